@@ -1,0 +1,209 @@
+// tokamax/backend/cpu/simd.hpp: the vector types of the CPU kernels, at the architecture the file is compiled for.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <xsimd/xsimd.hpp>  // batch, batch_bool; no other header includes it
+
+#include <bit>          // bit_cast
+#include <cstddef>      // size_t
+#include <cstdint>      // int32_t, uint16_t
+#include <cstring>      // memcpy
+#include <limits>       // infinity
+#include <type_traits>  // is_same_v
+
+namespace tokamax::cpu {
+
+using f32v = xsimd::batch<float>;
+using i32v = xsimd::batch<std::int32_t>;
+using u32v = xsimd::batch<std::uint32_t>;
+/// The one predicate type: comparisons of integers are brought to it by `to_mask`.
+using mask = xsimd::batch_bool<float>;
+
+/// Lanes of f32v, i32v and u32v.
+inline constexpr std::int64_t width = static_cast<std::int64_t>(f32v::size);
+
+// The mathematics of xsimd under the names that element functions call for float as well.
+using xsimd::abs, xsimd::max, xsimd::min, xsimd::sqrt, xsimd::fma, xsimd::select;
+using xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::trunc;
+using xsimd::cos, xsimd::erf, xsimd::exp, xsimd::expm1, xsimd::log, xsimd::log1p, xsimd::sin, xsimd::tan, xsimd::tanh;
+
+inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
+
+namespace detail {
+/// Register of V as a compiler vector, which both compilers convert and split without intrinsics.
+template <class T, std::size_t Lanes>
+struct vector_of {
+  typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
+};
+template <class T, std::size_t Lanes>
+using vector_t = typename vector_of<T, Lanes>::type;
+
+template <class V>
+using native_t = vector_t<typename V::value_type, V::size>;
+
+template <class V>
+native_t<V> native(V v) noexcept {
+  return std::bit_cast<native_t<V>>(v.data);
+}
+
+template <class V>
+V from_native(native_t<V> v) noexcept {
+  return V(std::bit_cast<typename V::register_type>(v));
+}
+
+// Halves are combined until one lane is left: a fixed tree, the same for each call.
+template <class T, std::size_t Lanes, class F>
+T fold(vector_t<T, Lanes> v, F f) noexcept {
+  if constexpr (Lanes == 2) {
+    return f(v[0], v[1]);
+  } else {
+    struct halves {
+      vector_t<T, Lanes / 2> low, high;
+    };
+    const halves h = std::bit_cast<halves>(v);
+    return fold<T, Lanes / 2>(f(h.low, h.high), f);
+  }
+}
+}  // namespace detail
+
+/// Same bits, other lane type (all lanes are 32 bits wide).
+template <class To, class From>
+To bitcast(From v) noexcept {
+  return To(std::bit_cast<typename To::register_type>(v.data));
+}
+
+/// A comparison of i32v or u32v as the canonical predicate.
+template <class T>
+mask to_mask(xsimd::batch_bool<T> m) noexcept {
+  return mask(std::bit_cast<typename mask::register_type>(m.data));
+}
+
+/// select for the integer vectors, on the canonical predicate.
+template <class V>
+  requires(std::is_same_v<V, i32v> || std::is_same_v<V, u32v>)
+V select_bits(mask condition, V yes, V no) noexcept {
+  return bitcast<V>(select(condition, bitcast<f32v>(yes), bitcast<f32v>(no)));
+}
+
+template <class V = f32v>
+V load(const typename V::value_type* p) noexcept {
+  return V::load_unaligned(p);
+}
+
+template <class V = f32v>
+V load_aligned(const typename V::value_type* p) noexcept {
+  return V::load_aligned(p);
+}
+
+template <class V>
+void store(typename V::value_type* p, V v) noexcept {
+  v.store_unaligned(p);
+}
+
+template <class V>
+void store_aligned(typename V::value_type* p, V v) noexcept {
+  v.store_aligned(p);
+}
+
+/// Lane numbers 0, 1, 2, ...
+inline i32v iota() noexcept {
+  alignas(64) std::int32_t lanes[f32v::size];
+  for (std::size_t i = 0; i < f32v::size; ++i) lanes[i] = static_cast<std::int32_t>(i);
+  return i32v::load_aligned(lanes);
+}
+
+/// True in the first n lanes.
+inline mask first_lanes(std::int64_t n) noexcept { return to_mask(iota() < i32v(static_cast<std::int32_t>(n))); }
+
+/// Loads n < width lanes and fills the others with `padding`; nothing behind p[n-1] is read.
+template <class V = f32v>
+V load_partial(const typename V::value_type* p, std::int64_t n, typename V::value_type padding = {}) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(typename V::register_type) == 64) {
+    const auto pad = bitcast<i32v>(V(padding));
+    return bitcast<V>(i32v(_mm512_mask_loadu_epi32(pad.data, static_cast<__mmask16>((1u << n) - 1u), p)));
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(typename V::register_type) == 32) {
+    const mask kept = first_lanes(n);
+    const i32v read(_mm256_maskload_epi32(reinterpret_cast<const int*>(p), _mm256_castps_si256(kept.data)));
+    if (padding == typename V::value_type{}) return bitcast<V>(read);
+    return bitcast<V>(select(kept, bitcast<f32v>(read), bitcast<f32v>(V(padding))));
+  }
+#endif
+  alignas(64) typename V::value_type lanes[V::size];
+  store_aligned(lanes, V(padding));
+  std::memcpy(lanes, p, static_cast<std::size_t>(n) * sizeof(lanes[0]));
+  return V::load_aligned(lanes);
+}
+
+/// Stores the first n < width lanes; nothing behind p[n-1] is touched.
+template <class V>
+void store_partial(typename V::value_type* p, V v, std::int64_t n) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(typename V::register_type) == 64) {
+    _mm512_mask_storeu_epi32(p, static_cast<__mmask16>((1u << n) - 1u), bitcast<i32v>(v).data);
+    return;
+  }
+#endif
+  alignas(64) typename V::value_type lanes[V::size];
+  store_aligned(lanes, v);
+  std::memcpy(p, lanes, static_cast<std::size_t>(n) * sizeof(lanes[0]));
+}
+
+/// base[index[lane]] in each lane.
+inline f32v gather(const float* base, i32v index) noexcept {
+  alignas(64) std::int32_t where[f32v::size];
+  alignas(64) float lanes[f32v::size];
+  store_aligned(where, index);
+  for (std::size_t i = 0; i < f32v::size; ++i) lanes[i] = base[where[i]];
+  return f32v::load_aligned(lanes);
+}
+
+/// Sum, maximum, minimum over the lanes, by halves.
+inline float reduce_add(f32v v) noexcept {
+  return detail::fold<float, f32v::size>(detail::native(v), [](auto a, auto b) { return a + b; });
+}
+inline float reduce_max(f32v v) noexcept {
+  return detail::fold<float, f32v::size>(detail::native(v), [](auto a, auto b) { return a > b ? a : b; });
+}
+inline float reduce_min(f32v v) noexcept {
+  return detail::fold<float, f32v::size>(detail::native(v), [](auto a, auto b) { return a < b ? a : b; });
+}
+
+/// Widens `width` bfloat16 bit patterns; exact.
+inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
+  detail::vector_t<std::uint16_t, f32v::size> half;
+  std::memcpy(&half, p, sizeof half);
+  const auto wide = __builtin_convertvector(half, detail::native_t<u32v>);
+  return bitcast<f32v>(detail::from_native<u32v>(wide << 16));
+}
+
+namespace detail {
+inline vector_t<std::uint16_t, f32v::size> to_bfloat16(f32v v) noexcept {
+  const native_t<u32v> bits    = std::bit_cast<native_t<u32v>>(v.data);
+  const native_t<u32v> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const native_t<u32v> quiet   = ((bits >> 16) & 0x8000u) | 0x7fc0u;  // the sign of a NaN is kept
+  const auto is_nan            = (bits & 0x7fffffffu) > 0x7f800000u;
+  return __builtin_convertvector(is_nan ? quiet : rounded, vector_t<std::uint16_t, f32v::size>);
+}
+}  // namespace detail
+
+/// Rounds to nearest even and stores `width` bfloat16 bit patterns; NaN stays NaN (quiet).
+inline void store_bfloat16(std::uint16_t* p, f32v v) noexcept {
+  const auto half = detail::to_bfloat16(v);
+  std::memcpy(p, &half, sizeof half);
+}
+
+inline f32v load_bfloat16_partial(const std::uint16_t* p, std::int64_t n) noexcept {
+  alignas(64) std::uint16_t lanes[f32v::size] = {};
+  std::memcpy(lanes, p, static_cast<std::size_t>(n) * sizeof(lanes[0]));
+  return load_bfloat16(lanes);
+}
+
+inline void store_bfloat16_partial(std::uint16_t* p, f32v v, std::int64_t n) noexcept {
+  const auto half = detail::to_bfloat16(v);
+  std::memcpy(p, &half, static_cast<std::size_t>(n) * sizeof(*p));
+}
+
+}  // namespace tokamax::cpu

@@ -1,0 +1,101 @@
+// tests/backend/cpu/simd.cpp: loads, stores, folds and bfloat16 against plain loops.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu/simd.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace cpu = tokamax::cpu;
+
+TEST_CASE("simd: partial loads pad and partial stores stop") {
+  for (std::int64_t n = 0; n < cpu::width; ++n) {
+    std::vector<float> in(static_cast<std::size_t>(n));  // exact size: a sanitizer sees a read behind the end
+    for (std::int64_t i = 0; i < n; ++i) in[static_cast<std::size_t>(i)] = 1.5f + static_cast<float>(i);
+    const auto v = cpu::load_partial(in.data(), n, -7.0f);
+    float all[64];
+    cpu::store(all, v);
+    for (std::int64_t i = 0; i < cpu::width; ++i) CHECK(all[i] == (i < n ? 1.5f + static_cast<float>(i) : -7.0f));
+    std::vector<float> out(static_cast<std::size_t>(cpu::width), 9.0f);
+    cpu::store_partial(out.data(), v, n);
+    for (std::int64_t i = 0; i < cpu::width; ++i)
+      CHECK(out[static_cast<std::size_t>(i)] == (i < n ? 1.5f + static_cast<float>(i) : 9.0f));
+    const auto ints = cpu::load_partial<cpu::i32v>(reinterpret_cast<const std::int32_t*>(all), n, 3);
+    std::int32_t kept[64];
+    cpu::store(kept, ints);
+    for (std::int64_t i = n; i < cpu::width; ++i) CHECK(kept[i] == 3);
+  }
+}
+
+TEST_CASE("simd: folds, masks, select, gather") {
+  float x[64];
+  for (int i = 0; i < 64; ++i) x[i] = static_cast<float>((i * 37) % 64);
+  const auto v  = cpu::load(x);
+  float sum     = 0;
+  float highest = x[0];
+  float lowest  = x[0];
+  for (std::int64_t i = 0; i < cpu::width; ++i) {
+    sum += x[i];
+    highest = x[i] > highest ? x[i] : highest;
+    lowest  = x[i] < lowest ? x[i] : lowest;
+  }
+  CHECK(cpu::reduce_add(v) == sum);
+  CHECK(cpu::reduce_max(v) == highest);
+  CHECK(cpu::reduce_min(v) == lowest);
+
+  const cpu::mask even = cpu::to_mask((cpu::iota() & cpu::i32v(1)) == cpu::i32v(0));
+  float picked[64];
+  cpu::store(picked, cpu::select(even, v, cpu::f32v(-1.0f)));
+  std::int32_t bits[64];
+  cpu::store(bits, cpu::select_bits(even, cpu::iota(), cpu::i32v(-5)));
+  float gathered[64];
+  cpu::store(gathered, cpu::gather(x, cpu::iota() * cpu::i32v(3)));
+  for (std::int64_t i = 0; i < cpu::width; ++i) {
+    CHECK(picked[i] == (i % 2 == 0 ? x[i] : -1.0f));
+    CHECK(bits[i] == (i % 2 == 0 ? i : -5));
+    CHECK(gathered[i] == x[3 * i]);
+  }
+  CHECK(cpu::select(true, 1.0f, 2.0f) == 1.0f);
+}
+
+TEST_CASE("simd: bfloat16 rounds to nearest even") {
+  const auto expected = [](float f) {
+    std::uint32_t u;
+    std::memcpy(&u, &f, 4);
+    if (std::isnan(f)) return static_cast<std::uint16_t>(((u >> 16) & 0x8000u) | 0x7fc0u);
+    const std::uint32_t low = u & 0xffffu;
+    std::uint32_t high      = u >> 16;
+    if (low > 0x8000u || (low == 0x8000u && (high & 1u) != 0)) ++high;
+    return static_cast<std::uint16_t>(high);
+  };
+  std::uint32_t state = 1;
+  for (int round = 0; round < 2000; ++round) {
+    float x[64];
+    std::uint16_t half[64];
+    for (std::int64_t i = 0; i < cpu::width; ++i) {
+      state           = state * 1664525u + 1013904223u;
+      std::uint32_t u = state;
+      if (round % 3 == 0) u = (u & 0xffff0000u) | 0x8000u;  // ties
+      std::memcpy(&x[i], &u, 4);
+    }
+    cpu::store_bfloat16(half, cpu::load(x));
+    float back[64];
+    cpu::store(back, cpu::load_bfloat16(half));
+    for (std::int64_t i = 0; i < cpu::width; ++i) {
+      REQUIRE(half[i] == expected(x[i]));
+      std::uint32_t u;
+      std::memcpy(&u, &back[i], 4);
+      REQUIRE(u == static_cast<std::uint32_t>(half[i]) << 16);
+    }
+  }
+  const float special[4] = {INFINITY, -INFINITY, NAN, 3.4028234e38f};
+  std::uint16_t half[4] = {};
+  const std::int64_t n  = cpu::width < 4 ? cpu::width : 4;
+  if (n < cpu::width) {
+    cpu::store_bfloat16_partial(half, cpu::load_partial(special, n), n);
+  } else {
+    cpu::store_bfloat16(half, cpu::load(special));
+  }
+  for (std::int64_t i = 0; i < n; ++i) CHECK(half[i] == expected(special[i]));
+}
