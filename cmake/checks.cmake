@@ -1,0 +1,28 @@
+# checks.cmake: what is checked before anything is built (ctest -L check), cheap first.
+include(cmake/compilers.cmake)
+
+function(check name)  # name, arguments of cmake
+  add_test(NAME check.${name} COMMAND ${CMAKE_COMMAND} ${ARGN})
+  set_tests_properties(check.${name} PROPERTIES LABELS check SKIP_REGULAR_EXPRESSION "skipped:")
+endfunction()
+
+check(format -P ${scripts}/check_format.cmake)
+check(includes -P ${scripts}/check_includes.cmake)
+check(umbrellas -P ${scripts}/umbrellas.cmake)
+check(headers -P ${scripts}/check_headers.cmake)
+
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/include/tokamax CONFIGURE_DEPENDS include/tokamax/*.hpp)
+list(TRANSFORM headers REPLACE "(/.*|\\.hpp$)" "")
+list(REMOVE_DUPLICATES headers)
+file(GLOB_RECURSE failing RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.fail.cpp)
+list(TRANSFORM failing REPLACE "/.*" "")
+list(REMOVE_DUPLICATES failing)
+foreach(name IN LISTS tokamax_compilers)
+  set(with -DCOMPILER=${tokamax_compiler_${name}} -DFLAGS=${tokamax_flags_${name}})
+  foreach(folder IN LISTS headers)
+    check(alone.${folder}.${name} -DFOLDER=${folder} ${with} -P ${scripts}/headers_alone.cmake)
+  endforeach()
+  foreach(folder IN LISTS failing)
+    check(must_fail.${folder}.${name} -DFOLDER=${folder} ${with} -P ${scripts}/must_fail.cmake)
+  endforeach()
+endforeach()

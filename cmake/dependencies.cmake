@@ -1,0 +1,47 @@
+# dependencies.cmake: each dependency as an installed package, else fetched at a pinned tag. All are used as headers.
+include(FetchContent)
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+
+# Makes `target` available: find_package(package ...), else the headers in `folder` of the repository at `tag`.
+function(tokamax_dependency package version target repository tag folder)
+  find_package(${package} QUIET)  # the version is compared here: some packages refuse newer major versions
+  if(TARGET ${target})
+    if(${package}_VERSION VERSION_LESS version)
+      message(FATAL_ERROR "${package}: found ${${package}_VERSION}, expected ${version} or newer; "
+                          "-DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON fetches ${tag} instead")
+    endif()
+    message(STATUS "${package}: ${${package}_VERSION}, installed")
+    return()
+  endif()
+  message(STATUS "${package}: fetching ${tag}")
+  string(TOLOWER tokamax_${package} name)
+  FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository} GIT_TAG ${tag} GIT_SHALLOW ON
+                       SOURCE_SUBDIR none)
+  FetchContent_MakeAvailable(${name})
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE ${${name}_SOURCE_DIR}/${folder})
+endfunction()
+
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)
+endif()
+tokamax_dependency(xsimd 8.1 xsimd xtensor-stack/xsimd 13.0.0 include)
+tokamax_dependency(Eigen3 3.4 Eigen3::Eigen eigen-mirror/eigen 3.4.0 .)
+tokamax_dependency(Boost 1.74 Boost::headers boostorg/hana boost-1.84.0 include)
+tokamax_dependency(fmt 9 fmt::fmt-header-only fmtlib/fmt 10.2.1 include)
+target_compile_definitions(fmt::fmt-header-only INTERFACE FMT_HEADER_ONLY=1)  # a fetched fmt lacks it
+tokamax_dependency(nlohmann_json 3.10 nlohmann_json::nlohmann_json nlohmann/json v3.11.3 single_include)
+find_package(Threads REQUIRED)
+if(TOKAMAX_OPENMP)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenMP_CXX_FOUND)
+    message(STATUS "OpenMP: not found, kernels run on one thread")
+    set(TOKAMAX_OPENMP OFF)
+  endif()
+endif()
+if(TOKAMAX_BUILD_APPS)
+  tokamax_dependency(CLI11 2.1 CLI11::CLI11 CLIUtils/CLI11 v2.4.2 include)
+endif()
+if(TOKAMAX_BUILD_TESTS)
+  tokamax_dependency(Catch2 2.13 Catch2::Catch2 catchorg/Catch2 v2.13.10 single_include)
+endif()

@@ -1,0 +1,28 @@
+# must_fail.cmake: each tests/FOLDER/*.fail.cpp is rejected by COMPILER (with the flags in the response file FLAGS) and
+# the message matches the regular expression of its first line, "// expects: ...". With TOKAMAX_FIXED defined the
+# same file compiles, so that a broken test cannot pass for a rejected program.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
+
+file(GLOB_RECURSE tests RELATIVE ${root}/tests ${root}/tests/${FOLDER}/*.fail.cpp)
+foreach(test IN LISTS tests)
+  file(READ ${root}/tests/${test} text)
+  if(NOT text MATCHES "^// expects: ([^\n]+)\n" OR NOT text MATCHES "TOKAMAX_FIXED")
+    problem("${test}: expected a first line '// expects: <regular expression>' and a use of TOKAMAX_FIXED")
+    continue()
+  endif()
+  string(REGEX REPLACE "^// expects: ([^\n]+)\n.*" "\\1" expected "${text}")
+  set(compile ${COMPILER} @${FLAGS} -fsyntax-only ${root}/tests/${test})
+  execute_process(COMMAND ${compile} RESULT_VARIABLE code ERROR_VARIABLE output)
+  if(code EQUAL 0)
+    problem("${test}: compiles, expected an error that matches\n  ${expected}")
+  elseif(NOT output MATCHES "${expected}")
+    problem("${test}: found\n${output}\nexpected\n  ${expected}")
+  endif()
+  execute_process(COMMAND ${compile} -DTOKAMAX_FIXED RESULT_VARIABLE code ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    problem("${test}: the fixed program does not compile:\n${output}")
+  endif()
+endforeach()
+list(LENGTH tests count)
+report_problems("${count} wrong programs of ${FOLDER} are rejected as expected")

@@ -1,0 +1,38 @@
+# programs.cmake: this tree's own tests, examples, benchmarks and programs, found by their file names.
+enable_testing()
+set(scripts ${PROJECT_SOURCE_DIR}/cmake)
+
+add_library(tokamax_warnings INTERFACE)
+target_compile_options(tokamax_warnings INTERFACE -Wall -Wextra -Wshadow -Werror)
+
+function(tokamax_program name)  # name, sources...
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE tokamax::tokamax tokamax_warnings)
+endfunction()
+
+if(TOKAMAX_BUILD_TESTS)
+  include(cmake/checks.cmake)
+  include(cmake/tests.cmake)
+endif()
+
+if(TOKAMAX_BUILD_EXAMPLES)
+  file(GLOB examples CONFIGURE_DEPENDS examples/[0-9][0-9]_*.cpp)
+  foreach(source IN LISTS examples)
+    cmake_path(GET source STEM name)
+    tokamax_program(example_${name} ${source})
+    if(TOKAMAX_BUILD_TESTS)
+      add_test(NAME example.${name} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_${name}>
+               -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/${name}.expected -P ${scripts}/run_example.cmake)
+    endif()
+  endforeach()
+endif()
+
+file(GLOB app CONFIGURE_DEPENDS examples/tokamax_train.cpp)
+if(TOKAMAX_BUILD_APPS AND app)
+  tokamax_program(tokamax_train ${app})
+  target_link_libraries(tokamax_train PRIVATE CLI11::CLI11)
+endif()
+
+if(TOKAMAX_BUILD_BENCH)
+  include(cmake/benches.cmake)
+endif()

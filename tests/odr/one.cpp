@@ -1,0 +1,7 @@
+// tests/odr/one.cpp: the whole library in two translation units of one program.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/tokamax.hpp>
+
+std::string_view version_in_two();
+
+int main() { return version_in_two() == tokamax::version ? 0 : 1; }
