@@ -1,0 +1,255 @@
+// tokamax/backend/cpu/gemm.hpp: single-precision matrix products with any strides, blocked and packed for the caches.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels, best_gemm_machine
+#include <tokamax/backend/cpu/threads.hpp>           // parallel_for_dynamic, scratch
+
+#include <algorithm>  // min, max, fill_n
+#include <cstdint>    // int64_t
+
+namespace tokamax::cpu {
+
+/// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
+struct matrix_view {
+  const float* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+/// What happens to the old C.
+enum class gemm_mode { assign, accumulate };
+
+/// Called once for each finished tile of C, while it is in the cache, from any thread.
+struct gemm_epilogue {
+  /// c is element (row, col) of C, the tile has rows x cols elements.
+  void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
+                std::int64_t cols) noexcept = nullptr;
+  const void* context                       = nullptr;
+};
+
+namespace detail {
+
+struct gemm_problem {
+  std::int64_t m, n, k;
+  matrix_view a, b;
+  float* c;
+  std::int64_t ldc;
+  gemm_mode mode;
+  gemm_epilogue epilogue;
+  std::int64_t first_row = 0;  // number that the epilogue gets for row 0
+};
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
+
+// Terms that a tile sums before it adds to C. A function of k alone: it fixes the bits of the result.
+constexpr std::int64_t gemm_k_block(std::int64_t k) noexcept { return round_up(ceil_div(k, ceil_div(k, 384)), 8); }
+
+struct gemm_packed_a;  // A of one super block, shared by the threads
+struct gemm_packed_b;  // the panels of B that a thread works on
+
+inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
+                   std::int64_t cols) noexcept {
+  if (g.epilogue.apply != nullptr)
+    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, col, rows, cols);
+}
+
+// Few rows: B is read once, straight from memory, by tiles that are low and wide.
+inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  const std::int64_t block  = gemm_k_block(g.k);
+  const std::int64_t panels = ceil_div(g.m, kernels.rows);
+  const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
+  const float* a            = g.a.data;
+  std::int64_t a_panel      = height;  // distance between panels
+  std::int64_t a_step       = g.a.column_stride;
+  if (g.a.row_stride != 1 && g.m > 1) {
+    float* packed = scratch<gemm_packed_a>(panels * height * g.k);
+    for (std::int64_t i = 0; i < panels; ++i) {
+      kernels.pack(packed + i * height * g.k, height, std::min(height, g.m - i * height), g.k,
+                   g.a.data + i * height * g.a.row_stride, g.a.row_stride, g.a.column_stride);
+    }
+    a       = packed;
+    a_panel = height * g.k;
+    a_step  = height;
+  }
+  const std::int64_t wide  = kernels.wide_columns[height];
+  const std::int64_t tiles = ceil_div(g.n, wide);
+  const auto tile_column   = [&](std::int64_t t) {
+    const std::int64_t col  = t * wide;
+    const std::int64_t cols = std::min(wide, g.n - col);
+    for (std::int64_t p = 0; p < g.k; p += block) {
+      for (std::int64_t i = 0; i < panels; ++i) {
+        const std::int64_t row  = i * height;
+        const std::int64_t rows = std::min(height, g.m - row);
+        const auto* fn          = rows == height ? kernels.wide : kernels.tile;
+        const std::int64_t step = rows == height ? wide : kernels.columns;
+        for (std::int64_t j = 0; j < cols; j += step) {
+          fn[rows](std::min(block, g.k - p), a + i * a_panel + p * a_step, a_step,
+                   g.b.data + p * g.b.row_stride + col + j, g.b.row_stride, g.c + row * g.ldc + col + j, g.ldc,
+                   std::min(step, cols - j), p > 0 || g.mode == gemm_mode::accumulate);
+        }
+      }
+    }
+    finish(g, 0, col, g.m, cols);
+  };
+  if (threads == 1) {
+    for (std::int64_t t = 0; t < tiles; ++t) tile_column(t);
+  } else {
+    parallel_for(tiles, tile_column);
+  }
+}
+
+// How the columns (in panels) and rows of C are cut into tasks.
+struct gemm_split {
+  std::int64_t panels;  // panels of B in a task
+  std::int64_t rows;    // panels of A in a task
+};
+
+// Cost of a task in tile columns: its tiles and the packing of its B, about as dear as 10 rows. The k order is the
+// same for any split, so the number of threads may decide.
+inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int tile_rows, int threads) noexcept {
+  gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
+  if (threads == 1) return best;
+  double lowest = 1e300;
+  for (std::int64_t panels = std::min<std::int64_t>(b_panels, 6); panels >= 1; --panels) {
+    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(a_panels, 2 * threads); ++parts) {
+      const std::int64_t rows  = ceil_div(a_panels, parts);
+      const std::int64_t tasks = ceil_div(b_panels, panels) * ceil_div(a_panels, rows);
+      const double rounds      = static_cast<double>(ceil_div(tasks, threads));
+      const double cost        = rounds * static_cast<double>(panels) * static_cast<double>(rows * tile_rows + 10);
+      if (cost < lowest * 0.99) {
+        lowest = cost;
+        best   = {panels, rows};
+      }
+    }
+  }
+  return best;
+}
+
+inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  const std::int64_t mr = kernels.rows, nr = kernels.columns;
+  const std::int64_t block = gemm_k_block(g.k);
+  // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
+  constexpr std::int64_t budget  = std::int64_t{1} << 21;
+  const std::int64_t k_super     = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
+  const std::int64_t m_parts     = ceil_div(g.m, std::max(mr * 8, budget / k_super));
+  const std::int64_t m_super     = round_up(ceil_div(g.m, m_parts), mr);
+  const std::int64_t b_panels    = ceil_div(g.n, nr);
+  const std::int64_t most_panels = std::min<std::int64_t>(b_panels, 6);
+  constexpr std::int64_t height  = 8;  // panels of A that stay in the second level cache
+
+  float* const packed_a = scratch<gemm_packed_a>(m_super * k_super);
+  float* const packed_b = scratch<gemm_packed_b>(threads * most_panels * nr * block);
+
+  for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
+    const std::int64_t k1 = std::min(g.k, k0 + k_super);
+    for (std::int64_t m0 = 0; m0 < g.m; m0 += m_super) {
+      const std::int64_t m1       = std::min(g.m, m0 + m_super);
+      const std::int64_t a_panels = ceil_div(m1 - m0, mr);
+      // packed A: [k block][panel][k][mr]
+      const auto pack_a = [&](std::int64_t i) {
+        const std::int64_t row = m0 + i * mr;
+        for (std::int64_t p = k0; p < k1; p += block) {
+          const std::int64_t steps = std::min(block, k1 - p);
+          kernels.pack(packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr, std::min(mr, m1 - row), steps,
+                       g.a.data + row * g.a.row_stride + p * g.a.column_stride, g.a.row_stride, g.a.column_stride);
+        }
+      };
+      const gemm_split split    = split_tasks(b_panels, a_panels, kernels.rows, threads);
+      const std::int64_t across = ceil_div(b_panels, split.panels);
+      const std::int64_t down   = ceil_div(a_panels, split.rows);
+      const auto run_task       = [&](std::int64_t task) {
+        const std::int64_t panel0 = (task / down) * split.panels;
+        const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
+        const std::int64_t row0   = (task % down) * split.rows;
+        const std::int64_t row1   = std::min(a_panels, row0 + split.rows);
+        float* const mine         = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
+        for (std::int64_t p = k0; p < k1; p += block) {
+          const std::int64_t steps = std::min(block, k1 - p);
+          for (std::int64_t j = panel0; j < panel1; ++j) {
+            kernels.pack(mine + (j - panel0) * nr * steps, nr, std::min(nr, g.n - j * nr), steps,
+                               g.b.data + p * g.b.row_stride + j * nr * g.b.column_stride, g.b.column_stride, g.b.row_stride);
+          }
+          const bool accumulate = p > 0 || g.mode == gemm_mode::accumulate;
+          for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
+            const std::int64_t i1 = std::min(row1, i0 + height);
+            for (std::int64_t j = panel0; j < panel1; ++j) {
+              const std::int64_t cols = std::min(nr, g.n - j * nr);
+              for (std::int64_t i = i0; i < i1; ++i) {
+                const std::int64_t row = m0 + i * mr;
+                kernels.tile[std::min(mr, m1 - row)](
+                    steps, packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr, mine + (j - panel0) * nr * steps,
+                    nr, g.c + row * g.ldc + j * nr, g.ldc, cols, accumulate);
+              }
+              if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
+            }
+          }
+        }
+      };
+      if (threads == 1) {
+        for (std::int64_t i = 0; i < a_panels; ++i) pack_a(i);
+        for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
+      } else {
+        parallel_for(a_panels, pack_a);
+        parallel_for_dynamic(across * down, run_task);
+      }
+    }
+  }
+}
+
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) {
+    if (g.mode == gemm_mode::assign)
+      for (std::int64_t i = 0; i < g.m; ++i) std::fill_n(g.c + i * g.ldc, g.n, 0.0f);
+    finish(g, 0, 0, g.m, g.n);
+    return;
+  }
+  // Below this a second thread costs more than it brings.
+  if (g.m * g.n * g.k < 100'000) threads = 1;
+  if (g.m <= 2 * kernels.rows && g.m <= 16 && (g.b.column_stride == 1 || g.n == 1)) {
+    gemm_few_rows(g, kernels, threads);
+  } else {
+    gemm_blocked(g, kernels, threads);
+  }
+}
+}  // namespace detail
+
+/// C = A B, or C += A B, with A [m, k], B [k, n] of any strides and C [m, n] with rows ldc apart.
+///
+/// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
+/// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
+///
+/// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
+/// dtypes  f32
+/// errors  none; strides are not checked
+inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) noexcept {
+  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine()), num_threads());
+}
+
+/// `batch` products whose operands lie `..._batch_stride` floats apart (0 shares an operand).
+///
+/// The epilogue gets i * m + row as the row of product i. Small products are spread over the threads, large ones are
+/// computed one after the other by all of them; the bits do not depend on which.
+inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a,
+                         std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
+                         std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
+                         gemm_epilogue epilogue = {}) noexcept {
+  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
+  const int threads           = num_threads();
+  const auto product          = [&](std::int64_t i, int width_of_team) {
+    detail::gemm_one({m, n, k, {a.data + i * a_batch_stride, a.row_stride, a.column_stride},
+                               {b.data + i * b_batch_stride, b.row_stride, b.column_stride}, c + i * c_batch_stride, ldc, mode,
+                               epilogue, i * m}, kernels, width_of_team);
+  };
+  const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
+  if (spread) {
+    parallel_for_dynamic(batch, [&](std::int64_t i) { product(i, 1); });
+  } else {
+    for (std::int64_t i = 0; i < batch; ++i) product(i, threads);
+  }
+}
+
+}  // namespace tokamax::cpu
