@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/base/reflect.hpp>
+
+#include "support/catch.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace tokamax;
+
+namespace plain {
+
+struct empty {};
+struct one {
+  int only;
+};
+struct linear {
+  float weight, bias;
+};
+struct with_array {
+  std::array<int, 3> a;
+  int b;
+};
+struct only_array {
+  std::array<float, 5> a;
+};
+struct with_c_arrays {
+  int a[3];
+  float b;
+  double c[2][2];
+  linear d[2];
+};
+struct nested {
+  linear up{1, 2}, down{3, 4};
+  with_array tail{};
+  int last = 7;
+};
+class constructed {  // no default: the number of initialisers has a lower bound as well
+ public:
+  constexpr constructed(int in, int out) : size(in * out) {}
+  int size;
+};
+struct mlp {
+  constructed up{784, 128}, down{128, 10};
+};
+struct no_default {
+  int a = 0;
+  constructed up, down;
+};
+struct immovable {
+  immovable() = default;
+  immovable(immovable&&) = delete;
+};
+struct odd_members {
+  std::string name;
+  std::vector<int> list;
+  std::vector<linear> layers;
+  std::map<int, std::string> table;
+  std::unique_ptr<int> owner;
+  std::function<void()> action;
+  immovable fixed;
+  const char* text = "x";
+  int (*function)(int) = nullptr;
+  empty nothing;
+};
+struct greedy_members {
+  std::optional<int> maybe;
+  std::tuple<linear> single;
+  std::tuple<int, float> two;
+  std::optional<std::tuple<std::optional<int>>> deep;
+  int last;
+};
+struct widest {
+  int a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23;
+};
+struct derived : linear {
+  float extra;
+};
+struct derived_from_empty : empty {
+  float extra;
+};
+template <class T>
+struct generic {
+  T value, other;
+};
+constexpr auto relu = [](float x) { return x > 0 ? x : 0; };
+struct with_callable {
+  decltype(relu) activation = relu;
+  float slope = 0;
+};
+union either {
+  int a;
+  float b;
+};
+
+}  // namespace plain
+
+namespace described {
+
+class norm {
+ public:
+  constexpr explicit norm(float scale) : scale_(scale), shift_(1) {}
+  constexpr int calls() const { return calls_; }
+  static constexpr auto tokamax_fields(auto& self) { return std::tie(self.scale_, self.shift_); }
+
+ private:
+  float scale_, shift_;
+  int calls_ = 0;
+};
+
+struct renamed {
+  int a, b;
+  static constexpr auto tokamax_fields(auto& self) { return std::tie(self.b); }
+  static constexpr std::array<std::string_view, 1> tokamax_field_names{"shown"};
+};
+
+}  // namespace described
+
+namespace {
+
+struct in_unnamed_namespace {
+  int first_field, second_field;
+};
+
+static_assert(field_count<plain::empty> == 0 && field_count<plain::one> == 1 && field_count<plain::linear> == 2);
+static_assert(field_count<plain::with_array> == 2 && field_count<plain::only_array> == 1);
+static_assert(field_count<plain::with_c_arrays> == 4);
+static_assert(field_count<plain::nested> == 4 && field_count<const plain::nested> == 4);
+static_assert(field_count<plain::mlp> == 2 && field_count<plain::no_default> == 3);
+static_assert(field_count<plain::odd_members> == 10 && field_count<plain::widest> == 24);
+static_assert(field_count<plain::greedy_members> == 5);
+static_assert(field_count<plain::generic<plain::nested>> == 2 && field_count<plain::with_callable> == 2);
+static_assert(field_count<described::norm> == 2 && field_count<described::renamed> == 1);
+
+static_assert(aggregate_record<plain::linear> && !aggregate_record<described::norm> && record<described::norm>);
+static_assert(!record<plain::derived> && !record<plain::derived_from_empty>, "base classes hide fields");
+static_assert(!record<std::array<int, 3>> && !record<std::string> && !record<int> && !record<plain::either>);
+static_assert(!record<plain::constructed> && !record<int[3]> && !record<std::vector<int>>);
+
+static_assert(field_name<plain::linear, 0> == "weight" && field_name<plain::linear, 1> == "bias");
+static_assert(field_name<const plain::with_array, 0> == "a" && field_name<plain::with_array, 1> == "b");
+static_assert(field_name<plain::with_c_arrays, 0> == "a" && field_name<plain::with_c_arrays, 2> == "c");
+static_assert(field_name<plain::nested, 1> == "down" && field_name<plain::nested, 2> == "tail");
+static_assert(field_name<plain::odd_members, 3> == "table" && field_name<plain::odd_members, 8> == "function");
+static_assert(field_name<plain::odd_members, 9> == "nothing" && field_name<plain::greedy_members, 1> == "single");
+static_assert(field_name<plain::widest, 23> == "a23" && field_name<plain::mlp, 0> == "up");
+static_assert(field_name<plain::generic<plain::linear>, 1> == "other");
+static_assert(field_name<plain::with_callable, 0> == "activation");
+static_assert(field_name<in_unnamed_namespace, 1> == "second_field");
+static_assert(field_name<plain::generic<in_unnamed_namespace>, 0> == "value");
+static_assert(field_name<described::norm, 0> == "scale_" && field_name<described::norm, 1> == "shift_");
+static_assert(field_name<described::renamed, 0> == "shown");
+
+constexpr plain::nested changed() {
+  plain::nested it;
+  auto [up, down, tail, last] = fields(it);
+  std::get<1>(fields(up)) = 20;
+  tail.a[2] = 30;
+  last = 40;
+  down = up;
+  return it;
+}
+static_assert(changed().up.bias == 20 && changed().down.bias == 20 && changed().tail.a[2] == 30);
+static_assert(changed().last == 40);
+static_assert(std::is_same_v<decltype(fields(std::declval<plain::linear&>())), std::tuple<float&, float&>>);
+static_assert(
+    std::is_same_v<decltype(fields(std::declval<const plain::linear&>())), std::tuple<const float&, const float&>>);
+
+constexpr float sum(const auto& it) {
+  return visit_fields(it, [](const auto&... field) { return (0.0f + ... + static_cast<float>(field)); });
+}
+static_assert(sum(plain::linear{2, 3}) == 5 && sum(described::norm(4)) == 5 && sum(plain::empty{}) == 0);
+
+}  // namespace
+
+TEST_CASE("reflection sees a struct that is local to a function") {
+  struct local {
+    int rows;
+    std::string name;
+  };
+  STATIC_REQUIRE(field_count<local> == 2);
+  local it{3, "x"};
+  std::get<1>(fields(it)) += "y";
+  CHECK(it.name == "xy");
+#ifndef __CUDACC__
+  CHECK(field_name<local, 0> == "rows");
+  CHECK(field_name<local, 1> == "name");
+#endif
+}
