@@ -1,18 +1,20 @@
 # compilers.cmake: the compilers that checks and compile benchmarks run beside the build, each with a response file.
-# tokamax_compilers: names; tokamax_compiler_<name>: the program; tokamax_flags_<name>: the file of its flags.
+# tokamax_compilers: names (g++, clang++); tokamax_compiler_<name>: the program; tokamax_flags_<name>: the flags' file.
 
-set(tokamax_compilers own)
-set(tokamax_compiler_own ${CMAKE_CXX_COMPILER})
-set(flags_own ${TOKAMAX_GNU_FLAGS})
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  set(flags_own ${TOKAMAX_CLANG_FLAGS})
+include_guard(DIRECTORY)
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(tokamax_compilers g++)
+  set(tokamax_compiler_g++ ${CMAKE_CXX_COMPILER})
+  find_program(TOKAMAX_CLANG NAMES clang++-19 clang++-20 clang++-18 clang++-17 clang++-16 DOC "a clang to check with")
+else()
+  set(TOKAMAX_CLANG ${CMAKE_CXX_COMPILER})
 endif()
-
-find_program(TOKAMAX_OTHER_CLANG NAMES clang++-19 clang++-20 clang++-18 clang++-17 clang++-16 DOC "a clang to check with")
-if(TOKAMAX_OTHER_CLANG AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  list(APPEND tokamax_compilers clang)
-  set(tokamax_compiler_clang ${TOKAMAX_OTHER_CLANG})
-  set(flags_clang ${TOKAMAX_CLANG_FLAGS})
+set(flags_g++ ${TOKAMAX_GNU_FLAGS})
+if(TOKAMAX_CLANG)
+  list(APPEND tokamax_compilers clang++)
+  set(tokamax_compiler_clang++ ${TOKAMAX_CLANG})
+  set(flags_clang++ ${TOKAMAX_CLANG_FLAGS})
 endif()
 
 set(include_folders "$<TARGET_PROPERTY:tokamax_tokamax,INTERFACE_INCLUDE_DIRECTORIES>")  # /usr/include must keep its place
@@ -25,3 +27,12 @@ foreach(name IN LISTS tokamax_compilers)
        "-std=c++20\n${flags}\n-DFMT_HEADER_ONLY=1\n-I${PROJECT_SOURCE_DIR}/include\n-I${PROJECT_SOURCE_DIR}/tests
 $<$<BOOL:${include_folders}>:-isystem\n$<JOIN:${include_folders},\n-isystem\n>>\n")
 endforeach()
+
+# nvcc compiles the host side with g++ and takes its flags through -Xcompiler.
+find_program(TOKAMAX_NVCC nvcc PATHS /usr/local/cuda/bin DOC "the CUDA compiler, to check with")
+set(tokamax_flags_nvcc ${PROJECT_BINARY_DIR}/flags.nvcc)
+list(JOIN TOKAMAX_NVCC_FLAGS "\n" flags)
+list(JOIN TOKAMAX_GNU_FLAGS "," host_flags)
+file(GENERATE OUTPUT ${tokamax_flags_nvcc} CONTENT
+     "-std=c++20\n-x cu\n${flags}\n-Xcompiler ${host_flags}\n-DFMT_HEADER_ONLY=1\n-I${PROJECT_SOURCE_DIR}/include
+$<$<BOOL:${include_folders}>:-isystem $<JOIN:${include_folders},\n-isystem >>\n")

@@ -3,7 +3,8 @@
 set(TOKAMAX_GNU_FLAGS -ffp-contract=off -fconstexpr-ops-limit=4000000000 -fconstexpr-loop-limit=100000000
                       -fconstexpr-depth=4096)
 set(TOKAMAX_CLANG_FLAGS -ffp-contract=off -fconstexpr-steps=4000000000 -fconstexpr-depth=4096)
-set(TOKAMAX_NVCC_FLAGS --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=2000000000)
+set(TOKAMAX_NVCC_FLAGS --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=2000000000
+                       -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=)  # nvcc rejects the format checks of fmt 9
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(TOKAMAX_MARCH x86-64-v3 CACHE STRING "-march of code that includes tokamax: a CPU, native, or empty")

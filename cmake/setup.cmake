@@ -3,6 +3,11 @@
 # -DSETUP=OFF leaves the machine alone (CMakeLists.txt then finds or fetches each dependency).
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)
+cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)  # MiB; a compiler takes up to 2 GiB
+math(EXPR most "${memory} / 2048 + 1")
+if(jobs GREATER most)
+  set(jobs ${most})
+endif()
 
 # Debian package, and the header or program that shows that it (or the same from elsewhere) is there
 list(APPEND wanted libxsimd-dev xsimd/xsimd.hpp libeigen3-dev eigen3/Eigen/Dense libboost-dev boost/hana.hpp
@@ -12,7 +17,8 @@ function(tokamax_setup)
   set(packages "")
   while(wanted)
     list(POP_FRONT wanted package header)
-    find_path(folder_of_${package} ${header} PATHS ENV CPATH PATHS /usr/include /usr/local/include /opt/homebrew/include)
+    find_path(folder_of_${package} ${header} HINTS ENV CPATH
+              PATHS /usr/include /usr/local/include /opt/homebrew/include)
     if(NOT folder_of_${package})
       list(APPEND packages ${package})
     endif()
