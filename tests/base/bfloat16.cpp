@@ -37,36 +37,36 @@ static_assert(limits::epsilon() == 0x1p-7f && limits::denorm_min() == 0x1p-133f 
 static_assert(float(limits::infinity()) == std::numeric_limits<float>::infinity());
 
 constexpr bfloat16 accumulate() {
-    bfloat16 x(1.0f);
-    x += bfloat16(2.0f);
-    x *= bfloat16(4.0f);
-    x -= bfloat16(2.0f);
-    x /= bfloat16(5.0f);
-    return x;
+  bfloat16 x(1.0f);
+  x += bfloat16(2.0f);
+  x *= bfloat16(4.0f);
+  x -= bfloat16(2.0f);
+  x /= bfloat16(5.0f);
+  return x;
 }
 static_assert(accumulate() == 2.0f);
 
 }  // namespace
 
 TEST_CASE("every bfloat16 survives the way through float") {
-    int changed = 0;
-    for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
-        const auto x = bfloat16::from_bits(static_cast<std::uint16_t>(bits));
-        const auto back = bfloat16(float(x));
-        if (std::isnan(float(x)) ? back.bits != (x.bits | 0x40) : back.bits != x.bits) ++changed;
-    }
-    CHECK(changed == 0);
+  int changed = 0;
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const auto x = bfloat16::from_bits(static_cast<std::uint16_t>(bits));
+    const auto back = bfloat16(float(x));
+    if (std::isnan(float(x)) ? back.bits != (x.bits | 0x40) : back.bits != x.bits) ++changed;
+  }
+  CHECK(changed == 0);
 }
 
 TEST_CASE("rounding picks the nearest neighbour") {
-    int wrong = 0;
-    for (std::uint32_t high = 0x3f00; high < 0x4100; ++high) {
-        for (std::uint32_t low = 0; low <= 0xffff; low += 257) {
-            const float value = from_bits(high << 16 | low);
-            const float below = from_bits(high << 16), above = from_bits((high + 1) << 16);
-            const float rounded = bfloat16(value);
-            if (std::fabs(value - rounded) > std::fmin(value - below, above - value)) ++wrong;
-        }
+  int wrong = 0;
+  for (std::uint32_t high = 0x3f00; high < 0x4100; ++high) {
+    for (std::uint32_t low = 0; low <= 0xffff; low += 257) {
+      const float value = from_bits(high << 16 | low);
+      const float below = from_bits(high << 16), above = from_bits((high + 1) << 16);
+      const float rounded = bfloat16(value);
+      if (std::fabs(value - rounded) > std::fmin(value - below, above - value)) ++wrong;
     }
-    CHECK(wrong == 0);
+  }
+  CHECK(wrong == 0);
 }

@@ -13,12 +13,12 @@ namespace {
 
 template <fixed_string Name>
 struct named {
-    static constexpr std::string_view name = Name.view();
+  static constexpr std::string_view name = Name.view();
 };
 
 template <fixed_string<16> Name>
 struct bounded {
-    static constexpr std::string_view name = Name;
+  static constexpr std::string_view name = Name;
 };
 
 static_assert(fixed_string("matmul").capacity() == 6);
@@ -30,7 +30,8 @@ static_assert(fixed_string("").empty() && fixed_string<4>().size() == 0);
 
 static_assert(fixed_string<4>("layer_norm"sv) == "laye");
 static_assert(fixed_string<4>("ab"sv).view() == "ab" && fixed_string<4>("ab"sv).c_str()[2] == '\0');
-static_assert(!std::is_convertible_v<const char (&)[9], fixed_string<4>>, "a literal that is too long does not convert");
+static_assert(!std::is_convertible_v<const char (&)[9], fixed_string<4>>,
+              "a literal that is too long does not convert");
 static_assert(!std::is_convertible_v<std::string_view, fixed_string<4>>, "truncation is asked for by name");
 
 static_assert(fixed_string("abc") == fixed_string<8>("abc"));
@@ -40,8 +41,8 @@ static_assert(fixed_string("ab") < fixed_string("abc") && fixed_string("b") > fi
 }  // namespace
 
 TEST_CASE("fixed_string takes text known at run time") {
-    const std::string text = "a name longer than the room for it";
-    const fixed_string<6> name{std::string_view(text)};
-    CHECK(name.view() == "a name");
-    CHECK(std::string(name.c_str()) == "a name");
+  const std::string text = "a name longer than the room for it";
+  const fixed_string<6> name{std::string_view(text)};
+  CHECK(name.view() == "a name");
+  CHECK(std::string(name.c_str()) == "a name");
 }

@@ -12,40 +12,40 @@ namespace tokamax {
 /// the same template argument because unused characters are always zero.
 template <std::size_t N>
 struct fixed_string {
-    char chars[N + 1]{};  // zero-terminated
-    std::size_t length = 0;
+  char chars[N + 1]{};  // zero-terminated
+  std::size_t length = 0;
 
-    constexpr fixed_string() = default;
+  constexpr fixed_string() = default;
 
-    /// From a literal; one that is longer than `N` does not convert.
-    template <std::size_t M>
-        requires(M >= 1 && M <= N + 1)
-    constexpr fixed_string(const char (&literal)[M]) : fixed_string(std::string_view(literal, M - 1)) {}
+  /// From a literal; one that is longer than `N` does not convert.
+  template <std::size_t M>
+    requires(M >= 1 && M <= N + 1)
+  constexpr fixed_string(const char (&literal)[M]) : fixed_string(std::string_view(literal, M - 1)) {}
 
-    /// Keeps the first `N` characters of `text`.
-    constexpr explicit fixed_string(std::string_view text) : length(text.size() < N ? text.size() : N) {
-        for (std::size_t i = 0; i < length; ++i) chars[i] = text[i];
-    }
+  /// Keeps the first `N` characters of `text`.
+  constexpr explicit fixed_string(std::string_view text) : length(text.size() < N ? text.size() : N) {
+    for (std::size_t i = 0; i < length; ++i) chars[i] = text[i];
+  }
 
-    static constexpr std::size_t capacity() { return N; }
-    constexpr std::size_t size() const { return length; }
-    constexpr bool empty() const { return length == 0; }
-    constexpr const char* c_str() const { return chars; }
-    constexpr std::string_view view() const { return {chars, length}; }
-    constexpr operator std::string_view() const { return view(); }
+  static constexpr std::size_t capacity() { return N; }
+  constexpr std::size_t size() const { return length; }
+  constexpr bool empty() const { return length == 0; }
+  constexpr const char* c_str() const { return chars; }
+  constexpr std::string_view view() const { return {chars, length}; }
+  constexpr operator std::string_view() const { return view(); }
 
-    template <std::size_t M>
-    friend constexpr bool operator==(const fixed_string& a, const fixed_string<M>& b) {
-        return a.view() == b.view();
-    }
-    template <std::size_t M>
-    friend constexpr std::strong_ordering operator<=>(const fixed_string& a, const fixed_string<M>& b) {
-        return a.view() <=> b.view();
-    }
-    friend constexpr bool operator==(const fixed_string& a, std::string_view b) { return a.view() == b; }
-    friend constexpr std::strong_ordering operator<=>(const fixed_string& a, std::string_view b) {
-        return a.view() <=> b;
-    }
+  template <std::size_t M>
+  friend constexpr bool operator==(const fixed_string& a, const fixed_string<M>& b) {
+    return a.view() == b.view();
+  }
+  template <std::size_t M>
+  friend constexpr std::strong_ordering operator<=>(const fixed_string& a, const fixed_string<M>& b) {
+    return a.view() <=> b.view();
+  }
+  friend constexpr bool operator==(const fixed_string& a, std::string_view b) { return a.view() == b; }
+  friend constexpr std::strong_ordering operator<=>(const fixed_string& a, std::string_view b) {
+    return a.view() <=> b;
+  }
 };
 
 template <std::size_t M>

@@ -1,0 +1,101 @@
+// tokamax/base/tree_node.hpp: what a type is inside a tree: leaf, static value, sequence or record.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <tokamax/base/bfloat16.hpp>  // a static value
+#include <tokamax/base/reflect.hpp>   // fields_of
+
+#include <array>        // a sequence
+#include <cstddef>      // size_t
+#include <string>       // a static value
+#include <string_view>  // a static value
+#include <tuple>        // a positional record
+#include <type_traits>  // is_arithmetic_v
+#include <utility>      // pair
+#include <vector>       // a sequence
+
+namespace tokamax {
+
+/// Extension point: true for the types that trees are made for, such as arrays.
+template <class T>
+inline constexpr bool is_leaf = false;
+
+/// Extension point: true for values that a tree carries along and compares with `==`: numbers, enumerators, texts,
+/// pointers to functions and members, captureless lambdas.
+template <class T>
+inline constexpr bool is_static =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T> || std::is_member_pointer_v<T> ||
+    (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>) || (std::is_empty_v<T> && !record<T>);
+template <>
+inline constexpr bool is_static<bfloat16> = true;
+template <>
+inline constexpr bool is_static<const char*> = true;
+template <>
+inline constexpr bool is_static<std::string> = true;
+template <>
+inline constexpr bool is_static<std::string_view> = true;
+template <>
+inline constexpr bool is_static<std::vector<bool>> = true;  // its elements are no objects
+
+/// Equality of two static values. Texts compare by content, and a NaN equals a NaN.
+template <class T>
+constexpr bool equal_static(const T& a, const T& b) {
+  if constexpr (std::is_empty_v<T>) {
+    return true;
+  } else if constexpr (std::is_same_v<T, const char*>) {
+    return a == nullptr || b == nullptr ? a == b : std::string_view(a) == std::string_view(b);
+  } else {
+    return a == b || (a != a && b != b);
+  }
+}
+
+/// Tuples and pairs are records whose fields have positions instead of names.
+template <class... T>
+struct fields_of<std::tuple<T...>> {
+  static constexpr std::size_t count = sizeof...(T);
+  static constexpr bool positional = true;
+  static constexpr decltype(auto) visit(auto& it, auto&& f) { return std::apply(f, it); }
+};
+template <class A, class B>
+struct fields_of<std::pair<A, B>> {
+  static constexpr std::size_t count = 2;
+  static constexpr bool positional = true;
+  static constexpr decltype(auto) visit(auto& it, auto&& f) { return f(it.first, it.second); }
+};
+
+enum class tree_kind { leaf, constant, sequence, record, none };
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_sequence = std::is_bounded_array_v<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_sequence<std::array<T, N>> = true;
+template <class T, class A>
+inline constexpr bool is_sequence<std::vector<T, A>> = true;
+
+template <class T>
+consteval tree_kind classify() {
+  if constexpr (is_leaf<T>) {
+    return tree_kind::leaf;
+  } else if constexpr (is_sequence<T> && !is_static<T>) {
+    return tree_kind::sequence;
+  } else if constexpr (is_static<T>) {
+    return tree_kind::constant;
+  } else if constexpr (record<T>) {
+    return tree_kind::record;
+  } else {
+    return tree_kind::none;
+  }
+}
+
+}  // namespace detail
+
+/// What `T` is inside a tree.
+template <class T>
+inline constexpr tree_kind kind_of = detail::classify<std::remove_cv_t<T>>();
+
+/// A type that can be the root of a tree or a part of one. Only the outermost level is looked at.
+template <class T>
+concept tree_node = kind_of<std::remove_reference_t<T>> != tree_kind::none;
+
+}  // namespace tokamax
