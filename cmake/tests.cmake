@@ -31,7 +31,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   if(NOT TOKAMAX_SANITIZE)
     add_test(NAME package.cmake COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCXX=${CMAKE_CXX_COMPILER}
              -P ${scripts}/consumer_test.cmake)
-    add_test(NAME package.conan COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P ${scripts}/conan_test.cmake)
+    add_test(NAME package.conan COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
+             -DCXX=${CMAKE_CXX_COMPILER} -P ${scripts}/conan_test.cmake)
     set_tests_properties(package.conan PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:")
   endif()
 endif()
