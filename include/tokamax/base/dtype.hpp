@@ -1,0 +1,76 @@
+// tokamax/base/dtype.hpp: element types and JAX's promotion lattice.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/bfloat16.hpp>  // bfloat16
+
+#include <cstdint>      // int32_t
+#include <string_view>  // string_view
+#include <type_traits>  // is_same_v
+
+namespace tokamax {
+
+/// The type of an array's elements.
+enum class dtype : std::uint8_t { none, bool_, i32, u32, bf16, f32 };
+
+inline constexpr dtype bool_ = dtype::bool_;
+inline constexpr dtype i32 = dtype::i32;
+inline constexpr dtype u32 = dtype::u32;
+inline constexpr dtype bf16 = dtype::bf16;
+inline constexpr dtype f32 = dtype::f32;
+
+/// What promotion asks of a dtype first: bool < integer < floating, whatever the widths.
+enum class dtype_kind : std::uint8_t { none, boolean, signed_integer, unsigned_integer, floating };
+
+/// One row a dtype; adding a dtype is adding a row here and an enumerator above.
+struct dtype_info {
+  std::string_view name;
+  std::string_view stablehlo;
+  int size;  ///< bytes in memory
+  dtype_kind kind;
+};
+inline constexpr dtype_info dtype_table[] = {
+    {"none", "none", 0, dtype_kind::none},
+    {"bool", "i1", 1, dtype_kind::boolean},
+    {"i32", "i32", 4, dtype_kind::signed_integer},
+    {"u32", "ui32", 4, dtype_kind::unsigned_integer},
+    {"bf16", "bf16", 2, dtype_kind::floating},
+    {"f32", "f32", 4, dtype_kind::floating},
+};
+
+constexpr const dtype_info& info(dtype t) { return dtype_table[static_cast<int>(t)]; }
+constexpr std::string_view name(dtype t) { return info(t).name; }
+constexpr int size_of(dtype t) { return info(t).size; }
+constexpr bool is_floating(dtype t) { return info(t).kind == dtype_kind::floating; }
+constexpr bool is_integer(dtype t) {
+  return info(t).kind == dtype_kind::signed_integer || info(t).kind == dtype_kind::unsigned_integer;
+}
+
+/// The dtype with which a C++ element type is stored; dtype::none for types that are no element type.
+template <class T>
+inline constexpr dtype dtype_of = std::is_same_v<T, bool>            ? bool_
+                                  : std::is_same_v<T, std::int32_t>  ? i32
+                                  : std::is_same_v<T, std::uint32_t> ? u32
+                                  : std::is_same_v<T, bfloat16>      ? bf16
+                                  : std::is_same_v<T, float>         ? f32
+                                                                     : dtype::none;
+
+/// A dtype that may be weak: Python-like scalars take the dtype of what they meet within their kind.
+struct promoted {
+  dtype type = dtype::none;
+  bool weak = false;
+  constexpr bool operator==(const promoted&) const = default;
+};
+
+/// The least upper bound of two dtypes in JAX's lattice (64-bit types disabled, so u32 with i32 is i32).
+/// source  jax.dtypes.promote_types, docs "Type promotion semantics"
+constexpr promoted promote(promoted a, promoted b) {
+  if (a.type == b.type) return {a.type, a.weak && b.weak};
+  auto level = [](dtype t) { return t == bool_ ? 0 : is_integer(t) ? 1 : 2; };
+  const int la = level(a.type), lb = level(b.type);
+  if (la != lb) return la > lb ? a : b;
+  if (a.weak != b.weak) return a.weak ? b : a;
+  return la == 1 ? promoted{i32, a.weak && b.weak} : promoted{f32, a.weak && b.weak};
+}
+
+}  // namespace tokamax

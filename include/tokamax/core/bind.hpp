@@ -1,0 +1,202 @@
+// tokamax/core/bind.hpp: apply an op to arrays: trace it, run it, or work out its type.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/op.hpp>  // op, call
+
+namespace tokamax {
+
+/// Runs a graph on concrete inputs; set by the backend that is included.
+inline arrays (*execute_graph)(const graph&, const arrays& inputs) = nullptr;
+
+/// The graph that ops without traced operands join while a function is traced at run time; null outside.
+inline thread_local graph* ambient_graph = nullptr;
+
+/// One value in every element.
+inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.constant"};
+/// A concrete array that a run-time trace closed over.
+inline constexpr op captured_p{.name = "captured", .unique = true};
+/// Picks one output of a node with several.
+inline constexpr op get_p{.name = "get", .kind = op_kind::alias};
+
+namespace detail {
+
+constexpr std::size_t salt(const op& o) {  // one expression: hashed for every node
+  return o.name.size() * 0x9E3779B97F4A7C15u + static_cast<unsigned char>(o.name[0]) * 0x85EBCA6Bu +
+         static_cast<unsigned char>(o.name[o.name.size() / 2]) * 0xC2B2AE35u + static_cast<unsigned char>(o.name.back());
+}
+constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t, location l) {
+  return g.find_or_add(&o, salt(o), o.unique, in, n_in, w.data(), w.count(), t, l);
+}
+constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
+  const std::int64_t bits = std::bit_cast<std::int64_t>(value);
+  return g.find_or_add(&constant_p, salt(constant_p), false, nullptr, 0, &bits, 1, t, l);
+}
+
+/// Copies what `id` needs of a constant expression into `to`.
+constexpr int import_expression(graph& to, const graph& from, int id) {
+  vec<int> map(static_cast<std::size_t>(id) + 1, -1);
+  vec<char> live(static_cast<std::size_t>(id) + 1, 0);
+  live[id] = 1;
+  for (int i = id; i >= 0; --i)
+    if (live[i])
+      for (int k = 0; k < from[i].operand_count; ++k) live[from.operand(from[i], k)] = 1;
+  for (int i = 0; i <= id; ++i) {
+    if (!live[i]) continue;
+    const node& n = from[i];
+    vec<int> in;
+    for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
+    map[i] = to.find_or_add(n.kind, salt(*n.kind), n.kind->unique, in.data(), in.count(), from.words_of(n), n.word_count, n.type, n.where);
+  }
+  return map[id];
+}
+
+/// The id in `g` of a value of a graph around it: bodies take what they close over as further inputs.
+constexpr int capture(graph& g, const array& a) {
+  if (a.trace() == &g) return a.id();
+  const int outer = capture(*g.parent, a);
+  for (int i = 0; i < g.captures.count(); ++i)
+    if (g.captures[i] == outer) return g.inputs[g.inputs.count() - g.captures.count() + i];
+  g.captures.push_back(outer);
+  return g.input(a.type());
+}
+
+}  // namespace detail
+
+/// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
+/// errors  tokamax::error for an abstract array, or a value of a trace that has ended
+constexpr array lift(graph& g, const array& a, location where = {}) {
+  if (a.trace() == &g) return a;
+  if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
+  if (graph* from = a.trace()) {
+    if (from->floating) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
+    for (graph* p = g.parent; p; p = p->parent)
+      if (p == from) return array(&g, detail::capture(g, a), a.type());
+    if (!std::is_constant_evaluated())
+      throw error("array of another trace", std::string(text(a.type()).view()), "a value of this trace or data");
+  }
+  if (!std::is_constant_evaluated() && a.is_concrete()) {
+    for (int i = 0; i < g.captured.count(); ++i)
+      if (g.captured[i].get() == a.storage().get()) {
+        const std::int64_t k = i;
+        for (int id = 0; id < g.count(); ++id)
+          if (g[id].kind == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type()) return array(&g, id, a.type());
+      }
+    g.captured.push_back(a.storage());
+    return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
+  }
+  call{.inputs = &a, .count = 1, .trace = &g, .where = where}.fail("abstract array in a trace", a.type(), "an argument or data");
+  return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
+}
+
+namespace detail {
+
+/// Adds the node to `g`, after the op's own rules have had a chance to find something cheaper.
+constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+  vec<array> lifted;
+  lifted.reserve(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
+  call c{.self = &o, .inputs = lifted.data(), .count = n, .attributes = w.data(), .attribute_count = w.count(), .trace = &g, .where = where};
+  vec<int> ids;
+  ids.reserve(static_cast<std::size_t>(n));
+  for (const array& a : lifted) ids.push_back(a.id());
+  if (o.infer_all) {
+    const types ts = o.infer_all(c);
+    const int tuple = add_node(g, o, ids.data(), n, w, {}, where);
+    arrays out;
+    for (int k = 0; k < ts.count(); ++k) out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
+    return out;
+  }
+  c.type = o.infer(c);
+  if (g.error.failed) return array(&g, 0, c.type);
+  if (o.fold && o.fold_constants) {
+    double x[3] = {};
+    bool constant = true;
+    for (int i = 0; i < n && constant; ++i) {
+      constant = g[ids[i]].kind == &constant_p;
+      if (constant) x[i] = std::bit_cast<double>(*g.words_of(g[ids[i]]));
+    }
+    if (constant) {
+      const double v = o.fold(x);
+      return array(&g, add_constant(g, c.type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, c.type, where), c.type);
+    }
+  }
+  if (o.simplify)
+    if (array better = o.simplify(c); better.exists()) return better;
+  if (o.commutative && n == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+  return array(&g, add_node(g, o, ids.data(), n, w, c.type, where), c.type);
+}
+
+/// The innermost graph among the operands; a constant expression's only if there is no other.
+constexpr graph* trace_of(const array* in, int n, handle& owner) {
+  graph* g = nullptr;
+  for (int i = 0; i < n; ++i) {
+    graph* t = in[i].trace();
+    if (t && (!g || (g->floating && !t->floating) || (g->floating == t->floating && t->depth > g->depth))) {
+      g = t;
+      owner = in[i].storage();
+    }
+  }
+  return g;
+}
+
+inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
+  if (!execute_graph) throw error("no backend", std::string(o.name), "#include <tokamax/backend/cpu.hpp>", where.file);
+  graph g;
+  arrays data;
+  vec<array> args;
+  for (int i = 0; i < n; ++i) {
+    if (in[i].is_literal()) {
+      args.push_back(in[i]);
+    } else {
+      args.push_back(array(&g, g.input(in[i].type()), in[i].type()));
+      data.push_back(in[i]);
+    }
+  }
+  const arrays out = emit(g, o, args.data(), n, w, where);
+  for (const array& a : out) g.outputs.push_back(a.id());
+  return execute_graph(g, data);
+}
+
+}  // namespace detail
+
+/// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
+constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
+  handle owner;
+  graph* g = detail::trace_of(in, n, owner);
+  if (!std::is_constant_evaluated() && !g) g = ambient_graph;
+  if (g) {
+    arrays out = detail::emit(*g, o, in, n, w, where);
+    if (g->floating)
+      for (array& a : out) a = array(a.trace(), a.id(), a.type(), owner);
+    return out;
+  }
+  bool abstract = false;
+  for (int i = 0; i < n; ++i) abstract = abstract || in[i].is_abstract();
+  if (abstract) {
+    const call c{.self = &o, .inputs = in, .count = n, .attributes = w.data(), .attribute_count = w.count(), .where = where};
+    arrays out;
+    if (o.infer_all)
+      for (const array_type& t : o.infer_all(c)) out.push_back(array(t));
+    else out.push_back(array(o.infer(c)));
+    return out;
+  }
+  if (std::is_constant_evaluated()) {
+    const handle shared = make_floating_graph();
+    arrays out = detail::emit(*shared->expression, o, in, n, w, where);
+    for (array& a : out) a = array(a.trace(), a.id(), a.type(), shared);
+    return out;
+  }
+  return detail::run_eagerly(o, in, n, w, where);
+}
+
+/// The same for ops with one result.
+constexpr array bind(const op& o, std::initializer_list<array> in, const words& w, location where) {
+  return bind_all(o, in.begin(), static_cast<int>(in.size()), w, where)[0];
+}
+template <class Options = words>
+constexpr array bind(const op& o, std::initializer_list<array> in, const Options& options, location where) {
+  return bind(o, in, pack(options), where);
+}
+
+}  // namespace tokamax

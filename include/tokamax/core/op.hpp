@@ -1,0 +1,153 @@
+// tokamax/core/op.hpp: the op descriptor: a name plus rules, all constexpr functions of one signature.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/reflect.hpp>  // fields: options to attribute words
+#include <tokamax/core/array.hpp>    // array
+
+#include <bit>          // bit_cast
+#include <string_view>  // string_view
+
+namespace tokamax {
+
+/// What a rule returns: one array an output (or an input); an array that does not exist stands for zero.
+struct arrays : vec<array> {
+  using vec<array>::vec;
+  constexpr arrays(const array& a) : vec<array>{a} {}
+};
+
+using types = vec<array_type>;
+using words = vec<std::int64_t>;
+
+namespace detail {
+constexpr void pack_value(words& w, const shape& s) {
+  w.push_back(s.rank());
+  for (std::int64_t v : s) w.push_back(v);
+}
+constexpr void pack_value(words& w, double v) { w.push_back(std::bit_cast<std::int64_t>(v)); }
+template <class T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+constexpr void pack_value(words& w, T v) {
+  w.push_back(static_cast<std::int64_t>(v));
+}
+constexpr void unpack_value(const std::int64_t*& w, shape& s) {
+  const auto n = *w++;
+  for (std::int64_t i = 0; i < n; ++i) s.push_back(*w++);
+}
+constexpr void unpack_value(const std::int64_t*& w, double& v) { v = std::bit_cast<double>(*w++); }
+template <class T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+constexpr void unpack_value(const std::int64_t*& w, T& v) {
+  v = static_cast<T>(*w++);
+}
+}  // namespace detail
+
+/// Attribute words of an options record (integers, enums, doubles and shapes).
+template <class Options>
+constexpr words pack(const Options& options) {
+  words w;
+  std::apply([&](const auto&... f) { (detail::pack_value(w, f), ...); }, fields(options));
+  return w;
+}
+
+/// What a rule sees of one use of an op.
+struct call {
+  const op* self = nullptr;
+  const array* inputs = nullptr;
+  int count = 0;
+  const std::int64_t* attributes = nullptr;
+  int attribute_count = 0;
+  array_type type{};                  ///< of the output, known after `infer`
+  const array* outputs = nullptr;     ///< vjp, jvp: the op's results
+  const array* cotangents = nullptr;  ///< vjp: one an output, may not exist
+  const array* tangents = nullptr;    ///< jvp: one an input, may not exist
+  std::int64_t batch_size = 0;        ///< batch: extent of the leading axis of the inputs in `batched`
+  const char* flags = nullptr;        ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
+  graph* trace = nullptr;
+  location where{};
+
+  constexpr const array& operator[](int i) const { return inputs[i]; }
+  constexpr const array& out() const { return outputs[0]; }
+  constexpr const array& ct() const { return cotangents[0]; }
+  constexpr bool needs(int i) const { return !flags || flags[i]; }
+  constexpr bool batched(int i) const { return !flags || flags[i]; }
+  template <class Options>
+  constexpr Options attrs() const {
+    Options o{};
+    const std::int64_t* w = attributes;
+    std::apply([&](auto&... f) { (detail::unpack_value(w, f), ...); }, fields(o));
+    return o;
+  }
+  /// Rejects the call. While compiling, the first mistake is kept in the trace; at run time it is thrown.
+  constexpr array_type fail(text what, text found, text expected) const {
+    if (trace && std::is_constant_evaluated()) {
+      if (!trace->error.failed) trace->error = {true, what, found, expected, where};
+    } else {
+      throw_error(what, found, expected);
+    }
+    return count ? inputs[0].type() : array_type{};
+  }
+
+ private:
+  void throw_error(const text& what, const text& found, const text& expected) const {
+    throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
+                where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
+  }
+};
+
+/// Kernels of an op on one backend; see backend/cpu/kernels.hpp.
+struct kernel_set;
+
+enum class op_kind : std::uint8_t {
+  general,      ///< anything that is none of the following
+  elementwise,  ///< each output element depends on the input elements at the same place
+  view,         ///< the output is the input's storage seen with other extents and strides
+  alias,        ///< a marker that leaves values alone and vanishes before scheduling
+};
+
+/// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
+/// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`.
+struct op {
+  std::string_view name;
+  std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
+  op_kind kind = op_kind::general;
+  bool linear = false;  ///< linear in all its inputs together: its jvp is itself
+  bool commutative = false;
+  bool unique = false;    ///< two equal calls stay two nodes
+  bool has_body = false;  ///< the first attribute word is the index of a graph among the trace's bodies
+  array_type (*infer)(const call&) = nullptr;        ///< dtype and shape rule; the only place that rejects arguments
+  types (*infer_all)(const call&) = nullptr;         ///< the same for several outputs
+  arrays (*compose)(const call&) = nullptr;          ///< meaning in smaller ops
+  arrays (*vjp)(const call&) = nullptr;              ///< cotangents of the inputs
+  arrays (*jvp)(const call&) = nullptr;              ///< tangents of the outputs
+  arrays (*batch)(const call&) = nullptr;            ///< the op with a leading batch axis
+  array (*simplify)(const call&) = nullptr;          ///< a cheaper equal array, or one that does not exist
+  double (*fold)(const double*) = nullptr;           ///< elementwise: value at one place
+  bool fold_constants = false;                       ///< fold while tracing too (exact in double, then rounded)
+  kernel_set (*kernels)() = nullptr;                 ///< what a run-time trace executes
+};
+
+/// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
+template <const op& Op>
+struct op_c {
+  static constexpr const op& value = Op;
+};
+
+/// Defined by the backends; a descriptor names it so that programs traced at run time find their kernels.
+template <const op& Op>
+kernel_set kernels_of();
+
+/// The element function of an elementwise op: specialised next to the descriptor with
+/// `template <class V> static constexpr V apply(V...)`, V being double, float or a SIMD batch.
+template <const op& Op>
+struct element_of;
+
+/// Folds an element function given as a type.
+template <class F, int Arity>
+constexpr double fold(const double* x) {
+  if constexpr (Arity == 1) return F::apply(x[0]);
+  else if constexpr (Arity == 2) return F::apply(x[0], x[1]);
+  else return F::apply(x[0], x[1], x[2]);
+}
+
+}  // namespace tokamax

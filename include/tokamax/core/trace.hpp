@@ -1,0 +1,105 @@
+// tokamax/core/trace.hpp: call a function with its arguments as nodes of a graph.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/inline.hpp>  // lift, execute_graph
+
+#include <tuple>  // tuple
+
+namespace tokamax {
+
+/// Makes `g` the graph that new values join on this thread, for the time of a scope.
+class ambient_trace {
+ public:
+  constexpr explicit ambient_trace(graph& g) {
+    if (!std::is_constant_evaluated()) enter(&g);
+  }
+  constexpr ~ambient_trace() {
+    if (!std::is_constant_evaluated()) ambient_graph = before_;
+  }
+  ambient_trace(const ambient_trace&) = delete;
+
+ private:
+  void enter(graph* g) { before_ = std::exchange(ambient_graph, g); }
+  graph* before_ = nullptr;
+};
+
+/// The leaves of a tree, in order.
+template <class Tree>
+constexpr arrays leaves(const Tree& tree) {
+  arrays out;
+  for_each_leaf([&](const array& a) { out.push_back(a); }, tree);
+  return out;
+}
+
+/// `tree` with the leaves `values[from]`, `values[from + 1]`, ...
+template <class Tree>
+constexpr Tree with_leaves(Tree tree, const arrays& values, int from = 0) {
+  for_each_leaf([&](auto& a) { static_cast<array&>(a) = values[from++]; }, tree);
+  return tree;
+}
+
+/// The graph in which the leaves of some trees are traced; at run time also the one being traced on this thread.
+template <class... Trees>
+constexpr graph* trace_of(const Trees&... trees) {
+  graph* g = nullptr;
+  auto look = [&](const array& a) {
+    if (a.trace() && !a.trace()->floating && (!g || a.trace()->depth > g->depth)) g = a.trace();
+  };
+  (for_each_leaf(look, trees), ...);
+  if (!std::is_constant_evaluated() && !g) g = ambient_graph;
+  return g;
+}
+
+/// Traces `f` on arguments of the types of `args`, whose values are not looked at.
+template <class F, class... Args>
+constexpr void trace_into(graph& g, const F& f, auto& result, Args... args) {
+  const ambient_trace scope(g);
+  auto to_input = [&](auto& a) { static_cast<array&>(a) = array(&g, g.input({a.dtype(), false, a.shape()}), {a.dtype(), false, a.shape()}); };
+  (for_each_leaf(to_input, args), ...);
+  result = f(static_cast<const Args&>(args)...);
+  for_each_leaf([&](auto& a) {
+    const array out = lift(g, a);
+    g.outputs.push_back(out.id());
+    static_cast<array&>(a) = array(out.type());
+  }, result);
+}
+
+/// Calls `f(graph, args...)` with traced arguments: in the trace they belong to, or in one made for this call, which is
+/// then run on their data (or, if they are abstract, only gives the types).
+template <class F, class... Args>
+constexpr auto in_trace(const F& f, const Args&... args) {
+  using result_type = decltype(f(std::declval<graph&>(), args...));
+  if (graph* g = trace_of(args...)) {
+    auto enter = [&](auto tree) {
+      for_each_leaf([&](auto& a) { static_cast<array&>(a) = lift(*g, a); }, tree);
+      return tree;
+    };
+    return f(*g, enter(args)...);
+  }
+  graph g;
+  result_type result = [&] {
+    const ambient_trace scope(g);
+    auto enter = [&](auto tree) {
+      for_each_leaf([&](auto& a) { static_cast<array&>(a) = array(&g, g.input(a.type()), a.type()); }, tree);
+      return tree;
+    };
+    return f(g, enter(args)...);
+  }();
+  bool concrete = true;
+  arrays inputs;
+  auto collect = [&](const array& a) {
+    concrete = concrete && a.is_concrete();
+    inputs.push_back(a);
+  };
+  (for_each_leaf(collect, args), ...);
+  for_each_leaf([&](auto& a) {
+    const array out = lift(g, a);
+    g.outputs.push_back(out.id());
+    static_cast<array&>(a) = array(out.type());
+  }, result);
+  if (!concrete || std::is_constant_evaluated()) return result;
+  return with_leaves(std::move(result), execute_graph(g, inputs));
+}
+
+}  // namespace tokamax

@@ -1,0 +1,70 @@
+// tokamax/core/type.hpp: what is known of an array without its data, and its text form for messages.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/dtype.hpp>  // dtype
+#include <tokamax/base/shape.hpp>  // shape
+
+#include <concepts>     // integral
+#include <string_view>  // string_view
+
+namespace tokamax {
+
+/// dtype, weakness and extents: what `infer` rules map from and to.
+struct array_type {
+  dtype type = dtype::none;
+  bool weak = false;  ///< a scalar literal's dtype gives way to that of the array it meets
+  shape extents;
+  constexpr bool operator==(const array_type& o) const { return type == o.type && extents == o.extents; }
+};
+
+/// A short message built while compiling: fits a template argument, never allocates, cuts what does not fit.
+struct text {
+  static constexpr int capacity = 63;
+  char chars[capacity + 1] = {};
+  int length = 0;
+
+  constexpr text() = default;
+  constexpr text(std::string_view s) { *this << s; }  // NOLINT: a message is written as a string
+  constexpr text(const char* s) : text(std::string_view(s)) {}
+  constexpr text(const array_type& t) { *this << t; }
+  constexpr std::string_view view() const { return {chars, static_cast<std::size_t>(length)}; }
+
+  constexpr text& operator<<(char c) {
+    if (length < capacity) chars[length++] = c;
+    return *this;
+  }
+  constexpr text& operator<<(std::string_view s) {
+    for (char c : s) *this << c;
+    return *this;
+  }
+  template <std::integral I>
+  constexpr text& operator<<(I v) {
+    char digits[20] = {};
+    int n = 0;
+    if (v < 0) *this << '-';
+    do {
+      const auto digit = static_cast<int>(v % 10);
+      digits[n++] = static_cast<char>('0' + (digit < 0 ? -digit : digit));
+    } while (v /= 10);
+    while (n) *this << digits[--n];
+    return *this;
+  }
+  constexpr text& operator<<(const shape& s) {
+    *this << '[';
+    for (int i = 0; i < s.rank(); ++i) {
+      if (i) *this << ',';
+      if (is_dyn(s[i])) {
+        const std::int64_t code = -s[i] - 1;
+        if (code / 8 != 1) *this << code / 8;
+        *this << static_cast<char>('n' + code % 8);
+      } else {
+        *this << s[i];
+      }
+    }
+    return *this << ']';
+  }
+  constexpr text& operator<<(const array_type& t) { return *this << name(t.type) << t.extents; }
+};
+
+}  // namespace tokamax

@@ -1,0 +1,151 @@
+// tokamax/lax/arithmetic.hpp: add, sub, mul, div, neg, max, min, rem, abs, sign and their operators.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/compare.hpp>  // select, comparisons
+
+namespace tokamax {
+
+constexpr array operator+(const array& a, located b);
+constexpr array operator-(const array& a, located b);
+constexpr array operator*(const array& a, located b);
+constexpr array operator/(const array& a, located b);
+constexpr array operator-(located a);
+constexpr array sign(const array& a, source_line l = source_line::current());
+
+struct add_fn { template <class V> static constexpr V apply(V a, V b) { return a + b; } };
+inline constexpr op add_p = elementwise<add_fn, 2>({
+    .name = "add", .stablehlo = "stablehlo.add", .linear = true, .commutative = true,
+    .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
+    .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 0) ? c[1] : detail::is_constant(c[1], 0) ? c[0] : array(); },
+    .fold_constants = true, .kernels = kernels_of<add_p>});
+template <> struct element_of<add_p> : add_fn {};
+
+struct sub_fn { template <class V> static constexpr V apply(V a, V b) { return a - b; } };
+inline constexpr op sub_p = elementwise<sub_fn, 2>({
+    .name = "sub", .stablehlo = "stablehlo.subtract", .linear = true,
+    .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
+    .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 0) ? c[0] : array(); },
+    .fold_constants = true, .kernels = kernels_of<sub_p>});
+template <> struct element_of<sub_p> : sub_fn {};
+
+struct mul_fn { template <class V> static constexpr V apply(V a, V b) { return a * b; } };
+inline constexpr op mul_p = elementwise<mul_fn, 2>({
+    .name = "mul", .stablehlo = "stablehlo.multiply", .commutative = true,
+    .vjp = [](const call& c) -> arrays { return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()}; },
+    .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 1) ? c[1] : detail::is_constant(c[1], 1) ? c[0] : array(); },
+    .fold_constants = true, .kernels = kernels_of<mul_p>});
+template <> struct element_of<mul_p> : mul_fn {};
+
+struct div_fn { template <class V> static constexpr V apply(V a, V b) { return a / b; } };
+inline constexpr op div_p = elementwise<div_fn, 2>({
+    .name = "div", .stablehlo = "stablehlo.divide",
+    .vjp = [](const call& c) -> arrays {
+      const array scaled = c.ct() / c[1];
+      return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
+    },
+    .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 1) ? c[0] : array(); },
+    .kernels = kernels_of<div_p>});
+template <> struct element_of<div_p> : div_fn {};
+
+struct neg_fn { template <class V> static constexpr V apply(V a) { return -a; } };
+inline constexpr op neg_p = elementwise<neg_fn, 1>({
+    .name = "neg", .stablehlo = "stablehlo.negate", .linear = true,
+    .vjp = [](const call& c) -> arrays { return -c.ct(); },
+    .fold_constants = true, .kernels = kernels_of<neg_p>});
+template <> struct element_of<neg_p> : neg_fn {};
+
+namespace detail {
+/// The gradient of max and min goes to the operand that was chosen, and half to each where they tie.
+constexpr arrays chooser_vjp(const call& c) {
+  auto share = [&](const array& mine, const array& other) {
+    return c.ct() * select(mine == other, array(0.5, c.ct().type()), astype(mine == c.out(), c.ct().dtype()));
+  };
+  return {c.needs(0) ? share(c[0], c[1]) : array(), c.needs(1) ? share(c[1], c[0]) : array()};
+}
+}  // namespace detail
+
+struct max_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {  // NaN if one of them is
+    using namespace scalar_math;
+    return select((a > b) | (a != a), a, b);
+  }
+};
+inline constexpr op max_p = elementwise<max_fn, 2>({
+    .name = "max", .stablehlo = "stablehlo.maximum", .commutative = true, .vjp = detail::chooser_vjp,
+    .fold_constants = true, .kernels = kernels_of<max_p>});
+template <> struct element_of<max_p> : max_fn {};
+
+struct min_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    using namespace scalar_math;
+    return select((a < b) | (a != a), a, b);
+  }
+};
+inline constexpr op min_p = elementwise<min_fn, 2>({
+    .name = "min", .stablehlo = "stablehlo.minimum", .commutative = true, .vjp = detail::chooser_vjp,
+    .fold_constants = true, .kernels = kernels_of<min_p>});
+template <> struct element_of<min_p> : min_fn {};
+
+struct abs_fn {
+  template <class V>
+  static constexpr V apply(V a) {
+    using namespace scalar_math;
+    return abs(a);
+  }
+};
+inline constexpr op abs_p = elementwise<abs_fn, 1>({
+    .name = "abs", .stablehlo = "stablehlo.abs",
+    .vjp = [](const call& c) -> arrays { return c.ct() * sign(c[0]); },
+    .kernels = kernels_of<abs_p>});
+template <> struct element_of<abs_p> : abs_fn {};
+
+struct sign_fn {
+  template <class V>
+  static constexpr V apply(V a) {  // zeros and NaN pass through
+    using namespace scalar_math;
+    return select(a > V(0), V(1), select(a < V(0), V(-1), a));
+  }
+};
+inline constexpr op sign_p = elementwise<sign_fn, 1>({
+    .name = "sign", .stablehlo = "stablehlo.sign", .vjp = detail::no_gradient, .kernels = kernels_of<sign_p>});
+template <> struct element_of<sign_p> : sign_fn {};
+
+/// Arithmetic with NumPy broadcasting and JAX promotion.
+///
+/// shapes  a, b broadcast together
+/// dtypes  their promotion; `/` of integers is done in f32
+/// errors  "add: shapes" (and so on) if the shapes do not broadcast
+/// source  jax.numpy
+constexpr array operator+(const array& a, located b) { return detail::binary(add_p, a, b.value, b.where); }
+constexpr array operator-(const array& a, located b) { return detail::binary(sub_p, a, b.value, b.where); }
+constexpr array operator*(const array& a, located b) { return detail::binary(mul_p, a, b.value, b.where); }
+constexpr array operator/(const array& a, located b) {
+  const bool integers = !is_floating(a.dtype()) && !is_floating(b.value.dtype());
+  return detail::binary(div_p, integers ? astype(a, f32) : a, b.value, b.where);
+}
+constexpr array operator-(located a) { return detail::unary(neg_p, a.value, a.where); }
+
+/// The larger (smaller) of two values; NaN if one of them is NaN. The gradient is shared where they tie.
+/// source  jax.numpy.maximum, jax.numpy.minimum
+constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(max_p, a, b, l); }
+constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(min_p, a, b, l); }
+
+/// |x|; the gradient at 0 is 0.
+constexpr array abs(const array& a, source_line l = source_line::current()) { return detail::unary(abs_p, a, l); }
+
+/// -1, 0 or 1 by the sign of x; zeros keep their sign, NaN stays NaN.
+constexpr array sign(const array& a, source_line l) { return detail::unary(sign_p, a, l); }
+
+/// x * x.
+constexpr array square(const array& a, source_line l = source_line::current()) { return detail::binary(mul_p, a, a, l); }
+
+/// min(max(x, low), high).
+/// source  jax.numpy.clip
+constexpr array clip(const array& x, const array& low, const array& high, source_line l = source_line::current()) {
+  return minimum(maximum(x, low, l), high, l);
+}
+
+}  // namespace tokamax

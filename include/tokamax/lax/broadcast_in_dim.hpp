@@ -1,0 +1,134 @@
+// tokamax/lax/broadcast_in_dim.hpp: repeat an array along axes, and its transpose, reduce_sum.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/bind.hpp>    // bind
+#include <tokamax/lax/reshape.hpp>  // reshape
+
+namespace tokamax {
+
+/// Attributes of broadcast_in_dim.
+struct broadcast_options {
+  shape extents;
+  axes dimensions;  ///< the axis of the result that each axis of the operand becomes
+};
+
+/// Attributes of every reduction: the axes that vanish, in increasing order.
+struct reduce_attributes {
+  axes axis;
+};
+
+constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l = source_line::current());
+constexpr array reduce_sum(const array& x, const axes& axis, source_line l = source_line::current());
+constexpr array with_leading_axis(const array& x, std::int64_t n);
+
+namespace detail {
+constexpr array_type reduce_infer(const call& c) {
+  const axes axis = c.attrs<reduce_attributes>().axis;
+  array_type t = c[0].type();
+  t.extents = {};
+  for (int i = 0; i < c[0].rank(); ++i)
+    if (!axis.contains(i)) t.extents.push_back(c[0].extent(i));
+  if (t.extents.rank() + axis.rank() != c[0].rank()) return c.fail(text(c.self->name) << ": axis", text() << axis, text(c[0].type()) << " axes");
+  return t;
+}
+constexpr axes shifted(const axes& a) {
+  axes s;
+  for (std::int64_t v : a) s.push_back(v + 1);
+  return s;
+}
+constexpr arrays reduce_batch(const call& c) {
+  return bind(*c.self, {c[0]}, reduce_attributes{shifted(c.attrs<reduce_attributes>().axis)}, c.where);
+}
+/// The reduced array `y` repeated along the reduced axes of an operand of shape `s`.
+constexpr array expand_reduced(const array& y, const shape& s, const axes& axis) {
+  return broadcast_in_dim(y, s, other_axes(s.rank(), axis));
+}
+}  // namespace detail
+
+inline constexpr op reduce_sum_p{
+    .name = "reduce_sum",
+    .stablehlo = "stablehlo.reduce",
+    .linear = true,
+    .infer = detail::reduce_infer,
+    .vjp = [](const call& c) -> arrays {
+      return detail::expand_reduced(c.ct(), c[0].shape(), c.attrs<reduce_attributes>().axis);
+    },
+    .batch = detail::reduce_batch,
+    .simplify = [](const call& c) -> array { return c.attrs<reduce_attributes>().axis.rank() == 0 ? c[0] : array(); },
+    .kernels = kernels_of<reduce_sum_p>,
+};
+
+inline constexpr op broadcast_in_dim_p{
+    .name = "broadcast_in_dim",
+    .stablehlo = "stablehlo.broadcast_in_dim",
+    .kind = op_kind::view,
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const auto [s, dimensions] = c.attrs<broadcast_options>();
+      const shape& x = c[0].shape();
+      bool ok = dimensions.rank() == x.rank();
+      for (int i = 0; ok && i < x.rank(); ++i) ok = x[i] == 1 || x[i] == s[static_cast<int>(dimensions[i])];
+      if (!ok) return c.fail("broadcast_in_dim: shape", c[0].type(), text() << s);
+      return {c[0].dtype(), c[0].type().weak, s};
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto [s, dimensions] = c.attrs<broadcast_options>();
+      axes repeated;
+      for (int i = 0; i < s.rank(); ++i) {
+        bool kept = false;
+        for (int k = 0; k < dimensions.rank(); ++k) kept = kept || (dimensions[k] == i && c[0].extent(k) == s[i]);
+        if (!kept) repeated.push_back(i);
+      }
+      return reshape(reduce_sum(c.ct(), repeated), c[0].shape());
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto [s, dimensions] = c.attrs<broadcast_options>();
+      shape bs{c.batch_size};
+      for (std::int64_t e : s) bs.push_back(e);
+      axes bd{0};
+      for (std::int64_t d : dimensions) bd.push_back(d + 1);
+      return broadcast_in_dim(c[0], bs, bd);
+    },
+    .simplify = [](const call& c) -> array {
+      const auto [s, dimensions] = c.attrs<broadcast_options>();
+      if (c[0].shape() == s) return c[0];
+      const node& n = (*c.trace)[c[0].id()];
+      if (n.kind == &constant_p) return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}), c.where);
+      if (n.kind != &broadcast_in_dim_p) return {};
+      const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
+      axes through;
+      for (std::int64_t d : inner.attrs<broadcast_options>().dimensions) through.push_back(dimensions[static_cast<int>(d)]);
+      const int id = c.trace->operand(n, 0);
+      return broadcast_in_dim(array(c.trace, id, (*c.trace)[id].type), s, through);
+    },
+};
+
+/// `x` seen with shape `s`, its axis i becoming axis dimensions[i]; the other axes repeat it.
+///
+/// shapes  x.shape[i] is 1 or s[dimensions[i]] -> s
+/// errors  "broadcast_in_dim: shape"
+/// source  jax.lax.broadcast_in_dim
+constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l) {
+  if (x.is_literal()) return x.retyped({x.dtype(), x.type().weak, s});
+  return bind(broadcast_in_dim_p, {x}, broadcast_options{s, dimensions}, l);
+}
+
+/// The sum over `axis` (increasing, non-negative), whose axes vanish; f32 accumulation for 16-bit types.
+/// source  jax.lax.reduce_sum_p
+constexpr array reduce_sum(const array& x, const axes& axis, source_line l) {
+  return bind(reduce_sum_p, {x}, reduce_attributes{axis}, l);
+}
+
+/// `x` repeated along a new leading axis of extent n.
+constexpr array with_leading_axis(const array& x, std::int64_t n) {
+  shape s{n};
+  axes d;
+  for (int i = 0; i < x.rank(); ++i) {
+    s.push_back(x.extent(i));
+    d.push_back(i + 1);
+  }
+  return broadcast_in_dim(x, s, d);
+}
+
+}  // namespace tokamax

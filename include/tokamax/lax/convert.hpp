@@ -1,0 +1,89 @@
+// tokamax/lax/convert.hpp: convert_element_type and bitcast_convert_type.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/bind.hpp>  // bind
+
+namespace tokamax {
+
+/// Attributes of convert_element_type.
+struct convert_options {
+  dtype type = dtype::none;
+  bool weak = false;
+};
+
+constexpr array convert_element_type(const array& x, dtype type, bool weak = false, source_line l = source_line::current());
+
+/// Element function of convert_element_type: the backend converts between register types, so values pass unchanged.
+struct convert_fn {
+  template <class V>
+  static constexpr V apply(V x) { return x; }
+};
+
+inline constexpr op convert_element_type_p{
+    .name = "convert_element_type",
+    .stablehlo = "stablehlo.convert",
+    .kind = op_kind::elementwise,
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const auto [type, weak] = c.attrs<convert_options>();
+      return {type, weak, c[0].shape()};
+    },
+    .vjp = [](const call& c) -> arrays { return convert_element_type(c.ct(), c[0].dtype()); },
+    .batch = [](const call& c) -> arrays {
+      const auto [type, weak] = c.attrs<convert_options>();
+      return convert_element_type(c[0], type, weak);
+    },
+    .fold = fold<convert_fn, 1>,
+    .kernels = kernels_of<convert_element_type_p>,
+};
+template <>
+struct element_of<convert_element_type_p> : convert_fn {};
+
+/// The same values with another dtype: floating to integer truncates toward zero, anything to bool is `x != 0`.
+///
+/// shapes  any -> the same
+/// dtypes  any -> `type`; the cotangent of an integer or bool operand is zero
+/// source  jax.lax.convert_element_type
+constexpr array convert_element_type(const array& x, dtype type, bool weak, source_line l) {
+  if (x.dtype() == type && x.type().weak == weak) return x;
+  if (x.is_literal()) {
+    double v = x.literal();
+    if (type == bool_) v = v != 0;
+    else if (is_integer(type) && !is_integer(x.dtype())) v = static_cast<double>(static_cast<std::int64_t>(v));
+    return x.retyped({type, weak, x.shape()}).exists() ? array(v, {type, weak, x.shape()}) : x;
+  }
+  if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
+  return bind(convert_element_type_p, {x}, convert_options{type, weak}, l);
+}
+
+/// Short form: `astype(x, bf16)`.
+constexpr array astype(const array& x, dtype type, source_line l = source_line::current()) {
+  return convert_element_type(x, type, false, l);
+}
+
+/// Attributes of bitcast_convert_type.
+struct bitcast_options {
+  dtype type = dtype::none;
+};
+
+inline constexpr op bitcast_convert_type_p{
+    .name = "bitcast_convert_type",
+    .stablehlo = "stablehlo.bitcast_convert",
+    .kind = op_kind::view,
+    .infer = [](const call& c) -> array_type {
+      const dtype type = c.attrs<bitcast_options>().type;
+      if (size_of(type) != size_of(c[0].dtype())) return c.fail("bitcast_convert_type: width", c[0].type(), name(type));
+      return {type, false, c[0].shape()};
+    },
+    .vjp = [](const call&) -> arrays { return array(); },
+    .batch = [](const call& c) -> arrays { return bind(bitcast_convert_type_p, {c[0]}, c.attrs<bitcast_options>(), c.where); },
+};
+
+/// The same bits read as another dtype of equal width.
+/// source  jax.lax.bitcast_convert_type
+constexpr array bitcast_convert_type(const array& x, dtype type, source_line l = source_line::current()) {
+  return bind(bitcast_convert_type_p, {x}, bitcast_options{type}, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,152 @@
+// tokamax/lax/dot_general.hpp: the contraction of two arrays over any axes, and matmul.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>  // +
+#include <tokamax/lax/transpose.hpp>    // transpose
+
+namespace tokamax {
+
+/// Which axes of the two operands are contracted, and which are batched together.
+struct dot_dimensions {
+  axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
+};
+
+constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l = source_line::current());
+
+namespace detail {
+constexpr axes merged(const axes& a, const axes& b) {
+  axes m = a;
+  for (std::int64_t v : b) m.push_back(v);
+  return m;
+}
+constexpr axes range_axes(int from, int n) {
+  axes a;
+  for (int i = 0; i < n; ++i) a.push_back(from + i);
+  return a;
+}
+/// The cotangent of one operand, `mine`, from the other one and the result's cotangent. The result of the dot has the
+/// axes [batch, mine's free, mine's contracted], or with the operands exchanged [batch, contracted, free]; the order
+/// that needs no transpose is taken where there is one.
+constexpr array dot_transpose(const array& mine, const array& other, const array& ct, const axes& contract, const axes& batch,
+                              const axes& other_contract, const axes& other_batch, bool mine_is_lhs) {
+  const axes free = other_axes(mine.rank(), merged(contract, batch));
+  const axes other_free = other_axes(other.rank(), merged(other_contract, other_batch));
+  const int nb = batch.rank(), nf = free.rank(), no = other_free.rank();
+  const axes ct_batch = range_axes(0, nb), ct_other = range_axes(mine_is_lhs ? nb + nf : nb, no);
+  // other's contracted axes stay free, in increasing order of `other`: the matching axes of mine in that order
+  axes contract_order;
+  for (std::int64_t a : other_axes(other.rank(), merged(other_free, other_batch)))
+    for (int i = 0; i < other_contract.rank(); ++i)
+      if (other_contract[i] == a) contract_order.push_back(contract[i]);
+  const axes ct_first = merged(merged(batch, free), contract_order), other_first = merged(merged(batch, contract_order), free);
+  const bool exchange = other_first == iota_axes(mine.rank());
+  const axes produced = exchange ? other_first : ct_first;
+  const array g = exchange ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch})
+                           : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch});
+  axes back = produced;  // axis of g that holds mine's axis i
+  for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
+  return transpose(g, back);
+}
+}  // namespace detail
+
+inline constexpr op dot_general_p{
+    .name = "dot_general",
+    .stablehlo = "stablehlo.dot_general",
+    .infer = [](const call& c) -> array_type {
+      const auto d = c.attrs<dot_dimensions>();
+      const array &a = c[0], &b = c[1];
+      if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), a.type());
+      for (int i = 0; i < d.lhs_contracting.rank(); ++i)
+        if (a.extent(static_cast<int>(d.lhs_contracting[i])) != b.extent(static_cast<int>(d.rhs_contracting[i])))
+          return c.fail("matmul: inner extents", b.type(), a.type());
+      for (int i = 0; i < d.lhs_batch.rank(); ++i)
+        if (a.extent(static_cast<int>(d.lhs_batch[i])) != b.extent(static_cast<int>(d.rhs_batch[i])))
+          return c.fail("dot_general: batch extents", b.type(), a.type());
+      array_type t{a.dtype(), a.type().weak && b.type().weak, {}};
+      for (std::int64_t i : d.lhs_batch) t.extents.push_back(a.extent(static_cast<int>(i)));
+      for (std::int64_t i : other_axes(a.rank(), detail::merged(d.lhs_contracting, d.lhs_batch))) t.extents.push_back(a.extent(static_cast<int>(i)));
+      for (std::int64_t i : other_axes(b.rank(), detail::merged(d.rhs_contracting, d.rhs_batch))) t.extents.push_back(b.extent(static_cast<int>(i)));
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto d = c.attrs<dot_dimensions>();
+      return {c.needs(0) ? detail::dot_transpose(c[0], c[1], c.ct(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting, d.rhs_batch, true) : array(),
+              c.needs(1) ? detail::dot_transpose(c[1], c[0], c.ct(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting, d.lhs_batch, false) : array()};
+    },
+    .jvp = [](const call& c) -> arrays {
+      const auto d = c.attrs<dot_dimensions>();
+      const array &ta = c.tangents[0], &tb = c.tangents[1];
+      if (!tb.exists()) return dot_general(ta, c[1], d);
+      if (!ta.exists()) return dot_general(c[0], tb, d);
+      return dot_general(ta, c[1], d) + dot_general(c[0], tb, d);
+    },
+    .batch = [](const call& c) -> arrays {
+      auto d = c.attrs<dot_dimensions>();
+      auto shift = [](axes& a) { a = detail::shifted(a); };
+      if (c.batched(0)) shift(d.lhs_contracting), shift(d.lhs_batch);
+      if (c.batched(1)) shift(d.rhs_contracting), shift(d.rhs_batch);
+      if (c.batched(0) && c.batched(1)) {
+        d.lhs_batch = detail::merged({0}, d.lhs_batch);
+        d.rhs_batch = detail::merged({0}, d.rhs_batch);
+        return dot_general(c[0], c[1], d);
+      }
+      // One operand carries the axis: it stays a free axis and is then moved to the front.
+      const array y = dot_general(c[0], c[1], d);
+      const int free_lhs = c[0].rank() - d.lhs_contracting.rank() - d.lhs_batch.rank();
+      const int from = c.batched(0) ? d.lhs_batch.rank() : d.lhs_batch.rank() + free_lhs;
+      axes p{from};
+      for (int i = 0; i < y.rank(); ++i)
+        if (i != from) p.push_back(i);
+      return transpose(y, p);
+    },
+    .kernels = kernels_of<dot_general_p>,
+};
+
+/// Contracts two arrays: result axes are [batch, lhs free, rhs free].
+///
+/// shapes  contracted and batched extents agree pairwise
+/// dtypes  promoted to one dtype; bf16 accumulates in f32
+/// errors  "matmul: inner extents", "dot_general: batch extents"
+/// source  jax.lax.dot_general
+constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {
+  const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
+  return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)}, dimensions, l);
+}
+
+/// The matrix product over the last axis of `a` and the one before the last of `b`; leading axes are batched and
+/// broadcast as NumPy does.
+///
+/// shapes  a [..., M, K], b [..., K, N] -> [..., M, N]; a vector operand loses its axis
+/// errors  "matmul: inner extents"
+/// source  jax.numpy.matmul
+constexpr array matmul(const array& a, const array& b, source_line l = source_line::current()) {
+  const int ra = a.rank(), rb = b.rank();
+  dot_dimensions d;
+  d.lhs_contracting = {ra - 1};
+  d.rhs_contracting = {rb > 1 ? rb - 2 : 0};
+  if (rb <= 2) return dot_general(a, b, d, l);  // every row of a meets one matrix
+  shape sa, sb, lead;
+  bool ok = true;
+  for (int i = 0; i < ra - 2; ++i) sa.push_back(a.extent(i));
+  for (int i = 0; i < rb - 2; ++i) sb.push_back(b.extent(i));
+  lead = broadcast_shapes(sa, sb, ok);
+  if (!ok) {
+    const array both[2] = {a, b};
+    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail("matmul: batch extents", b.type(), a.type());
+    return a;
+  }
+  auto widen = [&](const array& x, int keep) {
+    shape s = lead;
+    for (int i = x.rank() - keep; i < x.rank(); ++i) s.push_back(x.extent(i));
+    return broadcast_to(x, s, l);
+  };
+  const int n = lead.rank();
+  const array x = widen(a, ra > 1 ? 2 : 1), y = widen(b, 2);
+  d.lhs_batch = d.rhs_batch = iota_axes(n);
+  d.lhs_contracting = {x.rank() - 1};
+  d.rhs_contracting = {n};
+  return dot_general(x, y, d, l);
+}
+
+}  // namespace tokamax

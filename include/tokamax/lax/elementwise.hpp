@@ -1,0 +1,117 @@
+// tokamax/lax/elementwise.hpp: what all elementwise ops share: rules, promotion and broadcasting of operands.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/bind.hpp>             // bind
+#include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
+#include <tokamax/lax/convert.hpp>           // convert_element_type
+
+namespace tokamax {
+
+namespace detail {
+constexpr array_type same_type_infer(const call& c) {
+  array_type t = c[0].type();
+  for (int i = 1; i < c.count; ++i) {
+    if (!(c[i].type() == t)) return c.fail(text(c.self->name) << ": operand types", c[i].type(), t);
+    t.weak = t.weak && c[i].type().weak;
+  }
+  return t;
+}
+constexpr array_type compare_infer(const call& c) {
+  array_type t = same_type_infer(c);
+  t.type = bool_;
+  t.weak = false;
+  return t;
+}
+/// Leading axis for every operand that has none, then the op itself.
+constexpr arrays elementwise_batch(const call& c) {
+  vec<array> in;
+  for (int i = 0; i < c.count; ++i) in.push_back(c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size));
+  words w;
+  for (int i = 0; i < c.attribute_count; ++i) w.push_back(c.attributes[i]);
+  return bind_all(*c.self, in.data(), in.count(), w, c.where);
+}
+}  // namespace detail
+
+/// Completes the descriptor of an elementwise op whose element function is `F::apply` on `Arity` values.
+template <class F, int Arity>
+consteval op elementwise(op o) {
+  o.kind = op_kind::elementwise;
+  o.fold = fold<F, Arity>;
+  if (!o.infer) o.infer = detail::same_type_infer;
+  if (!o.batch) o.batch = detail::elementwise_batch;
+  return o;
+}
+
+/// The NumPy broadcast of two shapes; `ok` is false where extents differ and neither is 1.
+constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
+  const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
+  shape s;
+  for (int i = 0; i < rank; ++i) {
+    const int ia = i - rank + a.rank(), ib = i - rank + b.rank();
+    const std::int64_t x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
+    ok = ok && (x == y || x == 1 || y == 1);
+    s.push_back(x == 1 ? y : x);
+  }
+  return s;
+}
+
+/// `x` with the shape `s`, by NumPy's rule: missing leading axes and extents of 1 are repeated.
+/// errors  "broadcast_to: shape" if an extent is neither 1 nor that of `s`
+constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
+  if (x.shape() == s) return x;
+  bool ok = x.rank() <= s.rank();
+  if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("broadcast_to: shape", x.type(), text() << s);
+    return x;
+  }
+  if (x.is_literal()) return x.retyped({x.dtype(), x.type().weak, s});
+  axes where;  // axis of s that each axis of x becomes
+  for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
+  return broadcast_in_dim(x, s, where, l);
+}
+
+namespace detail {
+/// Gives the operands one dtype (JAX's promotion) and one shape (NumPy's broadcasting).
+template <int N>
+constexpr void unify(const op& o, array (&x)[N], location where, int first_value = 0) {
+  promoted p{x[first_value].dtype(), x[first_value].type().weak};
+  for (int i = first_value + 1; i < N; ++i) p = promote(p, {x[i].dtype(), x[i].type().weak});
+  shape s = x[0].shape();
+  bool ok = true;
+  for (int i = 1; i < N; ++i) {
+    s = broadcast_shapes(s, x[i].shape(), ok);
+    if (!ok) {
+      graph* g = nullptr;
+      for (const array& a : x) g = a.trace() ? a.trace() : g;
+      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", text(x[i].type()), text(x[0].type()));
+      return;
+    }
+  }
+  std::source_location l{};
+  for (int i = 0; i < N; ++i) {
+    if (i >= first_value) x[i] = convert_element_type(x[i], p.type, p.weak, l);
+    if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
+  }
+}
+constexpr array binary(const op& o, const array& a, const array& b, location where) {
+  array x[2] = {a, b};
+  unify(o, x, where);
+  return bind(o, {x[0], x[1]}, words{}, where);
+}
+constexpr array unary(const op& o, const array& a, location where) { return bind(o, {a}, words{}, where); }
+/// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
+constexpr array float_unary(const op& o, const array& a, location where) {
+  return bind(o, {is_floating(a.dtype()) ? a : convert_element_type(a, f32)}, words{}, where);
+}
+/// Is `a` the constant `v` in every element?
+constexpr bool is_constant(const array& a, double v) {
+  if (a.is_literal()) return a.literal() == v;
+  if (!a.trace()) return false;
+  const node& n = (*a.trace())[a.id()];
+  return n.kind == &constant_p && std::bit_cast<double>(*a.trace()->words_of(n)) == v;
+}
+}  // namespace detail
+
+
+}  // namespace tokamax

@@ -1,0 +1,114 @@
+// tokamax/lax/gather.hpp: rows of a table by index (take), and its transpose, scatter_add.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>       // zeros
+#include <tokamax/lax/transpose.hpp>  // transpose
+
+namespace tokamax {
+
+/// Attributes of scatter_add: rows of the result.
+struct scatter_attributes {
+  std::int64_t rows = 0;
+};
+
+constexpr array gather(const array& table, const array& indices, source_line l = source_line::current());
+constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l = source_line::current());
+
+namespace detail {
+/// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
+constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
+  const array i = batched ? indices : with_leading_axis(indices, c.batch_size);
+  const array inside = logical_and(i >= 0, i < rows);  // an index outside must stay outside of the joint table
+  const array b = iota(i.dtype(), i.shape(), 0) * array(static_cast<double>(rows), {i.dtype(), false, {}});
+  return select(inside, i + b, full_like(i, -1));
+}
+}  // namespace detail
+
+inline constexpr op gather_p{
+    .name = "gather",
+    .stablehlo = "stablehlo.gather",
+    .infer = [](const call& c) -> array_type {
+      if (c[0].rank() < 1) return c.fail("gather: table", c[0].type(), "at least one axis");
+      if (c[1].dtype() != i32) return c.fail("gather: index dtype", c[1].type(), "i32");
+      array_type t{c[0].dtype(), false, c[1].shape()};
+      for (int i = 1; i < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays { return {scatter_add(c[1], c.ct(), c[0].extent(0)), array()}; },
+    .jvp = [](const call& c) -> arrays { return c.tangents[0].exists() ? gather(c.tangents[0], c[1]) : array(); },
+    .batch = [](const call& c) -> arrays {
+      if (!c.batched(0)) return gather(c[0], c[1]);
+      const std::int64_t rows = c[0].extent(1);
+      shape joint{mul_extent(c.batch_size, rows)};
+      for (int i = 2; i < c[0].rank(); ++i) joint.push_back(c[0].extent(i));
+      return gather(reshape(c[0], joint), detail::batch_indices(c, c[1], c.batched(1), rows));
+    },
+    .kernels = kernels_of<gather_p>,
+};
+
+inline constexpr op scatter_add_p{
+    .name = "scatter_add",
+    .stablehlo = "stablehlo.scatter",
+    .infer = [](const call& c) -> array_type {
+      const int n = c[0].rank();
+      bool ok = c[0].dtype() == i32 && n <= c[1].rank();
+      for (int i = 0; ok && i < n; ++i) ok = c[0].extent(i) == c[1].extent(i);
+      if (!ok) return c.fail("scatter_add: updates", c[1].type(), text("axes of ") << c[0].type() << " first");
+      array_type t{c[1].dtype(), false, {c.attrs<scatter_attributes>().rows}};
+      for (int i = n; i < c[1].rank(); ++i) t.extents.push_back(c[1].extent(i));
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays { return {array(), gather(c.ct(), c[0])}; },
+    .jvp = [](const call& c) -> arrays {
+      return c.tangents[1].exists() ? scatter_add(c[0], c.tangents[1], c.attrs<scatter_attributes>().rows) : array();
+    },
+    .batch = [](const call& c) -> arrays {
+      const std::int64_t rows = c.attrs<scatter_attributes>().rows;
+      const array updates = c.batched(1) ? c[1] : with_leading_axis(c[1], c.batch_size);
+      const array joint = scatter_add(detail::batch_indices(c, c[0], c.batched(0), rows), updates, mul_extent(c.batch_size, rows));
+      shape s{c.batch_size, rows};
+      for (int i = 1; i < joint.rank(); ++i) s.push_back(joint.extent(i));
+      return reshape(joint, s);
+    },
+    .kernels = kernels_of<scatter_add_p>,
+};
+
+/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (0 for integers).
+///
+/// shapes  table [R, ...], indices [...] -> indices.shape + table.shape[1:]
+/// dtypes  indices i32
+/// errors  "gather: table", "gather: index dtype"
+/// source  jax.lax.gather with mode "fill"
+constexpr array gather(const array& table, const array& indices, source_line l) { return bind(gather_p, {table, indices}, words{}, l); }
+
+/// The rows of `updates` added up by index in a result of zeros; indices outside are dropped.
+///
+/// shapes  indices [...], updates indices.shape + rest -> [rows] + rest
+/// errors  "scatter_add: updates"
+/// source  jax.lax.scatter_add
+constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l) {
+  return bind(scatter_add_p, {indices, updates}, scatter_attributes{rows}, l);
+}
+
+/// Elements of `x` by index along one axis; negative indices count from the end, others outside give NaN.
+///
+/// shapes  x [..., R, ...], indices [...] -> indices.shape in the place of axis
+/// source  jax.numpy.take
+constexpr array take(const array& x, const array& indices, int axis = 0, source_line l = source_line::current()) {
+  if (axis < 0) axis += x.rank();
+  array i = indices.is_literal() ? convert_element_type(indices, i32) : indices;
+  i = select(i < 0, i + array(static_cast<double>(x.extent(axis)), {i32, false, {}}), i, l);
+  if (axis == 0) return gather(x, i, l);
+  axes front{axis};
+  for (int k = 0; k < x.rank(); ++k)
+    if (k != axis) front.push_back(k);
+  const array y = gather(transpose(x, front), i, l);  // [indices..., others]
+  axes back;
+  for (int k = 0; k < axis; ++k) back.push_back(i.rank() + k);
+  for (int k = 0; k < i.rank(); ++k) back.push_back(k);
+  for (int k = i.rank() + axis; k < y.rank(); ++k) back.push_back(k);
+  return transpose(y, back, l);
+}
+
+}  // namespace tokamax

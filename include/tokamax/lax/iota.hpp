@@ -1,0 +1,60 @@
+// tokamax/lax/iota.hpp: arrays made from nothing: iota, arange, full, zeros, ones, eye.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>  // comparison, convert
+
+namespace tokamax {
+
+/// Attributes of iota: the whole result type, since there is no operand.
+struct iota_attributes {
+  dtype type = i32;
+  shape extents;
+  int dimension = 0;
+};
+
+/// Counts along one axis. An element function of the position: fused loops compute it instead of loading it.
+inline constexpr op iota_p{
+    .name = "iota",
+    .stablehlo = "stablehlo.iota",
+    .infer = [](const call& c) -> array_type {
+      const auto [type, extents, dimension] = c.attrs<iota_attributes>();
+      if (dimension < 0 || dimension >= extents.rank()) return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
+      return {type, false, extents};
+    },
+    .batch = [](const call& c) -> arrays { return with_leading_axis(bind(iota_p, {}, c.attrs<iota_attributes>(), c.where), c.batch_size); },
+};
+
+/// The index along axis `dimension`, in every element of an array of shape `s`.
+/// source  jax.lax.broadcasted_iota
+constexpr array iota(dtype type, const shape& s, int dimension, source_line l = source_line::current()) {
+  return bind(iota_p, {}, iota_attributes{type, s, dimension}, l);
+}
+
+/// 0, 1, ..., n - 1
+constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) { return iota(type, {n}, 0, l); }
+
+/// One value everywhere. Costs no memory until data is asked for.
+constexpr array full(const shape& s, double value, dtype type = f32) { return array(value, {type, false, s}); }
+constexpr array zeros(const shape& s, dtype type = f32) { return full(s, 0, type); }
+constexpr array ones(const shape& s, dtype type = f32) { return full(s, 1, type); }
+constexpr array full_like(const array& x, double value) { return array(value, x.type()); }
+constexpr array zeros_like(const array& x) { return full_like(x, 0); }
+constexpr array ones_like(const array& x) { return full_like(x, 1); }
+
+/// The n x n identity matrix.
+constexpr array eye(std::int64_t n, dtype type = f32, source_line l = source_line::current()) {
+  return convert_element_type(iota(i32, {n, n}, 0, l) == iota(i32, {n, n}, 1, l), type, false, l);
+}
+
+/// x[i] == k for every class k: a new last axis.
+///
+/// shapes  x [...] -> [..., classes]
+/// source  jax.nn.one_hot
+constexpr array one_hot(const array& x, std::int64_t classes, dtype type = f32, source_line l = source_line::current()) {
+  shape s = x.shape();
+  s.push_back(classes);
+  return convert_element_type(expand_dims(x, -1, l) == iota(x.dtype(), s, s.rank() - 1, l), type, false, l);
+}
+
+}  // namespace tokamax

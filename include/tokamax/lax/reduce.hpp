@@ -1,0 +1,123 @@
+// tokamax/lax/reduce.hpp: reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>   // iota: argmax's gradient-free compose
+#include <tokamax/lax/unary.hpp>  // sqrt
+
+namespace tokamax {
+
+/// "all axes", the default of every reduction.
+inline constexpr axes every_axis = [] {
+  axes a;
+  a.count = -1;
+  return a;
+}();
+
+/// How a reduction is asked for: `sum(x, {.axis = {-1}, .keepdims = true})`.
+struct reduce_options {
+  axes axis = every_axis;  ///< negative axes count from the end
+  bool keepdims = false;   ///< keep the reduced axes with extent 1
+};
+
+namespace detail {
+/// Sorted and non-negative.
+constexpr axes normalized(const axes& axis, int rank) {
+  axes a;
+  for (int i = 0; i < rank; ++i)
+    if (axis.count < 0 || axis.contains(i) || axis.contains(i - rank)) a.push_back(i);
+  return a;
+}
+constexpr array reduce(const op& o, const array& x, const reduce_options& options, location where) {
+  const axes axis = normalized(options.axis, x.rank());
+  if (options.axis.count >= 0 && axis.rank() != options.axis.rank())
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = where}.fail(text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
+  const array y = bind(o, {x}, reduce_attributes{axis}, where);
+  if (!options.keepdims) return y;
+  shape kept = x.shape();
+  for (std::int64_t a : axis) kept[static_cast<int>(a)] = 1;
+  return reshape(y, kept);
+}
+constexpr std::int64_t reduced_count(const array& x, const axes& axis) {
+  std::int64_t n = 1;
+  for (std::int64_t a : normalized(axis, x.rank())) n = mul_extent(n, x.extent(static_cast<int>(a)));
+  return n;
+}
+/// The gradient of max and min goes to the chosen elements, in equal shares where several tie.
+constexpr arrays choose_vjp(const call& c) {
+  const axes axis = c.attrs<reduce_attributes>().axis;
+  const array chosen = astype(c[0] == expand_reduced(c.out(), c[0].shape(), axis), c[0].dtype());
+  const array share = c.ct() / reduce_sum(chosen, axis);
+  return chosen * expand_reduced(share, c[0].shape(), axis);
+}
+consteval op reduction(op o) {
+  o.stablehlo = "stablehlo.reduce";
+  if (!o.infer) o.infer = reduce_infer;
+  if (!o.batch) o.batch = reduce_batch;
+  return o;
+}
+}  // namespace detail
+
+inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_max_p>});
+inline constexpr op reduce_min_p = detail::reduction({.name = "reduce_min", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_min_p>});
+inline constexpr op reduce_and_p = detail::reduction({.name = "reduce_and", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_and_p>});
+inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_or_p>});
+
+/// Reductions over some axes (all, if none is given).
+///
+/// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
+/// dtypes  sum of 16-bit floats is carried in f32; mean and var of integers are f32; all and any give bool
+/// errors  "reduce_sum: axis" (and so on) for an axis that x does not have
+/// source  jax.numpy
+constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return detail::reduce(reduce_sum_p, x.dtype() == bool_ ? astype(x, i32) : x, o, l);
+}
+constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_max_p, x, o, l); }
+constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_min_p, x, o, l); }
+constexpr array all(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return detail::reduce(reduce_and_p, convert_element_type(x, bool_), o, l);
+}
+constexpr array any(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
+}
+constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  const array v = is_floating(x.dtype()) ? x : astype(x, f32);
+  const std::int64_t n = detail::reduced_count(x, o.axis);
+  return sum(v, o, l) * (1.0 / static_cast<double>(n));
+}
+/// Mean of squared deviations, by two passes.
+constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  const array centred = x - mean(x, {o.axis, true}, l);
+  return mean(centred * centred, o, l);
+}
+
+/// Attributes of argmax and argmin.
+struct arg_attributes {
+  int axis = 0;
+};
+
+namespace detail {
+constexpr array_type arg_infer(const call& c) {
+  const int axis = c.attrs<arg_attributes>().axis;
+  if (axis < 0 || axis >= c[0].rank()) return c.fail(text(c.self->name) << ": axis", text() << axis, text("an axis of ") << c[0].type());
+  array_type t{i32, false, {}};
+  for (int i = 0; i < c[0].rank(); ++i)
+    if (i != axis) t.extents.push_back(c[0].extent(i));
+  return t;
+}
+constexpr arrays arg_batch(const call& c) { return bind(*c.self, {c[0]}, arg_attributes{c.attrs<arg_attributes>().axis + 1}, c.where); }
+constexpr array arg_reduce(const op& o, const array& x, int axis, location l) {
+  return bind(o, {x}, arg_attributes{axis < 0 ? axis + x.rank() : axis}, l);
+}
+}  // namespace detail
+
+inline constexpr op argmax_p{.name = "argmax", .infer = detail::arg_infer, .vjp = detail::no_gradient, .batch = detail::arg_batch, .kernels = kernels_of<argmax_p>};
+inline constexpr op argmin_p{.name = "argmin", .infer = detail::arg_infer, .vjp = detail::no_gradient, .batch = detail::arg_batch, .kernels = kernels_of<argmin_p>};
+
+/// Index of the first largest (smallest) element along one axis; NaN counts as the extreme.
+/// dtypes  any -> i32
+/// source  jax.numpy.argmax, jax.numpy.argmin
+constexpr array argmax(const array& x, int axis = -1, source_line l = source_line::current()) { return detail::arg_reduce(argmax_p, x, axis, l); }
+constexpr array argmin(const array& x, int axis = -1, source_line l = source_line::current()) { return detail::arg_reduce(argmin_p, x, axis, l); }
+
+}  // namespace tokamax

@@ -1,0 +1,82 @@
+// tokamax/lax/reshape.hpp: the same elements in row-major order under other extents.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/bind.hpp>  // bind
+
+namespace tokamax {
+
+/// Attributes of reshape.
+struct reshape_options {
+  shape extents;
+};
+
+constexpr array reshape(const array& x, shape s, source_line l = source_line::current());
+
+inline constexpr op reshape_p{
+    .name = "reshape",
+    .stablehlo = "stablehlo.reshape",
+    .kind = op_kind::view,
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const shape s = c.attrs<reshape_options>().extents;
+      if (size(s) != c[0].size()) return c.fail("reshape: number of elements", c[0].type(), text() << s);
+      return {c[0].dtype(), c[0].type().weak, s};
+    },
+    .vjp = [](const call& c) -> arrays { return reshape(c.ct(), c[0].shape()); },
+    .batch = [](const call& c) -> arrays {
+      shape s{c.batch_size};
+      for (std::int64_t e : c.attrs<reshape_options>().extents) s.push_back(e);
+      return reshape(c[0], s);
+    },
+    .simplify = [](const call& c) -> array {
+      const shape s = c.attrs<reshape_options>().extents;
+      if (c[0].shape() == s) return c[0];
+      const node& n = (*c.trace)[c[0].id()];
+      if (n.kind == &constant_p) return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}), c.where);
+      if (n.kind != &reshape_p) return {};
+      const int id = c.trace->operand(n, 0);
+      return reshape(array(c.trace, id, (*c.trace)[id].type), s);
+    },
+};
+
+/// The elements of `x`, in row-major order, with extents `s`; one extent may be -1 and is worked out.
+///
+/// shapes  any -> s
+/// errors  "reshape: number of elements"
+/// source  jax.numpy.reshape
+constexpr array reshape(const array& x, shape s, source_line l) {
+  for (int i = 0; i < s.rank(); ++i) {
+    if (s[i] != -1) continue;
+    s[i] = 1;
+    const std::int64_t known = size(s), n = x.size();
+    if (!is_dyn(n)) s[i] = known > 0 ? n / known : 0;
+    else s[i] = dyn(static_cast<int>((-n - 1) % 8), (-n - 1) / 8 / (known > 0 ? known : 1));
+    break;
+  }
+  if (x.shape() == s) return x;
+  if (x.is_literal() && size(s) == x.size()) return x.retyped({x.dtype(), x.type().weak, s});
+  return bind(reshape_p, {x}, reshape_options{s}, l);
+}
+
+/// `x` with an extent of 1 inserted so that it becomes axis `axis` of the result.
+constexpr array expand_dims(const array& x, int axis, source_line l = source_line::current()) {
+  if (axis < 0) axis += x.rank() + 1;
+  shape s;
+  for (int i = 0; i <= x.rank(); ++i) {
+    if (i == axis) s.push_back(1);
+    if (i < x.rank()) s.push_back(x.extent(i));
+  }
+  return reshape(x, s, l);
+}
+
+/// `x` without the axis `axis`, whose extent must be 1.
+constexpr array squeeze(const array& x, int axis, source_line l = source_line::current()) {
+  if (axis < 0) axis += x.rank();
+  shape s;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) s.push_back(x.extent(i));
+  return reshape(x, s, l);
+}
+
+}  // namespace tokamax

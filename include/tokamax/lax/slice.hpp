@@ -1,0 +1,164 @@
+// tokamax/lax/slice.hpp: take a box out of an array, and its transpose, pad.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>  // zeros
+
+namespace tokamax {
+
+/// Attributes of slice, one entry an axis.
+struct slice_options {
+  shape start, limit, stride;
+};
+/// Attributes of pad, one entry an axis: elements added before, after and between (negative amounts remove).
+struct pad_options {
+  shape low, high, interior;
+};
+
+constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride = {}, source_line l = source_line::current());
+constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior = {}, source_line l = source_line::current());
+
+inline constexpr op slice_p{
+    .name = "slice",
+    .stablehlo = "stablehlo.slice",
+    .kind = op_kind::view,
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const auto [start, limit, stride] = c.attrs<slice_options>();
+      array_type t = c[0].type();
+      bool ok = start.rank() == t.extents.rank() && limit.rank() == start.rank() && stride.rank() == start.rank();
+      for (int i = 0; ok && i < start.rank(); ++i) {
+        const bool whole = start[i] == 0 && limit[i] == t.extents[i] && stride[i] == 1;  // also of a dynamic extent
+        ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.extents[i] && stride[i] > 0);
+        if (!whole && ok) t.extents[i] = (limit[i] - start[i] + stride[i] - 1) / stride[i];
+      }
+      return ok ? t : c.fail("slice: bounds", text() << start << ":" << limit, text("inside ") << c[0].type());
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto [start, limit, stride] = c.attrs<slice_options>();
+      shape high, interior;
+      for (int i = 0; i < start.rank(); ++i) {
+        const std::int64_t n = c.out().extent(i);
+        const bool whole = start[i] == 0 && limit[i] == c[0].extent(i) && stride[i] == 1;
+        high.push_back(whole ? 0 : c[0].extent(i) - start[i] - (n ? (n - 1) * stride[i] + 1 : 0));
+        interior.push_back(stride[i] - 1);
+      }
+      return pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), start, high, interior);
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto [start, limit, stride] = c.attrs<slice_options>();
+      auto lead = [](std::int64_t v, const shape& s) {
+        shape r{v};
+        for (std::int64_t e : s) r.push_back(e);
+        return r;
+      };
+      return slice(c[0], lead(0, start), lead(c.batch_size, limit), lead(1, stride));
+    },
+    .simplify = [](const call& c) -> array { return c.type.extents == c[0].shape() ? c[0] : array(); },
+};
+
+inline constexpr op pad_p{
+    .name = "pad",
+    .stablehlo = "stablehlo.pad",
+    .infer = [](const call& c) -> array_type {
+      const auto [low, high, interior] = c.attrs<pad_options>();
+      array_type t = c[0].type();
+      bool ok = low.rank() == t.extents.rank() && c[1].rank() == 0;
+      for (int i = 0; ok && i < low.rank(); ++i) {
+        const std::int64_t n = t.extents[i];
+        if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
+        t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
+        ok = !is_dyn(n) && interior[i] >= 0 && t.extents[i] >= 0;
+      }
+      return ok ? t : c.fail("pad: amounts", text() << low << high, text("one pair an axis of ") << c[0].type());
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto [low, high, interior] = c.attrs<pad_options>();
+      array gx;
+      if (c.needs(0)) {
+        // Undo with a negative pad, which also brings back elements that a negative amount cut off (as zeros).
+        shape minus_low, minus_high, stride;
+        for (int i = 0; i < low.rank(); ++i) {
+          minus_low.push_back(-low[i]);
+          minus_high.push_back(-high[i]);
+          stride.push_back(interior[i] + 1);
+        }
+        const array wide = pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), minus_low, minus_high);
+        shape start;
+        for (int i = 0; i < low.rank(); ++i) start.push_back(0);
+        gx = slice(wide, start, wide.shape(), stride);
+      }
+      array gv;
+      if (c.needs(1)) {
+        const array total = reduce_sum(c.ct(), iota_axes(c.ct().rank()));
+        const array inside = pad(full_like(c[0], 1), array(0.0, {c.ct().dtype(), false, {}}), low, high, interior);
+        gv = total - reduce_sum(c.ct() * inside, iota_axes(c.ct().rank()));
+      }
+      return {gx, gv};
+    },
+    .jvp = [](const call& c) -> arrays {
+      const auto [low, high, interior] = c.attrs<pad_options>();
+      auto or_zero = [&](int i) { return c.tangents[i].exists() ? c.tangents[i] : zeros_like(c[i]); };
+      return pad(or_zero(0), or_zero(1), low, high, interior);
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto [low, high, interior] = c.attrs<pad_options>();
+      auto lead = [](const shape& s) {
+        shape r{0};
+        for (std::int64_t e : s) r.push_back(e);
+        return r;
+      };
+      const array x = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      if (!c.batched(1)) return pad(x, c[1], lead(low), lead(high), lead(interior));
+      // A padding value for each batch entry: pad with zero, then select it outside the padded ones.
+      const array y = pad(x, array(0.0, {x.dtype(), false, {}}), lead(low), lead(high), lead(interior));
+      const array inside = pad(full(x.shape(), 1, bool_), array(false), lead(low), lead(high), lead(interior));
+      return select(inside, y, broadcast_in_dim(c[1], y.shape(), {0}));
+    },
+    .kernels = kernels_of<pad_p>,
+};
+
+/// Elements start, start + stride, ... below limit along each axis.
+///
+/// shapes  x -> ceil((limit - start) / stride) an axis
+/// errors  "slice: bounds"
+/// source  jax.lax.slice
+constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride, source_line l) {
+  if (stride.rank() == 0)
+    for (int i = 0; i < start.rank(); ++i) stride.push_back(1);
+  return bind(slice_p, {x}, slice_options{start, limit, stride}, l);
+}
+
+/// The slice [start, limit) of one axis.
+/// source  jax.lax.slice_in_dim
+constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t limit, int axis, source_line l = source_line::current()) {
+  shape from, to = x.shape();
+  for (int i = 0; i < x.rank(); ++i) from.push_back(0);
+  from[axis] = start;
+  to[axis] = limit;
+  return slice(x, from, to, {}, l);
+}
+
+/// `parts` equal slices of one axis.
+/// source  jax.numpy.split
+constexpr arrays split(const array& x, int parts, int axis = -1, source_line l = source_line::current()) {
+  arrays out;
+  const std::int64_t n = x.extent(axis) / parts;
+  if (n * parts != x.extent(axis))
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(), text("a multiple of ") << parts);
+  for (int i = 0; i < parts; ++i) out.push_back(slice_in_dim(x, i * n, (i + 1) * n, axis, l));
+  return out;
+}
+
+/// `x` with `value` around and between its elements; negative amounts cut.
+///
+/// shapes  extent n -> low + n + (n - 1) * interior + high
+/// errors  "pad: amounts"
+/// source  jax.lax.pad
+constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior, source_line l) {
+  if (interior.rank() == 0)
+    for (int i = 0; i < low.rank(); ++i) interior.push_back(0);
+  return bind(pad_p, {x, convert_element_type(value, x.dtype())}, pad_options{low, high, interior}, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,57 @@
+// tokamax/lax/stop_gradient.hpp: markers that leave values alone: stop_gradient, variable, optimization_barrier.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/bind.hpp>  // bind
+
+namespace tokamax {
+
+namespace detail {
+constexpr array_type identity_infer(const call& c) { return c[0].type(); }
+constexpr arrays identity_batch(const call& c) { return bind(*c.self, {c[0]}, words{}, c.where); }
+}  // namespace detail
+
+inline constexpr op stop_gradient_p{
+    .name = "stop_gradient",
+    .kind = op_kind::alias,
+    .infer = detail::identity_infer,
+    .vjp = [](const call&) -> arrays { return arrays(); },
+    .jvp = [](const call&) -> arrays { return arrays(); },
+    .batch = detail::identity_batch,
+};
+
+/// The input of a differentiated function: a new name for a value, so that the derivative sees only the uses inside.
+inline constexpr op variable_p{
+    .name = "variable",
+    .kind = op_kind::alias,
+    .linear = true,
+    .unique = true,
+    .infer = detail::identity_infer,
+    .vjp = [](const call& c) -> arrays { return c.ct(); },
+    .batch = detail::identity_batch,
+};
+
+/// Keeps what is computed from the result apart from equal work elsewhere (remat recomputes behind one).
+inline constexpr op optimization_barrier_p{
+    .name = "optimization_barrier",
+    .stablehlo = "stablehlo.optimization_barrier",
+    .kind = op_kind::alias,
+    .linear = true,
+    .unique = true,
+    .infer = detail::identity_infer,
+    .vjp = [](const call& c) -> arrays { return c.ct(); },
+    .batch = detail::identity_batch,
+};
+
+/// The value of x with a derivative of zero.
+/// source  jax.lax.stop_gradient
+constexpr array stop_gradient(const array& x, source_line l = source_line::current()) {
+  if (x.is_literal() || x.is_concrete()) return x;
+  return bind(stop_gradient_p, {x}, words{}, l);
+}
+
+constexpr array optimization_barrier(const array& x, source_line l = source_line::current()) {
+  return bind(optimization_barrier_p, {x}, words{}, l);
+}
+
+}  // namespace tokamax

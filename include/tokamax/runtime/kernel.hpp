@@ -1,0 +1,69 @@
+// tokamax/runtime/kernel.hpp: what a kernel gets, and how one is found for an op.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/op.hpp>  // op_c
+
+namespace tokamax {
+
+/// A block of memory seen as an array: strides count elements, 0 repeats.
+struct array_view {
+  void* data = nullptr;
+  dtype type = dtype::none;
+  shape extents, strides;
+  template <class T>
+  T* as() const { return static_cast<T*>(data); }
+  std::int64_t extent(int axis) const { return extents[axis]; }
+  std::int64_t stride(int axis) const { return strides[axis]; }
+  int rank() const { return extents.rank(); }
+  std::int64_t size() const { return tokamax::size(extents); }
+};
+
+/// Row-major strides.
+constexpr shape dense_strides(const shape& s) {
+  shape st = s;
+  std::int64_t n = 1;
+  for (int i = s.rank() - 1; i >= 0; --i) {
+    st[i] = n;
+    n = mul_extent(n, s[i]);
+  }
+  return st;
+}
+
+/// The operands, results and attributes of one kernel call. Results are dense; so are operands, unless the kernel says
+/// `takes_views`.
+struct kernel_arguments {
+  const array_view* in = nullptr;
+  const array_view* out = nullptr;
+  int in_count = 0, out_count = 0;
+  const std::int64_t* attributes = nullptr;
+  int attribute_count = 0;
+  template <class Options>
+  Options attrs() const {
+    return call{.attributes = attributes, .attribute_count = attribute_count}.attrs<Options>();
+  }
+};
+
+using kernel_function = void (*)(const kernel_arguments&);
+
+/// Does the kernel of an op read operands with any strides? Specialise to true next to such a kernel; the planner then
+/// hands it transposed, sliced and broadcast operands as they lie.
+template <const op& Op>
+inline constexpr bool takes_views = false;
+
+/// A kernel is an overload `void kernel(op_c<name_p>, Device, const kernel_arguments&)` in namespace tokamax; device
+/// tags inherit, so the nearest wins.
+template <const op& Op, class Device>
+concept has_kernel = requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+
+/// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
+using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
+
+/// What a run-time trace knows of an op's kernels on the backend.
+struct kernel_set {
+  kernel_function run = nullptr;
+  bool strided = false;
+  tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
+};
+
+}  // namespace tokamax

@@ -1,0 +1,126 @@
+// tokamax/transforms/backward.hpp: reverse mode as a pass over the node table.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
+#include <tokamax/lax/stop_gradient.hpp>  // variable
+
+namespace tokamax {
+
+namespace detail {
+
+constexpr array node_array(graph& g, int id) { return array(&g, id, g[id].type); }
+
+/// The nodes up to `top` that depend on one of `wrt` through floating values.
+constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
+  vec<char> active(static_cast<std::size_t>(top) + 1, 0);
+  int first = top;
+  for (int w : wrt) {
+    if (w <= top) active[w] = 1;
+    if (w < first) first = w;
+  }
+  for (int i = first; i <= top; ++i) {
+    const node& n = g[i];
+    if (active[i] || n.kind == &stop_gradient_p) continue;
+    if (n.type.type != dtype::none && !is_floating(n.type.type)) continue;
+    for (int k = 0; k < n.operand_count && !active[i]; ++k) active[i] = active[g.operand(n, k)];
+  }
+  return active;
+}
+
+/// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them.
+struct recalled_call {
+  vec<array> inputs;
+  words attributes;
+  arrays outputs;
+  vec<char> flags;
+  call c;
+
+  constexpr recalled_call(graph& g, int id, const vec<char>& active) {
+    const node n = g[id];
+    for (int k = 0; k < n.operand_count; ++k) {
+      const int o = g.operand(n, k);
+      inputs.push_back(node_array(g, o));
+      flags.push_back(o < active.count() ? active[o] : char(0));
+    }
+    for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
+    c = call{.self = n.kind, .inputs = inputs.data(), .count = inputs.count(), .attributes = attributes.data(),
+             .attribute_count = attributes.count(), .type = n.type, .flags = flags.data(), .trace = &g, .where = n.where};
+    if (n.kind->infer_all) {
+      const types ts = n.kind->infer_all(c);
+      for (int k = 0; k < ts.count(); ++k) outputs.push_back(array(&g, add_node(g, get_p, &id, 1, {k}, ts[k], n.where), ts[k]));
+    } else {
+      outputs.push_back(node_array(g, id));
+    }
+    c.outputs = outputs.data();
+  }
+  recalled_call(const recalled_call&) = delete;
+};
+
+}  // namespace detail
+
+/// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
+/// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
+/// differentiating its `compose`.
+constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+  int top = -1;
+  vec<int> wrt_ids;
+  for (const array& y : ys)
+    if (y.trace() == &g && y.id() > top) top = y.id();
+  for (const array& w : wrt) wrt_ids.push_back(w.id());
+  const vec<char> active = detail::active_nodes(g, wrt_ids, top);
+  struct entry {  // cotangent of one output of a node with several
+    int output = 0, next = -1;
+    array ct;
+  };
+  vec<array> ct(static_cast<std::size_t>(top) + 1);
+  vec<int> list(static_cast<std::size_t>(top) + 1, -1);
+  vec<entry> entries;
+  auto accumulate = [&](int id, const array& value) {
+    if (id > top || !active[id] || !value.exists()) return;
+    ct[id] = ct[id].exists() ? lift(g, ct[id]) + value : value;
+  };
+  for (int k = 0; k < ys.count(); ++k)
+    if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
+  for (int i = top; i >= 0; --i) {
+    if (!active[i] || (!ct[i].exists() && list[i] < 0)) continue;
+    const op* kind = g[i].kind;
+    if (!kind) continue;
+    if (kind == &get_p) {
+      const int t = g.operand(g[i], 0);
+      entries.push_back({static_cast<int>(*g.words_of(g[i])), list[t], ct[i]});
+      list[t] = entries.count() - 1;
+      continue;
+    }
+    detail::recalled_call r(g, i, active);
+    arrays out_cts;
+    if (kind->infer_all) {
+      out_cts = arrays(static_cast<std::size_t>(r.outputs.count()));
+      for (int e = list[i]; e >= 0; e = entries[e].next) out_cts[entries[e].output] = entries[e].ct;
+    } else {
+      out_cts.push_back(ct[i]);
+    }
+    r.c.cotangents = out_cts.data();
+    arrays in_cts;
+    if (kind->vjp) {
+      in_cts = kind->vjp(r.c);
+    } else if (kind->compose) {
+      arrays vars;
+      for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
+      call inner = r.c;
+      inner.inputs = vars.data();
+      const arrays composed = kind->compose(inner);
+      in_cts = backward(g, composed, out_cts, vars);
+    } else {
+      r.c.fail(text(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
+      continue;
+    }
+    for (int k = 0; k < in_cts.count(); ++k)
+      if (r.flags[k]) accumulate(r.inputs[k].id(), in_cts[k]);
+  }
+  arrays result;
+  for (int w : wrt_ids) result.push_back(w <= top ? ct[w] : array());
+  return result;
+}
+
+}  // namespace tokamax

@@ -1,0 +1,111 @@
+// tokamax/transforms/forward.hpp: forward mode as a pass over the node table.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/transforms/backward.hpp>  // active_nodes, recalled_call; derived rules transpose twice
+
+namespace tokamax {
+
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys);
+
+namespace detail {
+
+/// Tangents of the outputs of an op without a jvp rule.
+constexpr arrays derived_jvp(graph& g, call& c) {
+  const op& o = *c.self;
+  if (o.linear) {
+    vec<array> in;
+    for (int k = 0; k < c.count; ++k) in.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, c[k].type()));
+    words w;
+    for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
+    return bind_all(o, in.data(), in.count(), w, c.where);
+  }
+  if (o.kind == op_kind::elementwise && o.vjp) {  // the Jacobian is diagonal, so it is its own transpose
+    array total;
+    for (int k = 0; k < c.count; ++k) {
+      if (!c.tangents[k].exists()) continue;
+      vec<char> only(static_cast<std::size_t>(c.count), 0);
+      only[k] = 1;
+      call one = c;
+      one.flags = only.data();
+      one.cotangents = &c.tangents[k];
+      const arrays part = o.vjp(one);
+      if (k < part.count() && part[k].exists()) total = total.exists() ? total + part[k] : part[k];
+    }
+    return total;
+  }
+  if (o.vjp) {  // the vjp is linear in the cotangent: its transpose is the jvp
+    int outputs = 0;
+    for (int k = 0; o.infer_all ? k < o.infer_all(c).count() : k < 1; ++k) ++outputs;
+    arrays u;
+    for (int k = 0; k < outputs; ++k)
+      u.push_back(is_floating(c.outputs[k].dtype()) ? bind(variable_p, {lift(g, array(0.0, c.outputs[k].type()))}, words{}, c.where) : array());
+    call transposed = c;
+    transposed.cotangents = u.data();
+    const arrays pulled = o.vjp(transposed);
+    arrays ys, cts;
+    for (int k = 0; k < pulled.count(); ++k)
+      if (pulled[k].exists() && c.tangents[k].exists()) {
+        ys.push_back(pulled[k]);
+        cts.push_back(c.tangents[k]);
+      }
+    arrays wrt;
+    for (const array& v : u)
+      if (v.exists()) wrt.push_back(v);
+    const arrays t = backward(g, ys, cts, wrt);
+    arrays out(static_cast<std::size_t>(outputs));
+    for (int k = 0, j = 0; k < outputs; ++k)
+      if (u[k].exists()) out[k] = t[j++];
+    return out;
+  }
+  arrays vars, var_tangents;
+  for (int k = 0; k < c.count; ++k) {
+    vars.push_back(bind(variable_p, {c[k]}, words{}, c.where));
+    var_tangents.push_back(c.tangents[k]);
+  }
+  if (!o.compose) {
+    c.fail(text(o.name) << ": derivative", "no jvp rule", "a rule or compose");
+    return arrays();
+  }
+  call inner = c;
+  inner.inputs = vars.data();
+  return forward(g, vars, var_tangents, o.compose(inner));
+}
+
+}  // namespace detail
+
+/// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
+  int top = -1;
+  for (const array& y : ys)
+    if (y.trace() == &g && y.id() > top) top = y.id();
+  vec<array> tangent(static_cast<std::size_t>(top) + 1);
+  vec<int> ids;
+  for (int k = 0; k < xs.count(); ++k) {
+    if (!tangents[k].exists() || !is_floating(xs[k].dtype())) continue;
+    ids.push_back(xs[k].id());
+    if (xs[k].id() <= top) tangent[xs[k].id()] = tangents[k];
+  }
+  const vec<char> active = detail::active_nodes(g, ids, top);
+  for (int i = 0; i <= top; ++i) {
+    const op* kind = g[i].kind;
+    if (!active[i] || tangent[i].exists() || !kind || kind == &get_p) continue;
+    detail::recalled_call r(g, i, active);
+    arrays in_tangents;
+    bool any = false;
+    for (const array& x : r.inputs) {
+      in_tangents.push_back(x.id() <= top ? tangent[x.id()] : array());
+      any = any || in_tangents.back().exists();
+    }
+    if (!any) continue;
+    r.c.tangents = in_tangents.data();
+    const arrays out = kind->jvp ? kind->jvp(r.c) : detail::derived_jvp(g, r.c);
+    for (int k = 0; k < out.count(); ++k)
+      if (r.outputs[k].id() <= top) tangent[r.outputs[k].id()] = out[k];
+  }
+  arrays result;
+  for (const array& y : ys) result.push_back(y.trace() == &g ? tangent[y.id()] : array());
+  return result;
+}
+
+}  // namespace tokamax

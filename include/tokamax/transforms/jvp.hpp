@@ -1,0 +1,29 @@
+// tokamax/transforms/jvp.hpp: the derivative of a function along a direction.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/transforms/forward.hpp>  // forward
+#include <tokamax/transforms/vjp.hpp>      // as_variables, cotangent_tree
+
+namespace tokamax {
+
+/// f(x) and its directional derivative along `tangent`, a tree like x.
+///
+///   { f(x), d/de f(x + e * tangent) at e = 0 }
+///
+/// source  jax.jvp
+template <class F, class Tree>
+constexpr auto jvp(F f, const Tree& x, const Tree& tangent) {
+  using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&>>;
+  return in_trace(
+      [&f](graph& g, const Tree& traced, const Tree& direction) -> std::pair<result_type, result_type> {
+        const Tree variables = detail::as_variables(traced);
+        const result_type y = f(variables);
+        arrays ys;
+        for (const array& a : leaves(y)) ys.push_back(lift(g, a));
+        return {y, detail::cotangent_tree(y, forward(g, leaves(variables), leaves(direction), ys))};
+      },
+      x, tangent);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,109 @@
+// tokamax/transforms/vjp.hpp: vjp, grad and value_and_grad of functions on trees.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/trace.hpp>           // in_trace
+#include <tokamax/transforms/backward.hpp>  // backward
+
+#include <utility>  // pair
+
+namespace tokamax {
+
+namespace detail {
+/// New names for the leaves of a tree, so that only their uses inside the function count.
+template <class Tree>
+constexpr Tree as_variables(Tree tree) {
+  for_each_leaf([](auto& a) {
+    if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
+  }, tree);
+  return tree;
+}
+/// A tree like `like` with the cotangents `cts`; one that does not exist is a literal zero.
+template <class Tree>
+constexpr Tree cotangent_tree(Tree like, const arrays& cts) {
+  int k = 0;
+  for_each_leaf([&](auto& a) {
+    const array& ct = cts[k++];
+    static_cast<array&>(a) = ct.exists() ? ct : array(0.0, {a.dtype(), false, a.shape()});
+  }, like);
+  return like;
+}
+template <class T>
+struct loss_of {  // a function's result is its loss, or the pair of its loss and what else it computed
+  static constexpr const array& get(const T& r) { return r; }
+};
+template <class L, class Aux>
+struct loss_of<std::pair<L, Aux>> {
+  static constexpr const array& get(const std::pair<L, Aux>& r) { return r.first; }
+};
+constexpr void require_scalar(const array& loss) {
+  if (loss.rank() != 0 || !is_floating(loss.dtype()))
+    call{.inputs = &loss, .count = 1, .trace = loss.trace()}.fail("grad: value of the function", loss.type(), "a floating scalar");
+}
+}  // namespace detail
+
+/// What `value_and_grad(f)` returns; a function of the arguments of f.
+template <class F>
+struct value_and_grad_function {
+  F f;
+  template <class Tree, class... Rest>
+  constexpr auto operator()(const Tree& x, const Rest&... rest) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&, const Rest&...>>;
+    return in_trace(
+        [this](graph& g, const Tree& traced, const Rest&... others) -> std::pair<result_type, Tree> {
+          const Tree variables = detail::as_variables(traced);
+          const result_type result = f(variables, others...);
+          const array loss = lift(g, detail::loss_of<result_type>::get(result));
+          detail::require_scalar(loss);
+          const arrays cts = backward(g, loss, array(1.0, loss.type()), leaves(variables));
+          return {result, detail::cotangent_tree(traced, cts)};
+        },
+        x, rest...);
+  }
+};
+
+/// A function that returns f's value and the gradient with respect to f's first argument, a tree like it.
+/// If f returns a pair, the first is the loss and the second is passed through.
+///
+/// shapes  f must give a floating scalar
+/// errors  "grad: value of the function"
+/// source  jax.value_and_grad
+template <class F>
+constexpr value_and_grad_function<F> value_and_grad(F f) {
+  return {f};
+}
+
+/// What `grad(f)` returns.
+template <class F>
+struct grad_function {
+  F f;
+  template <class Tree, class... Rest>
+  constexpr Tree operator()(const Tree& x, const Rest&... rest) const {
+    return value_and_grad_function<F>{f}(x, rest...).second;
+  }
+};
+
+/// A function that returns the gradient of f with respect to its first argument.
+/// source  jax.grad
+template <class F>
+constexpr grad_function<F> grad(F f) {
+  return {f};
+}
+
+/// f(x) and the product of the cotangents `ct` (a tree like the value) with f's Jacobian, a tree like x.
+/// source  jax.vjp, applied at once
+template <class F, class Tree, class Cotangents>
+constexpr auto vjp(F f, const Tree& x, const Cotangents& ct) {
+  using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&>>;
+  return in_trace(
+      [&f](graph& g, const Tree& traced, const Cotangents& cts) -> std::pair<result_type, Tree> {
+        const Tree variables = detail::as_variables(traced);
+        const result_type y = f(variables);
+        arrays ys;
+        for (const array& a : leaves(y)) ys.push_back(lift(g, a));
+        return {y, detail::cotangent_tree(traced, backward(g, ys, leaves(cts), leaves(variables)))};
+      },
+      x, ct);
+}
+
+}  // namespace tokamax
