@@ -102,9 +102,9 @@ union either {
 
 namespace described {
 
-class norm {
+class scaling {
  public:
-  constexpr explicit norm(float scale) : scale_(scale), shift_(1) {}
+  constexpr explicit scaling(float scale) : scale_(scale), shift_(1) {}
   constexpr int calls() const { return calls_; }
   static constexpr auto tokamax_fields(auto& self) { return std::tie(self.scale_, self.shift_); }
 
@@ -135,9 +135,9 @@ static_assert(field_count<plain::mlp> == 2 && field_count<plain::no_default> == 
 static_assert(field_count<plain::odd_members> == 10 && field_count<plain::widest> == 24);
 static_assert(field_count<plain::greedy_members> == 5);
 static_assert(field_count<plain::generic<plain::nested>> == 2 && field_count<plain::with_callable> == 2);
-static_assert(field_count<described::norm> == 2 && field_count<described::renamed> == 1);
+static_assert(field_count<described::scaling> == 2 && field_count<described::renamed> == 1);
 
-static_assert(aggregate_record<plain::linear> && !aggregate_record<described::norm> && record<described::norm>);
+static_assert(aggregate_record<plain::linear> && !aggregate_record<described::scaling> && record<described::scaling>);
 static_assert(!record<plain::derived> && !record<plain::derived_from_empty>, "base classes hide fields");
 static_assert(!record<std::array<int, 3>> && !record<std::string> && !record<int> && !record<plain::either>);
 static_assert(!record<plain::constructed> && !record<int[3]> && !record<std::vector<int>>);
@@ -153,7 +153,7 @@ static_assert(field_name<plain::generic<plain::linear>, 1> == "other");
 static_assert(field_name<plain::with_callable, 0> == "activation");
 static_assert(field_name<in_unnamed_namespace, 1> == "second_field");
 static_assert(field_name<plain::generic<in_unnamed_namespace>, 0> == "value");
-static_assert(field_name<described::norm, 0> == "scale_" && field_name<described::norm, 1> == "shift_");
+static_assert(field_name<described::scaling, 0> == "scale_" && field_name<described::scaling, 1> == "shift_");
 static_assert(field_name<described::renamed, 0> == "shown");
 
 constexpr plain::nested changed() {
@@ -174,7 +174,7 @@ static_assert(
 constexpr float sum(const auto& it) {
   return visit_fields(it, [](const auto&... field) { return (0.0f + ... + static_cast<float>(field)); });
 }
-static_assert(sum(plain::linear{2, 3}) == 5 && sum(described::norm(4)) == 5 && sum(plain::empty{}) == 0);
+static_assert(sum(plain::linear{2, 3}) == 5 && sum(described::scaling(4)) == 5 && sum(plain::empty{}) == 0);
 
 }  // namespace
 

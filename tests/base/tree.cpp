@@ -42,9 +42,9 @@ struct block {
   decltype(relu) activation = relu;
   gelu other{};
 };
-class norm {
+class scaling {
  public:
-  constexpr norm(float s, float e) : scale(s), eps(e) {}
+  constexpr scaling(float s, float e) : scale(s), eps(e) {}
   static constexpr auto tokamax_fields(auto& self) { return std::tie(self.scale, self.eps); }
   leaf scale;
   float eps;
@@ -52,7 +52,7 @@ class norm {
 struct model {
   linear embed;
   std::array<block, 2> blocks;
-  norm last{8.0f, 1e-5f};
+  scaling last{8.0f, 1e-5f};
   std::pair<leaf, int> pair{9.0f, 1};
   std::tuple<leaf, linear> tuple{10.0f, linear{}};
   leaf grid[2] = {11.0f, 12.0f};
@@ -85,13 +85,13 @@ namespace {
 using namespace zoo;
 
 static_assert(kind_of<leaf> == tree_kind::leaf && kind_of<const leaf> == tree_kind::leaf);
-static_assert(kind_of<linear> == tree_kind::record && kind_of<norm> == tree_kind::record);
+static_assert(kind_of<linear> == tree_kind::record && kind_of<scaling> == tree_kind::record);
 static_assert(kind_of<std::pair<int, leaf>> == tree_kind::record && kind_of<std::tuple<>> == tree_kind::record);
 static_assert(kind_of<std::array<int, 2>> == tree_kind::sequence && kind_of<leaf[3]> == tree_kind::sequence);
 static_assert(kind_of<bool> == tree_kind::constant && kind_of<mode> == tree_kind::constant);
 static_assert(kind_of<decltype(relu)> == tree_kind::constant && kind_of<gelu> == tree_kind::record);
 static_assert(kind_of<int (*)(int)> == tree_kind::constant && kind_of<std::string> == tree_kind::constant);
-static_assert(kind_of<bfloat16> == tree_kind::constant && kind_of<int norm::*> == tree_kind::constant);
+static_assert(kind_of<bfloat16> == tree_kind::constant && kind_of<int scaling::*> == tree_kind::constant);
 static_assert(!tree_node<int*> && !tree_node<decltype(capturing::f)> && !tree_node<std::map<int, int>>);
 static_assert(!tree_node<void*> && tree_node<const model&>);
 

@@ -39,11 +39,15 @@ template <class T, std::size_t... I>
 consteval bool takes(std::index_sequence<I...>) {
   return requires { T{any_at<I>{}...}; };
 }
-// Parentheses never spread one field over several initialisers.
+// Parentheses do not spread one field over several initialisers, except in nvcc.
 template <class T, std::size_t... I>
 consteval bool takes_unspread(std::index_sequence<I...>) {
   return requires { T(any_at<I>{}...); };
 }
+struct two_elements {
+  int elements[2];
+};
+inline constexpr bool parentheses_spread = takes_unspread<two_elements>(std::make_index_sequence<2>{});
 template <class T, std::size_t... Before, std::size_t... After>
 consteval bool takes_braces_between(std::index_sequence<Before...>, std::index_sequence<After...>) {
   return requires { T{any_at<Before>{}..., {}, any_at<After>{}...}; };
@@ -87,7 +91,7 @@ consteval std::size_t count_spread_fields() {
 template <class T>
 consteval std::size_t aggregate_size() {
   constexpr std::size_t n = initialiser_count<T>();
-  if constexpr (n == 0 || takes_unspread<T>(std::make_index_sequence<n>{}))
+  if constexpr (n == 0 || (!parentheses_spread && takes_unspread<T>(std::make_index_sequence<n>{})))
     return n;
   else
     return count_spread_fields<T, n>();
