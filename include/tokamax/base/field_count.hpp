@@ -39,15 +39,16 @@ template <class T, std::size_t... I>
 consteval bool takes(std::index_sequence<I...>) {
   return requires { T{any_at<I>{}...}; };
 }
-// Parentheses do not spread one field over several initialisers, except in nvcc.
+// Parentheses never spread one field over several initialisers. nvcc lets them.
 template <class T, std::size_t... I>
 consteval bool takes_unspread(std::index_sequence<I...>) {
   return requires { T(any_at<I>{}...); };
 }
-struct two_elements {
-  int elements[2];
-};
-inline constexpr bool parentheses_spread = takes_unspread<two_elements>(std::make_index_sequence<2>{});
+#if defined(__CUDACC__)
+inline constexpr bool parentheses_spread = true;
+#else
+inline constexpr bool parentheses_spread = false;
+#endif
 template <class T, std::size_t... Before, std::size_t... After>
 consteval bool takes_braces_between(std::index_sequence<Before...>, std::index_sequence<After...>) {
   return requires { T{any_at<Before>{}..., {}, any_at<After>{}...}; };
