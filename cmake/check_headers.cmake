@@ -1,4 +1,5 @@
-# check_headers.cmake: each header opens as agreed, is short, and has a test at the same path.
+# check_headers.cmake: each header opens as agreed, is short, and has a test at the same path; package files state the
+# version of base/version.hpp.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(longest 400)
@@ -29,6 +30,16 @@ foreach(header IN LISTS headers)
   file(GLOB tests ${root}/tests/${stem}.cpp)
   if(NOT tests AND NOT IS_DIRECTORY ${root}/include/tokamax/${stem} AND NOT header STREQUAL tokamax.hpp)
     problem("${header}: expected a test in tests/${stem}.cpp")
+  endif()
+endforeach()
+
+file(STRINGS ${root}/include/tokamax/base/version.hpp version REGEX "version = ")
+string(REGEX MATCH "[0-9.]+[0-9]" version "${version}")
+foreach(file IN ITEMS vcpkg.json ports/tokamax/vcpkg.json)
+  file(READ ${root}/${file} text)
+  string(JSON found GET "${text}" version)
+  if(NOT found STREQUAL version)
+    problem("${file}: version ${found}, expected ${version}")
   endif()
 endforeach()
 
