@@ -2,99 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <tokamax/base/error.hpp>      // error
-#include <tokamax/base/tree_node.hpp>  // kind_of
+#include <tokamax/base/tree_walk.hpp>  // walk
 
 #include <cstddef>      // size_t
-#include <iterator>     // size
-#include <string>       // paths
+#include <string>       // string
 #include <string_view>  // string_view
-#include <tuple>        // get
-#include <type_traits>  // remove_cvref_t
+#include <type_traits>  // remove_cvref_t, is_pointer_v
 #include <utility>      // as_const, forward
 
 namespace tokamax {
 
 namespace detail {
-
-// The way from the root to the current node. Walks that need no paths carry one that is empty and costs nothing.
-struct no_path {
-  static constexpr bool named = false;
-};
-struct text_path {
-  static constexpr bool named = true;
-  std::string text;
-
-  template <class Record, std::size_t I>
-  void enter_field() {
-    if constexpr (requires { fields_of<Record>::positional; }) {
-      enter_element(I);
-    } else {
-      if (!text.empty()) text += '.';
-      text += field_name<Record, I>;
-    }
-  }
-  void enter_element(std::size_t i) { text.append("[").append(std::to_string(i)).append("]"); }
-};
-
-template <class Visitor, class Path, class Tree, class... Rest>
-constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest);
-
-template <class Record, std::size_t I, class Visitor, class Path, class... Fields>
-constexpr void walk_field(Visitor& visitor, Path& path, const Fields&... fields) {
-  if constexpr (Path::named) {
-    const std::size_t mark = path.text.size();
-    path.template enter_field<Record, I>();
-    walk(visitor, path, std::get<I>(fields)...);
-    path.text.resize(mark);
-  } else {
-    walk(visitor, path, std::get<I>(fields)...);
-  }
-}
-template <class Record, class Visitor, class Path, std::size_t... I, class... Fields>
-constexpr void walk_fields(Visitor& visitor, Path& path, std::index_sequence<I...>, const Fields&... fields) {
-  (walk_field<Record, I>(visitor, path, fields...), ...);
-}
-
-template <class Visitor, class Path, class Tree, class... Rest>
-constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest) {
-  constexpr tree_kind kind = kind_of<Tree>;
-  static_assert(
-      kind != tree_kind::none,
-      "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
-      "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
-      "(numbers, enumerators, texts, function pointers, captureless lambdas)");
-  if constexpr (kind == tree_kind::leaf) {
-    visitor.leaf(path, tree, rest...);
-  } else if constexpr (kind == tree_kind::constant) {
-    visitor.constant(path, tree, rest...);
-  } else if constexpr (kind == tree_kind::sequence) {
-    static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a sequence, another has not");
-    const std::size_t length = std::size(tree);
-    if (!visitor.same_length(path, length, std::size(rest)...)) return;
-    for (std::size_t i = 0; i < length; ++i) {
-      if constexpr (Path::named) {
-        const std::size_t mark = path.text.size();
-        path.enter_element(i);
-        walk(visitor, path, tree[i], rest[i]...);
-        path.text.resize(mark);
-      } else {
-        walk(visitor, path, tree[i], rest[i]...);
-      }
-    }
-  } else if constexpr (kind == tree_kind::record) {
-    static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a record, another has not");
-    if constexpr (((kind_of<Rest> == kind) && ...)) {
-      static_assert(((field_count<Rest> == field_count<Tree>) && ...),
-                    "tokamax: the trees differ in their field counts");
-      if constexpr (!Path::named && sizeof...(Rest) == 0) {
-        visit_fields(tree, [&](auto&... field) { (walk(visitor, path, field), ...); });
-      } else {
-        walk_fields<std::remove_cv_t<Tree>>(visitor, path, std::make_index_sequence<field_count<Tree>>{}, fields(tree),
-                                            fields(rest)...);
-      }
-    }
-  }
-}
 
 [[noreturn]] inline void throw_length(std::size_t found, std::size_t expected) {
   throw error("tree: length of a vector", std::to_string(found), std::to_string(expected));
