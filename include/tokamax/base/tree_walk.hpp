@@ -74,7 +74,7 @@ template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest) {
   constexpr tree_kind kind = kind_of<Tree>;
   static_assert(
-      kind != tree_kind::none,
+      tree_node<Tree>,
       "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
       "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
       "(numbers, enumerators, texts, function pointers, captureless lambdas)");
