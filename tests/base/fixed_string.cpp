@@ -26,6 +26,7 @@ static_assert(named<"matmul">::name == "matmul");
 static_assert(std::is_same_v<named<"a">, named<"a">> && !std::is_same_v<named<"a">, named<"b">>);
 static_assert(bounded<"dot">::name == "dot");
 static_assert(std::is_same_v<bounded<"dot">, bounded<fixed_string<16>("dot"sv)>>);
+static_assert(fixed_string<6>("matmul", 3) == "mat");
 static_assert(fixed_string("").empty() && fixed_string<4>().size() == 0);
 
 static_assert(fixed_string<4>("layer_norm"sv) == "laye");

@@ -23,9 +23,12 @@ struct fixed_string {
   constexpr fixed_string(const char (&literal)[M]) : fixed_string(std::string_view(literal, M - 1)) {}
 
   /// Keeps the first `N` characters of `text`.
-  constexpr explicit fixed_string(std::string_view text) : length(text.size() < N ? text.size() : N) {
+  constexpr explicit fixed_string(std::string_view text) : length(text.substr(0, N).size()) {
     for (std::size_t i = 0; i < length; ++i) chars[i] = text[i];
   }
+
+  /// The first `size` characters of `text`. nvcc spells template arguments this way to the host compiler.
+  constexpr fixed_string(const char (&text)[N + 1], std::size_t size) : fixed_string(std::string_view(text, size)) {}
 
   static constexpr std::size_t capacity() { return N; }
   constexpr std::size_t size() const { return length; }
