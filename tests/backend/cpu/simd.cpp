@@ -28,6 +28,14 @@ TEST_CASE("simd: partial loads pad and partial stores stop") {
   }
 }
 
+TEST_CASE("simd: an unqualified store needs no alignment") {
+  using namespace tokamax::cpu;
+  float all[65] = {};
+  store(all + 1, f32v(2.0f));
+  CHECK(all[0] == 0.0f);
+  CHECK(all[1] == 2.0f);
+}
+
 TEST_CASE("simd: folds, masks, select, gather") {
   float x[64];
   for (int i = 0; i < 64; ++i) x[i] = static_cast<float>((i * 37) % 64);

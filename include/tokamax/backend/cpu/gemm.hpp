@@ -73,22 +73,43 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
     a_panel = height * g.k;
     a_step  = height;
   }
-  const std::int64_t wide  = kernels.wide_columns[height];
-  const std::int64_t tiles = ceil_div(g.n, wide);
-  const auto tile_column   = [&](std::int64_t t) {
-    const std::int64_t col  = t * wide;
-    const std::int64_t cols = std::min(wide, g.n - col);
+  // A stripe of columns is summed a few steps at a time: B is read in long runs, the sums stay in the first level
+  // cache. More rows hide more of the memory's latency and want fewer loads and stores of the sums.
+  const std::int64_t wide   = kernels.wide_columns[height];
+  const std::int64_t burst  = g.m <= 2 ? 8 : g.m <= 6 ? 16 : block;
+  const std::int64_t stripe = burst == block ? wide : round_up(std::max<std::int64_t>(512, 4096 / g.m), wide);
+  const std::int64_t tiles  = ceil_div(g.n, stripe);
+  float* const sums         = scratch<gemm_packed_b>(threads * g.m * stripe);
+  const auto tile_column    = [&](std::int64_t t) {
+    const std::int64_t col  = t * stripe;
+    const std::int64_t cols = std::min(stripe, g.n - col);
+    float* const mine       = sums + (threads > 1 ? thread_index() : 0) * g.m * stripe;
     for (std::int64_t p = 0; p < g.k; p += block) {
-      for (std::int64_t i = 0; i < panels; ++i) {
-        const std::int64_t row  = i * height;
-        const std::int64_t rows = std::min(height, g.m - row);
-        const auto* fn          = rows == height ? kernels.wide : kernels.tile;
-        const std::int64_t step = rows == height ? wide : kernels.columns;
-        for (std::int64_t j = 0; j < cols; j += step) {
-          fn[rows](std::min(block, g.k - p), a + i * a_panel + p * a_step, a_step,
-                   g.b.data + p * g.b.row_stride + col + j, g.b.row_stride, g.c + row * g.ldc + col + j, g.ldc,
-                   std::min(step, cols - j), p > 0 || g.mode == gemm_mode::accumulate);
+      const std::int64_t steps = std::min(block, g.k - p);
+      const bool add           = p > 0 || g.mode == gemm_mode::accumulate;
+      const bool apart         = add && steps > burst;  // sums that C may not hold yet
+      float* const to          = apart ? mine : g.c + col;
+      const std::int64_t ldt   = apart ? stripe : g.ldc;
+      for (std::int64_t q = 0; q < steps; q += burst) {
+        const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
+        for (std::int64_t i = 0; i < panels; ++i) {
+          const std::int64_t row  = i * height;
+          const std::int64_t rows = std::min(height, g.m - row);
+          const auto* fn          = rows == height ? kernels.wide : kernels.tile;
+          const std::int64_t step = rows == height ? wide : kernels.columns;
+          for (std::int64_t j = 0; j < cols; j += step) {
+            fn[rows](std::min(burst, steps - q), a + i * a_panel + (p + q) * a_step, a_step,
+                     g.b.data + (p + q) * g.b.row_stride + col + j, g.b.row_stride, to + row * ldt + j, ldt,
+                     std::min(step, cols - j), mode);
+          }
         }
+      }
+      if (!apart) continue;
+      for (std::int64_t i = 0; i < g.m; ++i) {
+        float* const c = g.c + i * g.ldc + col;
+        std::int64_t j = 0;
+        for (; j + width <= cols; j += width) store(c + j, load(c + j) + load(mine + i * stripe + j));
+        for (; j < cols; ++j) c[j] += mine[i * stripe + j];
       }
     }
     finish(g, 0, col, g.m, cols);
@@ -126,6 +147,49 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
   }
   return best;
 }
+
+// Panels of B side by side, 16 steps at a time: whole rows of B are read, not one narrow column after the other.
+inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
+                   std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
+  const std::int64_t nr    = kernels.columns;
+  const std::int64_t chunk = g.b.column_stride == 1 ? 16 : steps;
+  for (std::int64_t q = 0; q < steps; q += chunk) {
+    for (std::int64_t j = panel0; j < panel1; ++j) {
+      kernels.pack(packed + (j - panel0) * nr * steps + q * nr, nr, std::min(nr, g.n - j * nr), std::min(chunk, steps - q),
+                   g.b.data + (p + q) * g.b.row_stride + j * nr * g.b.column_stride, g.b.column_stride, g.b.row_stride);
+    }
+  }
+}
+
+// Asks for the next block of B while the tiles of this one are computed, a few lines before each tile.
+class prefetch_queue {
+ public:
+  prefetch_queue(const gemm_problem& g, std::int64_t p, std::int64_t steps, std::int64_t col, std::int64_t cols,
+                 std::int64_t tiles) noexcept {
+    const bool rows = g.b.column_stride == 1;
+    if (tiles <= 0 || steps <= 0 || cols <= 0 || (!rows && g.b.row_stride != 1)) return;
+    next_      = g.b.data + p * g.b.row_stride + col * g.b.column_stride;
+    stride_    = rows ? g.b.row_stride : g.b.column_stride;
+    line_end_  = ceil_div(rows ? cols : steps, 16);
+    left_      = line_end_ * (rows ? steps : cols);
+    each_tile_ = ceil_div(left_, tiles);
+  }
+  void advance() noexcept {
+    std::int64_t count = std::min(left_, each_tile_);
+    left_ -= count;
+    for (; count > 0; --count) {
+      __builtin_prefetch(next_ + 16 * line_, 0, 2);
+      if (++line_ == line_end_) {
+        line_ = 0;
+        next_ += stride_;
+      }
+    }
+  }
+
+ private:
+  const float* next_ = nullptr;
+  std::int64_t stride_ = 0, line_ = 0, line_end_ = 1, left_ = 0, each_tile_ = 0;
+};
 
 inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
   const std::int64_t mr = kernels.rows, nr = kernels.columns;
@@ -167,20 +231,22 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         float* const mine         = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
         for (std::int64_t p = k0; p < k1; p += block) {
           const std::int64_t steps = std::min(block, k1 - p);
-          for (std::int64_t j = panel0; j < panel1; ++j) {
-            kernels.pack(mine + (j - panel0) * nr * steps, nr, std::min(nr, g.n - j * nr), steps,
-                               g.b.data + p * g.b.row_stride + j * nr * g.b.column_stride, g.b.column_stride, g.b.row_stride);
-          }
-          const bool accumulate = p > 0 || g.mode == gemm_mode::accumulate;
+          pack_b(g, kernels, mine, p, steps, panel0, panel1);
+          const bool last = p + steps == k1;
+          prefetch_queue ahead(g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
+                                     (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
+                                     (row1 - row0) * (panel1 - panel0));
+          const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : tile_mode::assign;
           for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
             const std::int64_t i1 = std::min(row1, i0 + height);
             for (std::int64_t j = panel0; j < panel1; ++j) {
               const std::int64_t cols = std::min(nr, g.n - j * nr);
               for (std::int64_t i = i0; i < i1; ++i) {
                 const std::int64_t row = m0 + i * mr;
+                ahead.advance();
                 kernels.tile[std::min(mr, m1 - row)](
                     steps, packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr, mine + (j - panel0) * nr * steps,
-                    nr, g.c + row * g.ldc + j * nr, g.ldc, cols, accumulate);
+                    nr, g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
               }
               if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
             }

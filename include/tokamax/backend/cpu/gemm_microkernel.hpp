@@ -13,14 +13,17 @@
 
 namespace tokamax::cpu {
 
+/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped.
+enum class tile_mode { assign, add, resume };
+
 /// One register tile, summed over k in order with one rounding per term (fma where the machine has it):
 ///
 ///   c[r * ldc + j] (+)= sum_p a[p * a_step + r] * b[p * b_step + j],  r < Rows, j < columns
 ///
-/// Reads b only for j < columns. The sum starts at zero and is added to C at the end, so its bits do not depend on
-/// the tile's place or height, and are the same with AVX2 and AVX-512.
+/// Reads b only for j < columns. The bits do not depend on the tile's place or height, and are the same with AVX2 and
+/// AVX-512; resuming gives the bits of one longer sum.
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
-                              float* c, std::int64_t ldc, std::int64_t columns, bool accumulate) noexcept;
+                              float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
 
 inline constexpr int gemm_max_rows = 14;
 
@@ -37,16 +40,19 @@ struct gemm_kernels {
 #if defined(__x86_64__)
 namespace detail {
 
-template <int Rows, int Vectors>
-[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,fma,avx2")]] void tile_avx512(
+// Whole tiles load without a mask: some machines split masked loads.
+template <int Rows, int Vectors, bool Whole>
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,fma,avx2")]] void tile_avx512_of(
     std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-    std::int64_t ldc, std::int64_t columns, bool accumulate) noexcept {
-  __mmask16 kept[Vectors];
+    std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
+  [[maybe_unused]] __mmask16 kept[Vectors];
   __m512 sum[Rows][Vectors];
+  if constexpr (!Whole) {
 #pragma GCC unroll 24
-  for (int v = 0; v < Vectors; ++v) {
-    const std::int64_t lanes = columns - 16 * v;
-    kept[v] = lanes >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>(lanes <= 0 ? 0 : (1u << lanes) - 1u);
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t lanes = columns - 16 * v;
+      kept[v] = lanes >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>(lanes <= 0 ? 0 : (1u << lanes) - 1u);
+    }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
@@ -55,10 +61,23 @@ template <int Rows, int Vectors>
     __builtin_prefetch(c + r * ldc, 1);
     if constexpr (Vectors > 1) __builtin_prefetch(c + r * ldc + 16, 1);
   }
+  if (mode == tile_mode::resume) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 24
+      for (int v = 0; v < Vectors; ++v) {
+        if constexpr (Whole) sum[r][v] = _mm512_loadu_ps(c + r * ldc + 16 * v);
+        if constexpr (!Whole) sum[r][v] = _mm512_maskz_loadu_ps(kept[v], c + r * ldc + 16 * v);
+      }
+    }
+  }
   for (std::int64_t p = 0; p < k; ++p) {
     __m512 column[Vectors];
 #pragma GCC unroll 24
-    for (int v = 0; v < Vectors; ++v) column[v] = _mm512_maskz_loadu_ps(kept[v], b + 16 * v);
+    for (int v = 0; v < Vectors; ++v) {
+      if constexpr (Whole) column[v] = _mm512_loadu_ps(b + 16 * v);
+      if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], b + 16 * v);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const __m512 row = _mm512_set1_ps(a[r]);
@@ -73,16 +92,31 @@ template <int Rows, int Vectors>
 #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
       float* const to = c + r * ldc + 16 * v;
-      if (accumulate) sum[r][v] = _mm512_add_ps(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
-      _mm512_mask_storeu_ps(to, kept[v], sum[r][v]);
+      if constexpr (Whole) {
+        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_loadu_ps(to), sum[r][v]);
+        _mm512_storeu_ps(to, sum[r][v]);
+      } else {
+        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
+        _mm512_mask_storeu_ps(to, kept[v], sum[r][v]);
+      }
     }
+  }
+}
+
+template <int Rows, int Vectors>
+void tile_avx512(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
+                 std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  if (columns == 16 * Vectors) {
+    tile_avx512_of<Rows, Vectors, true>(k, a, a_step, b, b_step, c, ldc, columns, mode);
+  } else {
+    tile_avx512_of<Rows, Vectors, false>(k, a, a_step, b, b_step, c, ldc, columns, mode);
   }
 }
 
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma")]] void tile_avx2(std::int64_t k, const float* a, std::int64_t a_step, const float* b,
                                            std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
-                                           bool accumulate) noexcept {
+                                           tile_mode mode) noexcept {
   __m256 sum[Rows][Vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
@@ -91,6 +125,13 @@ template <int Rows, int Vectors>
     __builtin_prefetch(c + r * ldc, 1);
   }
   if (columns == 8 * Vectors) {
+    if (mode == tile_mode::resume) {
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 12
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_loadu_ps(c + r * ldc + 8 * v);
+      }
+    }
     for (std::int64_t p = 0; p < k; ++p) {
       __m256 column[Vectors];
 #pragma GCC unroll 12
@@ -109,7 +150,7 @@ template <int Rows, int Vectors>
 #pragma GCC unroll 12
       for (int v = 0; v < Vectors; ++v) {
         float* const to = c + r * ldc + 8 * v;
-        if (accumulate) sum[r][v] = _mm256_add_ps(_mm256_loadu_ps(to), sum[r][v]);
+        if (mode == tile_mode::add) sum[r][v] = _mm256_add_ps(_mm256_loadu_ps(to), sum[r][v]);
         _mm256_storeu_ps(to, sum[r][v]);
       }
     }
@@ -119,6 +160,13 @@ template <int Rows, int Vectors>
   for (int v = 0; v < Vectors; ++v) {
     kept[v] = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(columns) - 8 * v),
                                  _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  if (mode == tile_mode::resume) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 12
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_maskload_ps(c + r * ldc + 8 * v, kept[v]);
+    }
   }
   for (std::int64_t p = 0; p < k; ++p) {
 #pragma GCC unroll 12
@@ -136,7 +184,7 @@ template <int Rows, int Vectors>
 #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) _mm256_store_ps(lanes + 8 * v, sum[r][v]);
     float* const to = c + r * ldc;
-    for (std::int64_t j = 0; j < columns; ++j) to[j] = accumulate ? to[j] + lanes[j] : lanes[j];
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = mode == tile_mode::add ? to[j] + lanes[j] : lanes[j];
   }
 }
 
@@ -170,7 +218,7 @@ namespace detail {
 // A template on the architecture, so that files built for different machines keep their own copy.
 template <int Rows, int Vectors, class V = f32v>
 void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-                   std::int64_t ldc, std::int64_t columns, bool accumulate) noexcept {
+                   std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
   constexpr auto lanes_per_vector = static_cast<std::int64_t>(V::size);
   V sum[Rows][Vectors];
 #pragma GCC unroll 8
@@ -180,6 +228,14 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
   }
   alignas(64) float lanes[Vectors * V::size] = {};
   const bool whole                           = columns == Vectors * lanes_per_vector;
+  if (mode == tile_mode::resume) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      for (std::int64_t j = 0; j < columns; ++j) lanes[j] = c[r * ldc + j];
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load_aligned(lanes + v * lanes_per_vector);
+    }
+  }
   for (std::int64_t p = 0; p < k; ++p) {
     const float* from = b;
     if (!whole) {
@@ -203,7 +259,7 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v].store_aligned(lanes + v * lanes_per_vector);
     float* const to = c + r * ldc;
-    for (std::int64_t j = 0; j < columns; ++j) to[j] = accumulate ? to[j] + lanes[j] : lanes[j];
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = mode == tile_mode::add ? to[j] + lanes[j] : lanes[j];
   }
 }
 

@@ -60,37 +60,38 @@ namespace detail {
   if ((n & 1) != 0) _mm_store_ss(to, part);
 }
 
-// 8 lanes that are contiguous along the steps: 8x8 transposes.
-[[gnu::target("avx2,fma")]] inline std::int64_t pack_transposed(float* packed, std::int64_t lanes_padded,
-                                                                std::int64_t kept, std::int64_t lanes,
-                                                                std::int64_t steps, const float* source,
-                                                                std::int64_t lane_stride) noexcept {
-  std::int64_t p = 0;
-  for (; p + 8 <= steps; p += 8) {
-    __m256 r[8], t[8];
+// 8 lanes that are contiguous along the steps: one 8x8 transpose. Zeros for the lanes that the matrix does not have.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void pack_transposed(float* packed, std::int64_t lanes_padded,
+                                                                            std::int64_t kept, std::int64_t lanes,
+                                                                            const float* source,
+                                                                            std::int64_t lane_stride) noexcept {
+  __m256 r[8], t[8];
 #pragma GCC unroll 8
-    for (int l = 0; l < 8; ++l) r[l] = l < lanes ? _mm256_loadu_ps(source + l * lane_stride + p) : _mm256_setzero_ps();
+  for (int l = 0; l < 8; ++l) r[l] = l < lanes ? _mm256_loadu_ps(source + l * lane_stride) : _mm256_setzero_ps();
 #pragma GCC unroll 4
-    for (int l = 0; l < 8; l += 2) {
-      t[l]     = _mm256_unpacklo_ps(r[l], r[l + 1]);
-      t[l + 1] = _mm256_unpackhi_ps(r[l], r[l + 1]);
-    }
-#pragma GCC unroll 2
-    for (int l = 0; l < 8; l += 4) {
-      r[l]     = _mm256_shuffle_ps(t[l], t[l + 2], 0x44);
-      r[l + 1] = _mm256_shuffle_ps(t[l], t[l + 2], 0xee);
-      r[l + 2] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0x44);
-      r[l + 3] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0xee);
-    }
-#pragma GCC unroll 4
-    for (int l = 0; l < 4; ++l) {
-      t[l]     = _mm256_permute2f128_ps(r[l], r[l + 4], 0x20);
-      t[l + 4] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x31);
-    }
-#pragma GCC unroll 8
-    for (int s = 0; s < 8; ++s) store_lanes(packed + (p + s) * lanes_padded, t[s], kept);
+  for (int l = 0; l < 8; l += 2) {
+    t[l]     = _mm256_unpacklo_ps(r[l], r[l + 1]);
+    t[l + 1] = _mm256_unpackhi_ps(r[l], r[l + 1]);
   }
-  return p;
+#pragma GCC unroll 2
+  for (int l = 0; l < 8; l += 4) {
+    r[l]     = _mm256_shuffle_ps(t[l], t[l + 2], 0x44);
+    r[l + 1] = _mm256_shuffle_ps(t[l], t[l + 2], 0xee);
+    r[l + 2] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0x44);
+    r[l + 3] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int l = 0; l < 4; ++l) {
+    t[l]     = _mm256_permute2f128_ps(r[l], r[l + 4], 0x20);
+    t[l + 4] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x31);
+  }
+  if (kept == 8) {
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s) _mm256_storeu_ps(packed + s * lanes_padded, t[s]);
+  } else {
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s) store_lanes(packed + s * lanes_padded, t[s], kept);
+  }
 }
 
 // Lanes that lie side by side: 8 at a time, the last 8 overlapping the ones before.
@@ -112,10 +113,18 @@ namespace detail {
   if (lane_stride == 1 && lanes == lanes_padded && lanes >= 8) {
     detail::pack_copied(packed, lanes_padded, steps, source, step_stride);
   } else if (step_stride == 1 && lane_stride != 1) {
-    std::int64_t done = 0;
+    // 8 lanes over all steps, then the next 8: more lanes at once would fight for the same lines of the first level
+    // cache when their stride is a power of two.
+    const std::int64_t done = steps / 8 * 8;
     for (std::int64_t l = 0; l < lanes_padded; l += 8) {
-      done = detail::pack_transposed(packed + l, lanes_padded, std::min<std::int64_t>(8, lanes_padded - l), lanes - l,
-                                     steps, source + l * lane_stride, lane_stride);
+      const std::int64_t kept = std::min<std::int64_t>(8, lanes_padded - l), left = std::min<std::int64_t>(8, lanes - l);
+      for (std::int64_t p = 0; p < done; p += 8) {
+        const float* const from = source + l * lane_stride + p;
+        // The strip of lanes that comes next: a lane's run is too short for the hardware to see it in time.
+        if (p % 16 == 0)
+          for (std::int64_t i = 8; i < 16; ++i) __builtin_prefetch(from + i * lane_stride);
+        detail::pack_transposed(packed + p * lanes_padded + l, lanes_padded, kept, left, from, lane_stride);
+      }
     }
     pack_panel_portable(packed + done * lanes_padded, lanes_padded, lanes, steps - done, source + done, lane_stride, 1);
   } else {

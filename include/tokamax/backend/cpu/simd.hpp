@@ -95,15 +95,14 @@ V load_aligned(const typename V::value_type* p) noexcept {
   return V::load_aligned(p);
 }
 
-template <class V>
-void store(typename V::value_type* p, V v) noexcept {
-  v.store_unaligned(p);
-}
+// No templates: xsimd::store, which argument lookup also finds, is one and asks for aligned memory.
+inline void store(float* p, f32v v) noexcept { v.store_unaligned(p); }
+inline void store(std::int32_t* p, i32v v) noexcept { v.store_unaligned(p); }
+inline void store(std::uint32_t* p, u32v v) noexcept { v.store_unaligned(p); }
 
-template <class V>
-void store_aligned(typename V::value_type* p, V v) noexcept {
-  v.store_aligned(p);
-}
+inline void store_aligned(float* p, f32v v) noexcept { v.store_aligned(p); }
+inline void store_aligned(std::int32_t* p, i32v v) noexcept { v.store_aligned(p); }
+inline void store_aligned(std::uint32_t* p, u32v v) noexcept { v.store_aligned(p); }
 
 /// Lane numbers 0, 1, 2, ...
 inline i32v iota() noexcept {
