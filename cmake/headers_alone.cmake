@@ -9,7 +9,7 @@ foreach(header IN LISTS headers ITEMS tokamax/${FOLDER}.hpp)
   if(EXISTS ${root}/include/${header})
     math(EXPR count "${count} + 1")
     execute_process(COMMAND ${CMAKE_COMMAND} -E echo "#include <${header}>"
-                    COMMAND ${COMPILER} @${FLAGS} -Wall -Wextra -Wshadow -Werror -fsyntax-only -x c++ -
+                    COMMAND ${COMPILER} @${FLAGS} -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -x c++ -
                     RESULTS_VARIABLE codes ERROR_VARIABLE output)
     if(NOT codes STREQUAL "0;0")
       problem("<${header}> does not compile alone:\n${output}")
