@@ -4,6 +4,7 @@ add_library(tokamax_test_main STATIC tests/support/main.cpp)
 target_include_directories(tokamax_test_main PUBLIC tests)
 target_link_libraries(tokamax_test_main PUBLIC tokamax::tokamax tokamax_warnings Catch2::Catch2)
 target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)
+target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)
 list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr)/")
