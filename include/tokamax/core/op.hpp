@@ -105,12 +105,16 @@ enum class op_kind : std::uint8_t {
   alias,        ///< a marker that leaves values alone and vanishes before scheduling
 };
 
+/// The dtypes an elementwise op is defined for.
+enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
+
 /// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
 /// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`.
 struct op {
   std::string_view name;
   std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
   op_kind kind = op_kind::general;
+  accepts dtypes = accepts::all;  ///< of the operands of an elementwise op
   bool linear = false;  ///< linear in all its inputs together: its jvp is itself
   bool commutative = false;
   bool unique = false;    ///< two equal calls stay two nodes

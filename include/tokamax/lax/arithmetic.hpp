@@ -15,7 +15,7 @@ constexpr array sign(const array& a, source_line l = source_line::current());
 
 struct add_fn { template <class V> static constexpr V apply(V a, V b) { return a + b; } };
 inline constexpr op add_p = elementwise<add_fn, 2>({
-    .name = "add", .stablehlo = "stablehlo.add", .linear = true, .commutative = true,
+    .name = "add", .stablehlo = "stablehlo.add", .dtypes = accepts::numbers, .linear = true, .commutative = true,
     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
     .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 0) ? c[1] : detail::is_constant(c[1], 0) ? c[0] : array(); },
     .fold_constants = true, .kernels = kernels_of<add_p>});
@@ -23,7 +23,7 @@ template <> struct element_of<add_p> : add_fn {};
 
 struct sub_fn { template <class V> static constexpr V apply(V a, V b) { return a - b; } };
 inline constexpr op sub_p = elementwise<sub_fn, 2>({
-    .name = "sub", .stablehlo = "stablehlo.subtract", .linear = true,
+    .name = "sub", .stablehlo = "stablehlo.subtract", .dtypes = accepts::numbers, .linear = true,
     .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
     .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 0) ? c[0] : array(); },
     .fold_constants = true, .kernels = kernels_of<sub_p>});
@@ -31,7 +31,7 @@ template <> struct element_of<sub_p> : sub_fn {};
 
 struct mul_fn { template <class V> static constexpr V apply(V a, V b) { return a * b; } };
 inline constexpr op mul_p = elementwise<mul_fn, 2>({
-    .name = "mul", .stablehlo = "stablehlo.multiply", .commutative = true,
+    .name = "mul", .stablehlo = "stablehlo.multiply", .dtypes = accepts::numbers, .commutative = true,
     .vjp = [](const call& c) -> arrays { return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()}; },
     .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 1) ? c[1] : detail::is_constant(c[1], 1) ? c[0] : array(); },
     .fold_constants = true, .kernels = kernels_of<mul_p>});
@@ -39,7 +39,7 @@ template <> struct element_of<mul_p> : mul_fn {};
 
 struct div_fn { template <class V> static constexpr V apply(V a, V b) { return a / b; } };
 inline constexpr op div_p = elementwise<div_fn, 2>({
-    .name = "div", .stablehlo = "stablehlo.divide",
+    .name = "div", .stablehlo = "stablehlo.divide", .dtypes = accepts::numbers,
     .vjp = [](const call& c) -> arrays {
       const array scaled = c.ct() / c[1];
       return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
@@ -50,7 +50,7 @@ template <> struct element_of<div_p> : div_fn {};
 
 struct neg_fn { template <class V> static constexpr V apply(V a) { return -a; } };
 inline constexpr op neg_p = elementwise<neg_fn, 1>({
-    .name = "neg", .stablehlo = "stablehlo.negate", .linear = true,
+    .name = "neg", .stablehlo = "stablehlo.negate", .dtypes = accepts::numbers, .linear = true,
     .vjp = [](const call& c) -> arrays { return -c.ct(); },
     .fold_constants = true, .kernels = kernels_of<neg_p>});
 template <> struct element_of<neg_p> : neg_fn {};
@@ -73,7 +73,7 @@ struct max_fn {
   }
 };
 inline constexpr op max_p = elementwise<max_fn, 2>({
-    .name = "max", .stablehlo = "stablehlo.maximum", .commutative = true, .vjp = detail::chooser_vjp,
+    .name = "max", .stablehlo = "stablehlo.maximum", .dtypes = accepts::numbers, .commutative = true, .vjp = detail::chooser_vjp,
     .fold_constants = true, .kernels = kernels_of<max_p>});
 template <> struct element_of<max_p> : max_fn {};
 
@@ -85,7 +85,7 @@ struct min_fn {
   }
 };
 inline constexpr op min_p = elementwise<min_fn, 2>({
-    .name = "min", .stablehlo = "stablehlo.minimum", .commutative = true, .vjp = detail::chooser_vjp,
+    .name = "min", .stablehlo = "stablehlo.minimum", .dtypes = accepts::numbers, .commutative = true, .vjp = detail::chooser_vjp,
     .fold_constants = true, .kernels = kernels_of<min_p>});
 template <> struct element_of<min_p> : min_fn {};
 
@@ -97,8 +97,8 @@ struct abs_fn {
   }
 };
 inline constexpr op abs_p = elementwise<abs_fn, 1>({
-    .name = "abs", .stablehlo = "stablehlo.abs",
-    .vjp = [](const call& c) -> arrays { return c.ct() * sign(c[0]); },
+    .name = "abs", .stablehlo = "stablehlo.abs", .dtypes = accepts::numbers,
+    .vjp = [](const call& c) -> arrays { return select(c[0] >= 0.0, c.ct(), -c.ct()); },
     .kernels = kernels_of<abs_p>});
 template <> struct element_of<abs_p> : abs_fn {};
 
@@ -110,7 +110,7 @@ struct sign_fn {
   }
 };
 inline constexpr op sign_p = elementwise<sign_fn, 1>({
-    .name = "sign", .stablehlo = "stablehlo.sign", .vjp = detail::no_gradient, .kernels = kernels_of<sign_p>});
+    .name = "sign", .stablehlo = "stablehlo.sign", .dtypes = accepts::numbers, .vjp = detail::no_gradient, .kernels = kernels_of<sign_p>});
 template <> struct element_of<sign_p> : sign_fn {};
 
 /// Arithmetic with NumPy broadcasting and JAX promotion.
@@ -133,7 +133,7 @@ constexpr array operator-(located a) { return detail::unary(neg_p, a.value, a.wh
 constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(max_p, a, b, l); }
 constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(min_p, a, b, l); }
 
-/// |x|; the gradient at 0 is 0.
+/// |x|; the gradient at 0 is 1, as JAX has it.
 constexpr array abs(const array& a, source_line l = source_line::current()) { return detail::unary(abs_p, a, l); }
 
 /// -1, 0 or 1 by the sign of x; zeros keep their sign, NaN stays NaN.

@@ -13,8 +13,8 @@ namespace detail {
 constexpr arrays no_gradient(const call&) { return arrays(); }
 
 template <class F>
-consteval op comparison(std::string_view name, kernel_set (*kernels)()) {
-  return elementwise<F, 2>({.name = name, .stablehlo = "stablehlo.compare", .infer = compare_infer, .vjp = no_gradient,
+consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts dtypes = accepts::numbers) {
+  return elementwise<F, 2>({.name = name, .stablehlo = "stablehlo.compare", .dtypes = dtypes, .infer = compare_infer, .vjp = no_gradient,
                             .fold_constants = true, .kernels = kernels});
 }
 constexpr array_type bool_infer(const call& c) {
@@ -23,8 +23,16 @@ constexpr array_type bool_infer(const call& c) {
 }
 template <class F, int Arity>
 consteval op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
-  return elementwise<F, Arity>({.name = name, .stablehlo = stablehlo, .infer = bool_infer, .vjp = no_gradient,
+  return elementwise<F, Arity>({.name = name, .stablehlo = stablehlo, .dtypes = accepts::booleans, .infer = bool_infer, .vjp = no_gradient,
                                 .fold_constants = true, .kernels = kernels});
+}
+}  // namespace detail
+
+namespace detail {
+/// Truth values are ordered as integers.
+constexpr array ordered(const op& o, const array& a, const array& b, location l) {
+  const bool truth = a.dtype() == bool_ && b.dtype() == bool_;
+  return binary(o, truth ? convert_element_type(a, i32) : a, truth ? convert_element_type(b, i32) : b, l);
 }
 }  // namespace detail
 
@@ -35,8 +43,8 @@ struct le_fn { template <class V> static constexpr auto apply(V a, V b) { return
 struct gt_fn { template <class V> static constexpr auto apply(V a, V b) { return a > b; } };
 struct ge_fn { template <class V> static constexpr auto apply(V a, V b) { return a >= b; } };
 
-inline constexpr op eq_p = detail::comparison<eq_fn>("eq", kernels_of<eq_p>);
-inline constexpr op ne_p = detail::comparison<ne_fn>("ne", kernels_of<ne_p>);
+inline constexpr op eq_p = detail::comparison<eq_fn>("eq", kernels_of<eq_p>, accepts::all);
+inline constexpr op ne_p = detail::comparison<ne_fn>("ne", kernels_of<ne_p>, accepts::all);
 inline constexpr op lt_p = detail::comparison<lt_fn>("lt", kernels_of<lt_p>);
 inline constexpr op le_p = detail::comparison<le_fn>("le", kernels_of<le_p>);
 inline constexpr op gt_p = detail::comparison<gt_fn>("gt", kernels_of<gt_p>);
@@ -55,10 +63,10 @@ constexpr array equal(const array& a, const array& b, source_line l = source_lin
 constexpr array not_equal(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(ne_p, a, b, l); }
 constexpr array operator==(const array& a, located b) { return detail::binary(eq_p, a, b.value, b.where); }
 constexpr array operator!=(const array& a, located b) { return detail::binary(ne_p, a, b.value, b.where); }
-constexpr array operator<(const array& a, located b) { return detail::binary(lt_p, a, b.value, b.where); }
-constexpr array operator<=(const array& a, located b) { return detail::binary(le_p, a, b.value, b.where); }
-constexpr array operator>(const array& a, located b) { return detail::binary(gt_p, a, b.value, b.where); }
-constexpr array operator>=(const array& a, located b) { return detail::binary(ge_p, a, b.value, b.where); }
+constexpr array operator<(const array& a, located b) { return detail::ordered(lt_p, a, b.value, b.where); }
+constexpr array operator<=(const array& a, located b) { return detail::ordered(le_p, a, b.value, b.where); }
+constexpr array operator>(const array& a, located b) { return detail::ordered(gt_p, a, b.value, b.where); }
+constexpr array operator>=(const array& a, located b) { return detail::ordered(ge_p, a, b.value, b.where); }
 
 struct and_fn {
   static constexpr double apply(double a, double b) { return a != 0 && b != 0; }

@@ -17,6 +17,7 @@ constexpr array_type float_infer(const call& c) {
 template <class F>
 consteval op float_function(op o) {
   o.infer = float_infer;
+  o.dtypes = accepts::floating;
   return elementwise<F, 1>(o);
 }
 }  // namespace detail
@@ -274,6 +275,7 @@ struct pow_fn {
 inline constexpr op pow_p = elementwise<pow_fn, 2>({
     .name = "pow",
     .stablehlo = "stablehlo.power",
+    .dtypes = accepts::floating,
     .vjp = [](const call& c) -> arrays {
       // d/dx = y x^(y-1), 0 where y is 0; d/dy = log(x) x^y, with log(0) taken as 0 so that 0^y has no NaN.
       const array zero(0.0, c.ct().type()), one(1.0, c.ct().type());

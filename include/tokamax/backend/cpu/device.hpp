@@ -1,0 +1,21 @@
+// tokamax/backend/cpu/device.hpp: the tag that CPU kernels are overloaded on.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/runtime/executable.hpp>  // loop_function
+
+#include <string_view>  // string_view
+
+namespace tokamax {
+
+/// The processor that this program runs on.
+struct cpu_tag {
+  static constexpr std::string_view name = "cpu";
+  /// The function that runs loop `K` of a frozen plan.
+  template <const auto& Plan, int K>
+  static loop_function loop();
+  /// The function that runs any fused loop from its instructions.
+  static loop_function interpreted_loop();
+};
+
+}  // namespace tokamax

@@ -1,0 +1,206 @@
+// tokamax/backend/cpu/element.hpp: element functions on SIMD registers, and how registers meet memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/simd.hpp>  // f32v, mask
+#include <tokamax/lax/convert.hpp>       // convert_element_type_p
+#include <tokamax/lax/compare.hpp>       // element_of
+
+#include <type_traits>  // conditional_t
+
+namespace tokamax::cpu {
+
+namespace detail {
+template <dtype T>
+struct register_of {
+  using type = f32v;  // bf16 is computed in f32 and rounded after each op
+};
+template <>
+struct register_of<i32> {
+  using type = i32v;
+};
+template <>
+struct register_of<u32> {
+  using type = u32v;
+};
+template <>
+struct register_of<bool_> {
+  using type = mask;
+};
+}  // namespace detail
+
+/// The register that holds `width` elements of a dtype.
+template <dtype T>
+using register_t = typename detail::register_of<T>::type;
+
+/// The values that a store to bf16 memory would keep.
+inline f32v round_to_bfloat16(f32v v) noexcept {
+  alignas(64) std::uint16_t half[f32v::size];
+  store_bfloat16(half, v);
+  return load_bfloat16(half);
+}
+
+namespace detail {
+inline i32v mask_to_int(mask m) noexcept { return select_bits(m, i32v(1), i32v(0)); }
+inline mask int_to_mask(i32v v) noexcept { return to_mask(v != i32v(0)); }
+
+inline mask load_bool(const bool* p, std::int64_t n) noexcept {
+  std::uint8_t bytes[f32v::size] = {};
+  std::memcpy(bytes, p, static_cast<std::size_t>(n));
+  vector_t<std::uint8_t, f32v::size> b;
+  std::memcpy(&b, bytes, sizeof b);
+  return int_to_mask(from_native<i32v>(__builtin_convertvector(b, native_t<i32v>)));
+}
+inline void store_bool(bool* p, mask m, std::int64_t n) noexcept {
+  const auto b = __builtin_convertvector(native(mask_to_int(m)), vector_t<std::uint8_t, f32v::size>);
+  std::memcpy(p, &b, static_cast<std::size_t>(n));
+}
+}  // namespace detail
+
+/// Elements p[0], p[stride], ..., n <= width of them; Full promises n == width.
+template <dtype T, bool Full>
+register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
+  if constexpr (T == bool_) {
+    return detail::load_bool(reinterpret_cast<const bool*>(p), Full ? width : n);
+  } else if constexpr (T == bf16) {
+    const auto* q = reinterpret_cast<const std::uint16_t*>(p);
+    if constexpr (Full) return load_bfloat16(q);
+    else return load_bfloat16_partial(q, n);
+  } else {
+    using V = register_t<T>;
+    const auto* q = reinterpret_cast<const typename V::value_type*>(p);
+    if constexpr (Full) return load<V>(q);
+    else return load_partial<V>(q, n);
+  }
+}
+
+template <dtype T>
+using memory_t = std::conditional_t<T == bool_, bool, std::conditional_t<T == bf16, std::uint16_t, std::conditional_t<T == f32, float, std::int32_t>>>;
+
+/// The same with any stride, in elements.
+template <dtype T>
+register_t<T> read_strided(const std::byte* p, std::int64_t stride, std::int64_t n) noexcept {
+  alignas(64) memory_t<T> lanes[f32v::size] = {};
+  const auto* q = reinterpret_cast<const memory_t<T>*>(p);
+  for (std::int64_t i = 0; i < n; ++i) lanes[i] = q[i * stride];
+  return read<T, true>(reinterpret_cast<const std::byte*>(lanes), width);
+}
+
+template <dtype T, bool Full>
+void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
+  if constexpr (T == bool_) {
+    detail::store_bool(reinterpret_cast<bool*>(p), v, Full ? width : n);
+  } else if constexpr (T == bf16) {
+    auto* q = reinterpret_cast<std::uint16_t*>(p);
+    if constexpr (Full) store_bfloat16(q, v);
+    else store_bfloat16_partial(q, v, n);
+  } else {
+    auto* q = reinterpret_cast<typename register_t<T>::value_type*>(p);
+    if constexpr (Full) store(q, v);
+    else store_partial(q, v, n);
+  }
+}
+
+/// One value in every lane.
+template <dtype T>
+register_t<T> splat(double v) noexcept {
+  if constexpr (T == bool_) return v != 0 ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
+  else if constexpr (T == i32) return i32v(static_cast<std::int32_t>(v));
+  else if constexpr (T == u32) return u32v(static_cast<std::uint32_t>(static_cast<std::int64_t>(v)));
+  else if constexpr (T == bf16) return f32v(static_cast<float>(bfloat16(static_cast<float>(v))));
+  else return f32v(static_cast<float>(v));
+}
+
+/// first, first + step, ... as elements of dtype T.
+template <dtype T>
+register_t<T> count_from(std::int64_t first, std::int64_t step) noexcept {
+  const i32v v = i32v(static_cast<std::int32_t>(first)) + iota() * i32v(static_cast<std::int32_t>(step));
+  if constexpr (T == i32) return v;
+  else if constexpr (T == u32) return bitcast<u32v>(v);
+  else if constexpr (T == bool_) return detail::int_to_mask(v);
+  else {
+    const f32v f = xsimd::to_float(v);
+    if constexpr (T == bf16) return round_to_bfloat16(f);
+    else return f;
+  }
+}
+
+namespace detail {
+/// u32 to f32: exact halves, then one rounding.
+inline f32v unsigned_to_float(u32v v) noexcept { return from_native<f32v>(__builtin_convertvector(native(v), native_t<f32v>)); }
+inline i32v float_to_int(f32v v) noexcept {  // toward zero; NaN is 0, out of range is the nearest end
+  const f32v top(2147483648.0f);
+  const i32v cut = from_native<i32v>(__builtin_convertvector(native(select(abs(v) < top, v, f32v(0.0f))), native_t<i32v>));
+  const i32v high = select_bits(v >= top, i32v(std::numeric_limits<std::int32_t>::max()), cut);
+  return select_bits(v <= -top, i32v(std::numeric_limits<std::int32_t>::min()), high);
+}
+inline u32v float_to_unsigned(f32v v) noexcept {
+  const f32v half(2147483648.0f), top(4294967296.0f);
+  const mask big = v >= half;
+  const u32v low = bitcast<u32v>(float_to_int(select(big, v - half, v)));
+  const u32v cut = select_bits(big, low + u32v(0x80000000u), low);
+  return select_bits(v >= top, u32v(0xffffffffu), select_bits(v > f32v(0.0f), cut, u32v(0u)));
+}
+}  // namespace detail
+
+/// convert_element_type from register to register.
+template <dtype To, dtype From>
+register_t<To> convert(register_t<From> v) noexcept {
+  constexpr bool from_float = From == f32 || From == bf16, to_float = To == f32 || To == bf16;
+  if constexpr (To == From) return v;
+  else if constexpr (From == bool_) {
+    if constexpr (to_float) return select(v, f32v(1.0f), f32v(0.0f));
+    else return select_bits(v, register_t<To>(1), register_t<To>(0));
+  } else if constexpr (To == bool_) {
+    if constexpr (from_float) return v != f32v(0.0f);
+    else return to_mask(v != register_t<From>(0));
+  } else if constexpr (to_float) {
+    f32v f;
+    if constexpr (from_float) f = v;
+    else if constexpr (From == i32) f = xsimd::to_float(v);
+    else f = detail::unsigned_to_float(v);
+    if constexpr (To == bf16) return round_to_bfloat16(f);
+    else return f;
+  } else if constexpr (from_float) {
+    if constexpr (To == i32) return detail::float_to_int(v);
+    else return detail::float_to_unsigned(v);
+  } else {
+    return bitcast<register_t<To>>(v);
+  }
+}
+
+namespace detail {
+inline mask canonical(mask m) noexcept { return m; }
+template <class T>
+mask canonical(xsimd::batch_bool<T> m) noexcept { return to_mask(m); }
+template <class V>
+V canonical(V v) noexcept { return v; }
+
+/// A predicate as the values it chooses between want it.
+template <class V>
+auto predicate_for(mask m) noexcept {
+  if constexpr (std::is_same_v<V, i32v> || std::is_same_v<V, u32v>)
+    return xsimd::batch_bool<typename V::value_type>(std::bit_cast<typename xsimd::batch_bool<typename V::value_type>::register_type>(m.data));
+  else return m;
+}
+}  // namespace detail
+
+/// The element function of Op on registers; a bf16 result is rounded.
+template <const op& Op, dtype Result, class A, class... Rest>
+auto apply_element(A a, Rest... rest) noexcept {
+  using F = element_of<Op>;
+  if constexpr (sizeof...(Rest) == 2 && std::is_same_v<A, mask>) {
+    using V = std::tuple_element_t<0, std::tuple<Rest...>>;
+    if constexpr (std::is_same_v<V, mask>) {
+      return [](mask m, mask x, mask y) { return (m & x) | (~m & y); }(a, rest...);
+    } else {
+      return F::apply(detail::predicate_for<V>(a), rest...);
+    }
+  } else if constexpr (Result == bf16) {
+    return round_to_bfloat16(F::apply(a, rest...));
+  } else {
+    return detail::canonical(F::apply(a, rest...));
+  }
+}
+
+}  // namespace tokamax::cpu

@@ -1,0 +1,125 @@
+// tokamax/backend/cpu/kernels/dot_general.hpp: dot_general as (batches of) matrix products on any strides.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>   // cpu_tag
+#include <tokamax/backend/cpu/element.hpp>  // conversions of other dtypes
+#include <tokamax/backend/cpu/gemm.hpp>     // gemm
+#include <tokamax/lax/dot_general.hpp>      // dot_general_p
+#include <tokamax/runtime/kernel.hpp>       // kernel_arguments
+
+namespace tokamax {
+
+template <>
+inline constexpr bool takes_views<dot_general_p> = true;
+
+namespace cpu::detail {
+
+/// Some axes of an operand as one axis: its extent and stride, if there is one stride.
+struct joint_axis {
+  std::int64_t extent = 1, stride = 0;
+  bool regular = true;
+};
+inline joint_axis join(const array_view& v, const axes& which) {
+  joint_axis j;
+  for (int i = which.rank() - 1; i >= 0; --i) {
+    const auto a = static_cast<int>(which[i]);
+    if (v.extent(a) == 1) continue;
+    if (j.extent == 1) j.stride = v.stride(a);
+    else j.regular = j.regular && v.stride(a) == j.stride * j.extent;
+    j.extent *= v.extent(a);
+  }
+  return j;
+}
+
+struct dot_scratch_a;
+struct dot_scratch_b;
+struct dot_scratch_c;
+
+/// A dense f32 copy [batch, rows, columns] of an operand, for layouts and dtypes that gemm does not read.
+template <class Tag>
+array_view dense_copy(const array_view& v, const axes& order) {
+  array_view d;
+  d.type = f32;
+  for (std::int64_t a : order) d.extents.push_back(v.extent(static_cast<int>(a)));
+  d.strides = dense_strides(d.extents);
+  float* to = scratch<Tag>(d.size() + 1);
+  d.data = to;
+  shape index = d.extents;
+  for (int i = 0; i < index.rank(); ++i) index[i] = 0;
+  for (std::int64_t n = 0, total = d.size(); n < total; ++n) {
+    std::int64_t at = 0;
+    for (int i = 0; i < order.rank(); ++i) at += index[i] * v.stride(static_cast<int>(order[i]));
+    to[n] = v.type == f32    ? v.as<float>()[at]
+            : v.type == bf16 ? static_cast<float>(v.as<bfloat16>()[at])
+            : v.type == i32  ? static_cast<float>(v.as<std::int32_t>()[at])
+                             : static_cast<float>(v.as<std::uint32_t>()[at]);
+    for (int i = index.rank() - 1; i >= 0 && ++index[i] == d.extents[i]; --i) index[i] = 0;
+  }
+  return d;
+}
+
+/// Exact products of integers, in plain loops.
+inline void integer_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
+  const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
+  const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
+  auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
+    std::int64_t at = 0;
+    for (int i = which.rank() - 1; i >= 0; --i) {
+      const auto axis = static_cast<int>(which[i]);
+      at += n % v.extent(axis) * v.stride(axis);
+      n /= v.extent(axis);
+    }
+    return at;
+  };
+  auto count = [](const array_view& v, const axes& which) {
+    std::int64_t n = 1;
+    for (std::int64_t i : which) n *= v.extent(static_cast<int>(i));
+    return n;
+  };
+  const std::int64_t batches = count(a, d.lhs_batch), m = count(a, fa), n = count(b, fb), k = count(a, d.lhs_contracting);
+  for (std::int64_t s = 0; s < batches; ++s)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        std::uint32_t sum = 0;
+        const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i), pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
+        for (std::int64_t x = 0; x < k; ++x)
+          sum += a.as<std::uint32_t>()[pa + offset(a, d.lhs_contracting, x)] * b.as<std::uint32_t>()[pb + offset(b, d.rhs_contracting, x)];
+        c.as<std::uint32_t>()[(s * m + i) * n + j] = sum;
+      }
+}
+
+}  // namespace cpu::detail
+
+inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
+  using namespace cpu::detail;
+  dot_dimensions d = a.attrs<dot_dimensions>();
+  array_view x = a.in[0], y = a.in[1];
+  if (is_integer(x.type)) return integer_dot(x, y, a.out[0], d);
+  axes fx = other_axes(x.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
+  axes fy = other_axes(y.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
+  auto regular = [](const array_view& v, const axes& p, const axes& q, const axes& r) {
+    return v.type == f32 && join(v, p).regular && join(v, q).regular && join(v, r).regular;
+  };
+  auto straighten = [&]<class Tag>(array_view& v, axes& batch, axes& rows, axes& columns) {
+    v = dense_copy<Tag>(v, tokamax::detail::merged(tokamax::detail::merged(batch, rows), columns));
+    const int nb = batch.rank(), nr = rows.rank();
+    batch = iota_axes(nb);
+    rows = tokamax::detail::range_axes(nb, nr);
+    columns = tokamax::detail::range_axes(nb + nr, columns.rank());
+  };
+  if (!regular(x, d.lhs_batch, fx, d.lhs_contracting)) straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
+  if (!regular(y, d.rhs_batch, d.rhs_contracting, fy)) straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
+  const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
+  const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
+  const std::int64_t batches = bx.extent;
+  const bool narrow = a.out[0].type == bf16;
+  float* c = narrow ? cpu::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
+  const cpu::matrix_view va{x.as<float>(), m.stride, kx.stride}, vb{y.as<float>(), ky.stride, n.stride};
+  if (batches == 1) cpu::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
+  else cpu::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent, m.extent * n.extent);
+  if (narrow)
+    for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i) a.out[0].as<bfloat16>()[i] = bfloat16(c[i]);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,105 @@
+// tokamax/backend/cpu/kernels/gather.hpp: rows by index, and rows added up by index.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes, dispatch
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
+#include <tokamax/lax/gather.hpp>                 // gather_p, scatter_add_p
+#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+
+#include <algorithm>  // min, max, fill_n
+#include <limits>     // quiet_NaN
+
+namespace tokamax {
+
+namespace cpu::detail {
+
+/// What a gather reads outside of the table: NaN, the lowest i32, the highest u32, true.
+template <class T>
+T fill_value() noexcept {
+  if constexpr (std::is_same_v<T, bfloat16>) return bfloat16(std::numeric_limits<float>::quiet_NaN());
+  else if constexpr (std::is_same_v<T, float>) return std::numeric_limits<float>::quiet_NaN();
+  else if constexpr (std::is_same_v<T, std::int32_t>) return std::numeric_limits<std::int32_t>::lowest();
+  else return std::numeric_limits<T>::max();
+}
+
+template <class T>
+void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n, T* out) noexcept {
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m));
+  parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
+    for (std::int64_t i = chunk * grain; i < std::min(n, (chunk + 1) * grain); ++i) {
+      const std::int64_t r = index[i];
+      const bool inside = r >= 0 && r < rows;
+      if (m == 1) out[i] = inside ? table[r] : fill_value<T>();
+      else if (inside) std::memcpy(out + i * m, table + r * m, static_cast<std::size_t>(m) * sizeof(T));
+      else std::fill_n(out + i * m, m, fill_value<T>());
+    }
+  });
+}
+
+struct scatter_order;
+
+/// Each row of the result is the sum of its updates in their order, so neither rows nor columns need to know of each
+/// other, whichever thread takes them. A stable counting sort brings the updates of a row together.
+template <class T>
+void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m, T* out, std::int64_t rows) noexcept {
+  using L = lanes<T>;
+  using S = typename L::scalar;
+  constexpr std::int64_t strip = 512;
+  auto* first = reinterpret_cast<std::int32_t*>(scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: where a row's updates start
+  std::int32_t* order = first + rows + 1;                                               // [n]: positions, by row
+  std::fill_n(first, rows + 1, 0);
+  auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };
+  for (std::int64_t i = 0; i < n; ++i)
+    if (inside(index[i])) ++first[index[i] + 1];
+  for (std::int64_t r = 0; r < rows; ++r) first[r + 1] += first[r];
+  for (std::int64_t i = 0; i < n; ++i)
+    if (inside(index[i])) order[first[index[i]]++] = static_cast<std::int32_t>(i);  // first[r] is now the end of row r
+  const std::int64_t strips = (m + strip - 1) / strip;
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, std::min(m, strip)));
+  const std::int64_t chunks = (rows + grain - 1) / grain;
+  parallel_for_dynamic(chunks * strips, [&](std::int64_t t) {
+    alignas(64) S sum[strip];
+    const std::int64_t chunk = t / strips, from = t % strips * strip, w = std::min(strip, m - from);
+    for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
+      T* to = out + r * m + from;
+      const std::int64_t begin = r ? first[r - 1] : 0, end = first[r];
+      if (begin == end) {
+        std::fill_n(to, w, T());
+      } else if (end - begin == 1) {
+        std::memcpy(to, updates + order[begin] * m + from, static_cast<std::size_t>(w) * sizeof(T));
+      } else {
+        std::fill_n(sum, w, S());
+        for (std::int64_t k = begin; k < end; ++k) {
+          const T* u = updates + order[k] * m + from;
+          std::int64_t j = 0;
+          if constexpr (!std::is_same_v<T, bool>)
+            for (; j + L::size <= w; j += L::size) lanes<S>::store(sum + j, lanes<S>::load(sum + j) + L::load(u + j));
+          for (; j < w; ++j) sum[j] = static_cast<S>(sum[j] + static_cast<S>(u[j]));
+        }
+        for (std::int64_t j = 0; j < w; ++j) to[j] = static_cast<T>(sum[j]);
+      }
+    }
+  });
+}
+
+}  // namespace cpu::detail
+
+inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
+  const std::int64_t rows = a.in[0].extent(0), n = a.in[1].size();
+  const std::int64_t m = n ? a.out[0].size() / n : 0;
+  cpu::dispatch(a.out[0].type, [&]<class T>(T*) {
+    cpu::detail::gather_rows(a.in[0].as<T>(), rows, m, a.in[1].as<std::int32_t>(), n, a.out[0].as<T>());
+  });
+}
+
+inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
+  const std::int64_t rows = a.out[0].extent(0);
+  const std::int64_t m = rows ? a.out[0].size() / rows : 0;
+  cpu::dispatch(a.out[0].type, [&]<class T>(T*) {
+    cpu::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
+  });
+}
+
+}  // namespace tokamax

@@ -1,0 +1,74 @@
+// tokamax/backend/cpu/kernels/lanes.hpp: how kernels read and write vectors of each element type.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/simd.hpp>  // f32v, load, store
+#include <tokamax/base/bfloat16.hpp>     // bfloat16
+#include <tokamax/base/dtype.hpp>        // dtype
+
+namespace tokamax::cpu {
+
+/// Vectors of T: `vector` is what arithmetic happens in, `scalar` one lane of it (f32 for bfloat16), `size` the lanes.
+template <class T>
+struct lanes {
+  using scalar = T;
+  using vector = xsimd::batch<T>;
+  static constexpr std::int64_t size = width;
+  static vector load(const T* p) noexcept { return cpu::load<vector>(p); }
+  static vector load(const T* p, std::int64_t n, T padding) noexcept { return load_partial<vector>(p, n, padding); }
+  static void store(T* p, vector v) noexcept { cpu::store(p, v); }
+  static void store(T* p, vector v, std::int64_t n) noexcept { store_partial(p, v, n); }
+  static vector all(T v) noexcept { return vector(v); }
+};
+
+template <>
+struct lanes<bfloat16> {
+  using scalar = float;
+  using vector = f32v;
+  static constexpr std::int64_t size = width;
+  static_assert(sizeof(bfloat16) == sizeof(std::uint16_t));
+  static vector load(const bfloat16* p) noexcept { return load_bfloat16(reinterpret_cast<const std::uint16_t*>(p)); }
+  static vector load(const bfloat16* p, std::int64_t n, float padding) noexcept {
+    return select(first_lanes(n), load_bfloat16_partial(reinterpret_cast<const std::uint16_t*>(p), n), f32v(padding));
+  }
+  static void store(bfloat16* p, vector v) noexcept { store_bfloat16(reinterpret_cast<std::uint16_t*>(p), v); }
+  static void store(bfloat16* p, vector v, std::int64_t n) noexcept {
+    store_bfloat16_partial(reinterpret_cast<std::uint16_t*>(p), v, n);
+  }
+  static vector all(float v) noexcept { return vector(v); }
+};
+
+/// Eight truth values in one word, for bitwise logic.
+template <>
+struct lanes<bool> {
+  using scalar = bool;
+  using vector = std::uint64_t;
+  static constexpr std::int64_t size = 8;
+  static vector load(const bool* p) noexcept {
+    vector v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  }
+  static vector load(const bool* p, std::int64_t n, bool padding) noexcept {
+    vector v = all(padding);
+    std::memcpy(&v, p, static_cast<std::size_t>(n));
+    return v;
+  }
+  static void store(bool* p, vector v) noexcept { std::memcpy(p, &v, sizeof v); }
+  static void store(bool* p, vector v, std::int64_t n) noexcept { std::memcpy(p, &v, static_cast<std::size_t>(n)); }
+  static vector all(bool v) noexcept { return v ? 0x0101010101010101u : 0u; }
+};
+
+/// Calls f with a null pointer of the element type of a dtype.
+template <class F>
+void dispatch(dtype t, F f) {
+  switch (t) {
+    case bool_: return f(static_cast<bool*>(nullptr));
+    case i32: return f(static_cast<std::int32_t*>(nullptr));
+    case u32: return f(static_cast<std::uint32_t*>(nullptr));
+    case bf16: return f(static_cast<bfloat16*>(nullptr));
+    default: return f(static_cast<float*>(nullptr));
+  }
+}
+
+}  // namespace tokamax::cpu

@@ -1,0 +1,209 @@
+// tokamax/backend/cpu/kernels/reduce.hpp: sum, max, min, and, or over any axes, in a tree that the shape alone fixes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
+#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of, reduce_plan, combine
+#include <tokamax/backend/cpu/threads.hpp>              // parallel_for, scratch
+#include <tokamax/lax/reduce.hpp>                       // reduce_sum_p and its family
+#include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
+
+namespace tokamax {
+
+namespace cpu::detail {
+
+/// The lanes of a vector, combined by halves.
+template <class Op, class T>
+typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    bool lane[8];
+    lanes<bool>::store(lane, v);
+    combine<Op>(lane, 8, 1);
+    return lane[0];
+  } else {
+    return fold<typename lanes<T>::scalar, f32v::size>(native(v), [](auto a, auto b) { return Op::apply(a, b); });
+  }
+}
+
+template <class Op, class T>
+typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
+  using L = lanes<T>;
+  constexpr auto start = Op::template start<typename L::scalar>;
+  auto a = L::all(start);
+  std::int64_t i = 0;
+  if (n >= 4 * L::size) {
+    auto b = a, c = a, d = a;
+    for (; i + 4 * L::size <= n; i += 4 * L::size) {
+      a = Op::apply(a, L::load(p + i));
+      b = Op::apply(b, L::load(p + i + L::size));
+      c = Op::apply(c, L::load(p + i + 2 * L::size));
+      d = Op::apply(d, L::load(p + i + 3 * L::size));
+    }
+    a = Op::apply(Op::apply(a, b), Op::apply(c, d));
+  }
+  for (; i + L::size <= n; i += L::size) a = Op::apply(a, L::load(p + i));
+  if (i < n) a = Op::apply(a, L::load(p + i, n - i, start));
+  return across<Op, T>(a);
+}
+
+/// n <= reduce_grain contiguous elements in blocks of 1024, whose results are combined by halves.
+template <class Op, class T>
+typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
+  constexpr std::int64_t block = 1024;
+  if (n <= block) return reduce_block<Op>(p, n);
+  typename lanes<T>::scalar part[reduce_grain / block];
+  std::int64_t parts = 0;
+  for (std::int64_t from = 0; from < n; from += block) part[parts++] = reduce_block<Op>(p + from, std::min(block, n - from));
+  combine<Op>(part, parts, 1);
+  return part[0];
+}
+
+struct reduce_partials;
+
+/// The inner axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
+template <class Op, class T>
+void reduce_inner(const reduce_plan& p, const T* in, T* out) {
+  using S = typename lanes<T>::scalar;
+  const std::int64_t rows = p.reduced.total;
+  const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // of a row
+  const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(p.inner, 1));
+  const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
+  auto unit = [&](std::int64_t k, std::int64_t u) -> S {
+    const T* base = in + p.kept.offset(k);
+    if (pieces > 1) {
+      const std::int64_t from = u % pieces * reduce_grain;
+      return reduce_row<Op>(base + p.reduced.offset(u / pieces) + from, std::min(reduce_grain, p.inner - from));
+    }
+    S part[32];  // part[b] holds 2^b rows: a tree over the rows, built as they come
+    const std::int64_t from = u * rows_a_unit, to = std::min(rows, from + rows_a_unit);
+    if (to - from == 1) return reduce_row<Op>(base + p.reduced.offset(from), p.inner);
+    std::int64_t done = 0;
+    for (std::int64_t r = from; r < to; ++r) {
+      S s = reduce_row<Op>(base + p.reduced.offset(r), p.inner);
+      int b = 0;
+      for (std::int64_t d = done; d & 1; d >>= 1) s = Op::apply(part[b++], s);
+      part[b] = s;
+      ++done;
+    }
+    S s = Op::template start<S>;
+    bool first = true;
+    for (int b = 0; b < 32; ++b)
+      if (done >> b & 1) s = first ? part[b] : Op::apply(part[b], s), first = false;
+    return s;
+  };
+  if (units <= 1) {
+    const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * p.inner));
+    parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
+      for (std::int64_t k = chunk * grain; k < std::min(p.kept.total, (chunk + 1) * grain); ++k) out[k] = static_cast<T>(unit(k, 0));
+    });
+    return;
+  }
+  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units));
+  parallel_for(p.kept.total * units, [&](std::int64_t t) { partial[t] = unit(t / units, t % units); });
+  for (std::int64_t k = 0; k < p.kept.total; ++k) {
+    combine<Op>(partial + k * units, units, 1);
+    out[k] = static_cast<T>(partial[k * units]);
+  }
+}
+
+/// to[0, m) = rows [from, to) of a strip, eight rows at a time, the sum kept in the first-level cache.
+template <class Op, class T>
+void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std::int64_t to, std::int64_t m,
+                       typename lanes<T>::scalar* acc) noexcept {
+  using L = lanes<T>;
+  using A = lanes<typename L::scalar>;
+  constexpr auto start = Op::template start<typename L::scalar>;
+  for (std::int64_t j = 0; j < m; ++j) acc[j] = start;
+  for (std::int64_t r = from; r < to; r += 8) {
+    const T* row[8];
+    const std::int64_t n = std::min<std::int64_t>(8, to - r);
+    for (std::int64_t i = 0; i < n; ++i) row[i] = in + p.reduced.offset(r + i);
+    auto rows = [&](auto read) {
+      if (n == 8)
+        return Op::apply(Op::apply(Op::apply(read(0), read(1)), Op::apply(read(2), read(3))),
+                         Op::apply(Op::apply(read(4), read(5)), Op::apply(read(6), read(7))));
+      auto s = read(0);
+      for (int i = 1; i < n; ++i) s = Op::apply(s, read(i));
+      return s;
+    };
+    std::int64_t j = 0;
+    for (; j + L::size <= m; j += L::size)
+      A::store(acc + j, Op::apply(A::load(acc + j), rows([&](int i) { return L::load(row[i] + j); })));
+    if (j < m)
+      A::store(acc + j, Op::apply(A::load(acc + j, m - j, start), rows([&](int i) { return L::load(row[i] + j, m - j, start); })), m - j);
+  }
+}
+
+/// The inner axis is kept: rows are added to each other, strip by strip.
+template <class Op, class T>
+void reduce_outer(const reduce_plan& p, const T* in, T* out) {
+  using L = lanes<T>;
+  using S = typename L::scalar;
+  const std::int64_t rows = p.reduced.total, m = p.inner;
+  const std::int64_t units = std::max<std::int64_t>(1, (rows + reduce_rows - 1) / reduce_rows);
+  const std::int64_t strips = (m + reduce_strip - 1) / reduce_strip;
+  auto finish = [&](std::int64_t k, std::int64_t from, std::int64_t n, const S* acc) {
+    for (std::int64_t j = 0; j < n; ++j) out[k * m + from + j] = static_cast<T>(acc[j]);
+  };
+  if (units == 1) {
+    const std::int64_t tasks = p.kept.total * strips;
+    const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * std::min(m, reduce_strip)));
+    parallel_for((tasks + grain - 1) / grain, [&](std::int64_t chunk) {
+      alignas(64) S acc[static_cast<std::size_t>(reduce_strip)];
+      for (std::int64_t t = chunk * grain; t < std::min(tasks, (chunk + 1) * grain); ++t) {
+        const std::int64_t k = t / strips, from = t % strips * reduce_strip, n = std::min(reduce_strip, m - from);
+        reduce_strip_rows<Op>(p, in + p.kept.offset(k) + from, 0, rows, n, acc);
+        finish(k, from, n, acc);
+      }
+    });
+    return;
+  }
+  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units * m));  // [kept, units, m]
+  parallel_for(p.kept.total * units * strips, [&](std::int64_t t) {
+    const std::int64_t k = t / strips / units, u = t / strips % units, from = t % strips * reduce_strip;
+    reduce_strip_rows<Op>(p, in + p.kept.offset(k) + from, u * reduce_rows, std::min(rows, (u + 1) * reduce_rows),
+                          std::min(reduce_strip, m - from), partial + (k * units + u) * m + from);
+  });
+  parallel_for(p.kept.total * strips, [&](std::int64_t t) {
+    using A = lanes<S>;
+    const std::int64_t k = t / strips, from = t % strips * reduce_strip, n = std::min(reduce_strip, m - from);
+    S* base = partial + k * units * m + from;
+    for (std::int64_t step = 1; step < units; step *= 2)
+      for (std::int64_t u = 0; u + step < units; u += 2 * step) {
+        S *a = base + u * m, *b = base + (u + step) * m;
+        std::int64_t j = 0;
+        for (; j + A::size <= n; j += A::size) A::store(a + j, Op::apply(A::load(a + j), A::load(b + j)));
+        for (; j < n; ++j) a[j] = Op::apply(a[j], b[j]);
+      }
+    finish(k, from, n, base);
+  });
+}
+
+template <class Op, class T>
+void reduce_typed(const kernel_arguments& a) {
+  const reduce_plan p(a.in[0].extents, a.attrs<reduce_attributes>().axis);
+  const T* in = a.in[0].as<T>();
+  T* out = a.out[0].as<T>();
+  if (p.inner_reduced) reduce_inner<Op>(p, in, out);
+  else reduce_outer<Op>(p, in, out);
+}
+
+template <class Op>
+void reduce_numbers(const kernel_arguments& a) {
+  dispatch(a.in[0].type, [&]<class T>(T*) {
+    if constexpr (!std::is_same_v<T, bool>) reduce_typed<Op, T>(a);
+    else if constexpr (std::is_same_v<Op, min_of>) reduce_typed<and_of, T>(a);
+    else reduce_typed<or_of, T>(a);
+  });
+}
+
+}  // namespace cpu::detail
+
+inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::sum_of>(a); }
+inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::max_of>(a); }
+inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::min_of>(a); }
+inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_typed<cpu::detail::and_of, bool>(a); }
+inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_typed<cpu::detail::or_of, bool>(a); }
+
+}  // namespace tokamax

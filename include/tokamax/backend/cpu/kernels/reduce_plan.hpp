@@ -1,0 +1,119 @@
+// tokamax/backend/cpu/kernels/reduce_plan.hpp: the operations of reductions, and the loops that their axes come to.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/simd.hpp>  // select
+#include <tokamax/base/shape.hpp>        // shape, axes
+
+#include <algorithm>    // min, max
+#include <limits>       // infinity
+#include <type_traits>  // is_same_v
+
+namespace tokamax::cpu::detail {
+
+struct sum_of {
+  template <class S>
+  static constexpr S start = S(0);
+  template <class V>
+  static V apply(V a, V b) noexcept { return a + b; }
+};
+struct max_of {  // NaN if one of them is
+  template <class S>
+  static constexpr S start = std::numeric_limits<S>::has_infinity ? -std::numeric_limits<S>::infinity() : std::numeric_limits<S>::lowest();
+  template <class V>  // one value, or a compiler vector
+  static V apply(V a, V b) noexcept { return ((a > b) | (a != a)) ? a : b; }
+  template <class T>
+  static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
+    if constexpr (std::is_same_v<T, float>) return xsimd::select((a > b) | xsimd::isnan(a), a, b);
+    else return xsimd::max(a, b);
+  }
+};
+struct min_of {
+  template <class S>
+  static constexpr S start = std::numeric_limits<S>::has_infinity ? std::numeric_limits<S>::infinity() : std::numeric_limits<S>::max();
+  template <class V>  // one value, or a compiler vector
+  static V apply(V a, V b) noexcept { return ((a < b) | (a != a)) ? a : b; }
+  template <class T>
+  static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
+    if constexpr (std::is_same_v<T, float>) return xsimd::select((a < b) | xsimd::isnan(a), a, b);
+    else return xsimd::min(a, b);
+  }
+};
+struct and_of {
+  template <class S>
+  static constexpr S start = S(true);
+  template <class V>
+  static V apply(V a, V b) noexcept { return static_cast<V>(a & b); }
+};
+struct or_of {
+  template <class S>
+  static constexpr S start = S(false);
+  template <class V>
+  static V apply(V a, V b) noexcept { return static_cast<V>(a | b); }
+};
+
+/// Axes that lie next to each other in memory and are all reduced, or all kept, count as one.
+struct axis_groups {
+  struct group {
+    std::int64_t extent, stride;
+  };
+  group items[max_rank];
+  int count = 0;
+  std::int64_t total = 1;
+
+  void add(std::int64_t extent, std::int64_t stride) {  // from the innermost axis outwards
+    items[count++] = {extent, stride};
+    total *= extent;
+  }
+  std::int64_t offset(std::int64_t index) const noexcept {
+    if (count == 1) return index * items[0].stride;
+    std::int64_t o = 0;
+    for (int i = 0; i < count; ++i) {
+      o += index % items[i].extent * items[i].stride;
+      index /= items[i].extent;
+    }
+    return o;
+  }
+};
+
+/// A reduction as loops: `inner` contiguous elements, kept or reduced, under the other axes.
+struct reduce_plan {
+  axis_groups kept, reduced;  // without the inner group
+  std::int64_t inner = 1;
+  bool inner_reduced = false;
+
+  reduce_plan(const shape& extents, const axes& axis) {
+    std::int64_t stride = 1;
+    bool first = true;
+    for (int i = extents.rank() - 1; i >= 0;) {
+      if (extents[i] == 1) {
+        --i;
+        continue;
+      }
+      const bool is_reduced = axis.contains(i);
+      std::int64_t n = 1;
+      for (; i >= 0 && (axis.contains(i) == is_reduced || extents[i] == 1); --i) n *= extents[i];
+      if (first) {
+        inner = n;
+        inner_reduced = is_reduced;
+      } else {
+        (is_reduced ? reduced : kept).add(n, stride);
+      }
+      first = false;
+      stride *= n;
+    }
+  }
+};
+
+// Elements that one task takes at a time. It fixes the reduction trees, hence the bits.
+inline constexpr std::int64_t reduce_grain = 16384;
+inline constexpr std::int64_t reduce_rows = 256, reduce_strip = 2048;
+
+/// Combines n values n times `stride` apart into the first, by halves.
+template <class Op, class S>
+void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
+  for (std::int64_t step = 1; step < n; step *= 2)
+    for (std::int64_t i = 0; i + step < n; i += 2 * step) p[i * stride] = Op::apply(p[i * stride], p[(i + step) * stride]);
+}
+
+}  // namespace tokamax::cpu::detail

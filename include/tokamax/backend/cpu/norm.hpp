@@ -1,0 +1,148 @@
+// tokamax/backend/cpu/norm.hpp: layer_norm and rms_norm over the rows of a matrix, forward and backward.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/rows.hpp>     // for_rows, for_vectors, sum_row
+#include <tokamax/backend/cpu/threads.hpp>  // parallel_for, scratch
+
+#include <algorithm>  // min, max, fill_n
+#include <cmath>      // sqrt
+#include <cstdint>    // int64_t
+
+namespace tokamax::cpu {
+
+namespace detail {
+
+struct row_statistics {
+  float mean, rstd;
+};
+
+// mean and 1 / sqrt(var + epsilon), the variance in a second pass over the centred row. Not centred: mean 0.
+template <bool Centred>
+[[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
+  const float n    = static_cast<float>(cols);
+  const float mean = Centred ? sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / n : 0.0f;
+  const float squares = sum_row(cols, [=](std::int64_t j, auto lanes) {
+    const f32v centred = lanes(x + j, mean) - f32v(mean);
+    return centred * centred;
+  });
+  return {mean, 1.0f / std::sqrt(squares / n + epsilon)};
+}
+
+template <bool Centred>
+void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
+                  float epsilon, float* y) noexcept {
+  for_rows(rows, cols, [=](std::int64_t r) {
+    const float* const from   = x + r * cols;
+    float* const to           = y + r * cols;
+    const auto [mean, rstd]   = statistics_of<Centred>(from, cols, epsilon);
+    const f32v m(mean), s(rstd);
+    for_vectors(cols, [&](std::int64_t j, auto lanes) {
+      const f32v x_hat = (lanes(from + j) - m) * s;
+      if constexpr (Centred) {
+        lanes.put(to + j, fma(x_hat, lanes(scale + j), lanes(offset + j)));
+      } else {
+        lanes.put(to + j, x_hat * lanes(scale + j));
+      }
+    });
+  });
+}
+
+struct norm_column_sums;
+
+// With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
+// doffset = sum_r dy. The column sums run down chunks of rows and then up a tree of chunks, both fixed by the shape.
+template <bool Centred>
+void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                   float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+  constexpr std::int64_t sums = Centred ? 2 : 1;
+  const std::int64_t chunk    = std::max<std::int64_t>(32, (rows + 63) / 64);
+  const std::int64_t chunks   = (rows + chunk - 1) / chunk;
+  float* const partial        = scratch<norm_column_sums>(std::max<std::int64_t>(1, chunks) * sums * cols);
+  parallel_for(chunks, [=](std::int64_t i) {
+    float* const scale_sum  = partial + i * sums * cols;
+    float* const offset_sum = scale_sum + (sums - 1) * cols;
+    std::fill_n(scale_sum, sums * cols, 0.0f);
+    for (std::int64_t r = i * chunk; r < std::min(rows, (i + 1) * chunk); ++r) {
+      const float* const xr   = x + r * cols;
+      const float* const dyr  = dy + r * cols;
+      const auto [mean, rstd] = statistics_of<Centred>(xr, cols, epsilon);
+      const f32v m(mean), s(rstd);
+      const float n        = static_cast<float>(cols);
+      const float mean_g   = Centred ? sum_row(cols, [&](std::int64_t j, auto lanes) {
+                                       return lanes(dyr + j) * lanes(scale + j);
+                                     }) / n
+                                     : 0.0f;
+      const float mean_g_x = sum_row(cols, [&](std::int64_t j, auto lanes) {
+                               return lanes(dyr + j) * lanes(scale + j) * ((lanes(xr + j) - m) * s);
+                             }) / n;
+      const f32v a(mean_g), b(mean_g_x);
+      for_vectors(cols, [&](std::int64_t j, auto lanes) {
+        const f32v d     = lanes(dyr + j);
+        const f32v x_hat = (lanes(xr + j) - m) * s;
+        lanes.put(scale_sum + j, fma(d, x_hat, lanes(scale_sum + j)));
+        if constexpr (Centred) lanes.put(offset_sum + j, lanes(offset_sum + j) + d);
+        lanes.put(dx + r * cols + j, s * (d * lanes(scale + j) - a - x_hat * b));
+      });
+    }
+  });
+  constexpr std::int64_t strip = 256;  // columns
+  parallel_for((sums * cols + strip - 1) / strip, [=](std::int64_t i) {
+    const std::int64_t first = i * strip;
+    const std::int64_t count = std::min(strip, sums * cols - first);
+    for (std::int64_t step = 1; step < chunks; step *= 2) {
+      for (std::int64_t c = 0; c + step < chunks; c += 2 * step) {
+        float* const to         = partial + c * sums * cols + first;
+        const float* const from = to + step * sums * cols;
+        for_vectors(count, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) + lanes(from + j)); });
+      }
+    }
+    for (std::int64_t j = first; j < first + count; ++j) {
+      float* const to = j < cols ? dscale + j : doffset + (j - cols);
+      *to             = chunks > 0 ? partial[j] : 0.0f;
+    }
+  });
+}
+}  // namespace detail
+
+/// Normalises each row to zero mean and unit variance, then applies an affine map.
+///
+///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
+///
+/// shapes  x, y [rows, cols] dense, scale, offset [cols]; y may be x
+/// dtypes  f32; mean first, then the variance of the centred row
+/// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
+inline void layer_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
+                       float epsilon, float* y) noexcept {
+  detail::norm_forward<true>(rows, cols, x, scale, offset, epsilon, y);
+}
+
+/// Cotangents of layer_norm; the statistics are computed again from x.
+///
+/// shapes  x, dy, dx [rows, cols] dense, scale, dscale, doffset [cols]; dx may be dy or x
+inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
+                                const float* dy, float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+  detail::norm_backward<true>(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
+}
+
+/// Divides each row by its root mean square, then scales it.
+///
+///   y = x / sqrt(mean(x^2) + epsilon) * scale
+///
+/// shapes  x, y [rows, cols] dense, scale [cols]; y may be x
+/// dtypes  f32
+/// source  Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4
+inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, float epsilon,
+                     float* y) noexcept {
+  detail::norm_forward<false>(rows, cols, x, scale, nullptr, epsilon, y);
+}
+
+/// Cotangents of rms_norm; the root mean square is computed again from x.
+///
+/// shapes  x, dy, dx [rows, cols] dense, scale, dscale [cols]; dx may be dy or x
+inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
+                              const float* dy, float epsilon, float* dx, float* dscale) noexcept {
+  detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
+}
+
+}  // namespace tokamax::cpu

@@ -1,0 +1,80 @@
+// tokamax/backend/cpu/rows.hpp: loops over the rows of a matrix and the vectors of a row, and folds along a row.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/simd.hpp>     // f32v, loads, folds
+#include <tokamax/backend/cpu/threads.hpp>  // parallel_for
+
+#include <algorithm>  // min, max
+#include <cstdint>    // int64_t
+#include <limits>     // infinity
+
+namespace tokamax::cpu {
+
+/// Access to a whole vector, or to the first n lanes of the last one of a row.
+struct whole_vector {
+  f32v operator()(const float* p, float = 0.0f) const noexcept { return load(p); }
+  void put(float* p, f32v v) const noexcept { store(p, v); }
+};
+struct partial_vector {
+  std::int64_t n;
+  f32v operator()(const float* p, float padding = 0.0f) const noexcept { return load_partial(p, n, padding); }
+  void put(float* p, f32v v) const noexcept { store_partial(p, v, n); }
+};
+
+/// Calls f(j, lanes) for each vector of a row, j its first column; lanes(p) loads and lanes.put(p, v) stores.
+template <class F>
+[[gnu::always_inline]] inline void for_vectors(std::int64_t cols, F f) noexcept {
+  std::int64_t j = 0;
+  for (; j + width <= cols; j += width) f(j, whole_vector{});
+  if (j < cols) f(j, partial_vector{cols - j});
+}
+
+/// combine(f(0), f(width), ...) over a row, then over the lanes by `fold`. Four partial results, so that one operation
+/// need not wait for the one before; f must give the identity in the lanes behind the end of the row.
+template <class F, class Combine, class Fold>
+[[gnu::always_inline]] inline float reduce_row(std::int64_t cols, float identity, F f, Combine combine,
+                                               Fold fold) noexcept {
+  f32v s0(identity), s1(identity), s2(identity), s3(identity);
+  std::int64_t j = 0;
+  for (; j + 4 * width <= cols; j += 4 * width) {
+    s0 = combine(s0, f(j, whole_vector{}));
+    s1 = combine(s1, f(j + width, whole_vector{}));
+    s2 = combine(s2, f(j + 2 * width, whole_vector{}));
+    s3 = combine(s3, f(j + 3 * width, whole_vector{}));
+  }
+  for (; j + width <= cols; j += width) s0 = combine(s0, f(j, whole_vector{}));
+  if (j < cols) s1 = combine(s1, f(j, partial_vector{cols - j}));
+  return fold(combine(combine(s0, s1), combine(s2, s3)));
+}
+
+/// Sum over a row; f gives zero in the lanes behind its end.
+template <class F>
+[[gnu::always_inline]] inline float sum_row(std::int64_t cols, F f) noexcept {
+  return reduce_row(cols, 0.0f, f, [](f32v a, f32v b) { return a + b; }, [](f32v v) { return reduce_add(v); });
+}
+
+/// Maximum over a row; f gives -infinity in the lanes behind its end. NaN may be lost.
+template <class F>
+[[gnu::always_inline]] inline float max_row(std::int64_t cols, F f) noexcept {
+  return reduce_row(
+      cols, -std::numeric_limits<float>::infinity(), f, [](f32v a, f32v b) { return max(a, b); },
+      [](f32v v) { return reduce_max(v); });
+}
+
+/// Rows in one chunk of a loop over rows: enough work for a thread, from the shape alone.
+constexpr std::int64_t rows_per_chunk(std::int64_t cols) noexcept {
+  return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, cols));
+}
+
+/// Calls f(row) for all rows, in parallel over chunks of rows.
+template <class F>
+void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
+  const std::int64_t chunk = rows_per_chunk(cols);
+  parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
+    const std::int64_t end = std::min(rows, (i + 1) * chunk);
+    for (std::int64_t r = i * chunk; r < end; ++r) f(r);
+  });
+}
+
+}  // namespace tokamax::cpu

@@ -1,0 +1,72 @@
+// tokamax/compiler/memory.hpp: one arena for all intermediate buffers of a region.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/compiler/plan.hpp>  // plan
+
+namespace tokamax {
+
+/// Gives every arena buffer of a region its offset: a buffer lives from the step that writes it to the last one that
+/// reads it, and takes the first gap that is large enough. Offsets are multiples of 64 bytes. Called again with other
+/// `symbols` for programs with dynamic extents.
+///
+/// An in-place step is one whose result has a loop operand with the same memory layout that dies there (`reuse`).
+constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, const std::int64_t* symbols) {
+  const int n = r.buffer_count, steps = r.step_count;
+  vec<int> last(static_cast<std::size_t>(n), -1);
+  auto each_operand = [&](int s, auto&& f) {
+    const plan_step& st = p.steps[r.first_step + s];
+    for (int k = 0; k < st.in_count + st.out_count; ++k)
+      if (const int b = p.operands[st.operands + k].buffer; b >= 0) f(b - r.first_buffer);
+  };
+  for (int s = 0; s < steps; ++s) each_operand(s, [&](int b) { last[b] = s; });
+  vec<std::int64_t> bytes(static_cast<std::size_t>(n), 0);
+  vec<int> next(static_cast<std::size_t>(n) + 1, -1), before(static_cast<std::size_t>(n) + 1, -1);  // list by offset; n is its head
+  enum : char { absent, placed, done };
+  vec<char> state(static_cast<std::size_t>(n), absent);
+  r.total_bytes = r.arena_bytes = 0;
+  for (int b = 0; b < n; ++b) {
+    const plan_buffer& buffer = p.buffers[r.first_buffer + b];
+    if (buffer.kind != plan_buffer::what::arena) state[b] = done;
+    bytes[b] = (resolve(buffer.bytes, symbols) + 63) / 64 * 64;
+    if (state[b] == absent) r.total_bytes += bytes[b];
+  }
+  for (int s = 0; s < steps; ++s) {
+    each_operand(s, [&](int b) {
+      if (state[b] != absent) return;
+      state[b] = placed;
+      const int donor = reuse[b];
+      if (donor >= 0 && state[donor] == placed && last[donor] == s && bytes[donor] == bytes[b]) {
+        p.buffers[r.first_buffer + b].offset = p.buffers[r.first_buffer + donor].offset;  // take the donor's place in the list
+        next[b] = next[donor];
+        before[b] = before[donor];
+        next[before[b]] = b;
+        if (next[b] >= 0) before[next[b]] = b;
+        state[donor] = done;
+        return;
+      }
+      std::int64_t at = 0;
+      int after = n;
+      for (int c = next[n]; c >= 0; c = next[c]) {
+        const std::int64_t offset = p.buffers[r.first_buffer + c].offset;
+        if (offset - at >= bytes[b]) break;
+        at = offset + bytes[c];
+        after = c;
+      }
+      p.buffers[r.first_buffer + b].offset = at;
+      if (at + bytes[b] > r.arena_bytes) r.arena_bytes = at + bytes[b];
+      next[b] = next[after];
+      before[b] = after;
+      if (next[b] >= 0) before[next[b]] = b;
+      next[after] = b;
+    });
+    each_operand(s, [&](int b) {
+      if (state[b] != placed || last[b] > s) return;
+      state[b] = done;
+      next[before[b]] = next[b];
+      if (next[b] >= 0) before[next[b]] = before[b];
+    });
+  }
+}
+
+}  // namespace tokamax

@@ -1,0 +1,104 @@
+// tokamax/compiler/plan.hpp: the tables that a program is run from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/vec.hpp>   // vec
+#include <tokamax/core/type.hpp>  // dtype, shape
+
+#include <cstdint>  // int64_t
+
+namespace tokamax {
+
+struct op;
+
+/// One line of a fused loop. Registers are numbered by line; slots are the loop's operands, then its results.
+struct instruction {
+  enum class what : std::uint8_t { load, iota, constant, apply, store };
+  enum class step : std::uint8_t { none, unit, any };  ///< how a slot moves along the innermost axis
+  what kind = what::apply;
+  step inner = step::none;
+  dtype type = dtype::none;     ///< of this register (store: of the memory)
+  dtype operand = dtype::none;  ///< of the values it is computed from
+  const op* function = nullptr;
+  short a = -1, b = -1, c = -1;  ///< registers; load, iota: a is the slot; constant: a is its index; store: b is the slot
+  constexpr bool operator==(const instruction&) const = default;
+};
+
+/// The structure of a fused loop, shared by every step that has it: extents, strides and constants are data.
+struct loop_kernel {
+  int first = 0, count = 0;  ///< instructions
+  int slots = 0, stores = 0, constants = 0;
+  std::uint64_t hash = 0;
+};
+
+/// An operand or result of a step: memory of a buffer under some extents and strides.
+struct plan_operand {
+  int buffer = -1;          ///< -1: an iota, which starts at `offset`
+  dtype type = dtype::none;
+  std::int8_t rank = 0;
+  int numbers = 0;          ///< kernel steps: extents and strides; loop steps: strides only
+  std::int64_t offset = 0;  ///< elements
+};
+
+struct plan_step {
+  enum class what : std::uint8_t { loop, kernel, scan };
+  what kind = what::loop;
+  std::int8_t rank = 0;       ///< loop: number of axes
+  int function = 0;           ///< loop: of the loop kernels; kernel: of the ops; scan: region of the body
+  int operands = 0, in_count = 0, out_count = 0;
+  int numbers = 0;            ///< loop: extents, then constants; else attribute words
+  int number_count = 0;
+  int node = 0;               ///< in the lowered graph, for printing
+};
+
+struct plan_buffer {
+  enum class what : std::uint8_t { arena, input, output };
+  what kind = what::arena;
+  int index = -1;             ///< of the input or output
+  std::int64_t bytes = 0;     ///< may be dynamic
+  std::int64_t offset = 0;    ///< in the arena
+  int donor = -1;             ///< output: input whose buffer it may take over, or -1
+};
+
+/// The main program, or the body of a scan.
+struct plan_region {
+  int first_step = 0, step_count = 0;
+  int first_buffer = 0, buffer_count = 0;
+  int inputs = 0, input_count = 0;    ///< in `numbers`: buffer of each input, -1 if unused
+  int outputs = 0, output_count = 0;  ///< in `numbers`: buffer of each output
+  std::int64_t arena_bytes = 0;
+  std::int64_t total_bytes = 0;       ///< sum of all intermediate buffers
+};
+
+/// Everything that the executor reads. Built as growable tables; programs known while compiling freeze it.
+struct plan {
+  vec<instruction> instructions;
+  vec<loop_kernel> loops;
+  vec<const op*> ops;
+  vec<plan_operand> operands;
+  vec<plan_step> steps;
+  vec<plan_buffer> buffers;
+  vec<plan_region> regions;
+  vec<std::int64_t> numbers;
+};
+
+/// Pointers to the tables of a plan, growable or frozen.
+struct plan_view {
+  const instruction* instructions = nullptr;
+  const loop_kernel* loops = nullptr;
+  const op* const* ops = nullptr;
+  const plan_operand* operands = nullptr;
+  const plan_step* steps = nullptr;
+  const plan_buffer* buffers = nullptr;
+  const plan_region* regions = nullptr;
+  const std::int64_t* numbers = nullptr;
+  int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
+};
+
+constexpr plan_view view(const plan& p) {
+  return {p.instructions.data(), p.loops.data(), p.ops.data(), p.operands.data(), p.steps.data(), p.buffers.data(),
+          p.regions.data(), p.numbers.data(), p.loops.count(), p.ops.count(), p.operands.count(), p.steps.count(),
+          p.buffers.count(), p.regions.count()};
+}
+
+}  // namespace tokamax

@@ -1,0 +1,450 @@
+// tokamax/compiler/schedule.hpp: from a lowered graph to steps, operands and buffers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/compiler/fuse.hpp>    // fusion
+#include <tokamax/compiler/memory.hpp>  // assign_arena
+
+#include <bit>  // bit_cast
+
+namespace tokamax {
+
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel, const std::int64_t* symbols);
+
+namespace detail {
+
+/// Turns one graph into one region of a plan.
+template <class StridedKernel>
+class scheduler {
+ public:
+  constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides, const std::int64_t* symbols)
+      : p_(p), g_(g), takes_strides_(takes_strides), symbols_(symbols), views_(g), groups_(g), needed_(g.nodes.size(), 0),
+        buffer_(g.nodes.size(), -1), reg_(g.nodes.size(), -1), head_(g.nodes.size(), -1), next_(g.nodes.size(), -1) {}
+
+  constexpr plan_region run() {
+    mark_needed();
+    plan_region r;
+    r.first_buffer = p_.buffers.count();
+    make_buffers(r);
+    for (int i = g_.count() - 1; i >= 0; --i)
+      if (const int root = groups_.root[i]; root >= 0) {
+        next_[i] = head_[root];
+        head_[root] = i;
+      }
+    const int first = p_.steps.count();
+    for (int i : groups_.order) emit(i);
+    copy_outputs();
+    r.first_step = first;
+    r.step_count = p_.steps.count() - first;
+    r.buffer_count = p_.buffers.count() - r.first_buffer;
+    r.outputs = p_.numbers.count();
+    r.output_count = g_.outputs.count();
+    for (int b : output_buffer_) p_.numbers.push_back(b);
+    find_donors(r);
+    plan_bodies(r);
+    reuse_.resize(static_cast<std::size_t>(r.buffer_count), -1);
+    assign_arena(p_, r, reuse_, symbols_);
+    return r;
+  }
+
+ private:
+  /// A barrier is the value behind it.
+  constexpr int real(int id) const {
+    while (g_[id].kind == &optimization_barrier_p) id = g_.operand(g_[id], 0);
+    return id;
+  }
+  /// The memory that `id` is read from.
+  constexpr strided memory(int id) const {
+    id = real(id);
+    if (views_.dense[id]) return {id, 0, row_major(g_[id].type.extents)};
+    strided v = views_.of[id];
+    v.base = real(v.base);
+    return v;
+  }
+  constexpr bool is_dense(int id) const {
+    const strided v = memory(id);
+    return !v.counting && is_row_major(g_[id].type.extents, v.strides);
+  }
+  constexpr bool in_group_with(int p, int i) const { return groups_.root[p] >= 0 && groups_.root[p] == groups_.root[i]; }
+  /// `id` itself must lie in memory: a view is copied, so what it reads must too.
+  constexpr void need(int id) {
+    id = real(id);
+    needed_[id] = 1;
+    if (const strided& v = views_.of[id]; is_view(g_, id) && !v.counting) needed_[real(v.base)] = 1;
+  }
+  constexpr void need_memory(int id) {
+    if (const strided v = memory(id); !v.counting) need(v.base);
+  }
+
+  /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
+  constexpr void mark_needed() {
+    for (int i = g_.count() - 1; i >= 0; --i) {
+      const node& n = g_[i];
+      if (!n.kind || n.kind == &optimization_barrier_p) continue;
+      if (n.kind == &get_p) continue;
+      const bool kernel = n.kind->kind == op_kind::general && !is_free(g_, i);
+      for (int k = 0; k < n.operand_count; ++k) {
+        const int o = real(g_.operand(n, k));
+        if (is_elementwise(g_, i)) {
+          if (!in_group_with(o, i) && g_[o].kind != &constant_p) need_memory(o);
+        } else if (kernel) {
+          const strided v = memory(o);
+          if (!v.counting && (takes_strides_(*n.kind) || is_dense(o))) need_memory(o);
+          else need(o);
+        }
+      }
+    }
+    for (int i = 0; i < g_.count(); ++i)
+      if (views_.dense[i] && (is_view(g_, i) || is_free(g_, i))) need(i);
+    for (int o : g_.outputs) need_memory(o);
+  }
+
+  constexpr int add_buffer(plan_buffer::what kind, int index, const array_type& t) {
+    plan_buffer b;
+    b.kind = kind;
+    b.index = index;
+    b.bytes = mul_extent(size(t.extents), size_of(t.type));
+    p_.buffers.push_back(b);
+    return p_.buffers.count() - 1;
+  }
+  constexpr void make_buffers(plan_region& r) {
+    r.inputs = p_.numbers.count();
+    r.input_count = g_.inputs.count();
+    for (int k = 0; k < g_.inputs.count(); ++k) {
+      const int id = g_.inputs[k];
+      buffer_[id] = add_buffer(plan_buffer::what::input, k, g_[id].type);
+      p_.numbers.push_back(buffer_[id]);
+    }
+    output_buffer_.resize(g_.outputs.size(), -1);
+    for (int k = 0; k < g_.outputs.count(); ++k) {  // an output that is computed is computed in place
+      const int id = real(g_.outputs[k]);
+      output_buffer_[k] = add_buffer(plan_buffer::what::output, k, g_[id].type);
+      if (buffer_[id] < 0 && g_[id].kind && !is_view(g_, id) && !is_free(g_, id)) buffer_[id] = output_buffer_[k];
+    }
+    for (int i = 0; i < g_.count(); ++i)
+      if ((needed_[i] || g_[i].kind == &get_p) && buffer_[i] < 0 && g_[i].type.type != dtype::none)
+        buffer_[i] = add_buffer(plan_buffer::what::arena, -1, g_[i].type);
+  }
+
+  // --- steps
+  constexpr void emit(int i) {
+    const node& n = g_[i];
+    if (!n.kind || n.kind == &get_p || n.kind == &optimization_barrier_p) return;
+    if (is_elementwise(g_, i)) {
+      if (groups_.root[i] == i) emit_group(i);
+    } else if (is_view(g_, i) || is_free(g_, i)) {
+      if (buffer_[i] >= 0) emit_copy(i, buffer_[i]);
+    } else {
+      emit_kernel(i);
+    }
+  }
+
+  /// The register that holds operand `id` of a loop: a value of the group, a constant, or a new slot.
+  constexpr int operand_register(int id, bool copying) {
+    id = real(id);
+    if (reg_[id] >= 0) return reg_[id];
+    instruction line;
+    line.type = g_[id].type.type;
+    if (g_[id].kind == &constant_p) {
+      line.kind = instruction::what::constant;
+      line.a = static_cast<short>(constants_.count());
+      constants_.push_back(*g_.words_of(g_[id]));
+    } else {
+      const strided v = copying ? views_.of[id] : memory(id);
+      line.kind = v.counting ? instruction::what::iota : instruction::what::load;
+      line.a = static_cast<short>(slots_.count());
+      slots_.push_back({v.counting ? -1 : buffer_[real(v.base)], v.offset, v.strides, line.type});
+    }
+    reg_[id] = lines_.count();
+    touched_.push_back(id);
+    lines_.push_back(line);
+    return reg_[id];
+  }
+  constexpr void emit_group(int root) {
+    vec<int> results;
+    for (int m = head_[root]; m >= 0; m = next_[m]) {
+      const node& n = g_[m];
+      instruction line;
+      line.function = n.kind;
+      line.type = n.type.type;
+      line.operand = g_[g_.operand(n, n.operand_count - 1)].type.type;
+      short r[3] = {-1, -1, -1};
+      for (int k = 0; k < n.operand_count; ++k) r[k] = static_cast<short>(operand_register(g_.operand(n, k), false));
+      line.a = r[0], line.b = r[1], line.c = r[2];
+      reg_[m] = lines_.count();
+      touched_.push_back(m);
+      lines_.push_back(line);
+      if (buffer_[m] >= 0) results.push_back(m);
+    }
+    for (int m : results) add_store(reg_[m], buffer_[m], g_[m].type);
+    finish_loop(g_[root].type.extents, root);
+  }
+  constexpr void emit_copy(int id, int to) {
+    const int r = operand_register(id, true);
+    add_store(r, to, g_[id].type);
+    finish_loop(g_[id].type.extents, id);
+  }
+  constexpr void copy_outputs() {
+    for (int k = 0; k < g_.outputs.count(); ++k) {
+      const int id = real(g_.outputs[k]);
+      if (buffer_[id] == output_buffer_[k]) continue;
+      emit_copy(id, output_buffer_[k]);
+    }
+  }
+  constexpr void add_store(int r, int buffer, const array_type& t) {
+    instruction line;
+    line.kind = instruction::what::store;
+    line.type = line.operand = t.type;
+    line.a = static_cast<short>(r);
+    line.b = static_cast<short>(slots_.count());
+    slots_.push_back({buffer, 0, row_major(t.extents), t.type});
+    ++stores_;
+    lines_.push_back(line);
+  }
+
+  struct slot {
+    int buffer = -1;
+    std::int64_t offset = 0;
+    shape strides;
+    dtype type = dtype::none;
+  };
+
+  /// Merges the axes that every slot walks through contiguously, and writes the step.
+  constexpr void finish_loop(const shape& s, int node_id) {
+    shape extents, source;
+    for (int i = 0; i < s.rank(); ++i) {
+      if (s[i] == 1) continue;
+      bool merge = extents.rank() > 0;
+      for (int k = 0; merge && k < slots_.count(); ++k)
+        merge = slots_[k].strides[static_cast<int>(source[-1])] == mul_extent(slots_[k].strides[i], s[i]);
+      if (merge && is_dyn(extents[-1]) && is_dyn(s[i])) merge = false;
+      if (merge) {
+        extents[-1] = mul_extent(extents[-1], s[i]);
+        source[-1] = i;
+      } else {
+        extents.push_back(s[i]);
+        source.push_back(i);
+      }
+    }
+    if (extents.rank() == 0) {
+      extents.push_back(1);
+      source.push_back(-1);
+    }
+    plan_step st;
+    st.rank = extents.count;
+    st.node = node_id;
+    st.operands = p_.operands.count();
+    st.in_count = slots_.count() - stores_;
+    st.out_count = stores_;
+    auto stride = [&](const slot& x, int axis) -> std::int64_t {
+      const auto from = static_cast<int>(source[axis]);
+      return from < 0 || s.rank() == 0 ? 0 : x.strides[from];
+    };
+    for (instruction& line : lines_)
+      if (line.kind == instruction::what::load || line.kind == instruction::what::iota) {
+        const std::int64_t inner = stride(slots_[line.a], extents.rank() - 1);
+        line.inner = inner == 0 ? instruction::step::none : inner == 1 ? instruction::step::unit : instruction::step::any;
+      }
+    for (const slot& x : slots_) {
+      plan_operand o;
+      o.buffer = x.buffer;
+      o.type = x.type;
+      o.rank = extents.count;
+      o.offset = x.offset;
+      o.numbers = p_.numbers.count();
+      for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
+      p_.operands.push_back(o);
+    }
+    st.numbers = p_.numbers.count();
+    for (std::int64_t e : extents) p_.numbers.push_back(e);
+    for (std::int64_t c : constants_) p_.numbers.push_back(c);
+    st.number_count = p_.numbers.count() - st.numbers;
+    note_reuse(st);
+    st.function = loop_index();
+    p_.steps.push_back(st);
+    for (int id : touched_) reg_[id] = -1;
+    lines_.clear();
+    slots_.clear();
+    constants_.clear();
+    touched_.clear();
+    stores_ = 0;
+  }
+  /// A result may take the place of an operand that is read in exactly the same order.
+  constexpr void note_reuse(const plan_step& st) {
+    for (int r = st.in_count; r < st.in_count + st.out_count; ++r) {
+      const plan_operand& out = p_.operands[st.operands + r];
+      for (int k = 0; k < st.in_count; ++k) {
+        const plan_operand& in = p_.operands[st.operands + k];
+        if (in.buffer < 0 || in.offset != 0 || size_of(in.type) != size_of(out.type)) continue;
+        if (p_.buffers[in.buffer].bytes != p_.buffers[out.buffer].bytes) continue;
+        bool same = true;
+        for (int a = 0; same && a < st.rank; ++a) same = p_.numbers[in.numbers + a] == p_.numbers[out.numbers + a];
+        bool again = false;  // the same memory under other strides in this step
+        for (int j = 0; j < st.in_count; ++j) again = again || (j != k && p_.operands[st.operands + j].buffer == in.buffer);
+        if (!same || again) continue;
+        const auto index = static_cast<std::size_t>(out.buffer - first_buffer());
+        reuse_.resize(index + 1, -1);
+        bool taken = false;
+        for (int other : reuse_) taken = taken || other == in.buffer - first_buffer();
+        if (!taken && reuse_[index] < 0) reuse_[index] = in.buffer - first_buffer();
+      }
+    }
+  }
+  constexpr int first_buffer() const { return first_buffer_; }
+  constexpr int loop_index() {
+    loop_kernel k;
+    k.count = lines_.count();
+    k.slots = slots_.count();
+    k.stores = stores_;
+    k.constants = constants_.count();
+    k.hash = 17;
+    for (const instruction& l : lines_)
+      k.hash = (k.hash ^ (static_cast<std::uint64_t>(l.a + 1) | static_cast<std::uint64_t>(l.b + 1) << 12 | static_cast<std::uint64_t>(l.c + 1) << 24 |
+                          static_cast<std::uint64_t>(l.kind) << 36 | static_cast<std::uint64_t>(l.inner) << 40 | static_cast<std::uint64_t>(l.type) << 44 |
+                          static_cast<std::uint64_t>(l.function ? l.function->name.size() : 0) << 52)) * 0x9E3779B97F4A7C15u;
+    for (int j = 0; j < p_.loops.count(); ++j) {
+      const loop_kernel& o = p_.loops[j];
+      if (o.hash != k.hash || o.count != k.count || o.slots != k.slots) continue;
+      bool same = true;
+      for (int i = 0; same && i < k.count; ++i) same = p_.instructions[o.first + i] == lines_[i];
+      if (same) return j;
+    }
+    k.first = p_.instructions.count();
+    for (const instruction& l : lines_) p_.instructions.push_back(l);
+    p_.loops.push_back(k);
+    return p_.loops.count() - 1;
+  }
+
+  constexpr void add_operand(int buffer, std::int64_t offset, const array_type& t, const shape& strides) {
+    plan_operand o;
+    o.buffer = buffer;
+    o.type = t.type;
+    o.rank = t.extents.count;
+    o.offset = offset;
+    o.numbers = p_.numbers.count();
+    for (std::int64_t e : t.extents) p_.numbers.push_back(e);
+    for (std::int64_t e : strides) p_.numbers.push_back(e);
+    p_.operands.push_back(o);
+  }
+  constexpr void emit_kernel(int i) {
+    const node& n = g_[i];
+    plan_step st;
+    st.kind = n.kind->has_body ? plan_step::what::scan : plan_step::what::kernel;
+    st.node = i;
+    st.operands = p_.operands.count();
+    st.in_count = n.operand_count;
+    const bool strided_ok = takes_strides_(*n.kind);
+    for (int k = 0; k < n.operand_count; ++k) {
+      const int o = real(g_.operand(n, k));
+      const strided v = memory(o);
+      const bool direct = !v.counting && (strided_ok || is_row_major(g_[o].type.extents, v.strides));
+      if (direct) add_operand(buffer_[real(v.base)], v.offset, g_[o].type, v.strides);
+      else add_operand(buffer_[o], 0, g_[o].type, row_major(g_[o].type.extents));
+    }
+    if (n.kind->infer_all) {  // results are the nodes that pick from it; unused ones get memory of their own
+      vec<array> in;
+      for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g_[g_.operand(n, k)].type));
+      graph scratch;
+      if (n.kind->has_body) scratch.bodies.push_back(graph(g_.bodies[*g_.words_of(n)]));
+      words w;
+      for (int k = 0; k < n.word_count; ++k) w.push_back(g_.words_of(n)[k]);
+      if (n.kind->has_body) w[0] = 0;
+      const types ts = n.kind->infer_all(call{.self = n.kind, .inputs = in.data(), .count = in.count(), .attributes = w.data(),
+                                              .attribute_count = w.count(), .trace = &scratch});
+      vec<int> result(ts.size(), -1);
+      for (int j = i + 1; j < g_.count(); ++j)
+        if (g_[j].kind == &get_p && g_.operand(g_[j], 0) == i) result[*g_.words_of(g_[j])] = j;
+      for (int k = 0; k < ts.count(); ++k)
+        add_operand(result[k] >= 0 ? buffer_[result[k]] : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].extents));
+      st.out_count = ts.count();
+    } else {
+      add_operand(buffer_[i], 0, n.type, row_major(n.type.extents));
+      st.out_count = 1;
+    }
+    st.numbers = p_.numbers.count();
+    st.number_count = n.word_count;
+    for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
+    if (st.kind == plan_step::what::scan) {  // two copies of the carry and the body's arena, sized with the body
+      plan_buffer scratch;
+      p_.buffers.push_back(scratch);
+      add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});
+      ++st.out_count;
+      scans_.push_back(p_.steps.count());
+      st.function = static_cast<int>(*g_.words_of(n));
+    } else {
+      st.function = op_index(n.kind);
+    }
+    p_.steps.push_back(st);
+  }
+  constexpr int op_index(const op* kind) {
+    for (int k = 0; k < p_.ops.count(); ++k)
+      if (p_.ops[k] == kind) return k;
+    p_.ops.push_back(kind);
+    return p_.ops.count() - 1;
+  }
+
+  /// An output that could be written over an input of the caller, if the caller gives that one away.
+  constexpr void find_donors(const plan_region& r) {
+    vec<int> last(static_cast<std::size_t>(r.buffer_count), -1), writer(static_cast<std::size_t>(r.buffer_count), -1);
+    for (int s = 0; s < r.step_count; ++s) {
+      const plan_step& st = p_.steps[r.first_step + s];
+      for (int k = 0; k < st.in_count + st.out_count; ++k) {
+        const int b = p_.operands[st.operands + k].buffer - r.first_buffer;
+        if (b < 0) continue;
+        if (k < st.in_count) last[b] = s;
+        else if (writer[b] < 0) writer[b] = s;
+      }
+    }
+    for (int b = 0; b < r.buffer_count && b < reuse_.count(); ++b) {
+      plan_buffer& out = p_.buffers[r.first_buffer + b];
+      const int d = reuse_[b];
+      if (d < 0 || out.kind != plan_buffer::what::output) continue;
+      if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b]) out.donor = p_.buffers[r.first_buffer + d].index;
+    }
+  }
+  constexpr void plan_bodies(const plan_region&) {
+    for (int s : scans_) {
+      const int body = p_.steps[s].function, self = p_.regions.count();
+      p_.regions.push_back({});
+      plan_region_of(p_, g_.bodies[body], self, takes_strides_, symbols_);
+      std::int64_t bytes = (p_.regions[self].arena_bytes + 63) / 64 * 64;
+      const plan_step& st = p_.steps[s];
+      const auto carries = static_cast<int>(p_.numbers[st.numbers + 1]);
+      for (int k = 0; k < carries; ++k) bytes += 2 * ((resolve(p_.buffers[p_.operands[st.operands + st.in_count + k].buffer].bytes, symbols_) + 63) / 64 * 64);
+      p_.buffers[p_.operands[st.operands + st.in_count + st.out_count - 1].buffer].bytes = bytes;
+      p_.steps[s].function = self;
+    }
+  }
+
+  plan& p_;
+  const graph& g_;
+  const StridedKernel& takes_strides_;
+  const std::int64_t* symbols_;
+  view_table views_;
+  fusion groups_;
+  vec<char> needed_;
+  vec<int> buffer_, reg_, head_, next_;
+  vec<int> output_buffer_, reuse_, scans_, touched_;
+  vec<instruction> lines_;
+  vec<slot> slots_;
+  vec<std::int64_t> constants_;
+  int stores_ = 0;
+  int first_buffer_ = p_.buffers.count();
+};
+
+}  // namespace detail
+
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel, const std::int64_t* symbols) {
+  p.regions[self] = detail::scheduler(p, g, strided_kernel, symbols).run();
+}
+
+/// Plans a lowered program. `strided_kernel(op)`: does the backend's kernel read operands with any strides?
+/// `symbols` are the values of dynamic extents for which the arena is laid out.
+constexpr plan make_plan(const graph& g, const auto& strided_kernel, const std::int64_t* symbols) {
+  plan p;
+  p.regions.push_back({});
+  plan_region_of(p, g, 0, strided_kernel, symbols);
+  return p;
+}
+
+}  // namespace tokamax

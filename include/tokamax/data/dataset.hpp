@@ -1,0 +1,116 @@
+// tokamax/data/dataset.hpp: what every stage of a pipeline is: elements by index, read in order from a position.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/error.hpp>  // error
+
+#include <concepts>     // same_as
+#include <cstddef>      // ptrdiff_t
+#include <cstdint>      // int64_t
+#include <iterator>     // unreachable_sentinel
+#include <optional>     // optional
+#include <string>       // to_string
+#include <type_traits>  // remove_cvref_t
+#include <utility>      // move
+
+namespace tokamax::data {
+
+/// Elements by index. `size()` is the number of elements of an epoch; indices from `size()` on belong to later epochs,
+/// so every index from 0 is valid. The same index always gives the same element.
+template <class D>
+concept indexed = requires(const D& d, std::int64_t index) {
+  { d.size() } -> std::same_as<std::int64_t>;
+  d[index];
+};
+
+template <indexed D>
+using element = std::remove_cvref_t<decltype(std::declval<const D&>()[0])>;
+
+/// A place between two elements of a dataset: all that must be saved to go on exactly there.
+struct position {
+  std::int64_t epoch = 0;
+  std::int64_t index = 0;  ///< within the epoch
+  constexpr bool operator==(const position&) const = default;
+};
+
+/// The number of elements before `at`.
+/// errors  tokamax::error if `at` is no place in an epoch of `size` elements
+inline std::int64_t step_of(position at, std::int64_t size) {
+  if (at.epoch < 0 || at.index < 0 || at.index >= size)
+    throw error("data position", "epoch " + std::to_string(at.epoch) + ", index " + std::to_string(at.index),
+                "an index from 0 to " + std::to_string(size - 1));
+  return at.epoch * size + at.index;
+}
+
+/// An element and the number of elements before it, counted over all epochs.
+template <class Value>
+struct item {
+  std::int64_t step;
+  Value value;
+};
+
+/// Makes a class with `next()` a range without end: `for (const auto& [step, value] : reader)`.
+template <class Reader>
+struct endless {
+  class iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    explicit iterator(Reader& reader) : reader_(&reader), current_(reader.next()) {}
+    auto& operator*() const { return *current_; }
+    iterator& operator++() {
+      current_.emplace(reader_->next());
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+
+   private:
+    Reader* reader_;
+    mutable std::optional<decltype(std::declval<Reader&>().next())> current_;
+  };
+  iterator begin() { return iterator(static_cast<Reader&>(*this)); }
+  std::unreachable_sentinel_t end() { return {}; }
+};
+
+/// Reads a dataset in order, epoch after epoch.
+template <indexed Source>
+class reader : public endless<reader<Source>> {
+ public:
+  reader(Source source, data::position at) : source_(std::move(source)), step_(step_of(at, source_.size())) {}
+  item<element<Source>> next() {
+    item<element<Source>> result{step_, source_[step_]};
+    ++step_;
+    return result;
+  }
+  /// The place after everything that was read: save it with the model, and `from(position)` goes on there.
+  data::position position() const { return {step_ / source_.size(), step_ % source_.size()}; }
+
+ private:
+  Source source_;
+  std::int64_t step_;
+};
+
+/// The base of every stage.
+template <class Self>
+struct dataset {
+  /// Reads on from `at`; every reader from the same place gives the same elements.
+  auto from(position at = {}) const { return reader<Self>(static_cast<const Self&>(*this), at); }
+};
+
+/// A stage that waits for its source: `source | stage`, or `stage | stage` to build a longer one.
+template <class Make>
+struct stage {
+  Make make;
+};
+template <class Make>
+stage(Make) -> stage<Make>;
+template <indexed Source, class Make>
+auto operator|(Source source, const stage<Make>& next) {
+  static_assert(!requires { Source::reads_ahead; }, "tokamax: prefetch is the last stage of a pipeline");
+  return next.make(std::move(source));
+}
+template <class First, class Second>
+auto operator|(stage<First> first, stage<Second> second) {
+  return stage{[=](auto source) { return second.make(first.make(std::move(source))); }};
+}
+
+}  // namespace tokamax::data

@@ -1,0 +1,34 @@
+// tokamax/data/map.hpp: a function applied to each element.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/data/dataset.hpp>  // dataset, stage
+
+#include <functional>  // invoke
+
+namespace tokamax::data {
+
+namespace detail {
+
+template <indexed Source, class F>
+class mapped : public dataset<mapped<Source, F>> {
+ public:
+  mapped(Source source, F f) : source_(std::move(source)), f_(std::move(f)) {}
+  std::int64_t size() const { return source_.size(); }
+  auto operator[](std::int64_t index) const { return std::invoke(f_, source_[index]); }
+
+ private:
+  Source source_;
+  F f_;
+};
+
+}  // namespace detail
+
+/// `f(element)` in place of each element. `f` gives equal results for equal elements, or positions mean nothing; after
+/// `prefetch` it runs on another thread.
+template <class F>
+auto map(F f) {
+  return stage{[f = std::move(f)](auto source) { return detail::mapped(std::move(source), f); }};
+}
+
+}  // namespace tokamax::data

@@ -1,0 +1,123 @@
+// tokamax/data/prefetch.hpp: elements made ahead of time by another thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/data/dataset.hpp>  // dataset, stage, endless
+
+#include <condition_variable>  // condition_variable
+#include <exception>           // exception_ptr
+#include <memory>              // unique_ptr
+#include <mutex>               // mutex
+#include <thread>              // thread
+#include <vector>              // vector
+
+namespace tokamax::data {
+
+namespace detail {
+
+// A bounded queue filled by a thread of its own. The thread ends with the queue, or at the first exception.
+template <indexed Source>
+class read_ahead {
+ public:
+  read_ahead(Source source, std::int64_t first, std::size_t slots)
+      : source_(std::move(source)), slots_(slots), thread_([this, first] { fill(first); }) {}
+  read_ahead(const read_ahead&) = delete;
+  ~read_ahead() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  const Source& source() const { return source_; }
+  element<Source> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return taken_ < made_ || failure_; });
+    if (taken_ == made_) std::rethrow_exception(failure_);  // after all that was made before it
+    element<Source> result = std::move(*slots_[taken_ % slots_.size()]);
+    slots_[taken_ % slots_.size()].reset();
+    ++taken_;
+    lock.unlock();
+    changed_.notify_all();
+    return result;
+  }
+
+ private:
+  void fill(std::int64_t step) {
+    try {
+      for (;; ++step) {
+        element<Source> next = source_[step];
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return made_ - taken_ < slots_.size() || stop_; });
+        if (stop_) return;
+        slots_[made_ % slots_.size()].emplace(std::move(next));
+        ++made_;
+        lock.unlock();
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  Source source_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::optional<element<Source>>> slots_;
+  std::size_t made_ = 0, taken_ = 0;
+  std::exception_ptr failure_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+template <indexed Source>
+class prefetch_reader : public endless<prefetch_reader<Source>> {
+ public:
+  prefetch_reader(Source source, data::position at, std::size_t slots)
+      : step_(step_of(at, source.size())),
+        queue_(std::make_unique<read_ahead<Source>>(std::move(source), step_, slots)) {}
+  item<element<Source>> next() {
+    item<element<Source>> result{step_, queue_->take()};
+    ++step_;
+    return result;
+  }
+  /// The place after everything that was read; what is made ahead does not count.
+  data::position position() const {
+    const std::int64_t size = queue_->source().size();
+    return {step_ / size, step_ % size};
+  }
+
+ private:
+  std::int64_t step_;
+  std::unique_ptr<read_ahead<Source>> queue_;
+};
+
+template <indexed Source>
+class prefetched {
+ public:
+  static constexpr bool reads_ahead = true;
+  prefetched(Source source, std::int64_t count) : source_(std::move(source)), count_(count) {
+    if (count < 1) throw error("prefetch: elements", std::to_string(count), "1 or more");
+  }
+  std::int64_t size() const { return source_.size(); }
+  element<Source> operator[](std::int64_t index) const { return source_[index]; }
+  auto from(position at = {}) const { return prefetch_reader<Source>(source_, at, static_cast<std::size_t>(count_)); }
+
+ private:
+  Source source_;
+  std::int64_t count_;
+};
+
+}  // namespace detail
+
+/// Has up to `count` elements ready before they are asked for, made in order by one thread for each reader. Gives the
+/// same elements and positions as without it. An exception of the pipeline is thrown where its element is asked for.
+/// The last stage of a pipeline.
+inline auto prefetch(std::int64_t count) {
+  return stage{[=](auto source) { return detail::prefetched(std::move(source), count); }};
+}
+
+}  // namespace tokamax::data

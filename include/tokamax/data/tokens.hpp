@@ -1,0 +1,69 @@
+// tokamax/data/tokens.hpp: a text as a sequence of byte-sized tokens, from a file or from memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/data/dataset.hpp>  // dataset
+
+#include <cerrno>       // errno
+#include <cstring>      // strerror
+#include <filesystem>   // path
+#include <fstream>      // ifstream
+#include <memory>       // shared_ptr
+#include <string_view>  // string_view
+
+namespace tokamax::data {
+
+/// A sequence of tokens below 256, kept as shared bytes: copies and parts are cheap.
+class tokens : public dataset<tokens> {
+ public:
+  /// `name` is what messages call the text.
+  explicit tokens(std::string bytes, std::string name = "text")
+      : bytes_(std::make_shared<const std::string>(std::move(bytes))),
+        name_(std::make_shared<const std::string>(std::move(name))),
+        size_(static_cast<std::int64_t>(bytes_->size())) {
+    if (size_ == 0) throw error("tokens: length of " + *name_, "0 bytes", "at least one");
+  }
+  std::int64_t size() const { return size_; }
+  std::int32_t operator[](std::int64_t index) const {
+    const std::int64_t within = index < size_ ? index : index % size_;
+    return static_cast<unsigned char>((*bytes_)[static_cast<std::size_t>(first_ + within)]);
+  }
+  std::string_view bytes() const {
+    return std::string_view(*bytes_).substr(static_cast<std::size_t>(first_), static_cast<std::size_t>(size_));
+  }
+  const std::string& name() const { return *name_; }
+  /// Tokens `first` to `first + size - 1`, sharing the bytes.
+  tokens part(std::int64_t first, std::int64_t size, std::string name) const {
+    if (first < 0 || size < 1 || first > size_ - size)
+      throw error("tokens: part of " + *name_, std::to_string(size) + " tokens from " + std::to_string(first),
+                  "at least one of " + std::to_string(size_));
+    tokens result = *this;
+    result.name_ = std::make_shared<const std::string>(std::move(name));
+    result.first_ += first;
+    result.size_ = size;
+    return result;
+  }
+
+ private:
+  std::shared_ptr<const std::string> bytes_, name_;
+  std::int64_t first_ = 0, size_;
+};
+
+/// The bytes of a file.
+/// errors  tokamax::error that names the file if it is missing, no file, unreadable or empty
+inline tokens text(const std::filesystem::path& path) {
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(path, failure);
+  if (!std::filesystem::exists(status)) throw error("text", "no such file", "a readable file", path.string());
+  if (std::filesystem::is_directory(status)) throw error("text", "a folder", "a readable file", path.string());
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes;
+  if (file) bytes.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad())
+    throw error("text", errno ? std::strerror(errno) : "a read error", "a readable file", path.string());
+  if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path.string());
+  return tokens(std::move(bytes), path.string());
+}
+
+}  // namespace tokamax::data

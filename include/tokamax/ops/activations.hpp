@@ -1,0 +1,90 @@
+// tokamax/ops/activations.hpp: the nonlinearities between layers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>   // zeros_like
+#include <tokamax/lax/unary.hpp>  // tanh, logistic, erf, ...
+
+namespace tokamax {
+
+struct relu_fn {
+  template <class V>
+  static constexpr V apply(V x) {  // NaN passes
+    using namespace scalar_math;
+    return select(x <= V(0), V(0), x);
+  }
+};
+inline constexpr op relu_p = elementwise<relu_fn, 1>({
+    .name = "relu",
+    .stablehlo = "tokamax.relu",
+    .compose = [](const call& c) -> arrays { return maximum(c[0], 0); },
+    .vjp = [](const call& c) -> arrays { return select(c[0] > 0, c.ct(), zeros_like(c.ct())); },
+    .fold_constants = true,
+    .kernels = kernels_of<relu_p>,
+});
+template <>
+struct element_of<relu_p> : relu_fn {};
+
+/// max(x, 0), with a gradient of 0 at 0 (that of `maximum` is one half).
+/// source  jax.nn.relu
+constexpr array relu(const array& x, source_line l = source_line::current()) { return detail::unary(relu_p, x, l); }
+
+/// x * sigmoid(x), also called swish.
+/// source  jax.nn.silu
+constexpr array silu(const array& x, source_line l = source_line::current()) { return x * logistic(x, l); }
+
+/// 1 / (1 + exp(-x)).
+/// source  jax.nn.sigmoid
+constexpr array sigmoid(const array& x, source_line l = source_line::current()) { return logistic(x, l); }
+
+/// How gelu is asked to behave.
+struct gelu_options {
+  bool approximate = true;  ///< by tanh; otherwise with the error function
+};
+
+/// x times the probability that a standard normal variable is below x.
+///
+///   approximate  x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+///   exact        x / 2 * (1 + erf(x / sqrt(2)))
+///
+/// source  Hendrycks, Gimpel 2016, arXiv:1606.08415; jax.nn.gelu
+constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source_line::current()) {
+  if (o.approximate) return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
+  return 0.5 * x * (1.0 + erf(x * 0.7071067811865476, l));
+}
+
+/// log(1 + exp(x)), stable for large |x|.
+/// source  jax.nn.softplus
+constexpr array softplus(const array& x, source_line l = source_line::current()) {
+  return maximum(x, 0, l) + log1p(exp(-abs(x, l), l), l);
+}
+
+/// log(sigmoid(x)), stable for large |x|.
+/// source  jax.nn.log_sigmoid
+constexpr array log_sigmoid(const array& x, source_line l = source_line::current()) { return -softplus(-x, l); }
+
+/// x where it is not negative, slope * x elsewhere.
+/// source  jax.nn.leaky_relu
+constexpr array leaky_relu(const array& x, double slope = 0.01, source_line l = source_line::current()) {
+  return select(x >= 0, x, x * slope, l);
+}
+
+/// x where it is positive, alpha * (exp(x) - 1) elsewhere; the unused branch is kept from overflowing.
+/// source  jax.nn.elu
+constexpr array elu(const array& x, double alpha = 1.0, source_line l = source_line::current()) {
+  return select(x > 0, x, alpha * expm1(select(x > 0, zeros_like(x), x, l), l), l);
+}
+
+/// elu with alpha and scale such that activations keep mean 0 and variance 1.
+/// source  Klambauer et al. 2017, arXiv:1706.02515; jax.nn.selu
+constexpr array selu(const array& x, source_line l = source_line::current()) {
+  return 1.0507009873554805 * elu(x, 1.6732632423543772, l);
+}
+
+/// min(max(x, 0), 6), with a gradient of 0 at both ends.
+/// source  jax.nn.relu6
+constexpr array relu6(const array& x, source_line l = source_line::current()) {
+  return select(x >= 6, full_like(x, 6), relu(x, l), l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,101 @@
+// tokamax/ops/cross_entropy.hpp: the loss of classification, without a table of probabilities in memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/ops/softmax.hpp>  // logsumexp, log_softmax
+
+#include <limits>  // NaN
+
+namespace tokamax {
+
+constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l = source_line::current());
+constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse, const array& ct,
+                                  source_line l = source_line::current());
+
+namespace detail {
+/// exp(logits - lse), the probabilities of a row.
+constexpr array probabilities(const array& logits, const array& lse) {
+  return exp(astype(logits, f32) - expand_dims(lse, -1));
+}
+constexpr array with_axis(const call& c, int i) { return c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size); }
+}  // namespace detail
+
+/// The gradient of cross_entropy: one pass over the logits.
+inline constexpr op cross_entropy_vjp_p{
+    .name = "cross_entropy_vjp",
+    .infer = [](const call& c) -> array_type { return c[0].type(); },
+    // dlogits = (softmax(logits) - one_hot(label)) * ct
+    .compose = [](const call& c) -> arrays {
+      const array hit = one_hot(c[1], c[0].extent(-1));
+      return astype((detail::probabilities(c[0], c[2]) - hit) * expand_dims(c[3], -1), c[0].dtype());
+    },
+    .batch = [](const call& c) -> arrays {
+      return cross_entropy_vjp(detail::with_axis(c, 0), detail::with_axis(c, 1), detail::with_axis(c, 2),
+                               detail::with_axis(c, 3));
+    },
+    .kernels = kernels_of<cross_entropy_vjp_p>,
+};
+
+/// Loss and, for the backward pass, the logarithm of the normaliser of each row.
+inline constexpr op cross_entropy_p{
+    .name = "cross_entropy",
+    .infer_all = [](const call& c) -> types {
+      array_type t{f32, false, {}};
+      for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      const bool logits = is_floating(c[0].dtype()) && c[0].rank() > 0;
+      if (!logits)
+        c.fail("softmax_cross_entropy: logits", c[0].type(), "floats with an axis of classes");
+      else if (c[1].dtype() != i32 || !(c[1].shape() == t.extents))
+        c.fail("softmax_cross_entropy: labels", c[1].type(), text("i32") << t.extents);
+      return {t, t};
+    },
+    // The label's logit is a masked sum: a label outside the classes has none, and the loss is NaN.
+    .compose = [](const call& c) -> arrays {
+      const array logits = astype(c[0], f32);
+      const array classes = iota(i32, c[0].shape(), c[0].rank() - 1);
+      const array at_label = sum(select(expand_dims(c[1], -1) == classes, logits, 0.0f), {{-1}});
+      const array inside = logical_and(c[1] >= 0, c[1] < array(static_cast<double>(c[0].extent(-1)), {i32, false, {}}));
+      const array lse = logsumexp(logits, {{-1}});
+      return {lse - select(inside, at_label, std::numeric_limits<float>::quiet_NaN()), lse};
+    },
+    .vjp = [](const call& c) -> arrays {
+      array d;
+      if (c.cotangents[0].exists()) d = cross_entropy_vjp(c[0], c[1], c.outputs[1], c.cotangents[0]);
+      if (c.cotangents[1].exists()) {
+        const array g =
+            astype(detail::probabilities(c[0], c.outputs[1]) * expand_dims(c.cotangents[1], -1), c[0].dtype());
+        d = d.exists() ? d + g : g;
+      }
+      return {d, array()};
+    },
+    .batch = [](const call& c) -> arrays {
+      const array in[] = {detail::with_axis(c, 0), detail::with_axis(c, 1)};
+      return bind_all(cross_entropy_p, in, 2, words{}, c.where);
+    },
+    .kernels = kernels_of<cross_entropy_p>,
+};
+
+/// The cross entropy between labels and the softmax of logits, one value a row.
+///
+///   loss = log(sum(exp(logits))) - logits[label]            for integer labels
+///   loss = -sum(labels * log_softmax(logits))               for a distribution over the classes
+///
+/// shapes  logits [..., V], labels [...] or [..., V] -> [...]
+/// dtypes  logits any float; labels i32, or floats for a distribution; the loss is f32 (Optax keeps bf16)
+/// errors  "softmax_cross_entropy: labels"; at run time a label outside [0, V) gives NaN (Optax counts -1 from the end)
+/// source  optax.softmax_cross_entropy_with_integer_labels, optax.softmax_cross_entropy
+constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l) {
+  if (is_floating(labels.dtype()))
+    return -sum(astype(labels, f32, l) * log_softmax(astype(logits, f32, l), -1, l), {{-1}}, l);
+  const array in[] = {logits, labels};
+  return bind_all(cross_entropy_p, in, 2, words{}, l)[0];
+}
+
+/// The cotangent of `logits` for the cotangent `ct` of the loss; `lse` is logsumexp of each row.
+/// shapes  logits [..., V], labels, lse and ct [...] -> [..., V]
+constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse, const array& ct,
+                                  source_line l) {
+  return bind(cross_entropy_vjp_p, {logits, labels, lse, ct}, words{}, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,107 @@
+// tokamax/ops/layer_norm.hpp: normalise the last axis to zero mean and unit variance.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/reduce.hpp>  // mean, rsqrt
+
+namespace tokamax {
+
+/// How layer_norm is asked to behave: `layer_norm(x, scale, offset, {.epsilon = 1e-5})`.
+struct layer_norm_options {
+  double epsilon = 1e-6;  ///< added to the variance before the root
+};
+
+constexpr array layer_norm(const array& x, const array& scale, const array& offset, layer_norm_options options = {},
+                           source_line l = source_line::current());
+constexpr arrays layer_norm_vjp(const array& x, const array& scale, const array& ct, layer_norm_options options = {},
+                                source_line l = source_line::current());
+
+namespace detail {
+inline constexpr reduce_options over_last{.axis = {-1}, .keepdims = true};
+
+struct standardized {
+  array x_hat;  // [..., C], zero mean and unit variance
+  array rstd;   // [..., 1]
+};
+constexpr standardized standardize(const array& x, double epsilon) {
+  const array v = astype(x, f32);
+  const array centred = v - mean(v, over_last);
+  const array rstd = rsqrt(mean(centred * centred, over_last) + epsilon);
+  return {centred * rstd, rstd};
+}
+/// The sum over all axes but the last: what a parameter shared by all rows gets.
+constexpr array sum_rows(const array& x) { return reduce_sum(x, iota_axes(x.rank() - 1)); }
+}  // namespace detail
+
+/// The gradients of layer_norm as one op, so that a backend can make one pass over the rows.
+inline constexpr op layer_norm_vjp_p{
+    .name = "layer_norm_vjp",
+    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[1].type()}; },
+    // dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale
+    .compose = [](const call& c) -> arrays {
+      const auto [x_hat, rstd] = detail::standardize(c[0], c.attrs<layer_norm_options>().epsilon);
+      const array ct = astype(c[2], f32), g = ct * astype(c[1], f32);
+      const array dx = rstd * (g - mean(g, detail::over_last) - x_hat * mean(g * x_hat, detail::over_last));
+      return {astype(dx, c[0].dtype()), astype(detail::sum_rows(ct * x_hat), c[1].dtype()),
+              astype(detail::sum_rows(ct), c[1].dtype())};
+    },
+    .kernels = kernels_of<layer_norm_vjp_p>,
+};
+
+inline constexpr op layer_norm_p{
+    .name = "layer_norm",
+    .stablehlo = "tokamax.layer_norm",
+    .infer = [](const call& c) -> array_type {
+      if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+        return c.fail("layer_norm: x", c[0].type(), "floats with an axis");
+      array_type parameter{c[1].dtype(), false, {c[0].extent(-1)}};
+      if (!(c[1].type() == parameter)) return c.fail("layer_norm: scale", c[1].type(), parameter);
+      if (!(c[2].type() == parameter)) return c.fail("layer_norm: offset", c[2].type(), parameter);
+      return c[0].type();
+    },
+    .compose = [](const call& c) -> arrays {
+      const array x_hat = detail::standardize(c[0], c.attrs<layer_norm_options>().epsilon).x_hat;
+      return astype(x_hat * astype(c[1], f32) + astype(c[2], f32), c[0].dtype());
+    },
+    .vjp = [](const call& c) -> arrays {
+      return layer_norm_vjp(c[0], c[1], c.ct(), c.attrs<layer_norm_options>(), {});
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto options = c.attrs<layer_norm_options>();
+      const array x = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      if (!c.batched(1) && !c.batched(2)) return layer_norm(x, c[1], c[2], options);
+      // One scale and offset an example: the row op normalises, the rest is arithmetic.
+      const shape feature{c[0].extent(-1)};
+      auto spread = [&](int i) {  // [C] or [B, C] -> the axes of x
+        return c.batched(i) ? broadcast_in_dim(c[i], x.shape(), {0, x.rank() - 1}) : broadcast_to(c[i], x.shape());
+      };
+      const array x_hat = layer_norm(x, ones(feature, c[1].dtype()), zeros(feature, c[2].dtype()), options);
+      return astype(x_hat * spread(1) + spread(2), x.dtype());
+    },
+    .kernels = kernels_of<layer_norm_p>,
+};
+
+/// Normalises the last axis of `x` to zero mean and unit variance, then applies an affine map.
+///
+///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
+///
+/// shapes  x [..., C], scale [C], offset [C] -> [..., C]
+/// dtypes  any float, computed in f32; the result has the dtype of x
+/// errors  "layer_norm: scale", "layer_norm: offset" if one is not [C] or their dtypes differ
+/// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4; epsilon as in flax.nnx.LayerNorm
+/// see     rms_norm, nn::layer_norm
+constexpr array layer_norm(const array& x, const array& scale, const array& offset, layer_norm_options options,
+                           source_line l) {
+  return bind(layer_norm_p, {x, scale, offset}, options, l);
+}
+
+/// The cotangents {dx, dscale, doffset} of layer_norm(x, scale, offset) for the cotangent `ct` of its result.
+///
+/// shapes  x and ct [..., C], scale [C] -> [..., C], [C], [C]
+constexpr arrays layer_norm_vjp(const array& x, const array& scale, const array& ct, layer_norm_options options,
+                                source_line l) {
+  const array in[] = {x, scale, ct};
+  return bind_all(layer_norm_vjp_p, in, 3, pack(options), l);
+}
+
+}  // namespace tokamax

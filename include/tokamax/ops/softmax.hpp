@@ -1,0 +1,99 @@
+// tokamax/ops/softmax.hpp: softmax, log_softmax and logsumexp, stable for large values.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/reduce.hpp>         // max, sum, exp, log
+#include <tokamax/lax/stop_gradient.hpp>  // the maximum is a constant shift
+#include <tokamax/lax/transpose.hpp>      // swapaxes
+
+namespace tokamax {
+
+constexpr array softmax(const array& x, int axis = -1, source_line l = source_line::current());
+constexpr array softmax_vjp(const array& y, const array& ct, source_line l = source_line::current());
+
+namespace detail {
+/// Ops on rows have the row first among the operands' last axis; any other axis changes places with the last.
+constexpr array_type row_infer(const call& c) {
+  if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+    return c.fail(text(c.self->name) << ": x", c[0].type(), "floats with an axis");
+  return c[0].type();
+}
+}  // namespace detail
+
+/// The gradient of softmax over the last axis, from its result.
+inline constexpr op softmax_vjp_p{
+    .name = "softmax_vjp",
+    .infer = detail::row_infer,
+    // dx = y * (ct - sum(ct * y))
+    .compose = [](const call& c) -> arrays {
+      const array y = astype(c[0], f32), ct = astype(c[1], f32);
+      return astype(y * (ct - sum(ct * y, {{-1}, true})), c[0].dtype());
+    },
+    .batch = [](const call& c) -> arrays {
+      const array y = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      return softmax_vjp(y, c.batched(1) ? c[1] : with_leading_axis(c[1], c.batch_size));
+    },
+    .kernels = kernels_of<softmax_vjp_p>,
+};
+
+/// Softmax over the last axis.
+inline constexpr op softmax_p{
+    .name = "softmax",
+    .stablehlo = "tokamax.softmax",
+    .infer = detail::row_infer,
+    .compose = [](const call& c) -> arrays {
+      const array x = astype(c[0], f32), e = exp(x - stop_gradient(max(x, {{-1}, true})));
+      return astype(e / sum(e, {{-1}, true}), c[0].dtype());
+    },
+    .vjp = [](const call& c) -> arrays { return softmax_vjp(c.out(), c.ct()); },
+    .batch = [](const call& c) -> arrays { return softmax(c[0]); },
+    .kernels = kernels_of<softmax_p>,
+};
+
+/// Exponentials along one axis, divided by their sum.
+///
+///   y_i = exp(x_i - max(x)) / sum_j exp(x_j - max(x))
+///
+/// shapes  x [...] -> the same
+/// dtypes  any float, computed in f32 (JAX computes bf16 in bf16)
+/// errors  "softmax: x" for integers and scalars
+/// source  jax.nn.softmax; a row of -inf gives NaN there and here
+constexpr array softmax(const array& x, int axis, source_line l) {
+  if (axis == -1 || axis == x.rank() - 1) return bind(softmax_p, {x}, words{}, l);
+  return swapaxes(bind(softmax_p, {swapaxes(x, axis, -1, l)}, words{}, l), axis, -1, l);
+}
+
+/// The cotangent of x for the cotangent `ct` of y = softmax(x), both over the last axis.
+/// shapes  y, ct [..., C] -> [..., C]
+constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
+  return bind(softmax_vjp_p, {y, ct}, words{}, l);
+}
+
+/// The logarithm of softmax, without forming the quotient.
+///
+///   y = s - log(sum(exp(s)))  with s = x - max(x)
+///
+/// shapes  x [...] -> the same
+/// source  jax.nn.log_softmax
+constexpr array log_softmax(const array& x, int axis = -1, source_line l = source_line::current()) {
+  const array s = x - stop_gradient(max(x, {{axis}, true}, l), l);
+  return s - log(sum(exp(s, l), {{axis}, true}, l), l);
+}
+
+/// log(sum(exp(x))) without overflow; -inf for nothing but -inf, inf if there is one.
+///
+/// shapes  x [...] -> x without `axis` (all axes, if none is given)
+/// source  jax.nn.logsumexp
+constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  const array top = stop_gradient(max(x, {o.axis, true}, l), l);
+  const array shift = select(isfinite(top, l), top, zeros_like(top), l);
+  const array y = log(sum(exp(x - shift, l), {o.axis, true}, l), l) + shift;
+  if (o.keepdims) return y;
+  shape s;
+  const axes reduced = detail::normalized(o.axis, x.rank());
+  for (int i = 0; i < x.rank(); ++i)
+    if (!reduced.contains(i)) s.push_back(x.extent(i));
+  return reshape(y, s, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,154 @@
+// tokamax/runtime/dynamic_program.hpp: programs traced at run time, by the passes that the compiler uses too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/compiler/lower.hpp>     // lower
+#include <tokamax/compiler/schedule.hpp>  // make_plan
+#include <tokamax/core/trace.hpp>         // trace_into
+#include <tokamax/runtime/executable.hpp> // executable
+
+#include <memory>  // unique_ptr
+#include <mutex>   // mutex
+
+namespace tokamax {
+
+namespace detail {
+
+/// A plan that owns its tables, bound to the kernels that the descriptors name.
+struct owned_program {
+  graph lowered;
+  plan tables;
+  executable code;
+  std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
+
+  template <class Device>
+  static std::unique_ptr<owned_program> make(const graph& traced, Device) {
+    auto p = std::make_unique<owned_program>();
+    lower(p->lowered, with_captures_as_inputs(traced, p->captured), [](const op& o) { return (o.kernels && o.kernels().run) || o.has_body; });
+    for (int i = 0; i < p->lowered.count(); ++i) {
+      const op* kind = p->lowered[i].kind;
+      if (kind && kind->kind == op_kind::general && kind != &constant_p && kind != &iota_p && !kind->has_body && !(kind->kernels && kind->kernels().run))
+        throw error("missing kernel", std::string(kind->name), "a kernel or compose", std::string(Device::name));
+    }
+    constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, symbols);
+    std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), Device::interpreted_loop());
+    std::vector<kernel_function> kernels;
+    for (const op* o : p->tables.ops) kernels.push_back(o->kernels().run);
+    p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
+    return p;
+  }
+
+ private:
+  /// Captured data becomes further inputs, so that nothing after the trace knows of it.
+  static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
+    graph g(traced);
+    for (int i = 0; i < g.count(); ++i) {
+      node& n = g.nodes[i];
+      if (n.kind != &captured_p) continue;
+      captured.push_back(g.captured[g.words_of(n)[0]]);
+      n.kind = nullptr;
+      g.inputs.push_back(i);
+    }
+    return g;
+  }
+};
+
+/// The buffer of leaf `index` of the arguments if it may be taken, else null.
+template <class... Given>
+handle take_leaf(int index, Given&&... given) {
+  handle found;
+  int k = 0;
+  auto look = [&](auto&& tree) {
+    constexpr bool movable = !std::is_lvalue_reference_v<decltype(tree)> && !std::is_const_v<std::remove_reference_t<decltype(tree)>>;
+    for_each_leaf([&](const array& a) {
+      if (k++ == index && movable && a.storage().unique()) found = a.storage();
+    }, tree);
+  };
+  (look(std::forward<Given>(given)), ...);
+  return found;
+}
+
+/// Runs bound code and makes the tree of its results. An argument given as an rvalue whose buffer nobody else holds is
+/// written over where the plan has found that safe.
+template <class Result, class... Given>
+Result run_executable(executable& code, const Result& skeleton, std::vector<std::byte*>& inputs, std::vector<std::byte*>& outputs, Given&&... given) {
+  const plan_view& p = code.plan();
+  const plan_region& main = p.regions[0];
+  Result result = skeleton;
+  int k = 0;
+  for_each_leaf([&](auto& leaf) {
+    array& a = static_cast<array&>(leaf);
+    const plan_buffer& b = p.buffers[p.numbers[main.outputs + k]];
+    ++k;
+    const array_type type{a.dtype(), false, a.shape()};
+    if (b.donor >= 0) {
+      handle donated = take_leaf(b.donor, std::forward<Given>(given)...);
+      if (donated) {
+        a = array(std::move(donated), type);
+        outputs.push_back(a.storage()->data);
+        return;
+      }
+    }
+    a = array::uninitialized(type);
+    outputs.push_back(a.storage()->data);
+  }, result);
+  code.run(inputs.data(), outputs.data());
+  return result;
+}
+
+}  // namespace detail
+
+/// Programs of one function, kept by the dtypes and shapes (and static fields) of the arguments they were traced for.
+template <class Device, class F>
+class dynamic_program {
+ public:
+  template <class... Given>
+  auto run(const F& f, Given&&... given) {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
+    const std::lock_guard lock(busy_);
+    signature_.clear();
+    (append_signature(given), ...);
+    entry* e = nullptr;
+    for (auto& known : entries_)
+      if (known->signature == signature_) e = known.get();
+    if (!e) {
+      graph g;
+      auto skeleton = std::make_shared<result_type>();
+      trace_into(g, f, *skeleton, given...);
+      entries_.push_back(std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device{}), std::move(skeleton)}));
+      e = entries_.back().get();
+    }
+    inputs_.clear();
+    outputs_.clear();
+    auto collect = [&](const array& a) {
+      if (!a.is_concrete()) throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
+      if (a.is_literal()) const_cast<array&>(a).materialize();
+      inputs_.push_back(a.storage()->data);
+    };
+    (for_each_leaf(collect, given), ...);
+    for (const handle& h : e->program->captured) inputs_.push_back(h->data);
+    return detail::run_executable(e->program->code, *static_cast<const result_type*>(e->result.get()), inputs_, outputs_, std::forward<Given>(given)...);
+  }
+
+ private:
+  template <class T>
+  void append_signature(const T& tree) {
+    for_each_leaf([&](const array& a) {
+      signature_.push_back(static_cast<std::int64_t>(a.dtype()));
+      signature_.push_back(a.rank());
+      for (std::int64_t e : a.shape()) signature_.push_back(e);
+    }, tree);
+  }
+  struct entry {
+    std::vector<std::int64_t> signature;
+    std::unique_ptr<detail::owned_program> program;
+    std::shared_ptr<void> result;
+  };
+  std::mutex busy_;
+  std::vector<std::unique_ptr<entry>> entries_;
+  std::vector<std::int64_t> signature_;
+  std::vector<std::byte*> inputs_, outputs_;
+};
+
+}  // namespace tokamax

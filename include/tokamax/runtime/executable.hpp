@@ -1,0 +1,176 @@
+// tokamax/runtime/executable.hpp: a plan bound to kernels and memory, ready to run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/compiler/plan.hpp>   // plan_view
+#include <tokamax/core/buffer.hpp>     // handle, buffer_pool
+#include <tokamax/runtime/kernel.hpp>  // array_view, kernel_function
+
+#include <algorithm>  // copy_n
+#include <bit>        // bit_cast
+#include <vector>     // vector
+
+namespace tokamax {
+
+/// What a fused loop gets. A slot is an operand or result; an iota's "pointer" is the count it starts at.
+struct loop_arguments {
+  int rank = 0, slots = 0;
+  const std::int64_t* extents = nullptr;
+  std::byte* const* pointers = nullptr;       ///< one a slot
+  const std::int64_t* strides = nullptr;      ///< rank numbers a slot, in elements
+  const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
+  const double* constants = nullptr;
+  const loop_kernel* kernel = nullptr;        ///< for loops that are interpreted
+  const instruction* instructions = nullptr;
+};
+using loop_function = void (*)(const loop_arguments&);
+
+/// Runs plans. Everything that can be worked out once (strides, pointers into the arena) is, so that a run walks a table
+/// of function pointers and allocates nothing. One run at a time.
+class executable {
+ public:
+  executable() = default;
+  /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels, const std::int64_t* symbols)
+      : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
+    views_.resize(static_cast<std::size_t>(p.operand_count));
+    pointers_.resize(views_.size());
+    bytes_.resize(views_.size());
+    base_.resize(static_cast<std::size_t>(p.buffer_count));
+    scan_pointers_.resize(static_cast<std::size_t>(p.region_count));
+    for (int s = 0; s < p.step_count; ++s) {
+      const plan_step& st = p.steps[s];
+      prepare(st, symbols);
+      append_strides(st, symbols);
+      if (st.kind == plan_step::what::scan) scan_pointers_[static_cast<std::size_t>(st.function)].resize(static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
+    }
+    arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
+    patch(0, arena_->data, nullptr, nullptr);
+  }
+
+  /// Runs the program on the buffers of its inputs and outputs.
+  void run(std::byte* const* inputs, std::byte* const* outputs) {
+    patch(0, arena_->data, inputs, outputs);
+    run_region(0);
+  }
+  const plan_view& plan() const { return plan_; }
+
+ private:
+  void prepare(const plan_step& s, const std::int64_t* symbols) {
+    for (int k = 0; k < s.in_count + s.out_count; ++k) {
+      const plan_operand& o = plan_.operands[s.operands + k];
+      const auto at = static_cast<std::size_t>(s.operands + k);
+      bytes_[at] = o.buffer < 0 ? 1 : tokamax::size_of(o.type);
+      if (s.kind == plan_step::what::loop) continue;
+      array_view& v = views_[at];
+      v.type = o.type;
+      for (int a = 0; a < o.rank; ++a) {
+        v.extents.push_back(resolve(plan_.numbers[o.numbers + a], symbols));
+        v.strides.push_back(resolve(plan_.numbers[o.numbers + o.rank + a], symbols));
+      }
+    }
+  }
+  void append_strides(const plan_step& s, const std::int64_t* symbols) {
+    step_data d;
+    d.strides = strides_.size();
+    if (s.kind == plan_step::what::loop) {
+      for (int k = 0; k < s.in_count + s.out_count; ++k)
+        for (int a = 0; a < s.rank; ++a) strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
+      for (int a = 0; a < s.rank; ++a) d.extents[a] = resolve(plan_.numbers[s.numbers + a], symbols);
+      d.constants = constants_.size();
+      for (int k = s.rank; k < s.number_count; ++k) constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
+    }
+    data_.push_back(d);
+  }
+
+  /// Sets the pointers of a region's operands.
+  void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs) {
+    const plan_region& r = plan_.regions[region];
+    for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
+      const plan_buffer& p = plan_.buffers[b];
+      base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena   ? arena + p.offset
+                                           : p.kind == plan_buffer::what::input ? (inputs ? inputs[p.index] : nullptr)
+                                                                                : (outputs ? outputs[p.index] : nullptr);
+    }
+    if (r.step_count == 0) return;
+    for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+      const plan_step& st = plan_.steps[s];
+      for (int k = st.operands; k < st.operands + st.in_count + st.out_count; ++k) {
+        const plan_operand& o = plan_.operands[k];
+        const auto at = static_cast<std::size_t>(k);
+        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(o.offset) : base_[static_cast<std::size_t>(o.buffer)] + o.offset * bytes_[at];
+        views_[at].data = pointers_[at];
+      }
+    }
+  }
+
+  void run_region(int region) {
+    const plan_region& r = plan_.regions[region];
+    for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+      const plan_step& st = plan_.steps[s];
+      const auto at = static_cast<std::size_t>(st.operands);
+      if (st.kind == plan_step::what::loop) {
+        const step_data& d = data_[static_cast<std::size_t>(s)];
+        const loop_kernel& k = plan_.loops[st.function];
+        loops_[static_cast<std::size_t>(st.function)]({st.rank, st.in_count + st.out_count, d.extents, &pointers_[at], strides_.data() + d.strides,
+                                                       &bytes_[at], constants_.data() + d.constants, &k, plan_.instructions + k.first});
+      } else if (st.kind == plan_step::what::kernel) {
+        kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count});
+      } else {
+        run_scan(st);
+      }
+    }
+  }
+
+  // words: body, carries, sequences, closed-over values, stacked results, length, reverse
+  void run_scan(const plan_step& st) {
+    const std::int64_t* w = plan_.numbers + st.numbers;
+    const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
+    const std::int64_t length = w[5];
+    const bool reverse = w[6] != 0;
+    const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
+    const array_view* out = in + st.in_count;
+    auto bytes = [](const array_view& v) { return v.size() * tokamax::size_of(v.type); };
+    auto* scratch = static_cast<std::byte*>(out[st.out_count - 1].data);
+    std::vector<std::byte*>& pointers = scan_pointers_[static_cast<std::size_t>(st.function)];
+    std::byte** inputs = pointers.data();
+    std::byte** outputs = inputs + st.in_count;
+    std::byte** spare = outputs + carries + stacked;  // two carries that take turns
+    for (int k = 0; k < carries; ++k) {
+      inputs[k] = static_cast<std::byte*>(in[k].data);
+      for (int j = 0; j < 2; ++j) {
+        spare[2 * k + j] = scratch;
+        scratch += (bytes(in[k]) + 63) / 64 * 64;
+      }
+    }
+    for (int k = carries + sequences; k < st.in_count; ++k) inputs[k] = static_cast<std::byte*>(in[k].data);
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::int64_t place = reverse ? length - 1 - i : i;
+      for (int k = carries; k < carries + sequences; ++k) inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
+      for (int k = 0; k < carries; ++k) outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
+      for (int k = carries; k < carries + stacked; ++k) outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
+      patch(st.function, scratch, inputs, outputs);
+      run_region(st.function);
+      for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
+    }
+    if (length == 0)
+      for (int k = 0; k < carries; ++k) std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
+  }
+
+  struct step_data {
+    std::int64_t extents[max_rank] = {};
+    std::size_t strides = 0, constants = 0;
+  };
+  plan_view plan_;
+  std::vector<loop_function> loops_;
+  std::vector<kernel_function> kernels_;
+  std::vector<array_view> views_;
+  std::vector<std::byte*> pointers_, base_;
+  std::vector<std::int64_t> bytes_, strides_;
+  std::vector<double> constants_;
+  std::vector<step_data> data_;
+  std::vector<std::vector<std::byte*>> scan_pointers_;  // one a region
+  handle arena_;
+};
+
+}  // namespace tokamax

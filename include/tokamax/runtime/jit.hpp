@@ -1,0 +1,147 @@
+// tokamax/runtime/jit.hpp: compile a function on trees once, run it many times.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/runtime/dynamic_program.hpp>  // programs traced at run time
+#include <tokamax/runtime/program.hpp>          // programs known while compiling
+
+#include <memory>  // shared_ptr
+#include <mutex>   // mutex
+
+namespace tokamax {
+
+/// Asks jit to trace when the function is first called, with the shapes of that call, even if they are known earlier.
+struct at_run_time_tag {};
+inline constexpr at_run_time_tag at_run_time{};
+
+namespace detail {
+
+template <class T>
+consteval bool has_static_structure() {
+  using U = std::remove_cvref_t<T>;
+  if constexpr (kind_of<U> == tree_kind::leaf || kind_of<U> == tree_kind::constant) return true;
+  else if constexpr (requires { std::tuple_size<U>::value; typename U::value_type; }) return has_static_structure<typename U::value_type>();
+  else if constexpr (kind_of<U> == tree_kind::record)
+    return []<class... Field>(std::type_identity<std::tuple<Field...>>) { return (has_static_structure<Field>() && ...); }(
+        std::type_identity<decltype(fields(std::declval<U&>()))>{});
+  else return false;
+}
+template <class T>
+constexpr bool all_leaves_known() {
+  bool known = true;
+  T tree{};
+  for_each_leaf([&](const array& a) { known = known && a.exists(); }, tree);
+  return known;
+}
+template <class T>
+concept constant_default = requires { typename std::bool_constant<(static_cast<void>(T{}), true)>; };
+
+/// Are structure, dtypes and shapes of the arguments part of their types and default values?
+template <class F, class... Args>
+consteval bool known_while_compiling() {
+  if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) return false;
+  else return ([] {
+    if constexpr (!has_static_structure<Args>()) return false;
+    else if constexpr (!constant_default<Args>) return false;
+    else return all_leaves_known<Args>();
+  }() && ...);
+}
+
+/// The functions of a frozen plan, found while compiling.
+template <class Device, class Program>
+executable bind_program() {
+  std::vector<loop_function> loops = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<loop_function>{Device::template loop<Program::tables, static_cast<int>(I)>()...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.loops)>{});
+  std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<kernel_function>{[](const kernel_arguments& a) { kernel(op_c<*Program::tables.ops[I]>{}, Device{}, a); }...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.ops)>{});
+  constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  return executable(view(Program::tables), std::move(loops), std::move(kernels), symbols);
+}
+
+/// Checks one argument against what the program was compiled for, and lists its buffers.
+template <class T>
+void check_argument(const T& expected, const T& given, int position, std::vector<std::byte*>& buffers) {
+  const std::string root = "argument " + std::to_string(position);
+  if (std::string path = first_static_difference(expected, given, root); !path.empty())
+    throw error("jit: static field", "another value", "the one it was compiled with", path);
+  std::vector<array_type> types;
+  for_each_leaf([&](const array& a) { types.push_back(a.type()); }, expected);
+  std::size_t k = 0;
+  bool ok = true;
+  for_each_leaf([&](const array& a) { ok = ok && a.is_concrete() && a.type() == types[k], ++k; }, given);
+  if (!ok) {
+    k = 0;
+    for_each_leaf_with_path([&](std::string_view path, const array& a) {
+      if (!a.is_concrete() || !(a.type() == types[k]))
+        throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"), std::string(text(types[k]).view()), std::string(path));
+      ++k;
+    }, given, root);
+  }
+  for_each_leaf([&](const array& a) {
+    if (a.is_literal()) const_cast<array&>(a).materialize();
+    buffers.push_back(a.storage()->data);
+  }, given);
+}
+
+}  // namespace detail
+
+/// What `jit(f, device)` returns: f, compiled.
+template <class F, class Device>
+class jit_function {
+ public:
+  explicit jit_function(F f, bool trace_late = false) : f_(std::move(f)), late_(trace_late) {}
+
+  /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    if constexpr (detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
+      if (!late_) return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
+    }
+    return dynamic_->run(f_, std::forward<Args>(args)...);
+  }
+
+  /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
+  template <class... Args>
+  using for_types = program<Device, F, Args...>;
+
+ private:
+  template <class... Args, class... Given>
+  static auto run_known(Given&&... given) {
+    using compiled = program<Device, F, Args...>;
+    compiled::check();
+    if constexpr (compiled::valid) {
+      static std::mutex busy;
+      static executable code = detail::bind_program<Device, compiled>();
+      static std::vector<std::byte*> inputs, outputs;
+      const std::lock_guard lock(busy);
+      inputs.clear();
+      outputs.clear();
+      int position = 0;
+      (detail::check_argument(Args{}, static_cast<const Args&>(given), position++, inputs), ...);
+      return detail::run_executable(code, compiled::traced.result, inputs, outputs, std::forward<Given>(given)...);
+    }
+  }
+
+  F f_;
+  bool late_ = false;
+  std::shared_ptr<dynamic_program<Device, F>> dynamic_ = std::make_shared<dynamic_program<Device, F>>();
+};
+
+/// Compiles f. If f is stateless and its arguments' shapes are part of their types, it is traced, differentiated, fused
+/// and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
+///
+/// errors  a wrong program does not compile (shape_error<what, found, expected, line>), or throws tokamax::error when it
+///         is traced; arguments that differ from what was compiled throw with the path of the leaf
+/// source  jax.jit
+template <class F, class Device>
+jit_function<F, Device> jit(F f, Device) {
+  return jit_function<F, Device>(std::move(f));
+}
+template <class F, class Device>
+jit_function<F, Device> jit(F f, Device, at_run_time_tag) {
+  return jit_function<F, Device>(std::move(f), true);
+}
+
+}  // namespace tokamax
