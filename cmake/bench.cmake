@@ -9,11 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/setup.cmake)
 
 set(build ${root}/build/bench)
-set(options -DTOKAMAX_BUILD_TESTS=OFF -DTOKAMAX_BUILD_EXAMPLES=OFF -DTOKAMAX_BUILD_APPS=OFF)
-if(CXX)
-  list(APPEND options -DCMAKE_CXX_COMPILER=${CXX})
-endif()
-tokamax_configure(${build} ${options})
+tokamax_configure(${build} -DTOKAMAX_BUILD_TESTS=OFF -DTOKAMAX_BUILD_EXAMPLES=OFF -DTOKAMAX_BUILD_APPS=OFF)
 
 file(GLOB_RECURSE programs ${root}/bench/*.cpp)
 list(FILTER programs EXCLUDE REGEX "/bench/compile/")

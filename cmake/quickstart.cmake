@@ -1,6 +1,6 @@
 # quickstart.cmake: trains a small GPT on a text and shows what it learned.
 #
-#   cmake [-DDATA=file] [-DSTEPS=n] ... -P cmake/quickstart.cmake
+#   cmake [-DDATA=file] [-DSTEPS=n] [-DCXX=compiler] ... -P cmake/quickstart.cmake
 #
 # The text is the library's own sources unless DATA names another. OUT, LAYERS, WIDTH, HEADS, CONTEXT, BATCH, STEPS,
 # RESUME=ON and SAMPLE="prompt" go to tokamax_train as its options of the same names.

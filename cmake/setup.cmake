@@ -23,7 +23,7 @@ function(tokamax_setup)
       list(APPEND packages ${package})
     endif()
   endwhile()
-  find_program(builder NAMES make ninja)
+  find_program(builder NAMES make gmake)
   if(NOT builder)
     list(APPEND packages make)
   endif()
@@ -64,8 +64,11 @@ if(NOT DEFINED SETUP OR SETUP)
   tokamax_setup()
 endif()
 
-# Configures the tree in `build` (further arguments go to CMake) and stops with its output when that fails.
+# Configures the tree in `build`, with the compiler CXX if set; further arguments go to CMake.
 function(tokamax_configure build)
+  if(CXX)
+    list(APPEND ARGN -DCMAKE_CXX_COMPILER=${CXX})
+  endif()
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${root} -B ${build} -DCMAKE_BUILD_TYPE=Release ${ARGN}
                   COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

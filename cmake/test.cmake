@@ -1,9 +1,10 @@
 # test.cmake: sets up, builds and tests everything; the exit status says whether all passed.
 #
-#   cmake [-DCXX=clang++-19] [-DSANITIZE=address,undefined | thread] [-DONLY=regex] -P cmake/test.cmake
+#   cmake [-DCXX=clang++-19] [-DSANITIZE=address,undefined] [-DFOLDERS="data;runtime"] [-DONLY=regex] -P cmake/test.cmake
 #
-# ONLY runs the tests whose names match. Checks that need no build come first, and stop the run when they fail; a run with
-# CXX or SANITIZE leaves them out, for they would tell the same again.
+# Checks that need no build come first and stop the run when they fail. A run with CXX, SANITIZE or FOLDERS leaves them out,
+# for they would tell the same again; SANITIZE (also: thread) leaves out the examples, programs and benchmarks too. FOLDERS
+# builds and runs the test programs of these folders of tests/ only; ONLY runs the tests whose names match.
 cmake_minimum_required(VERSION 3.25)
 list(APPEND wanted catch2 catch2)
 include(${CMAKE_CURRENT_LIST_DIR}/setup.cmake)
@@ -12,11 +13,11 @@ set(name test)
 set(options "")
 if(CXX)
   string(APPEND name -${CXX})
-  list(APPEND options -DCMAKE_CXX_COMPILER=${CXX})
 endif()
 if(SANITIZE)
   string(APPEND name -${SANITIZE})
-  list(APPEND options -DTOKAMAX_SANITIZE=${SANITIZE})
+  list(APPEND options -DTOKAMAX_SANITIZE=${SANITIZE} -DTOKAMAX_BUILD_EXAMPLES=OFF -DTOKAMAX_BUILD_APPS=OFF
+       -DTOKAMAX_BUILD_BENCH=OFF)
   if(SANITIZE STREQUAL thread)
     list(APPEND options -DTOKAMAX_OPENMP=OFF)
   endif()
@@ -45,12 +46,18 @@ function(run_tests)
   set(failed ${failed} PARENT_SCOPE)
 endfunction()
 
-if(name STREQUAL test)
+if(NOT CXX AND NOT SANITIZE AND NOT FOLDERS)
   run_tests(-L check)
 endif()
 if(failed EQUAL 0)
-  tokamax_build(${build})
-  run_tests(-LE check)
+  list(TRANSFORM FOLDERS PREPEND tokamax_test_ OUTPUT_VARIABLE targets)
+  tokamax_build(${build} ${targets})
+  list(JOIN FOLDERS "|" folders)
+  if(FOLDERS)
+    run_tests(-R "^unit\\.(${folders})$")
+  else()
+    run_tests(-LE check)
+  endif()
 endif()
 message(STATUS "tests: ${passed} passed, ${failed} failed")
 if(NOT failed EQUAL 0)
