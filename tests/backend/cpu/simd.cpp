@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/simd.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -34,6 +35,27 @@ TEST_CASE("simd: an unqualified store needs no alignment") {
   store(all + 1, f32v(2.0f));
   CHECK(all[0] == 0.0f);
   CHECK(all[1] == 2.0f);
+}
+
+TEST_CASE("simd: exp_nonpositive") {
+  double most = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const float x = -87.2f * static_cast<float>(i) / 200000.0f;
+    float y[64];
+    cpu::store(y, cpu::exp_nonpositive(cpu::f32v(x)));
+    const double exact = std::exp(static_cast<double>(x));
+    most               = std::max(most, std::fabs(static_cast<double>(y[0]) - exact) / exact);
+  }
+  CHECK(most < 2.0 * 1.2e-7);
+  const auto at = [](float x) {
+    float y[64];
+    cpu::store(y, cpu::exp_nonpositive(cpu::f32v(x)));
+    return y[0];
+  };
+  CHECK(at(0.0f) == 1.0f);
+  CHECK(at(-INFINITY) == 0.0f);
+  CHECK(at(-1e30f) == 0.0f);
+  CHECK(std::isnan(at(NAN)));
 }
 
 TEST_CASE("simd: folds, masks, select, gather") {
