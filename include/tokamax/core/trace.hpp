@@ -75,7 +75,8 @@ constexpr auto in_trace(const F& f, const Args&... args) {
       for_each_leaf([&](auto& a) { static_cast<array&>(a) = lift(*g, a); }, tree);
       return tree;
     };
-    return f(*g, enter(args)...);
+    const std::tuple<Args...> traced{enter(args)...};
+    return std::apply([&](const Args&... a) { return f(*g, a...); }, traced);
   }
   graph g;
   result_type result = [&] {
@@ -84,7 +85,8 @@ constexpr auto in_trace(const F& f, const Args&... args) {
       for_each_leaf([&](auto& a) { static_cast<array&>(a) = array(&g, g.input(a.type()), a.type()); }, tree);
       return tree;
     };
-    return f(g, enter(args)...);
+    const std::tuple<Args...> traced{enter(args)...};  // braces: inputs are numbered from left to right
+    return std::apply([&](const Args&... a) { return f(g, a...); }, traced);
   }();
   bool concrete = true;
   arrays inputs;
