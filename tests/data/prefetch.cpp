@@ -1,0 +1,99 @@
+// tests/data/prefetch.cpp: reading ahead changes nothing but the time it takes.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/data/batch.hpp>
+#include <tokamax/data/map.hpp>
+#include <tokamax/data/prefetch.hpp>
+#include <tokamax/data/shuffle.hpp>
+#include <tokamax/data/tokens.hpp>
+#include <tokamax/data/windows.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+namespace tk = tokamax;
+namespace data = tokamax::data;
+
+namespace {
+struct example {
+  tk::array inputs, targets;
+};
+auto pipeline() {
+  return data::tokens("a text that is long enough for some batches") | data::windows(9) | data::shuffle({.seed = 1}) |
+         data::batch<example>(4);
+}
+bool same(const tk::array& a, const tk::array& b) {
+  return a.type() == b.type() && std::ranges::equal(a.values<std::int32_t>(), b.values<std::int32_t>());
+}
+}  // namespace
+
+TEST_CASE("prefetch gives what the pipeline gives, from every position") {
+  const auto plain = pipeline();
+  const auto ahead = plain | data::prefetch(3);
+  CHECK(ahead.size() == plain.size());
+  CHECK(same(ahead[5].targets, plain[5].targets));
+  for (std::int64_t start = 0; start < 2 * plain.size(); start += 3) {
+    const data::position at{start / plain.size(), start % plain.size()};
+    auto a = plain.from(at);
+    auto b = ahead.from(at);
+    for (int i = 0; i < 20; ++i) {
+      CHECK(a.position() == b.position());
+      const auto x = a.next();
+      const auto y = b.next();
+      REQUIRE(x.step == y.step);
+      REQUIRE(same(x.value.inputs, y.value.inputs));
+      REQUIRE(same(x.value.targets, y.value.targets));
+    }
+  }
+}
+
+TEST_CASE("prefetch makes at most so many elements ahead") {
+  std::atomic<int> made = 0;
+  const auto counted = data::tokens("abc") | data::map([&](int token) {
+                         ++made;
+                         return token;
+                       }) |
+                       data::prefetch(2);
+  {
+    auto reader = counted.from();
+    for (int i = 0; i < 3; ++i) reader.next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(made <= 3 + 2 + 1);  // taken, ready, and one in the thread's hand
+  }
+}
+
+TEST_CASE("an exception arrives where its element was asked for") {
+  const auto failing = data::tokens("abcdef") | data::map([](int token) {
+                         if (token == 'd') throw std::runtime_error("no letter d");
+                         return token;
+                       }) |
+                       data::prefetch(2);
+  auto reader = failing.from();
+  for (const int token : {'a', 'b', 'c'}) CHECK(reader.next().value == token);
+  CHECK_THROWS_WITH(reader.next(), contains("no letter d"));
+  CHECK_THROWS_WITH(reader.next(), contains("no letter d"));
+  CHECK(reader.position() == data::position{0, 3});
+}
+
+TEST_CASE("readers end at any moment, and move") {
+  const auto ahead = pipeline() | data::prefetch(1);
+  for (int i = 0; i < 50; ++i) {
+    auto reader = ahead.from();
+    for (int k = 0; k < i % 3; ++k) reader.next();
+    auto moved = std::move(reader);
+    CHECK(moved.next().step == i % 3);
+  }
+  for (const auto& [step, batch] : ahead.from({1, 0})) {
+    CHECK(step >= ahead.size());
+    CHECK(batch.inputs.shape() == tk::shape{4, 8});
+    if (step == ahead.size() + 5) break;
+  }
+}
+
+TEST_CASE("prefetch needs room for one element") {
+  CHECK_THROWS_WITH(pipeline() | data::prefetch(0), contains("found 0"));
+}
