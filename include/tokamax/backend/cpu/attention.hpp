@@ -37,9 +37,16 @@ struct attention_shape {
 
 namespace detail {
 
-inline constexpr std::int64_t key_block   = 126;  // rows of K at a time: whole tiles of 14 and of 6 rows
-inline constexpr std::int64_t query_block = 64;   // columns of a score block, [key_block, query_block] = 32 KB
 inline constexpr std::int64_t query_chunk = 256;  // queries that share a packed block of K and V
+
+inline constexpr std::int64_t query_block = 32;   // columns of a score block; wider ones waste more above the diagonal
+
+// Rows of a score block: even parts of S in whole tiles of 14 rows, at most 10 of them. A function of S alone, since it
+// fixes the order of the sums.
+constexpr std::int64_t key_block_of(std::int64_t keys) noexcept {
+  const std::int64_t parts = std::max<std::int64_t>(1, (keys + 139) / 140);
+  return std::max<std::int64_t>(14, ((keys + parts - 1) / parts + 13) / 14 * 14);
+}
 
 // c [rows, cols] from packed panels; panels of A are a_panel apart and hold a_step floats for each step of k.
 inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std::int64_t cols, std::int64_t k,
@@ -127,6 +134,7 @@ inline void attention_chunk(const attention_shape& s, const gemm_kernels& kernel
   const std::int64_t mr = kernels.rows, nr = kernels.columns, h = s.head_size;
   const std::int64_t kv = n / (s.heads / s.kv_heads);
   const std::int64_t q1 = std::min(s.queries, q0 + query_chunk);
+  const std::int64_t key_block = key_block_of(s.keys);
   const std::int64_t wide_queries = up_to(query_block, nr), wide_head = up_to(h, nr);
   const std::int64_t most_keys = up_to(key_block, mr);
   scratch_pieces pieces{scratch<attention_scratch>(query_chunk / query_block * wide_queries * h + query_chunk * h +
@@ -194,6 +202,7 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
                                     heads_view<const float> dout, heads_view<float> dquery, heads_view<float> dkey,
                                     heads_view<float> dvalue, std::int64_t b, std::int64_t kv) noexcept {
   const std::int64_t mr = kernels.rows, nr = kernels.columns, h = s.head_size;
+  const std::int64_t key_block = key_block_of(s.keys);
   const std::int64_t group = s.heads / s.kv_heads, blocks = (s.queries + query_block - 1) / query_block;
   const std::int64_t wide_queries = up_to(query_block, nr), wide_head = up_to(h, nr);
   const std::int64_t most_keys = up_to(key_block, mr), block_size = key_block * query_block;
