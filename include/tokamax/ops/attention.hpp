@@ -149,7 +149,12 @@ inline constexpr op attention_p{
       const detail::attention_layout at(c[0], c[1]);
       const array q = at.per_query(c[0]), k = at.per_key(c[1]);
       const array ds = exp(at.scores(q, k, o) - at.per_row(c.outputs[1])) * at.per_row(c.cotangents[1]) * o.scale;
-      auto add = [](array& to, const array& more) { to = to.exists() ? array(to + more) : more; };
+      auto add = [](array& to, const array& more) {
+        if (to.exists())
+          to = to + more;
+        else
+          to = more;
+      };
       add(d[0], at.merge_query(at.sum_keys(ds, k), c[0].dtype()));
       add(d[1], at.merge_key(at.sum_queries(ds, q), c[1].dtype()));
       return d;

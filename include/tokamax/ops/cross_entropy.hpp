@@ -17,7 +17,14 @@ namespace detail {
 constexpr array probabilities(const array& logits, const array& lse) {
   return exp(astype(logits, f32) - expand_dims(lse, -1));
 }
-constexpr array with_axis(const call& c, int i) { return c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size); }
+constexpr array with_axis(const call& c, int i) {
+  if (c.batched(i)) return c[i];
+  return with_leading_axis(c[i], c.batch_size);
+}
+/// A negative label counts from the end.
+constexpr array nonnegative_label(const array& label, std::int64_t classes) {
+  return select(label < 0, label + array(static_cast<double>(classes), {i32, false, {}}), label);
+}
 }  // namespace detail
 
 /// The gradient of cross_entropy: one pass over the logits.
@@ -26,7 +33,8 @@ inline constexpr op cross_entropy_vjp_p{
     .infer = [](const call& c) -> array_type { return c[0].type(); },
     // dlogits = (softmax(logits) - one_hot(label)) * ct
     .compose = [](const call& c) -> arrays {
-      const array hit = one_hot(c[1], c[0].extent(-1));
+      const std::int64_t n = c[0].extent(-1);
+      const array hit = one_hot(detail::nonnegative_label(c[1], n), n);
       return astype((detail::probabilities(c[0], c[2]) - hit) * expand_dims(c[3], -1), c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
@@ -52,9 +60,10 @@ inline constexpr op cross_entropy_p{
     // The label's logit is a masked sum: a label outside the classes has none, and the loss is NaN.
     .compose = [](const call& c) -> arrays {
       const array logits = astype(c[0], f32);
-      const array classes = iota(i32, c[0].shape(), c[0].rank() - 1);
-      const array at_label = sum(select(expand_dims(c[1], -1) == classes, logits, 0.0f), {{-1}});
-      const array inside = logical_and(c[1] >= 0, c[1] < array(static_cast<double>(c[0].extent(-1)), {i32, false, {}}));
+      const array n(static_cast<double>(c[0].extent(-1)), {i32, false, {}});
+      const array label = detail::nonnegative_label(c[1], c[0].extent(-1));
+      const array hit = expand_dims(label, -1) == iota(i32, c[0].shape(), c[0].rank() - 1);
+      const array at_label = sum(select(hit, logits, 0.0f), {{-1}}), inside = logical_and(label >= 0, label < n);
       const array lse = logsumexp(logits, {{-1}});
       return {lse - select(inside, at_label, std::numeric_limits<float>::quiet_NaN()), lse};
     },
@@ -64,7 +73,10 @@ inline constexpr op cross_entropy_p{
       if (c.cotangents[1].exists()) {
         const array g =
             astype(detail::probabilities(c[0], c.outputs[1]) * expand_dims(c.cotangents[1], -1), c[0].dtype());
-        d = d.exists() ? d + g : g;
+        if (d.exists())
+          d = d + g;
+        else
+          d = g;
       }
       return {d, array()};
     },
@@ -82,7 +94,7 @@ inline constexpr op cross_entropy_p{
 ///
 /// shapes  logits [..., V], labels [...] or [..., V] -> [...]
 /// dtypes  logits any float; labels i32, or floats for a distribution; the loss is f32 (Optax keeps bf16)
-/// errors  "softmax_cross_entropy: labels"; at run time a label outside [0, V) gives NaN (Optax counts -1 from the end)
+/// errors  "softmax_cross_entropy: labels"; a label outside [-V, V) gives NaN, a negative one counts from the end
 /// source  optax.softmax_cross_entropy_with_integer_labels, optax.softmax_cross_entropy
 constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l) {
   if (is_floating(labels.dtype()))

@@ -68,12 +68,14 @@ inline constexpr op layer_norm_p{
     },
     .batch = [](const call& c) -> arrays {
       const auto options = c.attrs<layer_norm_options>();
-      const array x = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      array x = c[0];
+      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
       if (!c.batched(1) && !c.batched(2)) return layer_norm(x, c[1], c[2], options);
       // One scale and offset an example: the row op normalises, the rest is arithmetic.
       const shape feature{c[0].extent(-1)};
       auto spread = [&](int i) {  // [C] or [B, C] -> the axes of x
-        return c.batched(i) ? broadcast_in_dim(c[i], x.shape(), {0, x.rank() - 1}) : broadcast_to(c[i], x.shape());
+        if (c.batched(i)) return broadcast_in_dim(c[i], x.shape(), {0, x.rank() - 1});
+        return broadcast_to(c[i], x.shape());
       };
       const array x_hat = layer_norm(x, ones(feature, c[1].dtype()), zeros(feature, c[2].dtype()), options);
       return astype(x_hat * spread(1) + spread(2), x.dtype());

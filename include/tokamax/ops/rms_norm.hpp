@@ -54,7 +54,8 @@ inline constexpr op rms_norm_p{
     .vjp = [](const call& c) -> arrays { return rms_norm_vjp(c[0], c[1], c.ct(), c.attrs<rms_norm_options>(), {}); },
     .batch = [](const call& c) -> arrays {
       const auto options = c.attrs<rms_norm_options>();
-      const array x = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      array x = c[0];
+      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
       if (!c.batched(1)) return rms_norm(x, c[1], options);
       const array x_hat = rms_norm(x, ones({c[0].extent(-1)}, c[1].dtype()), options);
       return astype(x_hat * broadcast_in_dim(c[1], x.shape(), {0, x.rank() - 1}), x.dtype());

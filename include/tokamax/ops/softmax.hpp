@@ -30,8 +30,10 @@ inline constexpr op softmax_vjp_p{
       return astype(y * (ct - sum(ct * y, {{-1}, true})), c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
-      const array y = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
-      return softmax_vjp(y, c.batched(1) ? c[1] : with_leading_axis(c[1], c.batch_size));
+      array y = c[0], ct = c[1];
+      if (!c.batched(0)) y = with_leading_axis(y, c.batch_size);
+      if (!c.batched(1)) ct = with_leading_axis(ct, c.batch_size);
+      return softmax_vjp(y, ct);
     },
     .kernels = kernels_of<softmax_vjp_p>,
 };

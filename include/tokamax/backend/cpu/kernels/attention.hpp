@@ -1,0 +1,63 @@
+// tokamax/backend/cpu/kernels/attention.hpp: attention and its gradients, operands read as they lie.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/attention.hpp>       // the blocked routines
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/kernels/floats.hpp>  // copied_floats, float_result
+#include <tokamax/ops/attention.hpp>               // attention_p
+
+namespace tokamax {
+
+template <>
+inline constexpr bool takes_views<attention_p> = true;
+template <>
+inline constexpr bool takes_views<attention_vjp_p> = true;
+
+namespace cpu::detail {
+inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
+  const array_view &q = a.in[0], &k = a.in[1];
+  const auto o = a.attrs<attention_options>();
+  return {.batch = q.extent(0),
+          .queries = q.extent(1),
+          .keys = k.extent(1),
+          .heads = q.extent(2),
+          .kv_heads = k.extent(2),
+          .head_size = q.extent(3),
+          .scale = static_cast<float>(o.scale),
+          .causal = o.causal};
+}
+template <class T>
+heads_view<T> dense_heads(T* data, const array_view& v) noexcept {
+  const shape s = dense_strides(v.extents);
+  return {data, s[0], s[1], s[2]};
+}
+/// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread or not f32.
+template <class Tag>
+heads_view<const float> heads_of(const array_view& v) noexcept {
+  if (v.type == f32 && (v.stride(3) == 1 || v.extent(3) == 1))
+    return {v.as<const float>(), v.stride(0), v.stride(1), v.stride(2)};
+  return dense_heads<const float>(copied_floats<Tag>(v), v);
+}
+}  // namespace cpu::detail
+
+inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
+  using namespace cpu::detail;
+  const cpu::float_result<struct attention_out> out(a.out[0]);
+  cpu::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
+                 heads_of<struct attention_v>(a.in[2]), dense_heads(out.data(), a.out[0]), a.out[1].as<float>());
+}
+
+inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
+  using namespace cpu::detail;
+  const cpu::float_result<struct attention_dq> dq(a.out[0]);
+  const cpu::float_result<struct attention_dk> dk(a.out[1]);
+  const cpu::float_result<struct attention_dv> dv(a.out[2]);
+  cpu::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
+                          heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
+                          heads_of<struct attention_out>(a.in[3]), cpu::dense_floats<struct attention_lse>(a.in[4]),
+                          heads_of<struct attention_ct>(a.in[5]), dense_heads(dq.data(), a.out[0]),
+                          dense_heads(dk.data(), a.out[1]), dense_heads(dv.data(), a.out[2]));
+}
+
+}  // namespace tokamax

@@ -1,0 +1,89 @@
+// tokamax/backend/cpu/kernels/floats.hpp: operands and results of any float and stride as dense f32 for the row kernels.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
+#include <tokamax/runtime/kernel.hpp>             // array_view
+
+#include <algorithm>  // min
+
+namespace tokamax::cpu {
+
+/// Are the elements in row-major order without gaps?
+inline bool is_dense(const array_view& v) noexcept {
+  const shape dense = dense_strides(v.extents);
+  for (int i = 0; i < v.rank(); ++i)
+    if (v.extent(i) != 1 && v.stride(i) != dense[i]) return false;
+  return true;
+}
+
+namespace detail {
+template <class T>
+void widen(const array_view& v, float* to) noexcept {
+  const int last = v.rank() - 1;
+  const std::int64_t cols = last < 0 ? 1 : v.extent(last), step = last < 0 ? 1 : v.stride(last);
+  const std::int64_t rows = cols ? v.size() / cols : 0;
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, cols));
+  parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
+    for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
+      const T* from = v.as<T>();
+      std::int64_t rest = r;
+      for (int i = last - 1; i >= 0; --i) {
+        from += rest % v.extent(i) * v.stride(i);
+        rest /= v.extent(i);
+      }
+      float* const row = to + r * cols;
+      std::int64_t j = 0;
+      if (step == 1)
+        for (; j + lanes<T>::size <= cols; j += lanes<T>::size) lanes<float>::store(row + j, lanes<T>::load(from + j));
+      for (; j < cols; ++j) row[j] = static_cast<float>(from[j * step]);
+    }
+  });
+}
+}  // namespace detail
+
+/// A dense f32 copy of an operand, in scratch memory named by Tag.
+template <class Tag>
+const float* copied_floats(const array_view& v) noexcept {
+  float* const to = scratch<Tag>(std::max<std::int64_t>(1, v.size()));
+  if (v.type == bf16)
+    detail::widen<bfloat16>(v, to);
+  else
+    detail::widen<float>(v, to);
+  return to;
+}
+
+/// An operand as dense f32: where it lies if it is that already, or a copy.
+template <class Tag>
+const float* dense_floats(const array_view& v) noexcept {
+  return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
+}
+
+/// A dense result that is written as f32 and rounded to its dtype when the kernel is done.
+template <class Tag>
+class float_result {
+ public:
+  explicit float_result(const array_view& v) noexcept
+      : view_(v), data_(v.type == f32 ? v.as<float>() : scratch<Tag>(std::max<std::int64_t>(1, v.size()))) {}
+  float_result(const float_result&) = delete;
+  ~float_result() {
+    if (view_.type == f32) return;
+    const std::int64_t n = view_.size(), grain = 16384;
+    parallel_for((n + grain - 1) / grain, [this, n](std::int64_t chunk) {
+      const std::int64_t end = std::min(n, (chunk + 1) * grain);
+      bfloat16* const to = view_.as<bfloat16>();
+      for (std::int64_t i = chunk * grain; i < end; i += width) {
+        const std::int64_t left = std::min<std::int64_t>(width, end - i);
+        lanes<bfloat16>::store(to + i, lanes<float>::load(data_ + i, left, 0.0f), left);
+      }
+    });
+  }
+  float* data() const noexcept { return data_; }
+
+ private:
+  array_view view_;
+  float* data_;
+};
+
+}  // namespace tokamax::cpu
