@@ -23,7 +23,7 @@ struct lowering {
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
-    if (o.has_body && has_kernel(o)) return with_lowered_body(c);
+    if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
     if (!o.compose || has_kernel(o)) return arrays();
     graph inner;
     arrays in;

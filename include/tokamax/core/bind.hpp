@@ -76,6 +76,7 @@ constexpr array lift(graph& g, const array& a, location where = {}) {
       throw error("array of another trace", std::string(text(a.type()).view()), "a value of this trace or data");
   }
   if (!std::is_constant_evaluated() && a.is_concrete()) {
+    if (g.parent) return array(&g, detail::capture(g, lift(*g.parent, a, where)), a.type());
     for (int i = 0; i < g.captured.count(); ++i)
       if (g.captured[i].get() == a.storage().get()) {
         const std::int64_t k = i;

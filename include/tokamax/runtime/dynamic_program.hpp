@@ -24,17 +24,15 @@ struct owned_program {
   template <class Device>
   static std::unique_ptr<owned_program> make(const graph& traced, Device) {
     auto p = std::make_unique<owned_program>();
-    lower(p->lowered, with_captures_as_inputs(traced, p->captured), [](const op& o) { return (o.kernels && o.kernels().run) || o.has_body; });
-    for (int i = 0; i < p->lowered.count(); ++i) {
-      const op* kind = p->lowered[i].kind;
-      if (kind && kind->kind == op_kind::general && kind != &constant_p && kind != &iota_p && !kind->has_body && !(kind->kernels && kind->kernels().run))
-        throw error("missing kernel", std::string(kind->name), "a kernel or compose", std::string(Device::name));
-    }
+    lower(p->lowered, with_captures_as_inputs(traced, p->captured), [](const op& o) { return o.kernels && o.kernels().run; });
     constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, symbols);
     std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), Device::interpreted_loop());
     std::vector<kernel_function> kernels;
-    for (const op* o : p->tables.ops) kernels.push_back(o->kernels().run);
+    for (const op* o : p->tables.ops) {
+      if (!o->kernels || !o->kernels().run) throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(Device::name));
+      kernels.push_back(o->kernels().run);
+    }
     p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
     return p;
   }

@@ -124,7 +124,7 @@ struct program {
     graph g;
     lower(g, thaw(trace), [](const op& o) {
       for (const auto& f : facts)
-        if (f.kind == &o) return f.present || o.has_body;
+        if (f.kind == &o) return f.present;
       return false;
     });
     return g;

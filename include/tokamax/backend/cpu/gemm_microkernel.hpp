@@ -3,13 +3,9 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_pack.hpp>  // pack_panel_fn
-#include <tokamax/backend/cpu/simd.hpp>       // f32v for the portable tile
+#include <tokamax/backend/cpu/simd.hpp>       // f32v for the portable tile, the intrinsics for the others
 
 #include <cstdint>  // int64_t
-
-#if defined(__x86_64__)
-#include <immintrin.h>  // __m512, __m256
-#endif
 
 namespace tokamax::cpu {
 

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/simd.hpp>  // the intrinsics
+
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
 #include <cstring>    // memcpy, memset
-
-#if defined(__x86_64__)
-#include <immintrin.h>  // __m256 transposes
-#endif
 
 namespace tokamax::cpu {
 

@@ -2,7 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+// gcc 12 finds fault with the undefined values of its own AVX-512 intrinsics wherever they are inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <xsimd/xsimd.hpp>  // batch, batch_bool; no other header includes it
+#if defined(__x86_64__)
+#include <immintrin.h>  // the intrinsics of functions with a target of their own
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include <bit>          // bit_cast
 #include <cstddef>      // size_t

@@ -1,0 +1,42 @@
+// tokamax/core/tensor.hpp: an array whose dtype and shape are part of its type, for the boundaries of a program.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/array.hpp>  // array
+
+namespace tokamax {
+
+/// An array of dtype T and extents D. Default-made it is abstract, which tells `jit` the shape; made from an array it
+/// checks.
+///
+/// errors  "tensor: type" if the array has another dtype or shape
+template <dtype T, std::int64_t... D>
+struct tensor : array {
+  static constexpr array_type static_type{T, false, {D...}};
+  constexpr tensor() : array(static_type) {}
+  constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array
+    if (!(a.type() == static_type) && a.exists())
+      call_site{l}.reject(a);
+  }
+
+ private:
+  struct call_site {
+    source_line line;
+    constexpr void reject(const array& a) const {
+      if (a.trace() && std::is_constant_evaluated()) {
+        if (!a.trace()->error.failed) a.trace()->error = {true, "tensor: type", a.type(), static_type, line};
+      } else {
+        fail(a);
+      }
+    }
+    void fail(const array& a) const {
+      throw error("tensor: type", std::string(text(a.type()).view()), std::string(text(static_type).view()),
+                  std::string(line.file_name()) + ":" + std::to_string(line.line()));
+    }
+  };
+};
+
+template <dtype T, std::int64_t... D>
+inline constexpr bool is_leaf<tensor<T, D...>> = true;
+
+}  // namespace tokamax

@@ -1,0 +1,86 @@
+// tokamax/transforms/scan.hpp: a loop over the leading axis whose body is traced once.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/trace.hpp>           // ambient_trace, leaves
+#include <tokamax/lax/iota.hpp>             // zeros
+#include <tokamax/transforms/scan_rules.hpp>  // scan_p
+
+#include <utility>  // pair
+
+namespace tokamax {
+
+/// How scan runs.
+struct scan_options {
+  std::int64_t length = -1;  ///< number of steps; needed only if there are no xs
+  bool reverse = false;      ///< from the last entry to the first
+};
+
+/// Nothing to scan over, or no result a step.
+struct nothing {};
+
+/// Carries a value through a loop: `f(carry, x) -> pair{carry, y}` for x = xs[0], xs[1], ..., where xs is a tree whose
+/// leaves share their leading extent. Returns the last carry and the stacked ys. The body is traced once, whatever the
+/// length, which is what deep stacks of equal layers should use. Values that f closes over are passed in unchanged.
+///
+/// shapes  leaves of xs [length, ...]; leaves of ys [length, ...]; the carry keeps its types
+/// errors  "scan: carry" if the body changes a type of the carry, "scan: length" if leading extents differ
+/// source  jax.lax.scan; the backward loop recomputes the body from the saved carries
+template <class F, class Carry, class Xs>
+constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options options = {}, source_line l = source_line::current()) {
+  using body_result = std::remove_cvref_t<std::invoke_result_t<const F&, const Carry&, const Xs&>>;
+  using ys_type = typename body_result::second_type;
+  return in_trace(
+      [&](graph& g, const Carry& carry, const Xs& sequence) -> std::pair<Carry, ys_type> {
+        std::int64_t length = options.length;
+        for (const array& x : leaves(sequence)) {
+          if (length < 0 && x.rank() > 0) length = x.extent(0);
+          if (x.rank() == 0 || x.extent(0) != length)
+            call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(), text("leading ") << length);
+        }
+        graph body;
+        body.parent = &g;
+        body.depth = g.depth + 1;
+        auto as_inputs = [&](auto tree, bool slices) {
+          for_each_leaf([&](auto& a) {
+            array_type t{a.dtype(), false, a.shape()};
+            if (slices) {
+              t.extents = {};
+              for (int i = 1; i < a.rank(); ++i) t.extents.push_back(a.extent(i));
+            }
+            static_cast<array&>(a) = array(&body, body.input(t), t);
+          }, tree);
+          return tree;
+        };
+        const Carry carry_in = as_inputs(carry, false);
+        const Xs x_in = as_inputs(sequence, true);
+        const body_result out = [&] {
+          const ambient_trace scope(body);
+          return f(carry_in, x_in);
+        }();
+        const arrays before = leaves(carry_in);
+        int k = 0;
+        for (const array& a : leaves(out.first)) {
+          const array c = lift(body, a, l);
+          if (!(c.type() == before[k].type()))
+            call{.inputs = &c, .count = 1, .trace = &g, .where = l}.fail("scan: carry", c.type(), before[k].type());
+          body.outputs.push_back(c.id());
+          ++k;
+        }
+        const arrays ys = leaves(out.second);
+        for (const array& a : ys) body.outputs.push_back(lift(body, a, l).id());
+        scan_attributes w{-1, before.count(), leaves(sequence).count(), body.captures.count(), ys.count(), length, options.reverse};
+        arrays operands = leaves(carry);
+        for (const array& x : leaves(sequence)) operands.push_back(x);
+        for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
+        if (body.error.failed && !g.error.failed) g.error = body.error;
+        body.parent = nullptr;
+        g.bodies.push_back(std::move(body));
+        w.body = g.bodies.count() - 1;
+        const arrays results = bind_all(scan_p, operands.data(), operands.count(), pack(w), l);
+        return {with_leaves(carry, results), with_leaves(out.second, results, w.carries)};
+      },
+      init, xs);
+}
+
+}  // namespace tokamax

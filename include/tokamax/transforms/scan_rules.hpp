@@ -1,0 +1,233 @@
+// tokamax/transforms/scan_rules.hpp: the scan op and its derivative and batching rules.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/inline.hpp>          // inline_graph
+#include <tokamax/transforms/batch.hpp>     // batch
+#include <tokamax/transforms/forward.hpp>   // forward, backward
+
+namespace tokamax {
+
+/// Attributes of scan. Operands are [carries, sequences, closed-over values], results [carries, stacked]; the body maps
+/// the same lists with one entry of each sequence.
+struct scan_attributes {
+  std::int64_t body = 0;
+  int carries = 0, sequences = 0, constants = 0, stacked = 0;
+  std::int64_t length = 0;
+  bool reverse = false;
+};
+
+namespace detail {
+constexpr arrays scan_vjp(const call& c);
+constexpr arrays scan_jvp(const call& c);
+constexpr arrays scan_batch(const call& c);
+
+constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
+  array_type s{t.type, false, {n}};
+  for (std::int64_t e : t.extents) s.extents.push_back(e);
+  return s;
+}
+constexpr array_type entry_type(const array_type& t) {
+  array_type s{t.type, false, {}};
+  for (int i = 1; i < t.extents.rank(); ++i) s.extents.push_back(t.extents[i]);
+  return s;
+}
+}  // namespace detail
+
+inline constexpr op scan_p{
+    .name = "scan",
+    .unique = true,
+    .has_body = true,
+    .infer_all = [](const call& c) -> types {
+      const auto w = c.attrs<scan_attributes>();
+      const graph& body = c.trace->bodies[w.body];
+      types t;
+      for (int k = 0; k < w.carries; ++k) t.push_back({c[k].dtype(), false, c[k].shape()});
+      for (int k = 0; k < w.stacked; ++k) t.push_back(detail::stacked_type(body[body.outputs[w.carries + k]].type, w.length));
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays { return detail::scan_vjp(c); },
+    .jvp = [](const call& c) -> arrays { return detail::scan_jvp(c); },
+    .batch = [](const call& c) -> arrays { return detail::scan_batch(c); },
+};
+
+namespace detail {
+
+/// Adds `body` to the trace and a scan over it.
+constexpr arrays bind_scan(const call& c, scan_attributes w, graph body, const arrays& operands) {
+  c.trace->bodies.push_back(std::move(body));
+  w.body = c.trace->bodies.count() - 1;
+  return bind_all(scan_p, operands.data(), operands.count(), pack(w), c.where);
+}
+constexpr array body_input(graph& g, const array_type& t) { return array(&g, g.input(t), t); }
+
+/// The backward loop: its carry holds the cotangents of the carries and the sums of those of the closed-over values; the
+/// body runs the forward body again from the saved carry and pulls the cotangents through it.
+constexpr arrays scan_vjp(const call& c) {
+  const auto w = c.attrs<scan_attributes>();
+  graph& g = *c.trace;
+  const graph body(g.bodies[w.body]);
+  const int nc = w.carries, ns = w.sequences, nk = w.constants, ny = w.stacked;
+  auto differentiable = [](const array_type& t) { return is_floating(t.type); };
+
+  // 1. the forward loop once more, with every incoming carry as a further stacked result
+  graph saving(body);
+  scan_attributes sw = w;
+  for (int k = 0; k < nc; ++k) saving.outputs.push_back(saving.inputs[k]);
+  sw.stacked += nc;
+  arrays operands;
+  for (int k = 0; k < c.count; ++k) operands.push_back(c[k]);
+  const arrays forward_results = bind_scan(c, sw, std::move(saving), operands);
+
+  // 2. the backward body
+  graph b;
+  arrays carry_ct, constant_sum, args, y_ct;
+  for (int k = 0; k < nc; ++k)
+    if (differentiable(c[k].type())) carry_ct.push_back(body_input(b, {c[k].dtype(), false, c[k].shape()}));
+  for (int k = 0; k < nk; ++k)
+    if (differentiable(c[nc + ns + k].type())) constant_sum.push_back(body_input(b, c[nc + ns + k].type()));
+  for (int k = 0; k < nc; ++k) args.push_back(body_input(b, {c[k].dtype(), false, c[k].shape()}));
+  for (int k = 0; k < ns; ++k) args.push_back(body_input(b, entry_type(c[nc + k].type())));
+  for (int k = 0; k < ny; ++k)
+    if (const array_type& t = body[body.outputs[nc + k]].type; differentiable(t)) y_ct.push_back(body_input(b, {t.type, false, t.extents}));
+  for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
+  const arrays ys = inline_graph(b, body, args.data());
+  arrays out, cts;
+  for (int k = 0, i = 0; k < nc; ++k)
+    if (differentiable(c[k].type())) out.push_back(lift(b, ys[k])), cts.push_back(carry_ct[i++]);
+  for (int k = 0, i = 0; k < ny; ++k)
+    if (differentiable(ys[nc + k].type())) out.push_back(lift(b, ys[nc + k])), cts.push_back(y_ct[i++]);
+  const arrays pulled = backward(b, out, cts, args);
+  auto pulled_or_zero = [&](int k) { return lift(b, pulled[k].exists() ? pulled[k] : array(0.0, {args[k].dtype(), false, args[k].shape()})); };
+  for (int k = 0; k < nc; ++k)
+    if (differentiable(args[k].type())) b.outputs.push_back(pulled_or_zero(k).id());
+  for (int k = 0, i = 0; k < nk; ++k)
+    if (differentiable(args[nc + ns + k].type())) b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(nc + ns + k)).id());
+  int xs_out = 0;
+  for (int k = 0; k < ns; ++k)
+    if (differentiable(args[nc + k].type())) b.outputs.push_back(pulled_or_zero(nc + k).id()), ++xs_out;
+
+  // 3. the backward loop
+  scan_attributes bw;
+  bw.carries = carry_ct.count() + constant_sum.count();
+  bw.sequences = nc + ns + y_ct.count();
+  bw.constants = nk;
+  bw.stacked = xs_out;
+  bw.length = w.length;
+  bw.reverse = !w.reverse;
+  auto ct_or_zero = [&](int k) { return c.cotangents[k].exists() ? c.cotangents[k] : array(0.0, c.outputs[k].type()); };
+  arrays in;
+  for (int k = 0; k < nc; ++k)
+    if (differentiable(c[k].type())) in.push_back(ct_or_zero(k));
+  for (int k = 0; k < nk; ++k)
+    if (differentiable(c[nc + ns + k].type())) in.push_back(array(0.0, {c[nc + ns + k].dtype(), false, c[nc + ns + k].shape()}));
+  for (int k = 0; k < nc; ++k) in.push_back(forward_results[nc + ny + k]);
+  for (int k = 0; k < ns; ++k) in.push_back(c[nc + k]);
+  for (int k = 0; k < ny; ++k)
+    if (differentiable(body[body.outputs[nc + k]].type)) in.push_back(ct_or_zero(nc + k));
+  for (int k = 0; k < nk; ++k) in.push_back(c[nc + ns + k]);
+  const arrays results = bind_scan(c, bw, std::move(b), in);
+
+  arrays grads(static_cast<std::size_t>(c.count));
+  int carry_at = 0, constant_at = carry_ct.count(), x_at = bw.carries;
+  for (int k = 0; k < nc; ++k)
+    if (differentiable(c[k].type())) grads[k] = results[carry_at++];
+  for (int k = 0; k < ns; ++k)
+    if (differentiable(c[nc + k].type())) grads[nc + k] = results[x_at++];
+  for (int k = 0; k < nk; ++k)
+    if (differentiable(c[nc + ns + k].type())) grads[nc + ns + k] = results[constant_at++];
+  return grads;
+}
+
+/// One loop that carries values and tangents together.
+constexpr arrays scan_jvp(const call& c) {
+  const auto w = c.attrs<scan_attributes>();
+  const graph body(c.trace->bodies[w.body]);
+  const int groups[3] = {w.carries, w.sequences, w.constants};
+  auto floating = [&](int k) { return is_floating(c[k].dtype()); };
+  graph b;
+  arrays args, tangents, operands;
+  for (int group = 0, first = 0; group < 3; first += groups[group], ++group) {  // values, then tangents, in each group
+    for (int k = first; k < first + groups[group]; ++k) {
+      args.push_back(body_input(b, group == 1 ? entry_type(c[k].type()) : array_type{c[k].dtype(), false, c[k].shape()}));
+      operands.push_back(c[k]);
+    }
+    for (int k = first; k < first + groups[group]; ++k) {
+      tangents.push_back(floating(k) ? body_input(b, args[k].type()) : array());
+      if (floating(k)) operands.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, {c[k].dtype(), false, c[k].shape()}));
+    }
+  }
+  arrays ys = inline_graph(b, body, args.data());
+  for (array& y : ys) y = lift(b, y);
+  const arrays dys = forward(b, args, tangents, ys);
+  scan_attributes jw = w;
+  auto count = [&](int from, int n) {
+    int f = 0;
+    for (int k = from; k < from + n; ++k) f += floating(k);
+    return f;
+  };
+  jw.carries += count(0, w.carries);
+  jw.sequences += count(w.carries, w.sequences);
+  jw.constants += count(w.carries + w.sequences, w.constants);
+  auto put = [&](int from, int n) {
+    for (int k = from; k < from + n; ++k) b.outputs.push_back(ys[k].id());
+    for (int k = from; k < from + n; ++k)
+      if (is_floating(ys[k].dtype())) b.outputs.push_back(lift(b, dys[k].exists() ? dys[k] : array(0.0, ys[k].type())).id());
+  };
+  put(0, w.carries);
+  put(w.carries, w.stacked);
+  jw.stacked = b.outputs.count() - jw.carries;
+  const arrays results = bind_scan(c, jw, std::move(b), operands);
+  arrays out(static_cast<std::size_t>(w.carries + w.stacked));
+  int at = w.carries;
+  for (int k = 0; k < w.carries; ++k)
+    if (floating(k)) out[k] = results[at++];
+  at = jw.carries + w.stacked;
+  for (int k = 0; k < w.stacked; ++k)
+    if (is_floating(ys[w.carries + k].dtype())) out[w.carries + k] = results[at++];
+  return out;
+}
+
+/// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
+constexpr arrays scan_batch(const call& c) {
+  const auto w = c.attrs<scan_attributes>();
+  const graph body(c.trace->bodies[w.body]);
+  graph b;
+  arrays args, placeholders, batched, operands;
+  for (int k = 0; k < c.count; ++k) {
+    const bool carry = k < w.carries, sequence = !carry && k < w.carries + w.sequences;
+    array x = c[k];
+    if (carry && !c.batched(k)) x = with_leading_axis(x, c.batch_size);
+    if (sequence && c.batched(k)) {  // [batch, length, ...] -> [length, batch, ...]
+      axes p = iota_axes(x.rank());
+      p[0] = 1, p[1] = 0;
+      x = transpose(x, p);
+    }
+    operands.push_back(x);
+    const array_type whole = sequence ? entry_type(x.type()) : array_type{x.dtype(), false, x.shape()};
+    const array input = body_input(b, whole);
+    if (!carry && !c.batched(k)) {
+      args.push_back(input);
+      continue;
+    }
+    args.push_back(placeholder(b, entry_type(whole)));
+    placeholders.push_back(args.back());
+    batched.push_back(input);
+  }
+  arrays ys = inline_graph(b, body, args.data());
+  for (array& y : ys) y = lift(b, y);
+  const arrays mapped = batch(b, c.batch_size, placeholders, batched, ys);
+  for (int k = 0; k < ys.count(); ++k)
+    b.outputs.push_back(lift(b, mapped[k].exists() ? mapped[k] : with_leading_axis(ys[k], c.batch_size)).id());
+  arrays out = bind_scan(c, w, std::move(b), operands);
+  for (int k = w.carries; k < out.count(); ++k) {  // [length, batch, ...] -> [batch, length, ...]
+    axes p = iota_axes(out[k].rank());
+    p[0] = 1, p[1] = 0;
+    out[k] = transpose(out[k], p);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace tokamax
