@@ -1,0 +1,153 @@
+// tokamax/lax/bitwise.hpp: and, or, xor, not, shifts and bit counts of integers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>  // +, *: bit counts
+
+namespace tokamax {
+
+namespace detail {
+constexpr array_type bits_infer(const call& c) {
+  const array_type t = same_type_infer(c);
+  return is_integer(t.type) ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32 or u32");
+}
+constexpr array_type unsigned_infer(const call& c) {
+  const array_type t = same_type_infer(c);
+  return t.type == u32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "u32");
+}
+constexpr array_type signed_infer(const call& c) {
+  const array_type t = same_type_infer(c);
+  return t.type == i32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32");
+}
+template <class F, int Arity>
+consteval op bitwise(std::string_view name, std::string_view stablehlo, array_type (*infer)(const call&), bool commutative, kernel_set (*kernels)()) {
+  return elementwise<F, Arity>({.name = name, .stablehlo = stablehlo, .dtypes = accepts::integers, .commutative = commutative,
+                                .infer = infer, .vjp = no_gradient, .fold_constants = true, .kernels = kernels});
+}
+/// A folded value has the 32 bits of both integer dtypes, as a signed number.
+constexpr std::uint32_t bits_of(double v) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(v)); }
+constexpr double signed_value(std::uint32_t b) { return static_cast<double>(static_cast<std::int32_t>(b)); }
+}  // namespace detail
+
+struct bitwise_and_fn {
+  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) & detail::bits_of(b)); }
+  template <class V> static constexpr V apply(V a, V b) { return a & b; }
+};
+struct bitwise_or_fn {
+  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) | detail::bits_of(b)); }
+  template <class V> static constexpr V apply(V a, V b) { return a | b; }
+};
+struct bitwise_xor_fn {
+  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) ^ detail::bits_of(b)); }
+  template <class V> static constexpr V apply(V a, V b) { return a ^ b; }
+};
+struct bitwise_not_fn {
+  static constexpr double apply(double a) { return detail::signed_value(~detail::bits_of(a)); }
+  template <class V> static constexpr V apply(V a) { return ~a; }
+};
+
+// An amount outside of [0, 32) moves every bit out.
+struct shift_left_fn {
+  static constexpr double apply(double a, double s) { return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) << static_cast<int>(s)) : 0; }
+  template <class V>
+  static constexpr V apply(V a, V s) {
+    const V low = s & V(31);
+    return select(low == s, a << low, V(0));
+  }
+};
+struct shift_right_logical_fn {
+  static constexpr double apply(double a, double s) { return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) >> static_cast<int>(s)) : 0; }
+  template <class V>
+  static constexpr V apply(V a, V s) {
+    const V low = s & V(31);
+    return select(low == s, a >> low, V(0));
+  }
+};
+struct shift_right_arithmetic_fn {
+  static constexpr double apply(double a, double s) { return static_cast<double>(static_cast<std::int32_t>(a) >> (s >= 0 && s < 32 ? static_cast<int>(s) : 31)); }
+  template <class V>
+  static constexpr V apply(V a, V s) {
+    const V low = s & V(31);
+    return a >> select(low == s, low, V(31));
+  }
+};
+
+inline constexpr op bitwise_and_p = detail::bitwise<bitwise_and_fn, 2>("bitwise_and", "stablehlo.and", detail::bits_infer, true, kernels_of<bitwise_and_p>);
+inline constexpr op bitwise_or_p = detail::bitwise<bitwise_or_fn, 2>("bitwise_or", "stablehlo.or", detail::bits_infer, true, kernels_of<bitwise_or_p>);
+inline constexpr op bitwise_xor_p = detail::bitwise<bitwise_xor_fn, 2>("bitwise_xor", "stablehlo.xor", detail::bits_infer, true, kernels_of<bitwise_xor_p>);
+inline constexpr op bitwise_not_p = detail::bitwise<bitwise_not_fn, 1>("bitwise_not", "stablehlo.not", detail::bits_infer, false, kernels_of<bitwise_not_p>);
+inline constexpr op shift_left_p = detail::bitwise<shift_left_fn, 2>("shift_left", "stablehlo.shift_left", detail::bits_infer, false, kernels_of<shift_left_p>);
+inline constexpr op shift_right_logical_p = detail::bitwise<shift_right_logical_fn, 2>(
+    "shift_right_logical", "stablehlo.shift_right_logical", detail::unsigned_infer, false, kernels_of<shift_right_logical_p>);
+inline constexpr op shift_right_arithmetic_p = detail::bitwise<shift_right_arithmetic_fn, 2>(
+    "shift_right_arithmetic", "stablehlo.shift_right_arithmetic", detail::signed_infer, false, kernels_of<shift_right_arithmetic_p>);
+template <> struct element_of<bitwise_and_p> : bitwise_and_fn {};
+template <> struct element_of<bitwise_or_p> : bitwise_or_fn {};
+template <> struct element_of<bitwise_xor_p> : bitwise_xor_fn {};
+template <> struct element_of<bitwise_not_p> : bitwise_not_fn {};
+template <> struct element_of<shift_left_p> : shift_left_fn {};
+template <> struct element_of<shift_right_logical_p> : shift_right_logical_fn {};
+template <> struct element_of<shift_right_arithmetic_p> : shift_right_arithmetic_fn {};
+
+namespace detail {
+/// Bits of truth values are the truth values.
+constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, const array& b, location l) {
+  return binary(a.dtype() == bool_ && b.dtype() == bool_ ? logic : bits, a, b, l);
+}
+/// A shift in the dtype that its op takes; the bits of the result are read as the operand's dtype again.
+constexpr array shift_as(const op& o, dtype type, const array& a, const array& amount, location l) {
+  return convert_element_type(binary(o, convert_element_type(a, type), convert_element_type(amount, type), l), a.dtype());
+}
+}  // namespace detail
+
+/// Bit by bit, with broadcasting and promotion; truth values combine as logic.
+///
+/// dtypes  i32, u32, bool
+/// errors  "bitwise_and: dtype" (and so on) for floating operands
+/// source  jax.numpy.bitwise_and and its family
+constexpr array bitwise_and(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::bits_or_logic(bitwise_and_p, logical_and_p, a, b, l);
+}
+constexpr array bitwise_or(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::bits_or_logic(bitwise_or_p, logical_or_p, a, b, l);
+}
+constexpr array bitwise_xor(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::bits_or_logic(bitwise_xor_p, ne_p, a, b, l);
+}
+constexpr array bitwise_not(const array& a, source_line l = source_line::current()) {
+  return detail::unary(a.dtype() == bool_ ? logical_not_p : bitwise_not_p, a, l);
+}
+
+/// `a` with its bits moved by `amount`; what leaves is lost. To the right, zeros come in (logical) or copies of the sign
+/// (arithmetic). An amount outside of [0, 32) moves all bits out.
+///
+/// dtypes  i32, u32
+/// source  jax.lax.shift_left, shift_right_logical, shift_right_arithmetic
+constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
+  return detail::binary(shift_left_p, a, convert_element_type(amount, a.dtype()), l);
+}
+constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
+  return detail::shift_as(shift_right_logical_p, u32, a, amount, l);
+}
+constexpr array shift_right_arithmetic(const array& a, const array& amount, source_line l = source_line::current()) {
+  return detail::shift_as(shift_right_arithmetic_p, i32, a, amount, l);
+}
+
+/// Number of ones among the 32 bits, and number of zeros above the highest one.
+/// source  jax.lax.population_count, jax.lax.clz
+constexpr array population_count(const array& a, source_line l = source_line::current()) {
+  auto word = [](std::uint32_t v) { return array(static_cast<double>(v), {u32, false, {}}); };
+  auto shifted = [&](const array& x, int by) { return shift_right_logical(x, by, l); };
+  array x = convert_element_type(a, u32);
+  x = x - bitwise_and(shifted(x, 1), word(0x55555555), l);  // counts of pairs, of fours, of bytes
+  x = bitwise_and(x, word(0x33333333), l) + bitwise_and(shifted(x, 2), word(0x33333333), l);
+  x = bitwise_and(x + shifted(x, 4), word(0x0f0f0f0f), l);
+  return convert_element_type(shifted(x * word(0x01010101), 24), a.dtype());
+}
+constexpr array clz(const array& a, source_line l = source_line::current()) {
+  array x = convert_element_type(a, u32);
+  for (int by = 1; by < 32; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);
+  return convert_element_type(population_count(bitwise_not(x, l), l), a.dtype());
+}
+
+}  // namespace tokamax
