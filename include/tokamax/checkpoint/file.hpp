@@ -82,7 +82,7 @@ class input_file : detail::file {
  public:
   using file::path;
   explicit input_file(const std::filesystem::path& path) : file(path, O_RDONLY, "a file that can be read") {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(number(), &about) != 0) detail::throw_errno("a file that can be read", path);
     if (!S_ISREG(about.st_mode)) throw error("file", "something else", "a file that can be read", path.string());
     size_ = static_cast<std::uint64_t>(about.st_size);

@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/checkpoint/file.hpp>  // input_file, output_file
-#include <tokamax/core/array.hpp>       // array
-
-#include <nlohmann/json.hpp>  // the header of the file
+#include <tokamax/checkpoint/file.hpp>          // input_file, output_file
+#include <tokamax/checkpoint/stored_array.hpp>  // stored_array
+#include <tokamax/core/array.hpp>               // array
 
 #include <algorithm>  // stable_sort
 #include <bit>        // endian
-#include <limits>     // numeric_limits
 #include <map>        // map
-#include <string>     // string
-#include <vector>     // vector
 
 namespace tokamax::checkpoint {
 
@@ -23,55 +19,118 @@ struct named_array {
   array value;
 };
 
-/// What the header says of one array.
-struct stored_array {
-  array_type type;                   ///< dtype::none where this library has no such dtype or rank
-  std::string text;                  ///< dtype and shape for messages: `f32[4,8]`
-  std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
-};
-
 namespace detail {
-
-// f32 <-> F32: the format spells the dtypes in capitals.
-inline std::string stored_name(dtype type) {
-  std::string result(name(type));
-  for (char& c : result) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  return result;
-}
-inline dtype dtype_stored_as(std::string_view text) {
-  for (std::size_t i = 1; i < std::size(dtype_table); ++i) {
-    if (stored_name(static_cast<dtype>(i)) == text) return static_cast<dtype>(i);
-  }
-  return dtype::none;
-}
 
 inline std::span<const std::byte> bytes_of(const array& a) {
   return {a.storage()->data, static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()))};
 }
 
-// errors  nlohmann::json::exception where the header is not made as the format says
-inline stored_array parse_stored(const nlohmann::json& entry) {
-  const auto spelled = entry.at("dtype").get<std::string>();
-  const auto extents = entry.at("shape").get<std::vector<std::uint64_t>>();
-  const auto offsets = entry.at("data_offsets").get<std::array<std::uint64_t, 2>>();
-  stored_array result;
-  const dtype known = dtype_stored_as(spelled);
-  result.text = known == dtype::none ? spelled : std::string(name(known));
-  result.text += entry.at("shape").dump();
-  result.begin = offsets[0];
-  result.end = offsets[1];
-  if (known == dtype::none || extents.size() > static_cast<std::size_t>(max_rank)) return result;
-  // A product that does not fit becomes the largest number, which no file has as its size.
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  std::uint64_t bytes = static_cast<std::uint64_t>(size_of(known));
-  result.type.type = known;
-  for (const std::uint64_t extent : extents) {
-    if (extent > most || (extent != 0 && bytes > most / extent)) throw std::overflow_error("extents");
-    bytes *= extent;
-    result.type.extents.push_back(static_cast<std::int64_t>(extent));
-  }
-  if (result.end - result.begin != bytes) throw std::out_of_range("offsets");
-  return result;
-}
+inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 
 }  // namespace detail
+
+/// Writes arrays with data, wide dtypes first, so that each lies at a multiple of its element size. The file is on the
+/// disk when the function returns. `notes` are the format's free texts.
+/// errors  tokamax::error if an array has no data, a name is there twice, or the file cannot be written
+/// source  github.com/huggingface/safetensors, "Format"
+inline void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
+                              const std::map<std::string, std::string>& notes = {}) {
+  std::ranges::stable_sort(arrays, [](const named_array& a, const named_array& b) {
+    return size_of(a.value.dtype()) > size_of(b.value.dtype());
+  });
+  nlohmann::json header = nlohmann::json::object();
+  if (!notes.empty()) header["__metadata__"] = notes;
+  std::uint64_t offset = 0;
+  for (auto& [name, value] : arrays) {
+    if (!value.is_concrete())
+      throw error("safetensors: array without data", std::string(text{value.type()}.view()), "a concrete array", name);
+    if (header.contains(name)) throw error("safetensors: name of an array", name + " twice", "distinct names");
+    value.materialize();
+    header[name] = stored_entry(value.type(), offset);
+    offset += detail::bytes_of(value).size();
+  }
+  std::string start = header.dump();
+  start.resize((start.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = start.size();
+  output_file file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(start)));
+  for (const named_array& a : arrays) file.write(detail::bytes_of(a.value));
+  file.finish();
+}
+
+/// A safetensors file, opened for reading; only the header is kept in memory.
+class safetensors_file {
+ public:
+  /// errors  tokamax::error that names the file if it is missing, cut off, or no safetensors file
+  explicit safetensors_file(const std::filesystem::path& path) : file_(path) {
+    std::uint64_t length = 0;
+    if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");
+    file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
+    if (length > std::min(detail::longest_header, file_.size() - sizeof length))
+      fail("a header of " + std::to_string(length) + " bytes",
+           "one that fits into the file's " + std::to_string(file_.size()));
+    std::string start(static_cast<std::size_t>(length), ' ');
+    file_.read(sizeof length, std::as_writable_bytes(std::span(start)));
+    data_ = sizeof length + length;
+    try {
+      parse(nlohmann::json::parse(start));
+    } catch (const nlohmann::json::exception& e) {
+      fail(e.what(), "a header of the format");
+    }
+    check_extent();
+  }
+  const std::filesystem::path& path() const { return file_.path(); }
+  const std::map<std::string, stored_array>& arrays() const { return arrays_; }
+  const std::map<std::string, std::string>& notes() const { return notes_; }
+
+  /// errors  tokamax::error if there is no array of this name, or its dtype or rank is unknown here
+  array read(const std::string& name) const {
+    const auto found = arrays_.find(name);
+    if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
+    const stored_array& stored = found->second;
+    if (stored.type.type == dtype::none)
+      throw error("safetensors: type of " + name, stored.text, "a known dtype, at most 8 axes", path().string());
+    array result = array::uninitialized(stored.type);
+    const std::span bytes(result.storage()->data, static_cast<std::size_t>(stored.end - stored.begin));
+    file_.read(data_ + stored.begin, bytes);
+    if (stored.type.type == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
+      throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string found, std::string expected) const {
+    throw error("safetensors", std::move(found), std::move(expected), path().string());
+  }
+  void parse(const nlohmann::json& header) {
+    for (const auto& [name, entry] : header.items()) {
+      if (name == "__metadata__") {
+        notes_ = entry.get<std::map<std::string, std::string>>();
+      } else {
+        arrays_.emplace(name, parse_stored(entry));
+      }
+    }
+  }
+  // The arrays must fill the rest of the file, without gaps.
+  void check_extent() const {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+    for (const auto& [name, stored] : arrays_) parts.emplace_back(stored.begin, stored.end);
+    std::ranges::sort(parts);
+    std::uint64_t end = 0;
+    for (const auto& part : parts) {
+      if (part.first != end || part.second < end)
+        fail("an array at byte " + std::to_string(part.first), "one at " + std::to_string(end));
+      end = part.second;
+    }
+    if (file_.size() != data_ + end)
+      fail(std::to_string(file_.size()) + " bytes", std::to_string(data_ + end) + ", as the header says");
+  }
+
+  input_file file_;
+  std::uint64_t data_ = 0;  // where the header ends
+  std::map<std::string, stored_array> arrays_;
+  std::map<std::string, std::string> notes_;
+};
+
+}  // namespace tokamax::checkpoint

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/compiler/plan.hpp>  // plan
-#include <tokamax/core/graph.hpp>     // graph
+#include <tokamax/core/op.hpp>        // op, graph
 
 namespace tokamax {
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/views.hpp>  // view ops
+#include <tokamax/compiler/views.hpp>     // view ops
+#include <tokamax/lax/stop_gradient.hpp>  // optimization_barrier_p
 
 namespace tokamax {
 

@@ -197,7 +197,7 @@ constexpr array bind(const op& o, std::initializer_list<array> in, const words& 
 }
 template <class Options = words>
 constexpr array bind(const op& o, std::initializer_list<array> in, const Options& options, location where) {
-  return bind(o, in, pack(options), where);
+  return tokamax::bind(o, in, pack(options), where);
 }
 
 }  // namespace tokamax

@@ -60,7 +60,7 @@ class buffer_pool {
   buffer_pool() = default;
   static int size_class(std::size_t bytes) {
     if (bytes <= 256) return 0;
-    const int top = std::bit_width(bytes - 1) - 1;  // 2^top <= bytes - 1 < 2^(top+1)
+    const int top = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^top <= bytes - 1 < 2^(top+1)
     return 4 * (top - 8) + static_cast<int>((bytes - 1) >> (top - 2) & 3) + 1;
   }
   static std::size_t class_bytes(int c) {

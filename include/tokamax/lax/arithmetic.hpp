@@ -106,7 +106,7 @@ struct sign_fn {
   template <class V>
   static constexpr V apply(V a) {  // zeros and NaN pass through
     using namespace scalar_math;
-    return select(a > V(0), V(1), select(a < V(0), V(-1), a));
+    return select(a > V(0), V(1), select(a < V(0), -V(1), a));
   }
 };
 inline constexpr op sign_p = elementwise<sign_fn, 1>({

@@ -12,7 +12,7 @@ namespace tokamax::scalar_math {
 template <class C>
   requires std::is_arithmetic_v<C>
 constexpr double select(C c, double a, double b) {
-  return c ? a : b;
+  return c != C{} ? a : b;
 }
 using std::abs;
 using std::ceil;

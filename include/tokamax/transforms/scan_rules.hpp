@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/core/inline.hpp>          // inline_graph
+#include <tokamax/lax/transpose.hpp>        // transpose
 #include <tokamax/transforms/batch.hpp>     // batch
 #include <tokamax/transforms/forward.hpp>   // forward, backward
 
