@@ -79,7 +79,7 @@ inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   const auto [extents, pairs] = a.attrs<threefry_options>();
   const std::int64_t keys = a.in[1].size(), per_hash = pairs ? 2 : 1;
   if (keys == 0 || a.out[0].size() == 0) return;
-  const std::int64_t n = a.out[0].size() / keys / words, chunks = (n + grain - 1) / grain;
+  const std::int64_t n = a.out[0].size() / keys / per_hash, chunks = (n + grain - 1) / grain;
   const auto *key = a.in[0].as<std::uint32_t>(), *first = a.in[1].as<std::uint32_t>();
   auto* out = a.out[0].as<std::uint32_t>();
   const bool both = pairs;
