@@ -108,7 +108,7 @@ class safetensors_file {
       if (name == "__metadata__") {
         notes_ = entry.get<std::map<std::string, std::string>>();
       } else {
-        arrays_.emplace(name, parse_stored(entry));
+        arrays_.emplace(name, parse_stored(name, entry, path().string()));
       }
     }
   }

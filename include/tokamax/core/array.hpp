@@ -144,7 +144,8 @@ class array {
 template <>
 inline constexpr bool is_leaf<array> = true;
 
-/// A right operand that knows the line it stands on.
+/// A right operand that knows the line it stands on. Operators take it by reference: g++ 12 destroys a converted
+/// by-value parameter twice in constant expressions.
 struct located {
   array value;
   location where;

@@ -16,11 +16,11 @@ namespace tokamax {
 struct graph;
 
 /// What a handle shares: bytes of an array, or the graph of a constant expression that met no trace yet.
-struct block {
+struct buffer_block {
   int refs = 1;
   std::size_t bytes = 0;        ///< usable size
   std::byte* data = nullptr;    ///< 64-byte aligned
-  block* next = nullptr;        ///< link of the pool's free lists
+  buffer_block* next = nullptr;        ///< link of the pool's free lists
   graph* expression = nullptr;  ///< only in constant expressions
   void (*destroy)(graph*) = nullptr;
 };
@@ -33,11 +33,11 @@ class buffer_pool {
     static buffer_pool* const pool = new buffer_pool;  // outlives every static array
     return *pool;
   }
-  block* allocate(std::size_t bytes) {
+  buffer_block* allocate(std::size_t bytes) {
     const int c = size_class(bytes);
     {
       const std::lock_guard lock(mutex_);
-      if (block* b = free_[c]) {
+      if (buffer_block* b = free_[c]) {
         free_[c] = b->next;
         b->refs = 1;
         return b;
@@ -46,9 +46,9 @@ class buffer_pool {
     const std::size_t capacity = class_bytes(c);
     auto* raw = static_cast<std::byte*>(std::aligned_alloc(64, 64 + capacity));
     if (!raw) throw std::bad_alloc();
-    return new (raw) block{1, capacity, raw + 64, nullptr, nullptr, nullptr};
+    return new (raw) buffer_block{1, capacity, raw + 64, nullptr, nullptr, nullptr};
   }
-  void release(block* b) noexcept {
+  void release(buffer_block* b) noexcept {
     const int c = size_class(b->bytes);
     const std::lock_guard lock(mutex_);
     b->next = free_[c];
@@ -69,14 +69,14 @@ class buffer_pool {
     return (std::size_t{1} << top) + (std::size_t(quarter) + 1) * (std::size_t{1} << (top - 2));
   }
   std::mutex mutex_;
-  block* free_[256] = {};
+  buffer_block* free_[256] = {};
 };
 
 /// A shared pointer to a block, null while tracing.
 class handle {
  public:
   constexpr handle() = default;
-  constexpr explicit handle(block* b) : block_(b) {}
+  constexpr explicit handle(buffer_block* b) : block_(b) {}
   constexpr handle(const handle& o) noexcept : block_(o.block_) {
     if (block_) retain();
   }
@@ -94,8 +94,8 @@ class handle {
     if (block_) drop();
   }
   constexpr explicit operator bool() const { return block_ != nullptr; }
-  constexpr block* operator->() const { return block_; }
-  constexpr block* get() const { return block_; }
+  constexpr buffer_block* operator->() const { return block_; }
+  constexpr buffer_block* get() const { return block_; }
   /// Is this the only owner (so that a step may write into it)?
   bool unique() const { return block_ && std::atomic_ref(block_->refs).load(std::memory_order_acquire) == 1; }
 
@@ -115,7 +115,7 @@ class handle {
     }
     block_ = nullptr;
   }
-  block* block_ = nullptr;
+  buffer_block* block_ = nullptr;
 };
 
 }  // namespace tokamax

@@ -6,11 +6,11 @@
 
 namespace tokamax {
 
-constexpr array operator+(const array& a, located b);
-constexpr array operator-(const array& a, located b);
-constexpr array operator*(const array& a, located b);
-constexpr array operator/(const array& a, located b);
-constexpr array operator-(located a);
+constexpr array operator+(const array& a, const located& b);
+constexpr array operator-(const array& a, const located& b);
+constexpr array operator*(const array& a, const located& b);
+constexpr array operator/(const array& a, const located& b);
+constexpr array operator-(const located& a);
 constexpr array sign(const array& a, source_line l = source_line::current());
 
 struct add_fn { template <class V> static constexpr V apply(V a, V b) { return a + b; } };
@@ -119,14 +119,14 @@ template <> struct element_of<sign_p> : sign_fn {};
 /// dtypes  their promotion; `/` of integers is done in f32
 /// errors  "add: shapes" (and so on) if the shapes do not broadcast
 /// source  jax.numpy
-constexpr array operator+(const array& a, located b) { return detail::binary(add_p, a, b.value, b.where); }
-constexpr array operator-(const array& a, located b) { return detail::binary(sub_p, a, b.value, b.where); }
-constexpr array operator*(const array& a, located b) { return detail::binary(mul_p, a, b.value, b.where); }
-constexpr array operator/(const array& a, located b) {
+constexpr array operator+(const array& a, const located& b) { return detail::binary(add_p, a, b.value, b.where); }
+constexpr array operator-(const array& a, const located& b) { return detail::binary(sub_p, a, b.value, b.where); }
+constexpr array operator*(const array& a, const located& b) { return detail::binary(mul_p, a, b.value, b.where); }
+constexpr array operator/(const array& a, const located& b) {
   const bool integers = !is_floating(a.dtype()) && !is_floating(b.value.dtype());
   return detail::binary(div_p, integers ? astype(a, f32) : a, b.value, b.where);
 }
-constexpr array operator-(located a) { return detail::unary(neg_p, a.value, a.where); }
+constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 
 /// The larger (smaller) of two values; NaN if one of them is NaN. The gradient is shared where they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum

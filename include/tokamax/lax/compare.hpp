@@ -61,12 +61,12 @@ template <> struct element_of<ge_p> : ge_fn {};
 /// source  jax.numpy.equal and its family
 constexpr array equal(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(eq_p, a, b, l); }
 constexpr array not_equal(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(ne_p, a, b, l); }
-constexpr array operator==(const array& a, located b) { return detail::binary(eq_p, a, b.value, b.where); }
-constexpr array operator!=(const array& a, located b) { return detail::binary(ne_p, a, b.value, b.where); }
-constexpr array operator<(const array& a, located b) { return detail::ordered(lt_p, a, b.value, b.where); }
-constexpr array operator<=(const array& a, located b) { return detail::ordered(le_p, a, b.value, b.where); }
-constexpr array operator>(const array& a, located b) { return detail::ordered(gt_p, a, b.value, b.where); }
-constexpr array operator>=(const array& a, located b) { return detail::ordered(ge_p, a, b.value, b.where); }
+constexpr array operator==(const array& a, const located& b) { return detail::binary(eq_p, a, b.value, b.where); }
+constexpr array operator!=(const array& a, const located& b) { return detail::binary(ne_p, a, b.value, b.where); }
+constexpr array operator<(const array& a, const located& b) { return detail::ordered(lt_p, a, b.value, b.where); }
+constexpr array operator<=(const array& a, const located& b) { return detail::ordered(le_p, a, b.value, b.where); }
+constexpr array operator>(const array& a, const located& b) { return detail::ordered(gt_p, a, b.value, b.where); }
+constexpr array operator>=(const array& a, const located& b) { return detail::ordered(ge_p, a, b.value, b.where); }
 
 struct and_fn {
   static constexpr double apply(double a, double b) { return a != 0 && b != 0; }

@@ -11,12 +11,13 @@ struct relu_fn {
   template <class V>
   static constexpr V apply(V x) {  // NaN passes
     using namespace scalar_math;
-    return select(x <= V(0), V(0), x);
+    return select((x > V(0)) | (x != x), x, V(0));
   }
 };
 inline constexpr op relu_p = elementwise<relu_fn, 1>({
     .name = "relu",
     .stablehlo = "tokamax.relu",
+    .dtypes = accepts::numbers,
     .compose = [](const call& c) -> arrays { return maximum(c[0], 0); },
     .vjp = [](const call& c) -> arrays { return select(c[0] > 0, c.ct(), zeros_like(c.ct())); },
     .fold_constants = true,
@@ -56,7 +57,8 @@ constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source
 /// log(1 + exp(x)), stable for large |x|.
 /// source  jax.nn.softplus
 constexpr array softplus(const array& x, source_line l = source_line::current()) {
-  return maximum(x, 0, l) + log1p(exp(-abs(x, l), l), l);
+  const array minus_abs = select(x > 0, -x, x, l);  // with relu's derivative of 0 at 0, the sum's is 1/2 there
+  return relu(x, l) + log1p(exp(minus_abs, l), l);
 }
 
 /// log(sigmoid(x)), stable for large |x|.

@@ -1,0 +1,120 @@
+// tests/ops/attention.cpp: types, values, gradients and batches of dot_product_attention.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/ops/attention.hpp>
+#include <tokamax/transforms/vjp.hpp>
+#include <tokamax/transforms/vmap.hpp>
+
+#include "support/contains.hpp"
+#include "support/golden.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+
+namespace {
+
+struct heads {
+  array q, k, v;
+};
+constexpr tk::array_type floats(const tk::shape& s) { return {tk::f32, false, s}; }
+constexpr heads abstract(const tk::shape& q, const tk::shape& kv) {
+  return {array(floats(q)), array(floats(kv)), array(floats(kv))};
+}
+constexpr bool has_types(const heads& a, const tk::shape& q, const tk::shape& kv) {
+  return a.q.type() == floats(q) && a.k.type() == floats(kv) && a.v.type() == floats(kv);
+}
+constexpr auto full = [](const heads& a) { return tk::dot_product_attention(a.q, a.k, a.v); };
+constexpr auto causal = [](const heads& a) { return tk::dot_product_attention(a.q, a.k, a.v, {.causal = true}); };
+constexpr auto total = [](const heads& a) { return sum(causal(a)); };
+constexpr auto squared_gradient = [](const heads& a) {
+  const heads g = tk::grad(total)(a);
+  return sum(g.q * g.q) + sum(g.k * g.v);
+};
+
+static_assert(full(abstract({2, 5, 4, 8}, {2, 6, 2, 8})).type() == floats({2, 5, 4, 8}));
+static_assert(has_types(tk::grad(total)(abstract({2, 5, 4, 8}, {2, 6, 2, 8})), {2, 5, 4, 8}, {2, 6, 2, 8}));
+static_assert(has_types(tk::grad(squared_gradient)(abstract({2, 5, 4, 8}, {2, 6, 2, 8})), {2, 5, 4, 8}, {2, 6, 2, 8}));
+static_assert(has_types(tk::vmap(tk::grad(total))(abstract({3, 2, 5, 4, 8}, {3, 2, 6, 2, 8})), {3, 2, 5, 4, 8},
+                        {3, 2, 6, 2, 8}));
+
+array row(const std::string& name) { return tk::test::golden("ops.txt", name); }
+heads inputs(const std::string& name) { return {row(name + ".in0"), row(name + ".in1"), row(name + ".in2")}; }
+
+template <class F>
+void check_case(const std::string& name, F f) {
+  CAPTURE(name);
+  const heads a = inputs(name);
+  CHECK(tk::test::distance(f(a), row(name + ".out")) < 1e-6);
+  const auto [y, g] = tk::vjp(f, a, row(name + ".ct"));
+  CHECK(tk::test::distance(y, row(name + ".out")) < 1e-6);
+  CHECK(tk::test::distance(g.q, row(name + ".grad0")) < 3e-6);
+  CHECK(tk::test::distance(g.k, row(name + ".grad1")) < 3e-6);
+  CHECK(tk::test::distance(g.v, row(name + ".grad2")) < 3e-6);
+}
+
+array waves(const tk::shape& s, float step) {
+  array a = array::uninitialized(floats(s));
+  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = 2 * std::sin(step * static_cast<float>(i % 1009));
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("attention and its gradients are those of JAX") {
+  check_case("attention_full", full);
+  check_case("attention_causal", causal);
+  check_case("attention_grouped_causal", causal);
+  const array mask = row("attention_masked.in3");
+  check_case("attention_masked", [&](const heads& a) { return tk::dot_product_attention(a.q, a.k, a.v, mask); });
+}
+
+TEST_CASE("the kernels agree with attention written in plain ops") {
+  const heads a{waves({2, 150, 4, 24}, 0.7f), waves({2, 150, 2, 24}, 1.3f), waves({2, 150, 2, 24}, 0.9f)};
+  const array ct = waves({2, 150, 4, 24}, 2.1f);
+  const auto plain = [](const heads& h) {
+    const array past = tk::iota(tk::i32, {150, 150}, 0) >= tk::iota(tk::i32, {150, 150}, 1);
+    return tk::dot_product_attention(h.q, h.k, h.v, past);
+  };
+  const auto [y, g] = tk::vjp(causal, a, ct);
+  const auto [expected, h] = tk::vjp(plain, a, ct);
+  CHECK(tk::test::distance(y, expected) < 2e-6);
+  CHECK(tk::test::distance(g.q, h.q) < 5e-6);
+  CHECK(tk::test::distance(g.k, h.k) < 5e-6);
+  CHECK(tk::test::distance(g.v, h.v) < 5e-6);
+}
+
+TEST_CASE("operands may be views of one projection") {
+  const array qkv = waves({2, 7, 3 * 12}, 0.8f);  // [B, T, 3 C]
+  const auto attend = [](const array& x) {
+    const tk::arrays part = split(x, 3);
+    auto in_heads = [](const array& p) { return reshape(p, {2, 7, 3, 4}); };
+    return causal({in_heads(part[0]), in_heads(part[1]), in_heads(part[2])});
+  };
+  const auto dense = [](const array& x, int i) {
+    return reshape(slice_in_dim(x, 12 * i, 12 * i + 12, 2), {2, 7, 3, 4});
+  };
+  const array expected = causal({dense(qkv, 0), dense(qkv, 1), dense(qkv, 2)});
+  const auto [y, g] = tk::vjp(attend, qkv, waves({2, 7, 3, 4}, 0.3f));
+  CHECK(tk::test::distance(y, expected) < 1e-6);
+  CHECK(g.shape() == qkv.shape());
+}
+
+TEST_CASE("attention of a batch is the batch of attentions") {
+  const heads a{waves({3, 2, 5, 4, 8}, 0.7f), waves({3, 2, 6, 2, 8}, 1.3f), waves({3, 2, 6, 2, 8}, 0.9f)};
+  auto join = [](const array& x) { return reshape(x, {6, x.extent(2), x.extent(3), x.extent(4)}); };
+  const array expected = full({join(a.q), join(a.k), join(a.v)});
+  CHECK(tk::test::distance(join(tk::vmap(full)(a)), expected) == 0);
+}
+
+TEST_CASE("a query that sees no key gets the mean of the values") {
+  const heads a{waves({1, 2, 1, 4}, 0.7f), waves({1, 3, 1, 4}, 1.3f), waves({1, 3, 1, 4}, 0.9f)};
+  const array nothing = tk::full({1, 1, 1, 1}, 0, tk::bool_);
+  const array found = tk::dot_product_attention(a.q, a.k, a.v, nothing);
+  CHECK(tk::test::distance(slice_in_dim(found, 0, 1, 1), mean(a.v, {{1}, true})) < 1e-6);
+}
+
+TEST_CASE("attention rejects heads that do not fit") {
+  CHECK_THROWS_WITH(full(abstract({2, 5, 3, 8}, {2, 6, 2, 8})),
+                    contains("attention: k, v") && contains("f32[2,6,2,8]"));
+  CHECK_THROWS_WITH(full(abstract({2, 5, 8}, {2, 6, 8})), contains("attention: q"));
+}

@@ -1,0 +1,60 @@
+// tests/ops/softmax.cpp: softmax, log_softmax and logsumexp, also of infinite and masked values.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/ops/softmax.hpp>
+#include <tokamax/transforms/vjp.hpp>
+#include <tokamax/transforms/vmap.hpp>
+
+#include "support/contains.hpp"
+#include "support/golden.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+
+namespace {
+
+constexpr tk::array_type floats(const tk::shape& s) { return {tk::f32, false, s}; }
+static_assert(tk::softmax(array(floats({2, 3}))).type() == floats({2, 3}));
+static_assert(tk::softmax(array(floats({2, 3})), 0).type() == floats({2, 3}));
+static_assert(tk::log_softmax(array(floats({2, 3})), 0).type() == floats({2, 3}));
+static_assert(tk::logsumexp(array(floats({2, 3})), {{0}}).type() == floats({3}));
+static_assert(tk::logsumexp(array(floats({2, 3})), {.keepdims = true}).type() == floats({1, 1}));
+
+array row(const std::string& name) { return tk::test::golden("ops.txt", name); }
+
+template <class F>
+void check_case(const std::string& name, const std::string& input, F f) {
+  CAPTURE(name);
+  const array x = row(input);
+  CHECK(tk::test::distance(f(x), row(name + ".out")) < 1e-6);
+  const auto [y, g] = tk::vjp(f, x, row(name + ".ct"));
+  CHECK(tk::test::distance(y, row(name + ".out")) < 1e-6);
+  CHECK(tk::test::distance(g, row(name + ".grad0")) < 2e-6);
+}
+
+constexpr auto last_softmax = [](const array& x) { return tk::softmax(x); };
+constexpr auto first_softmax = [](const array& x) { return tk::softmax(x, 0); };
+constexpr auto last_log_softmax = [](const array& x) { return tk::log_softmax(x); };
+constexpr auto last_logsumexp = [](const array& x) { return tk::logsumexp(x, {{-1}}); };
+constexpr auto whole_logsumexp = [](const array& x) { return tk::logsumexp(x); };
+
+}  // namespace
+
+TEST_CASE("softmax and its relatives are those of JAX") {
+  check_case("softmax_masked", "softmax_masked.in0", last_softmax);
+  check_case("log_softmax_masked", "log_softmax_masked.in0", last_log_softmax);
+  check_case("logsumexp_masked", "logsumexp_masked.in0", last_logsumexp);
+  check_case("logsumexp_minus_inf", "logsumexp_minus_inf.in0", whole_logsumexp);
+}
+
+TEST_CASE("softmax of a batch, and along another axis, is softmax of the rows") {
+  const array x = row("layer_norm.in0");  // [2, 3, 6]
+  CHECK(tk::test::distance(tk::vmap(last_softmax)(x), tk::softmax(x)) == 0);
+  CHECK(tk::test::distance(transpose(tk::softmax(x, 1), {0, 2, 1}), tk::softmax(transpose(x, {0, 2, 1}))) == 0);
+  CHECK(tk::test::distance(sum(tk::softmax(x, 0), {{0}}), tk::ones({3, 6})) < 1e-6);
+  CHECK(tk::test::distance(exp(tk::log_softmax(x)), tk::softmax(x)) < 1e-6);
+}
+
+TEST_CASE("softmax rejects integers") {
+  CHECK_THROWS_WITH(tk::softmax(array::from<std::int32_t>({1, 2})), contains("softmax: x"));
+}
