@@ -11,14 +11,14 @@ struct relu_fn {
   template <class V>
   static constexpr V apply(V x) {  // NaN passes
     using namespace scalar_math;
-    return select((x > V(0)) | (x != x), x, V(0));
+    return select(x <= V(0), V(0), x);
   }
 };
 inline constexpr op relu_p = elementwise<relu_fn, 1>({
     .name = "relu",
     .stablehlo = "tokamax.relu",
     .dtypes = accepts::numbers,
-    .compose = [](const call& c) -> arrays { return maximum(c[0], 0); },
+    .compose = [](const call& c) -> arrays { return select(c[0] <= 0, zeros_like(c[0]), c[0]); },
     .vjp = [](const call& c) -> arrays { return select(c[0] > 0, c.ct(), zeros_like(c.ct())); },
     .fold_constants = true,
     .kernels = kernels_of<relu_p>,
