@@ -144,8 +144,10 @@ class array {
 template <>
 inline constexpr bool is_leaf<array> = true;
 
-/// A right operand that knows the line it stands on. Operators take it by reference: g++ 12 destroys a converted
-/// by-value parameter twice in constant expressions.
+// g++ 12 releases an array twice in constant expressions where an argument is written `c ? f() : x`, and where a
+// parameter taken by value is converted to. Code on arrays uses `if` and references instead.
+
+/// A right operand that knows the line it stands on.
 struct located {
   array value;
   location where;

@@ -123,8 +123,8 @@ constexpr array operator+(const array& a, const located& b) { return detail::bin
 constexpr array operator-(const array& a, const located& b) { return detail::binary(sub_p, a, b.value, b.where); }
 constexpr array operator*(const array& a, const located& b) { return detail::binary(mul_p, a, b.value, b.where); }
 constexpr array operator/(const array& a, const located& b) {
-  const bool integers = !is_floating(a.dtype()) && !is_floating(b.value.dtype());
-  return detail::binary(div_p, integers ? astype(a, f32) : a, b.value, b.where);
+  if (is_floating(a.dtype()) || is_floating(b.value.dtype())) return detail::binary(div_p, a, b.value, b.where);
+  return detail::binary(div_p, astype(a, f32), b.value, b.where);
 }
 constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 

@@ -31,8 +31,8 @@ consteval op logical(std::string_view name, std::string_view stablehlo, kernel_s
 namespace detail {
 /// Truth values are ordered as integers.
 constexpr array ordered(const op& o, const array& a, const array& b, location l) {
-  const bool truth = a.dtype() == bool_ && b.dtype() == bool_;
-  return binary(o, truth ? convert_element_type(a, i32) : a, truth ? convert_element_type(b, i32) : b, l);
+  if (a.dtype() != bool_ || b.dtype() != bool_) return binary(o, a, b, l);
+  return binary(o, convert_element_type(a, i32), convert_element_type(b, i32), l);
 }
 }  // namespace detail
 

@@ -102,7 +102,8 @@ constexpr array binary(const op& o, const array& a, const array& b, location whe
 constexpr array unary(const op& o, const array& a, location where) { return bind(o, {a}, words{}, where); }
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
 constexpr array float_unary(const op& o, const array& a, location where) {
-  return bind(o, {is_floating(a.dtype()) ? a : convert_element_type(a, f32)}, words{}, where);
+  if (is_floating(a.dtype())) return bind(o, {a}, words{}, where);
+  return bind(o, {convert_element_type(a, f32)}, words{}, where);
 }
 /// Is `a` the constant `v` in every element?
 constexpr bool is_constant(const array& a, double v) {

@@ -70,7 +70,8 @@ inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or", .vjp =
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::reduce(reduce_sum_p, x.dtype() == bool_ ? astype(x, i32) : x, o, l);
+  if (x.dtype() != bool_) return detail::reduce(reduce_sum_p, x, o, l);
+  return detail::reduce(reduce_sum_p, astype(x, i32), o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_max_p, x, o, l); }
 constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_min_p, x, o, l); }

@@ -290,7 +290,8 @@ struct element_of<pow_p> : pow_fn {};
 /// x to the power y, for floating x and y.
 /// source  jax.lax.pow
 constexpr array power(const array& x, const array& y, source_line l) {
-  return detail::binary(pow_p, is_floating(x.dtype()) ? x : astype(x, f32), y, l);
+  if (is_floating(x.dtype())) return detail::binary(pow_p, x, y, l);
+  return detail::binary(pow_p, astype(x, f32), y, l);
 }
 
 /// Neither infinite nor NaN.

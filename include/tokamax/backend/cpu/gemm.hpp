@@ -37,7 +37,8 @@ struct gemm_problem {
   std::int64_t ldc;
   gemm_mode mode;
   gemm_epilogue epilogue;
-  std::int64_t first_row = 0;  // number that the epilogue gets for row 0
+  std::int64_t first_row    = 0;  // numbers that the epilogue gets for row 0 and column 0
+  std::int64_t first_column = 0;
 };
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
@@ -52,7 +53,7 @@ struct gemm_packed_b;  // the panels of B that a thread works on
 inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
                    std::int64_t cols) noexcept {
   if (g.epilogue.apply != nullptr)
-    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, col, rows, cols);
+    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows, cols);
 }
 
 // Few rows: B is read once, straight from memory, by tiles that are low and wide.
@@ -264,6 +265,33 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
   }
 }
 
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept;
+
+// A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
+// The longer side is cut, so that the least is packed twice.
+inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  const bool columns      = ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
+  const std::int64_t unit = columns ? kernels.columns : kernels.rows;
+  const std::int64_t all  = columns ? g.n : g.m;
+  const std::int64_t part = round_up(ceil_div(all, threads), unit);
+  parallel_for(ceil_div(all, part), [&](std::int64_t i) {
+    const std::int64_t first = i * part, count = std::min(part, all - first);
+    gemm_problem mine = g;
+    if (columns) {
+      mine.b.data += first * g.b.column_stride;
+      mine.c += first;
+      mine.n            = count;
+      mine.first_column = g.first_column + first;
+    } else {
+      mine.a.data += first * g.a.row_stride;
+      mine.c += first * g.ldc;
+      mine.m         = count;
+      mine.first_row = g.first_row + first;
+    }
+    gemm_one(mine, kernels, 1);
+  });
+}
+
 inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
@@ -272,9 +300,14 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
     finish(g, 0, 0, g.m, g.n);
     return;
   }
-  // Below this a second thread costs more than it brings.
-  if (g.m * g.n * g.k < 100'000) threads = 1;
-  if (g.m <= 2 * kernels.rows && g.m <= 16 && (g.b.column_stride == 1 || g.n == 1)) {
+  const std::int64_t work = g.m * g.n * g.k;
+  if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
+  const bool few = g.m <= 2 * kernels.rows && g.m <= 16 && (g.b.column_stride == 1 || g.n == 1);
+  if (threads > 1 && !few && work < 8'000'000 * std::int64_t{threads}) {
+    gemm_apart(g, kernels, threads);
+    return;
+  }
+  if (few) {
     gemm_few_rows(g, kernels, threads);
   } else {
     gemm_blocked(g, kernels, threads);

@@ -6,6 +6,10 @@
 #include <cstdint>  // int64_t
 #include <cstdlib>  // aligned_alloc, free, abort
 
+#if defined(__linux__)
+#include <sys/mman.h>  // madvise
+#endif
+
 #if defined(_OPENMP)
 #include <omp.h>  // omp_get_max_threads, omp_in_parallel
 #endif
@@ -82,11 +86,17 @@ class scratch_memory {
 
   float* grow(std::int64_t floats) noexcept {
     if (floats > capacity_) {
-      // a multiple of the alignment, as aligned_alloc asks; a page, so that packed panels start on one
-      const std::int64_t bytes = (floats * static_cast<std::int64_t>(sizeof(float)) + 4095) / 4096 * 4096;
+      // pages, and huge ones for what is large: packed panels are read from end to end again and again
+      constexpr std::int64_t huge = std::int64_t{1} << 21;
+      const std::int64_t wanted   = floats * static_cast<std::int64_t>(sizeof(float));
+      const std::int64_t page     = wanted >= huge ? huge : 4096;
+      const std::int64_t bytes    = (wanted + page - 1) / page * page;
       std::free(data_);
-      data_ = static_cast<float*>(std::aligned_alloc(4096, static_cast<std::size_t>(bytes)));
+      data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
       if (data_ == nullptr) std::abort();
+#if defined(__linux__)
+      if (page == huge) madvise(data_, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+#endif
       capacity_ = bytes / static_cast<std::int64_t>(sizeof(float));
     }
     return data_;
