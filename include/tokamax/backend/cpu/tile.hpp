@@ -35,7 +35,7 @@ void tile_loop(void* out, const void* const* in, std::int64_t n) {
   each_vector(n, [&](std::int64_t at) {
     if constexpr (Arity == 1) to_tile(shift(out, at), apply_element<Op, f32>(from_tile<T>(shift(in[0], at))));
     else if constexpr (Arity == 2) to_tile(shift(out, at), apply_element<Op, f32>(from_tile<T>(shift(in[0], at)), from_tile<T>(shift(in[1], at))));
-    else to_tile(shift(out, at), apply_element<Op, f32>(from_tile<bool_>(shift(in[0], at)), from_tile<T>(shift(in[1], at)), from_tile<T>(shift(in[2], at))));
+    else to_tile(shift(out, at), apply_element<Op, f32>(from_tile<&Op == &select_p ? bool_ : T>(shift(in[0], at)), from_tile<T>(shift(in[1], at)), from_tile<T>(shift(in[2], at))));
   });
 }
 

@@ -1,0 +1,38 @@
+// tokamax/backend/cpu/kernels/cumulative.hpp: running sums, in the order of the axis.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes, dispatch
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
+#include <tokamax/lax/cumulative.hpp>             // cumsum_p
+#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+
+#include <algorithm>  // min
+
+namespace tokamax {
+
+inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
+  constexpr std::int64_t strip = 256;  // columns that one task carries along
+  const auto [axis, backwards] = a.attrs<cumulative_options>();
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= a.in[0].extent(i);
+  for (int i = axis + 1; i < a.in[0].rank(); ++i) inner *= a.in[0].extent(i);
+  const std::int64_t n = a.in[0].extent(axis), m = inner, strips = (m + strip - 1) / strip;
+  const bool from_end = backwards;
+  cpu::dispatch(a.in[0].type, [&]<class T>(T*) {
+    using S = typename cpu::lanes<T>::scalar;
+    cpu::parallel_for(outer * strips, [&](std::int64_t t) {
+      const std::int64_t from = t % strips * strip, w = std::min(strip, m - from), base = t / strips * n * m + from;
+      const T* in = a.in[0].as<T>() + base;
+      T* out = a.out[0].as<T>() + base;
+      S sum[strip] = {};
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t row = (from_end ? n - 1 - i : i) * m;
+        for (std::int64_t j = 0; j < w; ++j) out[row + j] = static_cast<T>(sum[j] = static_cast<S>(sum[j] + static_cast<S>(in[row + j])));
+      }
+    });
+  });
+}
+
+}  // namespace tokamax

@@ -1,0 +1,40 @@
+// tokamax/backend/cpu/kernels/reverse.hpp: rows copied in opposite order.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // dispatch
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
+#include <tokamax/lax/reverse.hpp>                // reverse_p
+#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+
+#include <algorithm>  // min, max, copy_n, reverse_copy
+
+namespace tokamax {
+
+inline void kernel(op_c<reverse_p>, cpu_tag, const kernel_arguments& a) {
+  const axes flipped = a.attrs<reverse_options>().dimensions;
+  const array_view& x = a.in[0];
+  const int rank = x.rank();
+  const std::int64_t n = rank ? x.extent(rank - 1) : 1, rows = n ? x.size() / n : 0;
+  const bool inner = rank > 0 && flipped.contains(rank - 1);
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, n));
+  cpu::dispatch(x.type, [&]<class T>(T*) {
+    cpu::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
+      for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
+        std::int64_t source = 0, scale = 1, rest = r;
+        for (int i = rank - 2; i >= 0; --i) {
+          const std::int64_t e = x.extent(i), at = rest % e;
+          source += (flipped.contains(i) ? e - 1 - at : at) * scale;
+          scale *= e;
+          rest /= e;
+        }
+        const T* from = x.as<T>() + source * n;
+        if (inner) std::reverse_copy(from, from + n, a.out[0].as<T>() + r * n);
+        else std::copy_n(from, n, a.out[0].as<T>() + r * n);
+      }
+    });
+  });
+}
+
+}  // namespace tokamax

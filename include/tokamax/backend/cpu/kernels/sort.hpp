@@ -1,0 +1,83 @@
+// tokamax/backend/cpu/kernels/sort.hpp: sorting as integers, a key's order above an element's position.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // dispatch
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
+#include <tokamax/lax/sort.hpp>                   // sort_p
+#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+
+#include <algorithm>  // sort, min, max
+#include <array>      // array
+#include <bit>        // bit_cast
+
+namespace tokamax {
+
+namespace cpu::detail {
+
+/// An unsigned number with the order of x: both zeros are one, all NaN are one and the largest.
+inline std::uint32_t order_of(float x) noexcept {
+  if (x != x) return 0xffffffffu;
+  const auto b = std::bit_cast<std::uint32_t>(x + 0.0f);  // -0 becomes 0
+  return b & 0x80000000u ? ~b : b | 0x80000000u;
+}
+inline std::uint32_t order_of(bfloat16 x) noexcept { return order_of(static_cast<float>(x)); }
+inline std::uint32_t order_of(std::int32_t x) noexcept { return static_cast<std::uint32_t>(x) ^ 0x80000000u; }
+inline std::uint32_t order_of(std::uint32_t x) noexcept { return x; }
+inline std::uint32_t order_of(bool x) noexcept { return x; }
+
+/// Sorts by the upper halves, which keeps the order of equal ones; returns where the result is.
+inline std::uint64_t* radix_sort(std::uint64_t* a, std::uint64_t* spare, std::int64_t n) noexcept {
+  for (int shift = 32; shift < 64; shift += 8) {
+    std::array<std::int64_t, 257> start{};
+    for (std::int64_t i = 0; i < n; ++i) ++start[(a[i] >> shift & 255) + 1];
+    if (start[(a[0] >> shift & 255) + 1] == n) continue;  // all in one bucket
+    for (std::size_t b = 0; b < 256; ++b) start[b + 1] += start[b];
+    for (std::int64_t i = 0; i < n; ++i) spare[start[a[i] >> shift & 255]++] = a[i];
+    std::swap(a, spare);
+  }
+  return a;
+}
+
+struct sort_items;
+
+/// items[i] = position of the element that comes i-th, in the low half.
+template <class T>
+std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) noexcept {
+  auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items
+  const std::uint32_t turn = descending ? 0xffffffffu : 0u;
+  for (std::int64_t i = 0; i < n; ++i)
+    items[i] = static_cast<std::uint64_t>(order_of(key[i * stride]) ^ turn) << 32 | static_cast<std::uint64_t>(i);
+  if (n >= 512) return radix_sort(items, items + n, n);
+  std::sort(items, items + n);
+  return items;
+}
+
+}  // namespace cpu::detail
+
+inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
+  const auto [axis, descending] = a.attrs<sort_options>();
+  const array_view& key = a.in[0];
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < key.rank(); ++i) inner *= key.extent(i);
+  const std::int64_t n = key.extent(axis), lines = n ? key.size() / n : 0;
+  const std::int64_t m = inner, grain = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, n));
+  const bool turned = descending;
+  cpu::dispatch(key.type, [&]<class K>(K*) {
+    cpu::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
+      for (std::int64_t line = chunk * grain; line < std::min(lines, (chunk + 1) * grain); ++line) {
+        const std::int64_t base = line / m * n * m + line % m;
+        const std::uint64_t* items = cpu::detail::sorted_positions(key.as<K>() + base, n, m, turned);
+        for (int k = 0; k < a.in_count; ++k)
+          cpu::dispatch(a.in[k].type, [&]<class T>(T*) {
+            const T* from = a.in[k].as<T>() + base;
+            T* to = a.out[k].as<T>() + base;
+            for (std::int64_t i = 0; i < n; ++i) to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];
+          });
+      }
+    });
+  });
+}
+
+}  // namespace tokamax

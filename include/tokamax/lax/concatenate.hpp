@@ -1,0 +1,80 @@
+// tokamax/lax/concatenate.hpp: arrays one after the other along an axis, old or new.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/slice.hpp>  // slice_in_dim
+
+namespace tokamax {
+
+/// Attributes of concatenate.
+struct concatenate_options {
+  int axis = 0;
+};
+
+namespace detail {
+constexpr array concatenate_along(const op& o, const arrays& xs, int axis, location where) {
+  return bind_all(o, xs.data(), xs.count(), pack(concatenate_options{axis}), where)[0];
+}
+}  // namespace detail
+
+inline constexpr op concatenate_p{
+    .name = "concatenate",
+    .stablehlo = "stablehlo.concatenate",
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const int axis = c.attrs<concatenate_options>().axis;
+      array_type t = c[0].type();
+      if (axis < 0 || axis >= t.extents.rank()) return c.fail("concatenate: axis", text() << axis, text("an axis of ") << t);
+      for (int k = 1; k < c.count; ++k) {
+        bool ok = c[k].dtype() == t.type && c[k].rank() == t.extents.rank();
+        for (int i = 0; ok && i < t.extents.rank(); ++i) ok = i == axis || c[k].extent(i) == t.extents[i];
+        if (!ok) return c.fail("concatenate: operand", c[k].type(), c[0].type());
+        t.extents[axis] += c[k].extent(axis);
+        t.weak = t.weak && c[k].type().weak;
+      }
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays {
+      const int axis = c.attrs<concatenate_options>().axis;
+      arrays out;
+      std::int64_t at = 0;
+      for (int k = 0; k < c.count; ++k) {
+        const std::int64_t n = c[k].extent(axis);
+        out.push_back(c.needs(k) ? slice_in_dim(c.ct(), at, at + n, axis) : array());
+        at += n;
+      }
+      return out;
+    },
+    .batch = [](const call& c) -> arrays {
+      arrays in;
+      for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? c[k] : with_leading_axis(c[k], c.batch_size));
+      return detail::concatenate_along(*c.self, in, c.attrs<concatenate_options>().axis + 1, c.where);
+    },
+    .simplify = [](const call& c) -> array { return c.count == 1 ? c[0] : array(); },
+    .kernels = kernels_of<concatenate_p>,
+};
+
+/// The operands one after the other along `axis`.
+///
+/// shapes  equal but for `axis`
+/// dtypes  promoted to one
+/// errors  "concatenate: axis", "concatenate: operand"
+/// source  jax.numpy.concatenate
+constexpr array concatenate(const arrays& xs, int axis = 0, source_line l = source_line::current()) {
+  promoted p{xs[0].dtype(), xs[0].type().weak};
+  for (const array& x : xs) p = promote(p, {x.dtype(), x.type().weak});
+  arrays in;
+  for (const array& x : xs) in.push_back(convert_element_type(x, p.type, p.weak, l));
+  return detail::concatenate_along(concatenate_p, in, axis < 0 ? axis + xs[0].rank() : axis, l);
+}
+
+/// The operands one after the other along a new axis, which becomes axis `axis` of the result.
+/// shapes  all equal
+/// source  jax.numpy.stack
+constexpr array stack(const arrays& xs, int axis = 0, source_line l = source_line::current()) {
+  arrays in;
+  for (const array& x : xs) in.push_back(expand_dims(x, axis, l));
+  return concatenate(in, axis, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,44 @@
+// tokamax/lax/cumulative.hpp: running sums along an axis.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/convert.hpp>  // sums of truth values count
+
+namespace tokamax {
+
+/// Attributes of cumsum.
+struct cumulative_options {
+  int axis = 0;
+  bool reverse = false;  ///< add from the end
+};
+
+inline constexpr op cumsum_p{
+    .name = "cumsum",
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      const int axis = c.attrs<cumulative_options>().axis;
+      if (axis < 0 || axis >= c[0].rank()) return c.fail("cumsum: axis", text() << axis, text("an axis of ") << c[0].type());
+      return c[0].type();
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto [axis, reverse] = c.attrs<cumulative_options>();
+      return bind(*c.self, {c.ct()}, cumulative_options{axis, !reverse}, c.where);
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto [axis, reverse] = c.attrs<cumulative_options>();
+      return bind(*c.self, {c[0]}, cumulative_options{axis + 1, reverse}, c.where);
+    },
+    .kernels = kernels_of<cumsum_p>,
+};
+
+/// Element i of the result is the sum of the elements up to and including i along `axis` (from i on, if reversed).
+///
+/// shapes  any -> the same
+/// dtypes  numbers; truth values become i32; bf16 is carried in f32
+/// errors  "cumsum: axis"
+/// source  jax.lax.cumsum
+constexpr array cumsum(const array& x, int axis = -1, bool reverse = false, source_line l = source_line::current()) {
+  return bind(cumsum_p, {x.dtype() == bool_ ? astype(x, i32) : x}, cumulative_options{axis < 0 ? axis + x.rank() : axis, reverse}, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,64 @@
+// tokamax/lax/key.hpp: the state of random numbers as a value, and how new ones are made of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/threefry.hpp>  // threefry2x32
+
+#include <array>  // std::array: the keys of a split
+
+namespace tokamax::random {
+
+/// A key: two words that every sample is a pure function of. Never use one twice; split it.
+///
+/// `key(42)` is a value in constant expressions too, and a default-made key an abstract one, so that records of keys have
+/// a shape. A key is an array u32[2] (with leading axes under vmap) and a leaf of trees.
+struct key : array {
+  constexpr key() : array(array_type{u32, false, {2}}) {}
+  constexpr explicit key(const array& words) : array(words) {}
+  template <std::integral I>
+  constexpr explicit key(I seed) : array(from_seed(static_cast<std::uint32_t>(seed))) {}
+
+ private:
+  static constexpr array from_seed(std::uint32_t seed) {
+    if (!std::is_constant_evaluated() && !ambient_graph) return concrete(seed);
+    return iota(u32, {2}, 0) * array(static_cast<double>(seed), {u32, false, {}});  // 0, seed
+  }
+  static array concrete(std::uint32_t seed) { return array::from<std::uint32_t>({0, seed}); }
+};
+
+/// The keys of all positions of `extents`: [extents, 2], to be mapped over.
+/// source  jax.random.split with a shape
+constexpr array split(const key& k, const shape& extents, source_line l = source_line::current()) {
+  return threefry2x32(k, zeros({}, u32), extents, true, l);
+}
+
+/// N new keys: `auto [now, later] = split(k)`.
+/// source  jax.random.split
+template <int N = 2>
+constexpr std::array<key, static_cast<std::size_t>(N)> split(const key& k, source_line l = source_line::current()) {
+  const array all = split(k, {N}, l);
+  std::array<key, static_cast<std::size_t>(N)> keys;
+  for (int i = 0; i < N; ++i) keys[static_cast<std::size_t>(i)] = key(squeeze(slice_in_dim(all, i, i + 1, 0, l), 0, l));
+  return keys;
+}
+
+/// A new key for a number, such as that of a step or of a layer.
+///
+/// dtypes  data i32 or u32, one number
+/// source  jax.random.fold_in
+constexpr key fold_in(const key& k, const array& data, source_line l = source_line::current()) {
+  return key(threefry2x32(k, data, {}, true, l));
+}
+
+/// 32 random bits an element; element i does not depend on the shape.
+/// source  jax.random.bits
+constexpr array bits(const key& k, const shape& s = {}, source_line l = source_line::current()) {
+  return threefry2x32(k, zeros({}, u32), s, false, l);
+}
+
+}  // namespace tokamax::random
+
+namespace tokamax {
+template <>
+inline constexpr bool is_leaf<random::key> = true;
+}  // namespace tokamax

@@ -1,0 +1,98 @@
+// tokamax/lax/random.hpp: samples of the usual distributions, with JAX's bits.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/key.hpp>      // key, bits
+#include <tokamax/lax/reduce.hpp>   // argmax
+#include <tokamax/lax/special.hpp>  // fma, erf_inv
+
+namespace tokamax::random {
+
+namespace detail {
+/// k / 2^m for m random bits k: what filling the fraction of 1.0 and subtracting 1 gives, exactly.
+constexpr array unit(const key& k, const shape& s, dtype type, source_line l) {
+  const array b = bits(k, s, l);
+  if (type == bf16) {
+    const array seven = shift_right_logical(bitwise_and(b, array(255.0, {u32, false, {}}), l), 1, l);
+    return convert_element_type(convert_element_type(convert_element_type(seven, i32), f32) * 0x1p-7, bf16);
+  }
+  return convert_element_type(convert_element_type(shift_right_logical(b, 9, l), i32), f32) * 0x1p-23;
+}
+constexpr array literal(double v, dtype type) { return array(v, {type, false, {}}); }
+constexpr double float_round(double v) { return static_cast<double>(static_cast<float>(v)); }
+}  // namespace detail
+
+/// Uniform in [low, high).
+///
+/// shapes  low and high broadcast to s
+/// dtypes  f32 (23 random bits an element) or bf16 (7)
+/// source  jax.random.uniform
+constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0, const array& high = 1.0,
+                        source_line l = source_line::current()) {
+  const array f = detail::unit(k, s, type, l);
+  if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
+  const array from = convert_element_type(low, type), to = convert_element_type(high, type);
+  array span;
+  if (from.is_literal() && to.is_literal()) span = detail::literal(detail::float_round(detail::float_round(to.literal()) - detail::float_round(from.literal())), type);
+  else span = to - from;
+  return maximum(from, type == bf16 ? f * span + from : fma(f, span, from, l), l);
+}
+
+/// Standard normal, by the inverse error function of a uniform sample in (-1, 1).
+/// dtypes  f32 or bf16
+/// source  jax.random.normal
+constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
+  // from the number after -1; the length of the interval rounds to 2
+  const array low = detail::literal(type == bf16 ? -0.99609375 : -0x1.fffffep-1, type);
+  const array u = maximum(low, detail::unit(k, s, type, l) * 2.0 + low, l);
+  return erf_inv(u, l) * detail::literal(type == bf16 ? 1.4140625 : detail::float_round(1.4142135623730951), type);
+}
+
+/// Normal restricted to (low, high).
+/// source  jax.random.truncated_normal
+constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {}, source_line l = source_line::current()) {
+  const double root = detail::float_round(1.4142135623730951);
+  const array a = erf(detail::literal(low / root, f32), l), b = erf(detail::literal(high / root, f32), l);
+  const array f = detail::unit(k, s, f32, l), from = broadcast_to(a, s, l);
+  const array x = erf_inv(maximum(from, fma(f, b - a, a, l), l), l) * detail::literal(root, f32);
+  auto next = [](double v, int step) {  // the float after v, away from or toward zero
+    const auto bit = std::bit_cast<std::int32_t>(static_cast<float>(v));
+    return static_cast<double>(std::bit_cast<float>(v == 0 ? step > 0 ? 1 : std::int32_t(0x80000001u) : bit + (v > 0 ? step : -step)));
+  };
+  return clip(x, detail::literal(next(low, 1), f32), detail::literal(next(high, -1), f32), l);
+}
+
+/// True with probability p.
+/// source  jax.random.bernoulli
+constexpr array bernoulli(const key& k, const array& p, const shape& s = {}, source_line l = source_line::current()) {
+  return uniform(k, s, f32, 0.0, 1.0, l) < located(convert_element_type(p, f32), l);
+}
+
+/// The standard Gumbel distribution.
+/// source  jax.random.gumbel, mode "low"
+constexpr array gumbel(const key& k, const shape& s = {}, source_line l = source_line::current()) {
+  return -log(-log(uniform(k, s, f32, detail::literal(0x1p-126, f32), 1.0, l), l), l);
+}
+
+/// The exponential distribution with rate 1.
+/// source  jax.random.exponential
+constexpr array exponential(const key& k, const shape& s = {}, source_line l = source_line::current()) {
+  return -log1p(-uniform(k, s, f32, 0.0, 1.0, l), l);
+}
+
+/// Classes along `axis` of `logits` (unnormalised log probabilities), by the Gumbel-max method.
+///
+/// shapes  logits [...] -> without `axis`
+/// dtypes  -> i32
+/// source  jax.random.categorical
+constexpr array categorical(const key& k, const array& logits, int axis = -1, source_line l = source_line::current()) {
+  return argmax(gumbel(k, logits.shape(), l) + located(convert_element_type(logits, f32), l), axis, l);
+}
+/// `draws` classes for one row of logits: [draws..., rows...].
+constexpr array categorical(const key& k, const array& logits, int axis, const shape& draws, source_line l = source_line::current()) {
+  shape s = draws;
+  for (std::int64_t e : logits.shape()) s.push_back(e);
+  return argmax(gumbel(k, s, l) + located(convert_element_type(logits, f32), l), axis < 0 ? axis : axis + draws.rank(), l);
+}
+
+}  // namespace tokamax::random

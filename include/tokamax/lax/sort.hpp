@@ -1,0 +1,98 @@
+// tokamax/lax/sort.hpp: stable sorting by a key: sort, argsort, top_k.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>   // iota: argsort
+#include <tokamax/lax/slice.hpp>  // slice_in_dim: top_k
+
+namespace tokamax {
+
+/// Attributes of sort.
+struct sort_options {
+  int axis = 0;
+  bool descending = false;
+};
+
+namespace detail {
+constexpr arrays sort_all(const op& o, const arrays& operands, const sort_options& options, location where) {
+  return bind_all(o, operands.data(), operands.count(), pack(options), where);
+}
+}  // namespace detail
+
+/// Moves all operands as the first one asks for. NaN counts as the largest value; equal keys keep their order.
+inline constexpr op sort_p{
+    .name = "sort",
+    .stablehlo = "stablehlo.sort",
+    .infer_all = [](const call& c) -> types {
+      const int axis = c.attrs<sort_options>().axis;
+      if (axis < 0 || axis >= c[0].rank()) c.fail("sort: axis", text() << axis, text("an axis of ") << c[0].type());
+      types ts;
+      for (int k = 0; k < c.count; ++k) {
+        if (!(c[k].shape() == c[0].shape())) c.fail("sort: shapes", c[k].type(), c[0].type());
+        ts.push_back({c[k].dtype(), false, c[k].shape()});
+      }
+      return ts;
+    },
+    .vjp = [](const call& c) -> arrays {
+      // Where each element came from; sorting the cotangents by that puts them back.
+      const auto o = c.attrs<sort_options>();
+      const array from = detail::sort_all(*c.self, {c[0], iota(i32, c[0].shape(), o.axis)}, o, c.where)[1];
+      arrays back{from};
+      for (int k = 0; k < c.count; ++k)
+        if (c.needs(k) && c.cotangents[k].exists()) back.push_back(c.cotangents[k]);
+      const arrays moved = detail::sort_all(*c.self, back, {o.axis, false}, c.where);
+      arrays out;
+      for (int k = 0, j = 1; k < c.count; ++k) out.push_back(c.needs(k) && c.cotangents[k].exists() ? moved[j++] : array());
+      return out;
+    },
+    .jvp = [](const call& c) -> arrays {
+      arrays with{c[0]};
+      for (int k = 0; k < c.count; ++k)
+        if (c.tangents[k].exists()) with.push_back(c.tangents[k]);
+      const arrays moved = detail::sort_all(*c.self, with, c.attrs<sort_options>(), c.where);
+      arrays out;
+      for (int k = 0, j = 1; k < c.count; ++k) out.push_back(c.tangents[k].exists() ? moved[j++] : array());
+      return out;
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto o = c.attrs<sort_options>();
+      arrays in;
+      for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? c[k] : with_leading_axis(c[k], c.batch_size));
+      return detail::sort_all(*c.self, in, {o.axis + 1, o.descending}, c.where);
+    },
+    .kernels = kernels_of<sort_p>,
+};
+
+/// The operands, all moved along `axis` as sorting the first one asks for; stable.
+///
+/// shapes  all equal -> the same
+/// dtypes  any
+/// errors  "sort: axis", "sort: shapes"
+/// source  jax.lax.sort
+constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = false, source_line l = source_line::current()) {
+  return detail::sort_all(sort_p, operands, {axis < 0 ? axis + operands[0].rank() : axis, descending}, l);
+}
+constexpr array sort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
+  return sort(arrays{x}, axis, descending, l)[0];
+}
+
+/// The indices that sort `x` along `axis`; stable.
+/// dtypes  any -> i32
+/// source  jax.numpy.argsort
+constexpr array argsort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
+  if (axis < 0) axis += x.rank();
+  return sort({x, iota(i32, x.shape(), axis, l)}, axis, descending, l)[1];
+}
+
+/// The k largest values along the last axis, and their indices; of equal ones, the first come first.
+struct top_k_result {
+  array values, indices;
+};
+/// shapes  x [..., n] -> [..., k] twice
+/// source  jax.lax.top_k
+constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l = source_line::current()) {
+  const arrays sorted = sort({x, iota(i32, x.shape(), x.rank() - 1, l)}, -1, true, l);
+  return {slice_in_dim(sorted[0], 0, k, x.rank() - 1, l), slice_in_dim(sorted[1], 0, k, x.rank() - 1, l)};
+}
+
+}  // namespace tokamax
