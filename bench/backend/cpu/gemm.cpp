@@ -9,8 +9,8 @@
 #include <vector>
 
 #if __has_include(<dnnl.h>) && !defined(TOKAMAX_BENCH_WITHOUT_ONEDNN)
-#include <dnnl.h>
-#define TOKAMAX_BENCH_ONEDNN 1
+  #include <dnnl.h>
+  #define TOKAMAX_BENCH_ONEDNN 1
 #endif
 
 namespace cpu = tokamax::cpu;
@@ -23,14 +23,14 @@ struct shape_case {
 };
 
 constexpr shape_case cases[] = {
-    {512, 512, 512, false, false},    {2048, 2048, 2048, false, false}, {256, 768, 768, false, false},
-    {256, 3072, 768, false, false},   {256, 768, 3072, false, false},   {256, 768, 3072, false, true},
-    {768, 3072, 256, true, false},    {256, 50304, 768, false, false},  {256, 50304, 768, false, true},
-    {768, 50304, 256, true, false},   {256, 768, 50304, false, true},   {256, 768, 50304, false, false},
-    {1024, 384, 384, false, false},   {1024, 1536, 384, false, false},  {1024, 384, 1536, false, false},
-    {384, 1536, 1024, true, false},   {1024, 256, 384, false, false},   {128, 128, 64, false, true},
-    {1, 768, 768, false, false},      {1, 50304, 768, false, false},    {1, 50304, 768, false, true},
-    {4, 3072, 768, false, false},     {8, 3072, 768, false, false},     {16, 3072, 768, false, false},
+    {512, 512, 512, false, false},  {2048, 2048, 2048, false, false}, {256, 768, 768, false, false},
+    {256, 3072, 768, false, false}, {256, 768, 3072, false, false},   {256, 768, 3072, false, true},
+    {768, 3072, 256, true, false},  {256, 50304, 768, false, false},  {256, 50304, 768, false, true},
+    {768, 50304, 256, true, false}, {256, 768, 50304, false, true},   {256, 768, 50304, false, false},
+    {1024, 384, 384, false, false}, {1024, 1536, 384, false, false},  {1024, 384, 1536, false, false},
+    {384, 1536, 1024, true, false}, {1024, 256, 384, false, false},   {128, 128, 64, false, true},
+    {1, 768, 768, false, false},    {1, 50304, 768, false, false},    {1, 50304, 768, false, true},
+    {4, 3072, 768, false, false},   {8, 3072, 768, false, false},     {16, 3072, 768, false, false},
     {8, 3072, 768, false, true}};
 
 double seconds(auto&& work) {
@@ -39,10 +39,7 @@ double seconds(auto&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
 }
 
-double best(const std::vector<double>& times) {
-
-  return *std::min_element(times.begin(), times.end());
-}
+double best(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
 }  // namespace
 
@@ -52,10 +49,12 @@ int main(int argc, char** argv) {
   for (const shape_case& s : cases) {
     std::vector<float> a(static_cast<std::size_t>(s.m * s.k), 0.5f), b(static_cast<std::size_t>(s.k * s.n), 0.25f);
     std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
-    const cpu::matrix_view va = s.a_transposed ? cpu::matrix_view{a.data(), 1, s.m} : cpu::matrix_view{a.data(), s.k, 1};
-    const cpu::matrix_view vb = s.b_transposed ? cpu::matrix_view{b.data(), 1, s.k} : cpu::matrix_view{b.data(), s.n, 1};
-    const double flops        = 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-    const int repeats         = static_cast<int>(std::clamp(2e8 / flops, 1.0, 100.0));
+    const cpu::matrix_view va =
+        s.a_transposed ? cpu::matrix_view{a.data(), 1, s.m} : cpu::matrix_view{a.data(), s.k, 1};
+    const cpu::matrix_view vb =
+        s.b_transposed ? cpu::matrix_view{b.data(), 1, s.k} : cpu::matrix_view{b.data(), s.n, 1};
+    const double flops = 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+    const int repeats = static_cast<int>(std::clamp(2e8 / flops, 1.0, 100.0));
     std::vector<double> ours, peer;
     for (int round = 0; round <= rounds; ++round) {  // the first round warms up
       const double t = seconds([&] {
@@ -72,10 +71,11 @@ int main(int argc, char** argv) {
 #endif
     }
     const double mine = flops / best(ours) * 1e-9;
-    std::printf("{\"bench\": \"gemm\", \"m\": %lld, \"n\": %lld, \"k\": %lld, \"a\": \"%s\", \"b\": \"%s\", \"threads\": %d, "
-                "\"gflops\": %.1f",
-                static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k),
-                s.a_transposed ? "t" : "n", s.b_transposed ? "t" : "n", cpu::num_threads(), mine);
+    std::printf(
+        "{\"bench\": \"gemm\", \"m\": %lld, \"n\": %lld, \"k\": %lld, \"a\": \"%s\", \"b\": \"%s\", \"threads\": %d, "
+        "\"gflops\": %.1f",
+        static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k),
+        s.a_transposed ? "t" : "n", s.b_transposed ? "t" : "n", cpu::num_threads(), mine);
     if (!peer.empty()) {
       const double theirs = flops / best(peer) * 1e-9;
       std::printf(", \"onednn_gflops\": %.1f, \"ratio\": %.2f", theirs, mine / theirs);

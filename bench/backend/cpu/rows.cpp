@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   };
   for (const auto [rows, cols] : {shape_case{1024, 384}, shape_case{16384, 768}, shape_case{256, 50304}}) {
     const auto cells = static_cast<std::size_t>(rows * cols);
-    std::vector<float> x(cells), dy(cells), y(cells), scale(static_cast<std::size_t>(cols), 1.0f), sums = scale, more = scale;
+    std::vector<float> x(cells), dy(cells), y(cells), scale(static_cast<std::size_t>(cols), 1.0f), sums = scale,
+                                                                                                   more = scale;
     std::vector<float> loss(static_cast<std::size_t>(rows), 1.0f), lse(loss);
     std::vector<int> labels(static_cast<std::size_t>(rows), 3);
     for (std::size_t i = 0; i < cells; ++i) x[i] = static_cast<float>(i * 2654435761u % 1000) * 0.01f;
@@ -33,30 +34,29 @@ int main(int argc, char** argv) {
       }
       const double rate = arrays * 4.0 * static_cast<double>(cells) / best * 1e-9;
       if (copy == 0) copy = rate;
-      std::printf("{\"bench\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"threads\": %d, \"gb_per_s\": %.1f, "
-                  "\"of_copy\": %.2f}\n",
-                  name, static_cast<long long>(rows), static_cast<long long>(cols), cpu::num_threads(), rate, rate / copy);
+      std::printf(
+          "{\"bench\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"threads\": %d, \"gb_per_s\": %.1f, "
+          "\"of_copy\": %.2f}\n",
+          name, static_cast<long long>(rows), static_cast<long long>(cols), cpu::num_threads(), rate, rate / copy);
     };
     const float *px = x.data(), *pd = dy.data(), *ps = scale.data();
     float* const py = y.data();
     report("copy", 2, [&] {
       cpu::for_rows(rows, cols, [=](std::int64_t r) {
-        cpu::for_vectors(cols, [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
+        cpu::for_vectors(cols,
+                         [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
       });
     });
     report("layer_norm", 2, [&] { cpu::layer_norm(rows, cols, px, ps, ps, 1e-5f, py); });
-    report("layer_norm_backward", 3, [&] {
-      cpu::layer_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data(), more.data());
-    });
+    report("layer_norm_backward", 3,
+           [&] { cpu::layer_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data(), more.data()); });
     report("rms_norm", 2, [&] { cpu::rms_norm(rows, cols, px, ps, 1e-5f, py); });
     report("rms_norm_backward", 3, [&] { cpu::rms_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data()); });
     report("softmax", 2, [&] { cpu::softmax(rows, cols, px, py); });
     report("softmax_backward", 3, [&] { cpu::softmax_backward(rows, cols, px, pd, py); });
-    report("softmax_cross_entropy", 1, [&] {
-      cpu::softmax_cross_entropy(rows, cols, px, labels.data(), loss.data(), lse.data());
-    });
-    report("softmax_cross_entropy_backward", 2, [&] {
-      cpu::softmax_cross_entropy_backward(rows, cols, px, labels.data(), lse.data(), loss.data(), py);
-    });
+    report("softmax_cross_entropy", 1,
+           [&] { cpu::softmax_cross_entropy(rows, cols, px, labels.data(), loss.data(), lse.data()); });
+    report("softmax_cross_entropy_backward", 2,
+           [&] { cpu::softmax_cross_entropy_backward(rows, cols, px, labels.data(), lse.data(), loss.data(), py); });
   }
 }

@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 
 namespace cpu = tokamax::cpu;
-using floats  = std::vector<float>;
+using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
 namespace {
@@ -17,7 +17,7 @@ floats random_floats(std::int64_t n, std::uint32_t seed) {
   floats x(static_cast<std::size_t>(n));
   for (float& v : x) {
     seed = seed * 1664525u + 1013904223u;
-    v    = (static_cast<float>(seed >> 8) / 8388608.0f - 1.0f) * 2.0f;
+    v = (static_cast<float>(seed >> 8) / 8388608.0f - 1.0f) * 2.0f;
   }
   return x;
 }
@@ -36,7 +36,8 @@ struct results {
 };
 
 // Dense [B, T, N, H].
-results reference(const cpu::attention_shape& s, const floats& q, const floats& k, const floats& v, const floats& dout) {
+results reference(const cpu::attention_shape& s, const floats& q, const floats& k, const floats& v,
+                  const floats& dout) {
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t n, std::int64_t length, std::int64_t heads) {
     return static_cast<std::size_t>(((b * length + t) * heads + n) * s.head_size);
   };
@@ -58,7 +59,7 @@ results reference(const cpu::attention_shape& s, const floats& q, const floats& 
             score += static_cast<double>(q[qa + i]) * static_cast<double>(k[ka + i]);
             d += static_cast<double>(dout[qa + i]) * static_cast<double>(v[ka + i]);
           }
-          p[static_cast<std::size_t>(j)]  = std::exp(score * static_cast<double>(s.scale));
+          p[static_cast<std::size_t>(j)] = std::exp(score * static_cast<double>(s.scale));
           dp[static_cast<std::size_t>(j)] = d;
           sum += p[static_cast<std::size_t>(j)];
         }
@@ -69,7 +70,7 @@ results reference(const cpu::attention_shape& s, const floats& q, const floats& 
         }
         for (std::size_t j = 0; j < p.size(); ++j) {
           const std::size_t ka = at(b, static_cast<std::int64_t>(j), kv, s.keys, s.kv_heads);
-          const double ds      = p[j] * (dp[j] - dot) * static_cast<double>(s.scale);
+          const double ds = p[j] * (dp[j] - dot) * static_cast<double>(s.scale);
           for (std::size_t i = 0; i < h; ++i) {
             r.out[qa + i] += p[j] * static_cast<double>(v[ka + i]);
             r.dq[qa + i] += ds * static_cast<double>(k[ka + i]);
@@ -92,16 +93,16 @@ cpu::heads_view<T> dense(T* data, std::int64_t length, std::int64_t heads, std::
 
 TEST_CASE("attention: forward and backward against double loops") {
   const cpu::attention_shape cases[] = {
-      {1, 1, 1, 1, 1, 1, 1.0f, false},      {2, 5, 5, 2, 2, 8, 0.35f, true},     {1, 64, 64, 2, 1, 64, 0.125f, true},
-      {2, 130, 130, 3, 3, 40, 0.2f, true},  {1, 127, 300, 4, 2, 33, 0.2f, false}, {1, 300, 127, 2, 2, 16, 0.25f, true},
-      {1, 70, 400, 2, 2, 16, 0.25f, true},  {1, 1, 260, 4, 1, 64, 0.125f, false}, {1, 600, 600, 1, 1, 7, 0.4f, true},
-      {3, 17, 0, 2, 2, 4, 0.5f, false},     {0, 3, 3, 1, 1, 4, 0.5f, true},       {1, 65, 126, 2, 2, 100, 0.1f, true}};
+      {1, 1, 1, 1, 1, 1, 1.0f, false},     {2, 5, 5, 2, 2, 8, 0.35f, true},      {1, 64, 64, 2, 1, 64, 0.125f, true},
+      {2, 130, 130, 3, 3, 40, 0.2f, true}, {1, 127, 300, 4, 2, 33, 0.2f, false}, {1, 300, 127, 2, 2, 16, 0.25f, true},
+      {1, 70, 400, 2, 2, 16, 0.25f, true}, {1, 1, 260, 4, 1, 64, 0.125f, false}, {1, 600, 600, 1, 1, 7, 0.4f, true},
+      {3, 17, 0, 2, 2, 4, 0.5f, false},    {0, 3, 3, 1, 1, 4, 0.5f, true},       {1, 65, 126, 2, 2, 100, 0.1f, true}};
   for (const auto& s : cases) {
     const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
-    const std::int64_t kv    = s.batch * s.keys * s.kv_heads * s.head_size;
+    const std::int64_t kv = s.batch * s.keys * s.kv_heads * s.head_size;
     const floats q = random_floats(cells, 1), k = random_floats(kv, 2), v = random_floats(kv, 3);
     const floats dout = random_floats(cells, 4);
-    const results e   = reference(s, q, k, v, dout);
+    const results e = reference(s, q, k, v, dout);
     floats first;
     for (const int threads : {1, 2, 3}) {
       cpu::set_num_threads(threads);
@@ -133,7 +134,7 @@ TEST_CASE("attention: forward and backward against double loops") {
 TEST_CASE("attention: strides of a fused projection and of heads-first arrays") {
   const cpu::attention_shape s{2, 37, 37, 3, 3, 20, 0.2f, true};
   const std::int64_t row = 3 * s.heads * s.head_size;  // [B, T, 3, N, H]
-  const floats qkv       = random_floats(s.batch * s.queries * row, 5);
+  const floats qkv = random_floats(s.batch * s.queries * row, 5);
   const auto part = [&](std::int64_t i) {
     return cpu::heads_view<const float>{qkv.data() + i * s.heads * s.head_size, s.queries * row, row, s.head_size};
   };
@@ -152,10 +153,11 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
                  dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
                  dense(apart.data(), s.queries, s.heads, s.head_size), nullptr);
   const auto other = dense(apart.data(), s.queries, s.heads, s.head_size);
-  bool same        = true;
+  bool same = true;
   for (std::int64_t b = 0; b < s.batch; ++b)
     for (std::int64_t t = 0; t < s.queries; ++t)
       for (std::int64_t n = 0; n < s.heads; ++n)
-        for (std::int64_t i = 0; i < s.head_size; ++i) same = same && heads_first.at(b, t, n)[i] == other.at(b, t, n)[i];
+        for (std::int64_t i = 0; i < s.head_size; ++i)
+          same = same && heads_first.at(b, t, n)[i] == other.at(b, t, n)[i];
   CHECK(same);
 }

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 
 namespace cpu = tokamax::cpu;
-using floats  = std::vector<float>;
+using floats = std::vector<float>;
 
 namespace {
 
@@ -17,7 +17,7 @@ floats random_floats(std::int64_t n, std::uint32_t seed) {
   floats x(static_cast<std::size_t>(n));
   for (float& v : x) {
     seed = seed * 1664525u + 1013904223u;
-    v    = static_cast<float>(seed >> 8) / 8388608.0f - 1.0f;
+    v = static_cast<float>(seed >> 8) / 8388608.0f - 1.0f;
   }
   return x;
 }
@@ -31,9 +31,7 @@ cpu::matrix_view view(const floats& x, std::int64_t rows, std::int64_t cols, boo
   return transposed ? cpu::matrix_view{x.data(), 1, rows + gap} : cpu::matrix_view{x.data(), cols + gap, 1};
 }
 
-float at(cpu::matrix_view v, std::int64_t i, std::int64_t j) {
-  return v.data[i * v.row_stride + j * v.column_stride];
-}
+float at(cpu::matrix_view v, std::int64_t i, std::int64_t j) { return v.data[i * v.row_stride + j * v.column_stride]; }
 
 // Largest error in units of the bound k * eps * sum |a b|.
 double worst(const shape_case& s, cpu::matrix_view a, cpu::matrix_view b, const floats& c, std::int64_t ldc,
@@ -49,7 +47,7 @@ double worst(const shape_case& s, cpu::matrix_view a, cpu::matrix_view b, const 
         size += std::fabs(term);
       }
       const double error = std::fabs(static_cast<double>(c[static_cast<std::size_t>(i * ldc + j)]) - sum);
-      most               = std::max(most, error / (size * 6e-8 * static_cast<double>(s.k + 2)));
+      most = std::max(most, error / (size * 6e-8 * static_cast<double>(s.k + 2)));
     }
   }
   return most;
@@ -62,10 +60,10 @@ std::vector<cpu::gemm_machine> machines() {
   return all;
 }
 
-const shape_case cases[] = {{1, 1, 1},     {1, 7, 3},    {2, 3, 5},    {5, 1, 9},     {13, 17, 19}, {14, 32, 8},
-                            {15, 33, 385}, {16, 200, 64}, {17, 31, 1},  {29, 97, 101}, {64, 64, 64}, {61, 1, 800},
-                            {100, 130, 770}, {3, 259, 500}, {211, 45, 33}, {0, 4, 4},    {4, 0, 4},    {4, 4, 0},
-                            {1, 300, 1000}, {7, 100, 10}};
+const shape_case cases[] = {{1, 1, 1},    {1, 7, 3},     {2, 3, 5},       {5, 1, 9},      {13, 17, 19},
+                            {14, 32, 8},  {15, 33, 385}, {16, 200, 64},   {17, 31, 1},    {29, 97, 101},
+                            {64, 64, 64}, {61, 1, 800},  {100, 130, 770}, {3, 259, 500},  {211, 45, 33},
+                            {0, 4, 4},    {4, 0, 4},     {4, 4, 0},       {1, 300, 1000}, {7, 100, 10}};
 
 }  // namespace
 
@@ -76,7 +74,7 @@ TEST_CASE("gemm: all strides on all machines") {
       for (int form = 0; form < 8; ++form) {
         const std::int64_t gap = form & 4 ? 3 : 0;
         const std::int64_t ldc = s.n + gap;
-        const floats a         = random_floats((s.m + 3) * (s.k + 3), 1), b = random_floats((s.n + 3) * (s.k + 3), 2);
+        const floats a = random_floats((s.m + 3) * (s.k + 3), 1), b = random_floats((s.n + 3) * (s.k + 3), 2);
         const auto va = view(a, s.m, s.k, form & 1, gap), vb = view(b, s.k, s.n, form & 2, gap);
         for (const auto mode : {cpu::gemm_mode::assign, cpu::gemm_mode::accumulate}) {
           const floats old = random_floats(s.m * ldc, 3);
@@ -146,15 +144,15 @@ TEST_CASE("gemm: the epilogue sees each element once, finished") {
     floats plain(static_cast<std::size_t>(s.m * s.n)), fused = plain;
     cpu::gemm(s.m, s.n, s.k, va, vb, plain.data(), s.n);
     const context seen{bias.data(), s.n, fused.data()};
-    const cpu::gemm_epilogue add_bias{
-        [](const void* p, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
-           std::int64_t cols) noexcept {
-          const auto& x = *static_cast<const context*>(p);
-          if (c != x.base + row * ldc + col) return;
-          for (std::int64_t i = 0; i < rows; ++i)
-            for (std::int64_t j = 0; j < cols; ++j) c[i * ldc + j] += x.bias[(row + i) * x.ldc + col + j];
-        },
-        &seen};
+    const cpu::gemm_epilogue add_bias{[](const void* p, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col,
+                                         std::int64_t rows, std::int64_t cols) noexcept {
+                                        const auto& x = *static_cast<const context*>(p);
+                                        if (c != x.base + row * ldc + col) return;
+                                        for (std::int64_t i = 0; i < rows; ++i)
+                                          for (std::int64_t j = 0; j < cols; ++j)
+                                            c[i * ldc + j] += x.bias[(row + i) * x.ldc + col + j];
+                                      },
+                                      &seen};
     cpu::gemm(s.m, s.n, s.k, va, vb, fused.data(), s.n, cpu::gemm_mode::assign, add_bias);
     bool same = true;
     for (std::size_t i = 0; i < plain.size(); ++i) same = same && fused[i] == plain[i] + bias[i];
@@ -168,7 +166,8 @@ TEST_CASE("gemm_batched: equals one product after the other") {
       const floats a = random_floats(batch * s.m * s.k, 12), b = random_floats(s.k * s.n, 13);
       floats one(static_cast<std::size_t>(batch * s.m * s.n)), all = one;
       for (std::int64_t i = 0; i < batch; ++i)
-        cpu::gemm(s.m, s.n, s.k, {a.data() + i * s.m * s.k, s.k, 1}, {b.data(), 1, s.k}, one.data() + i * s.m * s.n, s.n);
+        cpu::gemm(s.m, s.n, s.k, {a.data() + i * s.m * s.k, s.k, 1}, {b.data(), 1, s.k}, one.data() + i * s.m * s.n,
+                  s.n);
       for (const int threads : {1, 2, 4}) {
         cpu::set_num_threads(threads);
         cpu::gemm_batched(batch, s.m, s.n, s.k, {a.data(), s.k, 1}, s.m * s.k, {b.data(), 1, s.k}, 0, all.data(), s.n,

@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 
 namespace cpu = tokamax::cpu;
-using floats  = std::vector<float>;
+using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
 namespace {
@@ -17,7 +17,7 @@ floats random_floats(std::int64_t n, std::uint32_t seed, float shift = 0.0f) {
   floats x(static_cast<std::size_t>(n));
   for (float& v : x) {
     seed = seed * 1664525u + 1013904223u;
-    v    = static_cast<float>(seed >> 8) / 8388608.0f - 1.0f + shift;
+    v = static_cast<float>(seed >> 8) / 8388608.0f - 1.0f + shift;
   }
   return x;
 }
@@ -38,7 +38,7 @@ struct expected {
 expected reference(std::int64_t rows, std::int64_t cols, const floats& x, const floats& scale, const floats& offset,
                    const floats& dy, double epsilon, bool centred) {
   const auto cells = static_cast<std::size_t>(rows * cols);
-  const auto c     = static_cast<std::size_t>(cols);
+  const auto c = static_cast<std::size_t>(cols);
   expected e{doubles(cells), doubles(cells), doubles(c), doubles(c)};
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
     double mean = 0, square = 0, g_mean = 0, gx_mean = 0;
@@ -46,8 +46,8 @@ expected reference(std::int64_t rows, std::int64_t cols, const floats& x, const 
     mean /= static_cast<double>(cols);
     for (std::size_t j = 0; j < c; ++j) square += std::pow(static_cast<double>(x[r * c + j]) - mean, 2);
     const double rstd = 1 / std::sqrt(square / static_cast<double>(cols) + epsilon);
-    const auto x_hat  = [&](std::size_t j) { return (static_cast<double>(x[r * c + j]) - mean) * rstd; };
-    const auto g      = [&](std::size_t j) { return static_cast<double>(dy[r * c + j]) * static_cast<double>(scale[j]); };
+    const auto x_hat = [&](std::size_t j) { return (static_cast<double>(x[r * c + j]) - mean) * rstd; };
+    const auto g = [&](std::size_t j) { return static_cast<double>(dy[r * c + j]) * static_cast<double>(scale[j]); };
     for (std::size_t j = 0; j < c; ++j) {
       g_mean += centred ? g(j) / static_cast<double>(cols) : 0.0;
       gx_mean += g(j) * x_hat(j) / static_cast<double>(cols);
@@ -95,7 +95,7 @@ TEST_CASE("norm: forward and backward against double loops") {
             CHECK(dx == last_dx);
             CHECK(dscale == last_dscale);
           }
-          last_dx     = dx;
+          last_dx = dx;
           last_dscale = dscale;
         }
         cpu::set_num_threads(0);

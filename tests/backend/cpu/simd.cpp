@@ -44,7 +44,7 @@ TEST_CASE("simd: exp_nonpositive") {
     float y[64];
     cpu::store(y, cpu::exp_nonpositive(cpu::f32v(x)));
     const double exact = std::exp(static_cast<double>(x));
-    most               = std::max(most, std::fabs(static_cast<double>(y[0]) - exact) / exact);
+    most = std::max(most, std::fabs(static_cast<double>(y[0]) - exact) / exact);
   }
   CHECK(most < 2.0 * 1.2e-7);
   const auto at = [](float x) {
@@ -61,14 +61,14 @@ TEST_CASE("simd: exp_nonpositive") {
 TEST_CASE("simd: folds, masks, select, gather") {
   float x[64];
   for (int i = 0; i < 64; ++i) x[i] = static_cast<float>((i * 37) % 64);
-  const auto v  = cpu::load(x);
-  float sum     = 0;
+  const auto v = cpu::load(x);
+  float sum = 0;
   float highest = x[0];
-  float lowest  = x[0];
+  float lowest = x[0];
   for (std::int64_t i = 0; i < cpu::width; ++i) {
     sum += x[i];
     highest = x[i] > highest ? x[i] : highest;
-    lowest  = x[i] < lowest ? x[i] : lowest;
+    lowest = x[i] < lowest ? x[i] : lowest;
   }
   CHECK(cpu::reduce_add(v) == sum);
   CHECK(cpu::reduce_max(v) == highest);
@@ -95,7 +95,7 @@ TEST_CASE("simd: bfloat16 rounds to nearest even") {
     std::memcpy(&u, &f, 4);
     if (std::isnan(f)) return static_cast<std::uint16_t>(((u >> 16) & 0x8000u) | 0x7fc0u);
     const std::uint32_t low = u & 0xffffu;
-    std::uint32_t high      = u >> 16;
+    std::uint32_t high = u >> 16;
     if (low > 0x8000u || (low == 0x8000u && (high & 1u) != 0)) ++high;
     return static_cast<std::uint16_t>(high);
   };
@@ -104,7 +104,7 @@ TEST_CASE("simd: bfloat16 rounds to nearest even") {
     float x[64];
     std::uint16_t half[64];
     for (std::int64_t i = 0; i < cpu::width; ++i) {
-      state           = state * 1664525u + 1013904223u;
+      state = state * 1664525u + 1013904223u;
       std::uint32_t u = state;
       if (round % 3 == 0) u = (u & 0xffff0000u) | 0x8000u;  // ties
       std::memcpy(&x[i], &u, 4);
@@ -121,7 +121,7 @@ TEST_CASE("simd: bfloat16 rounds to nearest even") {
   }
   const float special[4] = {INFINITY, -INFINITY, NAN, 3.4028234e38f};
   std::uint16_t half[4] = {};
-  const std::int64_t n  = cpu::width < 4 ? cpu::width : 4;
+  const std::int64_t n = cpu::width < 4 ? cpu::width : 4;
   if (n < cpu::width) {
     cpu::store_bfloat16_partial(half, cpu::load_partial(special, n), n);
   } else {

@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 
 namespace cpu = tokamax::cpu;
-using floats  = std::vector<float>;
+using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
 namespace {
@@ -17,7 +17,7 @@ floats random_floats(std::int64_t n, std::uint32_t seed, float size = 1.0f) {
   floats x(static_cast<std::size_t>(n));
   for (float& v : x) {
     seed = seed * 1664525u + 1013904223u;
-    v    = (static_cast<float>(seed >> 8) / 8388608.0f - 1.0f) * size;
+    v = (static_cast<float>(seed >> 8) / 8388608.0f - 1.0f) * size;
   }
   return x;
 }
@@ -42,7 +42,7 @@ TEST_CASE("softmax: all of it against double loops") {
       std::vector<std::int32_t> labels(r);
       doubles y(r * c), dx(r * c), sums(r), loss(r), dlogits(r * c);
       for (std::size_t i = 0; i < r; ++i) {
-        labels[i]  = static_cast<std::int32_t>((i * 7) % c) - (i % 2 == 0 ? 0 : static_cast<std::int32_t>(c));
+        labels[i] = static_cast<std::int32_t>((i * 7) % c) - (i % 2 == 0 ? 0 : static_cast<std::int32_t>(c));
         double sum = 0, dot = 0;
         for (std::size_t j = 0; j < c; ++j) sum += std::exp(static_cast<double>(x[i * c + j]));
         sums[i] = std::log(sum);
@@ -51,7 +51,7 @@ TEST_CASE("softmax: all of it against double loops") {
           dot += y[i * c + j] * static_cast<double>(dy[i * c + j]);
         }
         for (std::size_t j = 0; j < c; ++j) {
-          dx[i * c + j]      = y[i * c + j] * (static_cast<double>(dy[i * c + j]) - dot);
+          dx[i * c + j] = y[i * c + j] * (static_cast<double>(dy[i * c + j]) - dot);
           dlogits[i * c + j] = (y[i * c + j] - (j == (i * 7) % c ? 1.0 : 0.0)) * static_cast<double>(dloss[i]);
         }
         loss[i] = sums[i] - static_cast<double>(x[i * c + (i * 7) % c]);
@@ -89,7 +89,7 @@ TEST_CASE("softmax: all of it against double loops") {
 
 TEST_CASE("softmax: infinities, NaN and labels out of range") {
   const float inf = INFINITY;
-  const floats x  = {-inf, 0.0f, -inf, -inf, -inf, -inf, NAN, 1.0f, 2.0f, inf, 1.0f, 0.0f, 1e4f, -1e4f, 1e4f};
+  const floats x = {-inf, 0.0f, -inf, -inf, -inf, -inf, NAN, 1.0f, 2.0f, inf, 1.0f, 0.0f, 1e4f, -1e4f, 1e4f};
   floats y(15), sums(5), loss(5);
   cpu::softmax(5, 3, x.data(), y.data());
   CHECK(y[0] == 0.0f);
@@ -106,7 +106,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(sums[3] == inf);
   CHECK(sums[4] == 1e4f + std::log(2.0f));
   const std::int64_t labels[] = {1, 3, -4, -1, 0};
-  const floats plain          = random_floats(15, 5);
+  const floats plain = random_floats(15, 5);
   cpu::softmax_cross_entropy(5, 3, plain.data(), labels, loss.data());
   CHECK(std::isnan(loss[1]));
   CHECK(std::isnan(loss[2]));

@@ -39,7 +39,7 @@ namespace detail {
 
 inline constexpr std::int64_t query_chunk = 256;  // queries that share a packed block of K and V
 
-inline constexpr std::int64_t query_block = 32;   // columns of a score block; wider ones waste more above the diagonal
+inline constexpr std::int64_t query_block = 32;  // columns of a score block; wider ones waste more above the diagonal
 
 // Rows of a score block: even parts of S in whole tiles of 14 rows, at most 10 of them. A function of S alone, since it
 // fixes the order of the sums.
@@ -93,8 +93,8 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t columns
   const f32v scales(scale), nothing(-std::numeric_limits<float>::infinity());
   for (std::int64_t c = 0; c < columns; c += width) {
     const i32v query = iota() + i32v(static_cast<std::int32_t>(q + c - k));
-    const f32v old   = load(highest + c);
-    f32v most        = old;
+    const f32v old = load(highest + c);
+    f32v most = old;
     for (std::int64_t j = 0; j < keys; ++j) {
       f32v s = load(scores + j * query_block + c) * scales;
       if (masked) s = select(to_mask(query < i32v(static_cast<std::int32_t>(j))), nothing, s);
@@ -106,16 +106,16 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t columns
     std::int64_t j = 0;
     for (; j + 2 <= keys; j += 2) {
       float* const at = scores + j * query_block + c;
-      const f32v p0   = exp_nonpositive(load(at) * factor - most);
-      const f32v p1   = exp_nonpositive(load(at + query_block) * factor - most);
-      sum0            = sum0 + p0;
-      sum1            = sum1 + p1;
+      const f32v p0 = exp_nonpositive(load(at) * factor - most);
+      const f32v p1 = exp_nonpositive(load(at + query_block) * factor - most);
+      sum0 = sum0 + p0;
+      sum1 = sum1 + p1;
       store(at, p0);
       store(at + query_block, p1);
     }
     if (j < keys) {
       const f32v p = exp_nonpositive(load(scores + j * query_block + c) * factor - most);
-      sum0         = sum0 + p;
+      sum0 = sum0 + p;
       store(scores + j * query_block + c, p);
     }
     const f32v before = exp_nonpositive(old - most);
@@ -141,13 +141,13 @@ inline void attention_chunk(const attention_shape& s, const gemm_kernels& kernel
                                                    most_keys * h + wide_head * key_block + key_block * query_block +
                                                    2 * query_chunk + query_block + 128)};
   float* const packed_q = pieces.take(query_chunk / query_block * wide_queries * h);  // [block][H, queries]
-  float* const sums     = pieces.take(query_chunk * h);                               // [queries, H]
+  float* const sums = pieces.take(query_chunk * h);                                   // [queries, H]
   float* const packed_k = pieces.take(most_keys * h);                                 // [H, keys]
   float* const packed_v = pieces.take(wide_head * key_block);                         // [keys, H]
-  float* const scores   = pieces.take(key_block * query_block);                       // [keys, queries]
-  float* const highest  = pieces.take(query_chunk);
-  float* const total    = pieces.take(query_chunk);
-  float* const shrink   = pieces.take(query_block);
+  float* const scores = pieces.take(key_block * query_block);                         // [keys, queries]
+  float* const highest = pieces.take(query_chunk);
+  float* const total = pieces.take(query_chunk);
+  float* const shrink = pieces.take(query_block);
 
   std::fill_n(highest, query_chunk, -std::numeric_limits<float>::infinity());
   std::fill_n(total, query_chunk, 0.0f);
@@ -164,18 +164,19 @@ inline void attention_chunk(const attention_shape& s, const gemm_kernels& kernel
     for (std::int64_t q = q0; q < q1; q += query_block) {
       const std::int64_t queries = std::min(query_block, q1 - q);
       if (s.causal && k > q + queries - 1) continue;
-      const std::int64_t seen    = s.causal ? std::min(keys, q + queries - k) : keys;
+      const std::int64_t seen = s.causal ? std::min(keys, q + queries - k) : keys;
       const std::int64_t columns = up_to(queries, width);
-      float* const mine          = sums + (q - q0) * h;
-      multiply_panels(kernels, seen, columns, h, packed_k, mr * h, mr, packed_q + (q - q0) / query_block * wide_queries * h,
-                      scores, query_block, tile_mode::assign, h);
+      float* const mine = sums + (q - q0) * h;
+      multiply_panels(kernels, seen, columns, h, packed_k, mr * h, mr,
+                      packed_q + (q - q0) / query_block * wide_queries * h, scores, query_block, tile_mode::assign, h);
       softmax_block(scores, seen, columns, q, k, s.causal && k + seen - 1 > q, s.scale, highest + (q - q0),
                     total + (q - q0), shrink);
       if (k > 0) {
         for (std::int64_t i = 0; i < queries; ++i) {
           if (shrink[i] == 1.0f) continue;
           const f32v factor(shrink[i]);
-          for_vectors(h, [=](std::int64_t j, auto lanes) { lanes.put(mine + i * h + j, lanes(mine + i * h + j) * factor); });
+          for_vectors(
+              h, [=](std::int64_t j, auto lanes) { lanes.put(mine + i * h + j, lanes(mine + i * h + j) * factor); });
         }
       }
       // the probabilities are read in place: their queries are contiguous, as the lanes of A must be
@@ -187,7 +188,7 @@ inline void attention_chunk(const attention_shape& s, const gemm_kernels& kernel
     const float sum = total[q - q0];
     const f32v factor(sum == 0.0f ? 0.0f : 1.0f / sum);
     const float* const from = sums + (q - q0) * h;
-    float* const to         = out.at(b, q, n);
+    float* const to = out.at(b, q, n);
     for_vectors(h, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(from + j) * factor); });
     if (lse != nullptr) lse[(b * s.heads + n) * s.queries + q] = highest[q - q0] + std::log(sum);
   }
@@ -209,20 +210,20 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
   scratch_pieces pieces{scratch<attention_backward_scratch>(
       2 * blocks * (wide_queries * h + wide_head * query_block) + 2 * most_keys * h + wide_head * key_block +
       2 * block_size + most_keys * query_block + 2 * key_block * h + 2 * blocks * query_block + 256)};
-  float* const columns_q = pieces.take(blocks * wide_queries * h);         // [block][H, queries]
-  float* const columns_d = pieces.take(blocks * wide_queries * h);         // dout, the same
-  float* const rows_q    = pieces.take(blocks * wide_head * query_block);  // [block][queries, H]
-  float* const rows_d    = pieces.take(blocks * wide_head * query_block);  // dout, the same
-  float* const columns_k = pieces.take(most_keys * h);                     // [H, keys]
-  float* const columns_v = pieces.take(most_keys * h);                     // [H, keys]
-  float* const rows_k    = pieces.take(wide_head * key_block);             // [keys, H]
-  float* const p         = pieces.take(block_size);                        // probabilities [keys, queries]
-  float* const ds        = pieces.take(block_size);                        // cotangent of the scores [keys, queries]
-  float* const turned    = pieces.take(most_keys * query_block);           // p or ds as [queries, keys]
-  float* const sum_k     = pieces.take(key_block * h);                     // dkey [keys, H]
-  float* const sum_v     = pieces.take(key_block * h);                     // dvalue [keys, H]
-  float* const logs      = pieces.take(blocks * query_block);              // lse, zero behind the end
-  float* const delta     = pieces.take(blocks * query_block);              // sum_h dout * out
+  float* const columns_q = pieces.take(blocks * wide_queries * h);      // [block][H, queries]
+  float* const columns_d = pieces.take(blocks * wide_queries * h);      // dout, the same
+  float* const rows_q = pieces.take(blocks * wide_head * query_block);  // [block][queries, H]
+  float* const rows_d = pieces.take(blocks * wide_head * query_block);  // dout, the same
+  float* const columns_k = pieces.take(most_keys * h);                  // [H, keys]
+  float* const columns_v = pieces.take(most_keys * h);                  // [H, keys]
+  float* const rows_k = pieces.take(wide_head * key_block);             // [keys, H]
+  float* const p = pieces.take(block_size);                             // probabilities [keys, queries]
+  float* const ds = pieces.take(block_size);                            // cotangent of the scores [keys, queries]
+  float* const turned = pieces.take(most_keys * query_block);           // p or ds as [queries, keys]
+  float* const sum_k = pieces.take(key_block * h);                      // dkey [keys, H]
+  float* const sum_v = pieces.take(key_block * h);                      // dvalue [keys, H]
+  float* const logs = pieces.take(blocks * query_block);                // lse, zero behind the end
+  float* const delta = pieces.take(blocks * query_block);               // sum_h dout * out
 
   for (std::int64_t g = 0; g < group; ++g) {
     const std::int64_t n = kv * group + g;
@@ -230,7 +231,7 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
     std::fill_n(delta, blocks * query_block, 0.0f);
     for (std::int64_t q = 0; q < s.queries; ++q) {
       const float *d = dout.at(b, q, n), *o = out.at(b, q, n);
-      logs[q]  = lse[(b * s.heads + n) * s.queries + q];
+      logs[q] = lse[(b * s.heads + n) * s.queries + q];
       delta[q] = sum_row(h, [=](std::int64_t j, auto lanes) { return lanes(d + j) * lanes(o + j); });
     }
     for (std::int64_t i = 0; i < blocks; ++i) {
@@ -253,7 +254,7 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
       std::fill_n(sum_v, keys * h, 0.0f);
       for (std::int64_t i = s.causal ? k / query_block : 0; i < blocks; ++i) {
         const std::int64_t q = i * query_block, queries = std::min(query_block, s.queries - q);
-        const std::int64_t seen    = s.causal ? std::min(keys, q + queries - k) : keys;
+        const std::int64_t seen = s.causal ? std::min(keys, q + queries - k) : keys;
         const std::int64_t columns = up_to(queries, width);
         if (seen <= 0) continue;
         multiply_panels(kernels, seen, columns, h, columns_k, mr * h, mr, columns_q + i * wide_queries * h, p,
@@ -268,7 +269,7 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
             f32v e = exp_nonpositive(min(load(at_p) * scale - load(logs + q + c), f32v(1.0f)));
             if (masked) {
               const i32v behind = iota() + i32v(static_cast<std::int32_t>(q + c - k - j));
-              e                 = select(to_mask(behind < i32v(0)), zero, e);
+              e = select(to_mask(behind < i32v(0)), zero, e);
             }
             store(at_p, e);
             store(at_ds, e * (load(at_ds) - load(delta + q + c)) * scale);
@@ -281,8 +282,8 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
         pack_panels(kernels, turned, mr, seen, queries, ds, query_block, 1);
         multiply_panels(kernels, seen, h, queries, turned, mr * queries, mr, rows_q + i * wide_head * query_block,
                         sum_k, h, tile_mode::add, queries);
-        multiply_panels(kernels, queries, h, seen, ds, mr, query_block, rows_k, dquery.at(b, q, n),
-                        dquery.time_stride, k > 0 ? tile_mode::add : tile_mode::assign, keys);
+        multiply_panels(kernels, queries, h, seen, ds, mr, query_block, rows_k, dquery.at(b, q, n), dquery.time_stride,
+                        k > 0 ? tile_mode::add : tile_mode::assign, keys);
       }
       for (std::int64_t j = 0; j < keys; ++j) {
         float *const to_k = dkey.at(b, k + j, kv), *const to_v = dvalue.at(b, k + j, kv);
@@ -308,7 +309,7 @@ inline void attention_backward_head(const attention_shape& s, const gemm_kernels
 inline void attention(const attention_shape& s, heads_view<const float> query, heads_view<const float> key,
                       heads_view<const float> value, heads_view<float> out, float* lse) noexcept {
   const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
-  const std::int64_t chunks   = (s.queries + detail::query_chunk - 1) / detail::query_chunk;
+  const std::int64_t chunks = (s.queries + detail::query_chunk - 1) / detail::query_chunk;
   // the last chunks of a causal head cost most: they come first
   parallel_for_dynamic(s.batch * s.heads * chunks, [&](std::int64_t i) {
     const std::int64_t head = i % (s.batch * s.heads), chunk = chunks - 1 - i / (s.batch * s.heads);

@@ -25,7 +25,7 @@ struct gemm_epilogue {
   /// c is element (row, col) of C, the tile has rows x cols elements.
   void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
                 std::int64_t cols) noexcept = nullptr;
-  const void* context                       = nullptr;
+  const void* context = nullptr;
 };
 
 namespace detail {
@@ -37,7 +37,7 @@ struct gemm_problem {
   std::int64_t ldc;
   gemm_mode mode;
   gemm_epilogue epilogue;
-  std::int64_t first_row    = 0;  // numbers that the epilogue gets for row 0 and column 0
+  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
   std::int64_t first_column = 0;
 };
 
@@ -53,50 +53,51 @@ struct gemm_packed_b;  // the panels of B that a thread works on
 inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
                    std::int64_t cols) noexcept {
   if (g.epilogue.apply != nullptr)
-    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows, cols);
+    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows,
+                     cols);
 }
 
 // Few rows: B is read once, straight from memory, by tiles that are low and wide.
 inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const std::int64_t block  = gemm_k_block(g.k);
+  const std::int64_t block = gemm_k_block(g.k);
   const std::int64_t panels = ceil_div(g.m, kernels.rows);
   const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
-  const float* a            = g.a.data;
-  std::int64_t a_panel      = height;  // distance between panels
-  std::int64_t a_step       = g.a.column_stride;
+  const float* a = g.a.data;
+  std::int64_t a_panel = height;  // distance between panels
+  std::int64_t a_step = g.a.column_stride;
   if (g.a.row_stride != 1 && g.m > 1) {
     float* packed = scratch<gemm_packed_a>(panels * height * g.k);
     for (std::int64_t i = 0; i < panels; ++i) {
       kernels.pack(packed + i * height * g.k, height, std::min(height, g.m - i * height), g.k,
                    g.a.data + i * height * g.a.row_stride, g.a.row_stride, g.a.column_stride);
     }
-    a       = packed;
+    a = packed;
     a_panel = height * g.k;
-    a_step  = height;
+    a_step = height;
   }
   // A stripe of columns is summed a few steps at a time: B is read in long runs, the sums stay in the first level
   // cache. More rows hide more of the memory's latency and want fewer loads and stores of the sums.
-  const std::int64_t wide   = kernels.wide_columns[height];
-  const std::int64_t burst  = g.m <= 2 ? 8 : g.m <= 6 ? 16 : block;
+  const std::int64_t wide = kernels.wide_columns[height];
+  const std::int64_t burst = g.m <= 2 ? 8 : g.m <= 6 ? 16 : block;
   const std::int64_t stripe = burst == block ? wide : round_up(std::max<std::int64_t>(512, 4096 / g.m), wide);
-  const std::int64_t tiles  = ceil_div(g.n, stripe);
-  float* const sums         = scratch<gemm_packed_b>(threads * g.m * stripe);
-  const auto tile_column    = [&](std::int64_t t) {
-    const std::int64_t col  = t * stripe;
+  const std::int64_t tiles = ceil_div(g.n, stripe);
+  float* const sums = scratch<gemm_packed_b>(threads * g.m * stripe);
+  const auto tile_column = [&](std::int64_t t) {
+    const std::int64_t col = t * stripe;
     const std::int64_t cols = std::min(stripe, g.n - col);
-    float* const mine       = sums + (threads > 1 ? thread_index() : 0) * g.m * stripe;
+    float* const mine = sums + (threads > 1 ? thread_index() : 0) * g.m * stripe;
     for (std::int64_t p = 0; p < g.k; p += block) {
       const std::int64_t steps = std::min(block, g.k - p);
-      const bool add           = p > 0 || g.mode == gemm_mode::accumulate;
-      const bool apart         = add && steps > burst;  // sums that C may not hold yet
-      float* const to          = apart ? mine : g.c + col;
-      const std::int64_t ldt   = apart ? stripe : g.ldc;
+      const bool add = p > 0 || g.mode == gemm_mode::accumulate;
+      const bool apart = add && steps > burst;  // sums that C may not hold yet
+      float* const to = apart ? mine : g.c + col;
+      const std::int64_t ldt = apart ? stripe : g.ldc;
       for (std::int64_t q = 0; q < steps; q += burst) {
         const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
         for (std::int64_t i = 0; i < panels; ++i) {
-          const std::int64_t row  = i * height;
+          const std::int64_t row = i * height;
           const std::int64_t rows = std::min(height, g.m - row);
-          const auto* fn          = rows == height ? kernels.wide : kernels.tile;
+          const auto* fn = rows == height ? kernels.wide : kernels.tile;
           const std::int64_t step = rows == height ? wide : kernels.columns;
           for (std::int64_t j = 0; j < cols; j += step) {
             fn[rows](std::min(burst, steps - q), a + i * a_panel + (p + q) * a_step, a_step,
@@ -136,13 +137,13 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
   double lowest = 1e300;
   for (std::int64_t panels = std::min<std::int64_t>(b_panels, 6); panels >= 1; --panels) {
     for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(a_panels, 2 * threads); ++parts) {
-      const std::int64_t rows  = ceil_div(a_panels, parts);
+      const std::int64_t rows = ceil_div(a_panels, parts);
       const std::int64_t tasks = ceil_div(b_panels, panels) * ceil_div(a_panels, rows);
-      const double rounds      = static_cast<double>(ceil_div(tasks, threads));
-      const double cost        = rounds * static_cast<double>(panels) * static_cast<double>(rows * tile_rows + 10);
+      const double rounds = static_cast<double>(ceil_div(tasks, threads));
+      const double cost = rounds * static_cast<double>(panels) * static_cast<double>(rows * tile_rows + 10);
       if (cost < lowest * 0.99) {
         lowest = cost;
-        best   = {panels, rows};
+        best = {panels, rows};
       }
     }
   }
@@ -152,12 +153,13 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
 // Panels of B side by side, 16 steps at a time: whole rows of B are read, not one narrow column after the other.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
-  const std::int64_t nr    = kernels.columns;
+  const std::int64_t nr = kernels.columns;
   const std::int64_t chunk = g.b.column_stride == 1 ? 16 : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = panel0; j < panel1; ++j) {
-      kernels.pack(packed + (j - panel0) * nr * steps + q * nr, nr, std::min(nr, g.n - j * nr), std::min(chunk, steps - q),
-                   g.b.data + (p + q) * g.b.row_stride + j * nr * g.b.column_stride, g.b.column_stride, g.b.row_stride);
+      kernels.pack(packed + (j - panel0) * nr * steps + q * nr, nr, std::min(nr, g.n - j * nr),
+                   std::min(chunk, steps - q), g.b.data + (p + q) * g.b.row_stride + j * nr * g.b.column_stride,
+                   g.b.column_stride, g.b.row_stride);
     }
   }
 }
@@ -169,10 +171,10 @@ class prefetch_queue {
                  std::int64_t tiles) noexcept {
     const bool rows = g.b.column_stride == 1;
     if (tiles <= 0 || steps <= 0 || cols <= 0 || (!rows && g.b.row_stride != 1)) return;
-    next_      = g.b.data + p * g.b.row_stride + col * g.b.column_stride;
-    stride_    = rows ? g.b.row_stride : g.b.column_stride;
-    line_end_  = ceil_div(rows ? cols : steps, 16);
-    left_      = line_end_ * (rows ? steps : cols);
+    next_ = g.b.data + p * g.b.row_stride + col * g.b.column_stride;
+    stride_ = rows ? g.b.row_stride : g.b.column_stride;
+    line_end_ = ceil_div(rows ? cols : steps, 16);
+    left_ = line_end_ * (rows ? steps : cols);
     each_tile_ = ceil_div(left_, tiles);
   }
   void advance() noexcept {
@@ -196,13 +198,13 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
   const std::int64_t mr = kernels.rows, nr = kernels.columns;
   const std::int64_t block = gemm_k_block(g.k);
   // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
-  constexpr std::int64_t budget  = std::int64_t{1} << 21;
-  const std::int64_t k_super     = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
-  const std::int64_t m_parts     = ceil_div(g.m, std::max(mr * 8, budget / k_super));
-  const std::int64_t m_super     = round_up(ceil_div(g.m, m_parts), mr);
-  const std::int64_t b_panels    = ceil_div(g.n, nr);
+  constexpr std::int64_t budget = std::int64_t{1} << 21;
+  const std::int64_t k_super = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
+  const std::int64_t m_parts = ceil_div(g.m, std::max(mr * 8, budget / k_super));
+  const std::int64_t m_super = round_up(ceil_div(g.m, m_parts), mr);
+  const std::int64_t b_panels = ceil_div(g.n, nr);
   const std::int64_t most_panels = std::min<std::int64_t>(b_panels, 6);
-  constexpr std::int64_t height  = 8;  // panels of A that stay in the second level cache
+  constexpr std::int64_t height = 8;  // panels of A that stay in the second level cache
 
   float* const packed_a = scratch<gemm_packed_a>(m_super * k_super);
   float* const packed_b = scratch<gemm_packed_b>(threads * most_panels * nr * block);
@@ -210,7 +212,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
   for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
     const std::int64_t k1 = std::min(g.k, k0 + k_super);
     for (std::int64_t m0 = 0; m0 < g.m; m0 += m_super) {
-      const std::int64_t m1       = std::min(g.m, m0 + m_super);
+      const std::int64_t m1 = std::min(g.m, m0 + m_super);
       const std::int64_t a_panels = ceil_div(m1 - m0, mr);
       // packed A: [k block][panel][k][mr]
       const auto pack_a = [&](std::int64_t i) {
@@ -221,22 +223,23 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
                        g.a.data + row * g.a.row_stride + p * g.a.column_stride, g.a.row_stride, g.a.column_stride);
         }
       };
-      const gemm_split split    = split_tasks(b_panels, a_panels, kernels.rows, threads);
+      const gemm_split split = split_tasks(b_panels, a_panels, kernels.rows, threads);
       const std::int64_t across = ceil_div(b_panels, split.panels);
-      const std::int64_t down   = ceil_div(a_panels, split.rows);
-      const auto run_task       = [&](std::int64_t task) {
+      const std::int64_t down = ceil_div(a_panels, split.rows);
+      const auto run_task = [&](std::int64_t task) {
         const std::int64_t panel0 = (task / down) * split.panels;
         const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
-        const std::int64_t row0   = (task % down) * split.rows;
-        const std::int64_t row1   = std::min(a_panels, row0 + split.rows);
-        float* const mine         = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
+        const std::int64_t row0 = (task % down) * split.rows;
+        const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
+        float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
         for (std::int64_t p = k0; p < k1; p += block) {
           const std::int64_t steps = std::min(block, k1 - p);
           pack_b(g, kernels, mine, p, steps, panel0, panel1);
           const bool last = p + steps == k1;
-          prefetch_queue ahead(g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
-                                     (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
-                                     (row1 - row0) * (panel1 - panel0));
+          prefetch_queue ahead(
+              g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
+              (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
+              (row1 - row0) * (panel1 - panel0));
           const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : tile_mode::assign;
           for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
             const std::int64_t i1 = std::min(row1, i0 + height);
@@ -245,9 +248,9 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
               for (std::int64_t i = i0; i < i1; ++i) {
                 const std::int64_t row = m0 + i * mr;
                 ahead.advance();
-                kernels.tile[std::min(mr, m1 - row)](
-                    steps, packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr, mine + (j - panel0) * nr * steps,
-                    nr, g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
+                kernels.tile[std::min(mr, m1 - row)](steps, packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr,
+                                                     mine + (j - panel0) * nr * steps, nr, g.c + row * g.ldc + j * nr,
+                                                     g.ldc, cols, mode);
               }
               if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
             }
@@ -270,9 +273,9 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
 // A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
 // The longer side is cut, so that the least is packed twice.
 inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const bool columns      = ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
+  const bool columns = ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
   const std::int64_t unit = columns ? kernels.columns : kernels.rows;
-  const std::int64_t all  = columns ? g.n : g.m;
+  const std::int64_t all = columns ? g.n : g.m;
   const std::int64_t part = round_up(ceil_div(all, threads), unit);
   parallel_for(ceil_div(all, part), [&](std::int64_t i) {
     const std::int64_t first = i * part, count = std::min(part, all - first);
@@ -280,12 +283,12 @@ inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int t
     if (columns) {
       mine.b.data += first * g.b.column_stride;
       mine.c += first;
-      mine.n            = count;
+      mine.n = count;
       mine.first_column = g.first_column + first;
     } else {
       mine.a.data += first * g.a.row_stride;
       mine.c += first * g.ldc;
-      mine.m         = count;
+      mine.m = count;
       mine.first_row = g.first_row + first;
     }
     gemm_one(mine, kernels, 1);
@@ -337,11 +340,19 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
                          std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
                          gemm_epilogue epilogue = {}) noexcept {
   const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
-  const int threads           = num_threads();
-  const auto product          = [&](std::int64_t i, int width_of_team) {
-    detail::gemm_one({m, n, k, {a.data + i * a_batch_stride, a.row_stride, a.column_stride},
-                               {b.data + i * b_batch_stride, b.row_stride, b.column_stride}, c + i * c_batch_stride, ldc, mode,
-                               epilogue, i * m}, kernels, width_of_team);
+  const int threads = num_threads();
+  const auto product = [&](std::int64_t i, int width_of_team) {
+    detail::gemm_one({m,
+                      n,
+                      k,
+                      {a.data + i * a_batch_stride, a.row_stride, a.column_stride},
+                      {b.data + i * b_batch_stride, b.row_stride, b.column_stride},
+                      c + i * c_batch_stride,
+                      ldc,
+                      mode,
+                      epilogue,
+                      i * m},
+                     kernels, width_of_team);
   };
   const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
   if (spread) {

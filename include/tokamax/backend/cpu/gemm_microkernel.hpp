@@ -25,11 +25,11 @@ inline constexpr int gemm_max_rows = 14;
 
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
-  int rows;                               ///< height of the packed panels of A
-  int columns;                            ///< width of the packed panels of B
-  gemm_tile_fn tile[gemm_max_rows + 1];   ///< by number of rows, [1, rows]; up to `columns` columns
-  gemm_tile_fn wide[gemm_max_rows + 1];   ///< the same for few rows and more columns, for an unpacked B
-  int wide_columns[gemm_max_rows + 1];    ///< how many
+  int rows;                              ///< height of the packed panels of A
+  int columns;                           ///< width of the packed panels of B
+  gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
+  gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
+  int wide_columns[gemm_max_rows + 1];   ///< how many
   pack_panel_fn pack;
 };
 
@@ -44,23 +44,23 @@ template <int Rows, int Vectors, bool Whole>
   [[maybe_unused]] __mmask16 kept[Vectors];
   __m512 sum[Rows][Vectors];
   if constexpr (!Whole) {
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t lanes = columns - 16 * v;
       kept[v] = lanes >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>(lanes <= 0 ? 0 : (1u << lanes) - 1u);
     }
   }
-#pragma GCC unroll 16
+  #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
     __builtin_prefetch(c + r * ldc, 1);
     if constexpr (Vectors > 1) __builtin_prefetch(c + r * ldc + 16, 1);
   }
   if (mode == tile_mode::resume) {
-#pragma GCC unroll 16
+  #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
       for (int v = 0; v < Vectors; ++v) {
         if constexpr (Whole) sum[r][v] = _mm512_loadu_ps(c + r * ldc + 16 * v);
         if constexpr (!Whole) sum[r][v] = _mm512_maskz_loadu_ps(kept[v], c + r * ldc + 16 * v);
@@ -69,23 +69,23 @@ template <int Rows, int Vectors, bool Whole>
   }
   for (std::int64_t p = 0; p < k; ++p) {
     __m512 column[Vectors];
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
       if constexpr (Whole) column[v] = _mm512_loadu_ps(b + 16 * v);
       if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], b + 16 * v);
     }
-#pragma GCC unroll 16
+  #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const __m512 row = _mm512_set1_ps(a[r]);
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
       for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_fmadd_ps(row, column[v], sum[r][v]);
     }
     a += a_step;
     b += b_step;
   }
-#pragma GCC unroll 16
+  #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 24
+  #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
       float* const to = c + r * ldc + 16 * v;
       if constexpr (Whole) {
@@ -114,36 +114,36 @@ template <int Rows, int Vectors>
                                            std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
                                            tile_mode mode) noexcept {
   __m256 sum[Rows][Vectors];
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
     __builtin_prefetch(c + r * ldc, 1);
   }
   if (columns == 8 * Vectors) {
     if (mode == tile_mode::resume) {
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
         for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_loadu_ps(c + r * ldc + 8 * v);
       }
     }
     for (std::int64_t p = 0; p < k; ++p) {
       __m256 column[Vectors];
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
       for (int v = 0; v < Vectors; ++v) column[v] = _mm256_loadu_ps(b + 8 * v);
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         const __m256 row = _mm256_broadcast_ss(a + r);
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
         for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_fmadd_ps(row, column[v], sum[r][v]);
       }
       a += a_step;
       b += b_step;
     }
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
       for (int v = 0; v < Vectors; ++v) {
         float* const to = c + r * ldc + 8 * v;
         if (mode == tile_mode::add) sum[r][v] = _mm256_add_ps(_mm256_loadu_ps(to), sum[r][v]);
@@ -158,26 +158,26 @@ template <int Rows, int Vectors>
                                  _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
   if (mode == tile_mode::resume) {
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
       for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_maskload_ps(c + r * ldc + 8 * v, kept[v]);
     }
   }
   for (std::int64_t p = 0; p < k; ++p) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) {
       const __m256 column = _mm256_maskload_ps(b + 8 * v, kept[v]);
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) sum[r][v] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + r), column, sum[r][v]);
     }
     a += a_step;
     b += b_step;
   }
   alignas(32) float lanes[8 * Vectors];
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 12
+  #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) _mm256_store_ps(lanes + 8 * v, sum[r][v]);
     float* const to = c + r * ldc;
     for (std::int64_t j = 0; j < columns; ++j) to[j] = mode == tile_mode::add ? to[j] + lanes[j] : lanes[j];
@@ -185,27 +185,27 @@ template <int Rows, int Vectors>
 }
 
 inline constexpr gemm_kernels gemm_avx512 = {
-    .rows    = 14,
+    .rows = 14,
     .columns = 32,
-    .tile    = {nullptr, tile_avx512<1, 2>, tile_avx512<2, 2>, tile_avx512<3, 2>, tile_avx512<4, 2>, tile_avx512<5, 2>,
-                tile_avx512<6, 2>, tile_avx512<7, 2>, tile_avx512<8, 2>, tile_avx512<9, 2>, tile_avx512<10, 2>,
-                tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
-    .wide    = {nullptr, tile_avx512<1, 8>, tile_avx512<2, 8>, tile_avx512<3, 6>, tile_avx512<4, 5>, tile_avx512<5, 4>,
-                tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
-                tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
+    .tile = {nullptr, tile_avx512<1, 2>, tile_avx512<2, 2>, tile_avx512<3, 2>, tile_avx512<4, 2>, tile_avx512<5, 2>,
+             tile_avx512<6, 2>, tile_avx512<7, 2>, tile_avx512<8, 2>, tile_avx512<9, 2>, tile_avx512<10, 2>,
+             tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
+    .wide = {nullptr, tile_avx512<1, 8>, tile_avx512<2, 8>, tile_avx512<3, 6>, tile_avx512<4, 5>, tile_avx512<5, 4>,
+             tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
+             tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
-    .pack         = pack_panel_avx2,
+    .pack = pack_panel_avx2,
 };
 
 inline constexpr gemm_kernels gemm_avx2 = {
-    .rows    = 6,
+    .rows = 6,
     .columns = 16,
     .tile = {nullptr, tile_avx2<1, 2>, tile_avx2<2, 2>, tile_avx2<3, 2>, tile_avx2<4, 2>, tile_avx2<5, 2>,
              tile_avx2<6, 2>},
     .wide = {nullptr, tile_avx2<1, 8>, tile_avx2<2, 4>, tile_avx2<3, 3>, tile_avx2<4, 2>, tile_avx2<5, 2>,
              tile_avx2<6, 2>},
     .wide_columns = {0, 64, 32, 24, 16, 16, 16},
-    .pack         = pack_panel_avx2,
+    .pack = pack_panel_avx2,
 };
 }  // namespace detail
 #endif
@@ -223,7 +223,7 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
     for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
   }
   alignas(64) float lanes[Vectors * V::size] = {};
-  const bool whole                           = columns == Vectors * lanes_per_vector;
+  const bool whole = columns == Vectors * lanes_per_vector;
   if (mode == tile_mode::resume) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
@@ -261,15 +261,15 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
 
 template <class V = f32v>
 inline constexpr gemm_kernels gemm_portable = {
-    .rows    = 6,
+    .rows = 6,
     .columns = 2 * static_cast<int>(V::size),
-    .tile    = {nullptr, tile_portable<1, 2, V>, tile_portable<2, 2, V>, tile_portable<3, 2, V>,
-                tile_portable<4, 2, V>, tile_portable<5, 2, V>, tile_portable<6, 2, V>},
-    .wide    = {nullptr, tile_portable<1, 8, V>, tile_portable<2, 4, V>, tile_portable<3, 2, V>,
-                tile_portable<4, 2, V>, tile_portable<5, 2, V>, tile_portable<6, 2, V>},
+    .tile = {nullptr, tile_portable<1, 2, V>, tile_portable<2, 2, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,
+             tile_portable<5, 2, V>, tile_portable<6, 2, V>},
+    .wide = {nullptr, tile_portable<1, 8, V>, tile_portable<2, 4, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,
+             tile_portable<5, 2, V>, tile_portable<6, 2, V>},
     .wide_columns = {0, 8 * static_cast<int>(V::size), 4 * static_cast<int>(V::size), 2 * static_cast<int>(V::size),
                      2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size)},
-    .pack         = pack_panel_portable,
+    .pack = pack_panel_portable,
 };
 }  // namespace detail
 

@@ -20,7 +20,7 @@ inline void pack_panel_portable(float* packed, std::int64_t lanes_padded, std::i
                                 const float* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
   if (lane_stride == 1) {
     const auto bytes = static_cast<std::size_t>(lanes) * sizeof(float);
-    const auto rest  = static_cast<std::size_t>(lanes_padded - lanes) * sizeof(float);
+    const auto rest = static_cast<std::size_t>(lanes_padded - lanes) * sizeof(float);
     for (std::int64_t p = 0; p < steps; ++p) {
       std::memcpy(packed + p * lanes_padded, source + p * step_stride, bytes);
       if (rest != 0) std::memset(packed + p * lanes_padded + lanes, 0, rest);
@@ -28,7 +28,7 @@ inline void pack_panel_portable(float* packed, std::int64_t lanes_padded, std::i
     return;
   }
   for (std::int64_t p = 0; p < steps; ++p) {
-    float* const to         = packed + p * lanes_padded;
+    float* const to = packed + p * lanes_padded;
     const float* const from = source + p * step_stride;
     for (std::int64_t l = 0; l < lanes; ++l) to[l] = from[l * lane_stride];
     for (std::int64_t l = lanes; l < lanes_padded; ++l) to[l] = 0.0f;
@@ -64,30 +64,30 @@ namespace detail {
                                                                             const float* source,
                                                                             std::int64_t lane_stride) noexcept {
   __m256 r[8], t[8];
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
   for (int l = 0; l < 8; ++l) r[l] = l < lanes ? _mm256_loadu_ps(source + l * lane_stride) : _mm256_setzero_ps();
-#pragma GCC unroll 4
+  #pragma GCC unroll 4
   for (int l = 0; l < 8; l += 2) {
-    t[l]     = _mm256_unpacklo_ps(r[l], r[l + 1]);
+    t[l] = _mm256_unpacklo_ps(r[l], r[l + 1]);
     t[l + 1] = _mm256_unpackhi_ps(r[l], r[l + 1]);
   }
-#pragma GCC unroll 2
+  #pragma GCC unroll 2
   for (int l = 0; l < 8; l += 4) {
-    r[l]     = _mm256_shuffle_ps(t[l], t[l + 2], 0x44);
+    r[l] = _mm256_shuffle_ps(t[l], t[l + 2], 0x44);
     r[l + 1] = _mm256_shuffle_ps(t[l], t[l + 2], 0xee);
     r[l + 2] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0x44);
     r[l + 3] = _mm256_shuffle_ps(t[l + 1], t[l + 3], 0xee);
   }
-#pragma GCC unroll 4
+  #pragma GCC unroll 4
   for (int l = 0; l < 4; ++l) {
-    t[l]     = _mm256_permute2f128_ps(r[l], r[l + 4], 0x20);
+    t[l] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x20);
     t[l + 4] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x31);
   }
   if (kept == 8) {
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) _mm256_storeu_ps(packed + s * lanes_padded, t[s]);
   } else {
-#pragma GCC unroll 8
+  #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) store_lanes(packed + s * lanes_padded, t[s], kept);
   }
 }
@@ -98,7 +98,7 @@ namespace detail {
   const std::int64_t last = lanes_padded - 8;
   for (std::int64_t p = 0; p < steps; ++p) {
     const float* const from = source + p * step_stride;
-    float* const to         = packed + p * lanes_padded;
+    float* const to = packed + p * lanes_padded;
     for (std::int64_t l = 0; l < last; l += 8) _mm256_storeu_ps(to + l, _mm256_loadu_ps(from + l));
     _mm256_storeu_ps(to + last, _mm256_loadu_ps(from + last));
   }
@@ -115,7 +115,8 @@ namespace detail {
     // cache when their stride is a power of two.
     const std::int64_t done = steps / 8 * 8;
     for (std::int64_t l = 0; l < lanes_padded; l += 8) {
-      const std::int64_t kept = std::min<std::int64_t>(8, lanes_padded - l), left = std::min<std::int64_t>(8, lanes - l);
+      const std::int64_t kept = std::min<std::int64_t>(8, lanes_padded - l),
+                         left = std::min<std::int64_t>(8, lanes - l);
       for (std::int64_t p = 0; p < done; p += 8) {
         const float* const from = source + l * lane_stride + p;
         // The strip of lanes that comes next: a lane's run is too short for the hardware to see it in time.

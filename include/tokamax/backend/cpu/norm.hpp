@@ -20,7 +20,7 @@ struct row_statistics {
 // mean and 1 / sqrt(var + epsilon), the variance in a second pass over the centred row. Not centred: mean 0.
 template <bool Centred>
 [[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
-  const float n    = static_cast<float>(cols);
+  const float n = static_cast<float>(cols);
   const float mean = Centred ? sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / n : 0.0f;
   const float squares = sum_row(cols, [=](std::int64_t j, auto lanes) {
     const f32v centred = lanes(x + j, mean) - f32v(mean);
@@ -33,9 +33,9 @@ template <bool Centred>
 void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
                   float epsilon, float* y) noexcept {
   for_rows(rows, cols, [=](std::int64_t r) {
-    const float* const from   = x + r * cols;
-    float* const to           = y + r * cols;
-    const auto [mean, rstd]   = statistics_of<Centred>(from, cols, epsilon);
+    const float* const from = x + r * cols;
+    float* const to = y + r * cols;
+    const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
     const f32v m(mean), s(rstd);
     for_vectors(cols, [&](std::int64_t j, auto lanes) {
       const f32v x_hat = (lanes(from + j) - m) * s;
@@ -56,29 +56,29 @@ template <bool Centred>
 void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
                    float epsilon, float* dx, float* dscale, float* doffset) noexcept {
   constexpr std::int64_t sums = Centred ? 2 : 1;
-  const std::int64_t chunk    = std::max<std::int64_t>(32, (rows + 63) / 64);
-  const std::int64_t chunks   = (rows + chunk - 1) / chunk;
-  float* const partial        = scratch<norm_column_sums>(std::max<std::int64_t>(1, chunks) * sums * cols);
+  const std::int64_t chunk = std::max<std::int64_t>(32, (rows + 63) / 64);
+  const std::int64_t chunks = (rows + chunk - 1) / chunk;
+  float* const partial = scratch<norm_column_sums>(std::max<std::int64_t>(1, chunks) * sums * cols);
   parallel_for(chunks, [=](std::int64_t i) {
-    float* const scale_sum  = partial + i * sums * cols;
+    float* const scale_sum = partial + i * sums * cols;
     float* const offset_sum = scale_sum + (sums - 1) * cols;
     std::fill_n(scale_sum, sums * cols, 0.0f);
     for (std::int64_t r = i * chunk; r < std::min(rows, (i + 1) * chunk); ++r) {
-      const float* const xr   = x + r * cols;
-      const float* const dyr  = dy + r * cols;
+      const float* const xr = x + r * cols;
+      const float* const dyr = dy + r * cols;
       const auto [mean, rstd] = statistics_of<Centred>(xr, cols, epsilon);
       const f32v m(mean), s(rstd);
-      const float n        = static_cast<float>(cols);
-      const float mean_g   = Centred ? sum_row(cols, [&](std::int64_t j, auto lanes) {
-                                       return lanes(dyr + j) * lanes(scale + j);
-                                     }) / n
-                                     : 0.0f;
-      const float mean_g_x = sum_row(cols, [&](std::int64_t j, auto lanes) {
-                               return lanes(dyr + j) * lanes(scale + j) * ((lanes(xr + j) - m) * s);
-                             }) / n;
+      const float n = static_cast<float>(cols);
+      const float mean_g =
+          Centred ? sum_row(cols, [&](std::int64_t j, auto lanes) { return lanes(dyr + j) * lanes(scale + j); }) / n
+                  : 0.0f;
+      const float mean_g_x =
+          sum_row(cols, [&](std::int64_t j,
+                            auto lanes) { return lanes(dyr + j) * lanes(scale + j) * ((lanes(xr + j) - m) * s); }) /
+          n;
       const f32v a(mean_g), b(mean_g_x);
       for_vectors(cols, [&](std::int64_t j, auto lanes) {
-        const f32v d     = lanes(dyr + j);
+        const f32v d = lanes(dyr + j);
         const f32v x_hat = (lanes(xr + j) - m) * s;
         lanes.put(scale_sum + j, fma(d, x_hat, lanes(scale_sum + j)));
         if constexpr (Centred) lanes.put(offset_sum + j, lanes(offset_sum + j) + d);
@@ -92,14 +92,14 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
     const std::int64_t count = std::min(strip, sums * cols - first);
     for (std::int64_t step = 1; step < chunks; step *= 2) {
       for (std::int64_t c = 0; c + step < chunks; c += 2 * step) {
-        float* const to         = partial + c * sums * cols + first;
+        float* const to = partial + c * sums * cols + first;
         const float* const from = to + step * sums * cols;
         for_vectors(count, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) + lanes(from + j)); });
       }
     }
     for (std::int64_t j = first; j < first + count; ++j) {
       float* const to = j < cols ? dscale + j : doffset + (j - cols);
-      *to             = chunks > 0 ? partial[j] : 0.0f;
+      *to = chunks > 0 ? partial[j] : 0.0f;
     }
   });
 }
@@ -140,8 +140,8 @@ inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const
 /// Cotangents of rms_norm; the root mean square is computed again from x.
 ///
 /// shapes  x, dy, dx [rows, cols] dense, scale, dscale [cols]; dx may be dy or x
-inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
-                              const float* dy, float epsilon, float* dx, float* dscale) noexcept {
+inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                              float epsilon, float* dx, float* dscale) noexcept {
   detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
 }
 

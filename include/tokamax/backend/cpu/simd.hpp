@@ -4,16 +4,16 @@
 
 // gcc 12 finds fault with the undefined values of its own AVX-512 intrinsics wherever they are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+  #pragma GCC diagnostic push
+  #pragma GCC diagnostic ignored "-Wuninitialized"
+  #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <xsimd/xsimd.hpp>  // batch, batch_bool; no other header includes it
 #if defined(__x86_64__)
-#include <immintrin.h>  // the intrinsics of functions with a target of their own
+  #include <immintrin.h>  // the intrinsics of functions with a target of their own
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
+  #pragma GCC diagnostic pop
 #endif
 
 #include <bit>          // bit_cast
@@ -187,15 +187,15 @@ inline float reduce_min(f32v v) noexcept {
 inline f32v exp_nonpositive(f32v x) noexcept {
   const f32v magic(12582912.0f);  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
   const f32v shifted = fma(x, f32v(1.44269504f), magic);
-  const f32v n       = shifted - magic;
-  const f32v f       = fma(n, f32v(-1.42860677e-6f), fma(n, f32v(-0.693145752f), x));
-  f32v p             = fma(f, f32v(1.3888889e-3f), f32v(8.3333333e-3f));
-  p                  = fma(p, f, f32v(4.1666667e-2f));
-  p                  = fma(p, f, f32v(0.16666667f));
-  p                  = fma(p, f, f32v(0.5f));
-  p                  = fma(p, f, f32v(1.0f));
-  p                  = fma(p, f, f32v(1.0f));
-  const f32v power   = bitcast<f32v>((bitcast<i32v>(shifted) << 23) + i32v(127 << 23));
+  const f32v n = shifted - magic;
+  const f32v f = fma(n, f32v(-1.42860677e-6f), fma(n, f32v(-0.693145752f), x));
+  f32v p = fma(f, f32v(1.3888889e-3f), f32v(8.3333333e-3f));
+  p = fma(p, f, f32v(4.1666667e-2f));
+  p = fma(p, f, f32v(0.16666667f));
+  p = fma(p, f, f32v(0.5f));
+  p = fma(p, f, f32v(1.0f));
+  p = fma(p, f, f32v(1.0f));
+  const f32v power = bitcast<f32v>((bitcast<i32v>(shifted) << 23) + i32v(127 << 23));
   return select(x < f32v(-87.3f), f32v(0.0f), p * power);
 }
 
@@ -209,10 +209,10 @@ inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
 
 namespace detail {
 inline vector_t<std::uint16_t, f32v::size> to_bfloat16(f32v v) noexcept {
-  const native_t<u32v> bits    = std::bit_cast<native_t<u32v>>(v.data);
+  const native_t<u32v> bits = std::bit_cast<native_t<u32v>>(v.data);
   const native_t<u32v> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const native_t<u32v> quiet   = ((bits >> 16) & 0x8000u) | 0x7fc0u;  // the sign of a NaN is kept
-  const auto is_nan            = (bits & 0x7fffffffu) > 0x7f800000u;
+  const native_t<u32v> quiet = ((bits >> 16) & 0x8000u) | 0x7fc0u;  // the sign of a NaN is kept
+  const auto is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
   return __builtin_convertvector(is_nan ? quiet : rounded, vector_t<std::uint16_t, f32v::size>);
 }
 }  // namespace detail

@@ -23,16 +23,15 @@ inline constexpr float lowest = -std::numeric_limits<float>::infinity();
     return std::log(sum);
   }
   const f32v m(most);
-  return most + std::log(sum_row(cols, [=](std::int64_t j, auto lanes) {
-           return exp_nonpositive(lanes(x + j, lowest) - m);
-         }));
+  return most +
+         std::log(sum_row(cols, [=](std::int64_t j, auto lanes) { return exp_nonpositive(lanes(x + j, lowest) - m); }));
 }
 
 // A label counts from the end when negative; -1 when it names no class.
 template <class Label>
 std::int64_t class_of(Label label, std::int64_t cols) noexcept {
   const auto wide = static_cast<std::int64_t>(label);
-  const auto c    = wide < 0 ? wide + cols : wide;
+  const auto c = wide < 0 ? wide + cols : wide;
   return c >= 0 && c < cols ? c : -1;
 }
 }  // namespace detail
@@ -46,7 +45,7 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
   for_rows(rows, cols, [=](std::int64_t r) {
     const float* const from = x + r * cols;
-    float* const to         = y + r * cols;
+    float* const to = y + r * cols;
     const f32v m(max_row(cols, [=](std::int64_t j, auto lanes) { return lanes(from + j, detail::lowest); }));
     const float sum = sum_row(cols, [=](std::int64_t j, auto lanes) {
       const f32v e = exp_nonpositive(lanes(from + j, detail::lowest) - m);
@@ -64,7 +63,7 @@ inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float*
 inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy,
                              float* dx) noexcept {
   for_rows(rows, cols, [=](std::int64_t r) {
-    const float* const yr  = y + r * cols;
+    const float* const yr = y + r * cols;
     const float* const dyr = dy + r * cols;
     const f32v dot(sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(yr + j) * lanes(dyr + j); }));
     for_vectors(cols, [=](std::int64_t j, auto lanes) {
@@ -92,10 +91,10 @@ void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* lo
                            float* lse = nullptr) noexcept {
   static_assert(std::is_integral_v<Label>);
   for_rows(rows, cols, [=](std::int64_t r) {
-    const float* const x  = logits + r * cols;
-    const float sum       = detail::logsumexp_of(x, cols);
+    const float* const x = logits + r * cols;
+    const float sum = detail::logsumexp_of(x, cols);
     const std::int64_t at = detail::class_of(labels[r], cols);
-    loss[r]               = at < 0 ? std::numeric_limits<float>::quiet_NaN() : sum - x[at];
+    loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : sum - x[at];
     if (lse != nullptr) lse[r] = sum;
   });
 }
@@ -110,7 +109,7 @@ void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const 
   static_assert(std::is_integral_v<Label>);
   for_rows(rows, cols, [=](std::int64_t r) {
     const float* const x = logits + r * cols;
-    float* const to      = dlogits + r * cols;
+    float* const to = dlogits + r * cols;
     const f32v sum(lse != nullptr ? lse[r] : detail::logsumexp_of(x, cols));
     const f32v d(dloss[r]);
     for_vectors(cols, [=](std::int64_t j, auto lanes) {

@@ -7,11 +7,11 @@
 #include <cstdlib>  // aligned_alloc, free, abort
 
 #if defined(__linux__)
-#include <sys/mman.h>  // madvise
+  #include <sys/mman.h>  // madvise
 #endif
 
 #if defined(_OPENMP)
-#include <omp.h>  // omp_get_max_threads, omp_in_parallel
+  #include <omp.h>  // omp_get_max_threads, omp_in_parallel
 #endif
 
 namespace tokamax::cpu {
@@ -50,10 +50,10 @@ inline int thread_index() noexcept {
 template <class F>
 void parallel_for(std::int64_t n, F f) noexcept {
 #if defined(_OPENMP)
-  const int limit   = num_threads();
+  const int limit = num_threads();
   const int threads = n < limit ? static_cast<int>(n) : limit;
   if (threads > 1) {
-#pragma omp parallel for schedule(static) num_threads(threads)
+  #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t i = 0; i < n; ++i) f(i);
     return;
   }
@@ -65,10 +65,10 @@ void parallel_for(std::int64_t n, F f) noexcept {
 template <class F>
 void parallel_for_dynamic(std::int64_t n, F f) noexcept {
 #if defined(_OPENMP)
-  const int limit   = num_threads();
+  const int limit = num_threads();
   const int threads = n < limit ? static_cast<int>(n) : limit;
   if (threads > 1) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (std::int64_t i = 0; i < n; ++i) f(i);
     return;
   }
@@ -80,7 +80,7 @@ namespace detail {
 class scratch_memory {
  public:
   scratch_memory() = default;
-  scratch_memory(const scratch_memory&)            = delete;
+  scratch_memory(const scratch_memory&) = delete;
   scratch_memory& operator=(const scratch_memory&) = delete;
   ~scratch_memory() { std::free(data_); }
 
@@ -88,9 +88,9 @@ class scratch_memory {
     if (floats > capacity_) {
       // pages, and huge ones for what is large: packed panels are read from end to end again and again
       constexpr std::int64_t huge = std::int64_t{1} << 21;
-      const std::int64_t wanted   = floats * static_cast<std::int64_t>(sizeof(float));
-      const std::int64_t page     = wanted >= huge ? huge : 4096;
-      const std::int64_t bytes    = (wanted + page - 1) / page * page;
+      const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
+      const std::int64_t page = wanted >= huge ? huge : 4096;
+      const std::int64_t bytes = (wanted + page - 1) / page * page;
       std::free(data_);
       data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
       if (data_ == nullptr) std::abort();
@@ -103,7 +103,7 @@ class scratch_memory {
   }
 
  private:
-  float* data_           = nullptr;
+  float* data_ = nullptr;
   std::int64_t capacity_ = 0;
 };
 
