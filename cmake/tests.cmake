@@ -1,6 +1,7 @@
 # tests.cmake: one test program per folder of tests/, and the projects that use tokamax from outside.
 
-add_library(tokamax_test_main STATIC tests/support/main.cpp)
+file(GLOB support CONFIGURE_DEPENDS tests/support/*.cpp)
+add_library(tokamax_test_main STATIC ${support})
 target_include_directories(tokamax_test_main PUBLIC tests)
 target_link_libraries(tokamax_test_main PUBLIC tokamax::tokamax tokamax_warnings Catch2::Catch2)
 target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)

@@ -1,0 +1,389 @@
+// tests/support/reference.cpp: rules of the leaf ops in double precision.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/reference.hpp"
+
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/transforms/scan_rules.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace tokamax::test {
+
+value zeros_of(const array_type& type) {
+  return {type, std::vector<double>(static_cast<std::size_t>(size(type.extents)), 0.0)};
+}
+
+value to_value(array a) {
+  value v = zeros_of(a.type());
+  a.materialize();
+  auto copy = [&]<class T>(T*) {
+    for (std::size_t i = 0; i < v.data.size(); ++i)
+      v.data[i] =
+          static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(a.data<T>()[i]));
+  };
+  switch (a.dtype()) {
+    case bool_:
+      copy(static_cast<bool*>(nullptr));
+      break;
+    case i32:
+      copy(static_cast<std::int32_t*>(nullptr));
+      break;
+    case u32:
+      copy(static_cast<std::uint32_t*>(nullptr));
+      break;
+    case bf16:
+      copy(static_cast<bfloat16*>(nullptr));
+      break;
+    default:
+      copy(static_cast<float*>(nullptr));
+      break;
+  }
+  return v;
+}
+
+array to_array(const value& v) {
+  array a = array::uninitialized({v.type.type, false, v.type.extents});
+  auto copy = [&]<class T>(T* to) {
+    for (double x : v.data)
+      *to++ = static_cast<T>(static_cast<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(x));
+  };
+  switch (v.type.type) {
+    case bool_:
+      copy(a.data<bool>());
+      break;
+    case i32:
+      copy(a.data<std::int32_t>());
+      break;
+    case u32:
+      copy(a.data<std::uint32_t>());
+      break;
+    case bf16:
+      copy(a.data<bfloat16>());
+      break;
+    default:
+      copy(a.data<float>());
+      break;
+  }
+  return a;
+}
+double wrap(double x, dtype t) {
+  if (t == bool_) return x != 0;
+  if (!is_integer(t) || !std::isfinite(x)) return x;
+  const double m = std::fmod(std::trunc(x), 4294967296.0), positive = m < 0 ? m + 4294967296.0 : m;
+  return t == i32 && positive >= 2147483648.0 ? positive - 4294967296.0 : positive;
+}
+
+void for_each_place(const shape& s, const std::function<void(const shape&, std::size_t)>& f) {
+  shape at = s;
+  for (int i = 0; i < s.rank(); ++i) at[i] = 0;
+  const std::int64_t n = size(s);
+  for (std::int64_t k = 0; k < n; ++k) {
+    f(at, static_cast<std::size_t>(k));
+    for (int i = s.rank() - 1; i >= 0 && ++at[i] == s[i]; --i) at[i] = 0;
+  }
+}
+std::size_t place(const shape& s, const shape& at) {
+  std::int64_t k = 0;
+  for (int i = 0; i < s.rank(); ++i) k = k * s[i] + at[i];
+  return static_cast<std::size_t>(k);
+}
+namespace {
+shape pick(const shape& at, const axes& which) {
+  shape s;
+  for (std::int64_t a : which) s.push_back(at[static_cast<int>(a)]);
+  return s;
+}
+
+namespace reference {
+
+values broadcast_in_dim(const asked& a) {
+  const auto [s, dimensions] = a.attrs<broadcast_options>();
+  value y = zeros_of(a.n.type);
+  for_each_place(s, [&, dimensions = dimensions](const shape& at, std::size_t k) {
+    shape from = pick(at, dimensions);
+    for (int i = 0; i < from.rank(); ++i)
+      if (a.in[0].extent(i) == 1) from[i] = 0;
+    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+  });
+  return {y};
+}
+values reshape(const asked& a) { return {{a.n.type, a.in[0].data}}; }
+values transpose(const asked& a) {
+  const axes p = a.attrs<transpose_options>().permutation;
+  value y = zeros_of(a.n.type);
+  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+    shape from = at;
+    for (int i = 0; i < p.rank(); ++i) from[static_cast<int>(p[i])] = at[i];
+    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+  });
+  return {y};
+}
+values slice(const asked& a) {
+  const auto o = a.attrs<slice_options>();
+  value y = zeros_of(a.n.type);
+  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+    shape from = at;
+    for (int i = 0; i < at.rank(); ++i) from[i] = o.start[i] + at[i] * o.stride[i];
+    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+  });
+  return {y};
+}
+values pad(const asked& a) {
+  const auto o = a.attrs<pad_options>();
+  value y = zeros_of(a.n.type);
+  for (double& v : y.data) v = a.in[1].data[0];
+  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
+    shape to = at;
+    for (int i = 0; i < at.rank(); ++i) {
+      to[i] = o.low[i] + at[i] * (o.interior[i] + 1);
+      if (to[i] < 0 || to[i] >= y.extent(i)) return;
+    }
+    y.data[place(y.type.extents, to)] = a.in[0].data[k];
+  });
+  return {y};
+}
+values reduce(const asked& a, double start, double (*join)(double, double)) {
+  const axes kept = other_axes(a.in[0].rank(), a.attrs<reduce_attributes>().axis);
+  value y = zeros_of(a.n.type);
+  for (double& v : y.data) v = start;
+  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
+    double& v = y.data[place(y.type.extents, pick(at, kept))];
+    v = wrap(join(v, a.in[0].data[k]), y.type.type);
+  });
+  return {y};
+}
+/// The least (sign -1: greatest) value of the dtype.
+double extreme(dtype t, int sign) {
+  if (is_floating(t)) return sign * std::numeric_limits<double>::infinity();
+  return t == i32 ? (sign > 0 ? 2147483647.0 : -2147483648.0) : t == u32 ? (sign > 0 ? 4294967295.0 : 0.0) : sign > 0;
+}
+values argument(const asked& a, int sign) {
+  const int axis = a.attrs<arg_attributes>().axis;
+  value y = zeros_of(a.n.type);
+  std::vector<double> best(y.data.size(), 0);
+  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
+    const std::size_t to = place(y.type.extents, pick(at, other_axes(at.rank(), {axis})));
+    const double x = sign * a.in[0].data[k];
+    if (at[axis] > 0 && (std::isnan(best[to]) || !(x > best[to] || std::isnan(x)))) return;
+    best[to] = x;
+    y.data[to] = static_cast<double>(at[axis]);
+  });
+  return {y};
+}
+values dot_general(const asked& a) {
+  const auto d = a.attrs<dot_dimensions>();
+  const value &l = a.in[0], &r = a.in[1];
+  const axes lf = other_axes(l.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)),
+             rf = other_axes(r.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
+  const shape inner = pick(l.type.extents, d.lhs_contracting);
+  value y = zeros_of(a.n.type);
+  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+    shape li = l.type.extents, ri = r.type.extents;
+    int axis = 0;
+    for (int i = 0; i < d.lhs_batch.rank(); ++i, ++axis)
+      li[static_cast<int>(d.lhs_batch[i])] = ri[static_cast<int>(d.rhs_batch[i])] = at[axis];
+    for (std::int64_t i : lf) li[static_cast<int>(i)] = at[axis++];
+    for (std::int64_t i : rf) ri[static_cast<int>(i)] = at[axis++];
+    double total = 0;
+    for_each_place(inner, [&](const shape& c, std::size_t) {
+      for (int i = 0; i < c.rank(); ++i)
+        li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
+      total += l.data[place(l.type.extents, li)] * r.data[place(r.type.extents, ri)];
+    });
+    y.data[k] = wrap(total, y.type.type);
+  });
+  return {y};
+}
+values gather(const asked& a) {
+  const value& table = a.in[0];
+  value y = zeros_of(a.n.type);
+  const std::size_t row = a.in[1].data.empty() ? 0 : y.data.size() / a.in[1].data.size();
+  const double outside = is_floating(table.type.type) ? std::numeric_limits<double>::quiet_NaN()
+                         : table.type.type == i32     ? extreme(i32, -1)
+                                                      : extreme(table.type.type, 1);
+  for (std::size_t k = 0; k < y.data.size(); ++k) {
+    const double i = a.in[1].data[k / row];
+    y.data[k] = i >= 0 && i < static_cast<double>(table.extent(0))
+                    ? table.data[static_cast<std::size_t>(i) * row + k % row]
+                    : outside;
+  }
+  return {y};
+}
+values scatter_add(const asked& a) {
+  value y = zeros_of(a.n.type);
+  const std::size_t row = a.in[0].data.empty() ? 0 : a.in[1].data.size() / a.in[0].data.size();
+  for (std::size_t k = 0; k < a.in[1].data.size(); ++k) {
+    const double i = a.in[0].data[k / row];
+    if (i >= 0 && i < static_cast<double>(y.extent(0)))
+      y.data[static_cast<std::size_t>(i) * row + k % row] += a.in[1].data[k];
+  }
+  return {y};
+}
+values iota(const asked& a) {
+  const auto o = a.attrs<iota_attributes>();
+  value y = zeros_of(a.n.type);
+  for_each_place(o.extents, [&](const shape& at, std::size_t k) { y.data[k] = static_cast<double>(at[o.dimension]); });
+  return {y};
+}
+values bitcast(const asked& a) {
+  value y = zeros_of(a.n.type);
+  for (std::size_t k = 0; k < y.data.size(); ++k) {
+    const double x = a.in[0].data[k];
+    const auto bits = is_integer(a.in[0].type.type) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(x))
+                                                    : std::bit_cast<std::uint32_t>(static_cast<float>(x));
+    y.data[k] = y.type.type == f32 ? static_cast<double>(std::bit_cast<float>(bits))
+                                   : wrap(static_cast<double>(bits), y.type.type);
+  }
+  return {y};
+}
+values scan(const asked& a) {
+  const auto w = a.attrs<scan_attributes>();
+  const graph& body = a.g.bodies[w.body];
+  values out(a.in.begin(), a.in.begin() + w.carries);
+  for (int k = 0; k < w.stacked; ++k)
+    out.push_back(zeros_of(tokamax::detail::stacked_type(body[body.outputs[w.carries + k]].type, w.length)));
+  for (std::int64_t i = 0; i < w.length; ++i) {
+    const auto at = static_cast<std::size_t>(w.reverse ? w.length - 1 - i : i);
+    values in(out.begin(), out.begin() + w.carries);
+    for (int k = w.carries; k < static_cast<int>(a.in.size()); ++k) {
+      const value& x = a.in[static_cast<std::size_t>(k)];
+      if (k >= w.carries + w.sequences) {
+        in.push_back(x);
+        continue;
+      }
+      const auto n = static_cast<std::ptrdiff_t>(x.data.size() / static_cast<std::size_t>(w.length)),
+                 from = n * static_cast<std::ptrdiff_t>(at);
+      in.push_back({tokamax::detail::entry_type(x.type), {x.data.begin() + from, x.data.begin() + from + n}});
+    }
+    const values y = evaluate(body, in);
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      if (k < static_cast<std::size_t>(w.carries))
+        out[k].data = y[k].data;
+      else
+        std::copy(y[k].data.begin(), y[k].data.end(),
+                  out[k].data.begin() + static_cast<std::ptrdiff_t>(at * y[k].data.size()));
+    }
+  }
+  return out;
+}
+
+values same(const asked& a) { return {a.in[0]}; }
+values elementwise(const asked& a) {
+  value y = zeros_of(a.n.type);
+  for (std::size_t k = 0; k < y.data.size(); ++k) {
+    double x[3] = {};
+    for (std::size_t i = 0; i < a.in.size(); ++i) x[i] = a.in[i].data[k];
+    // a product of 32-bit integers needs more bits than a double has
+    const bool product = a.n.kind == &mul_p && is_integer(y.type.type);
+    y.data[k] = product ? wrap(static_cast<double>(static_cast<std::uint32_t>(
+                                   static_cast<std::uint64_t>(static_cast<std::int64_t>(x[0])) *
+                                   static_cast<std::uint64_t>(static_cast<std::int64_t>(x[1])))),
+                               y.type.type)
+                        : wrap(a.n.kind->fold(x), y.type.type);
+  }
+  return {y};
+}
+/// An op's own definition in smaller ops.
+values composed(const asked& a) {
+  graph inner;
+  vec<array> in;
+  for (const value& v : a.in) in.push_back(array(&inner, inner.input(v.type), v.type));
+  words w;
+  for (int k = 0; k < a.n.word_count; ++k) w.push_back(a.g.words_of(a.n)[k]);
+  if (a.n.kind->has_body) {
+    inner.bodies.push_back(graph(a.g.bodies[w[0]]));
+    w[0] = 0;
+  }
+  const arrays out = a.n.kind->compose(call{.self = a.n.kind,
+                                            .inputs = in.data(),
+                                            .count = in.count(),
+                                            .attributes = w.data(),
+                                            .attribute_count = w.count(),
+                                            .type = a.n.type,
+                                            .trace = &inner});
+  for (const array& y : out) inner.outputs.push_back(lift(inner, y).id());
+  return evaluate(inner, a.in);
+}
+
+}  // namespace reference
+}  // namespace
+
+std::map<const op*, reference_rule>& reference_rules() {
+  namespace r = reference;
+  static std::map<const op*, reference_rule> rules{
+      {&broadcast_in_dim_p, r::broadcast_in_dim},
+      {&reshape_p, r::reshape},
+      {&transpose_p, r::transpose},
+      {&slice_p, r::slice},
+      {&pad_p, r::pad},
+      {&reduce_sum_p, [](const asked& a) { return r::reduce(a, 0, [](double x, double y) { return x + y; }); }},
+      {&reduce_max_p,
+       [](const asked& a) {
+         return r::reduce(a, r::extreme(a.n.type.type, -1),
+                          [](double x, double y) { return x > y || std::isnan(x) ? x : y; });
+       }},
+      {&reduce_min_p,
+       [](const asked& a) {
+         return r::reduce(a, r::extreme(a.n.type.type, 1),
+                          [](double x, double y) { return x < y || std::isnan(x) ? x : y; });
+       }},
+      {&reduce_and_p,
+       [](const asked& a) { return r::reduce(a, 1, [](double x, double y) { return double(x != 0 && y != 0); }); }},
+      {&reduce_or_p,
+       [](const asked& a) { return r::reduce(a, 0, [](double x, double y) { return double(x != 0 || y != 0); }); }},
+      {&argmax_p, [](const asked& a) { return r::argument(a, 1); }},
+      {&argmin_p, [](const asked& a) { return r::argument(a, -1); }},
+      {&dot_general_p, r::dot_general},
+      {&gather_p, r::gather},
+      {&scatter_add_p, r::scatter_add},
+      {&iota_p, r::iota},
+      {&bitcast_convert_type_p, r::bitcast},
+      {&scan_p, r::scan},
+      {&stop_gradient_p, r::same},
+      {&variable_p, r::same},
+      {&optimization_barrier_p, r::same}};
+  return rules;
+}
+
+values evaluate(const graph& g, const values& inputs) {
+  const vec<char> live = live_nodes(g);
+  std::vector<values> results(g.nodes.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) results[static_cast<std::size_t>(g.inputs[k])] = {inputs[k]};
+  for (int i = 0; i < g.count(); ++i) {
+    const node& n = g[i];
+    if (!live[i] || !n.kind) continue;
+    values in;
+    for (int k = 0; k < n.operand_count; ++k)
+      in.push_back(results[static_cast<std::size_t>(g.operand(n, k))]
+                          [n.kind == &get_p ? static_cast<std::size_t>(*g.words_of(n)) : 0]);
+    values& out = results[static_cast<std::size_t>(i)];
+    const asked a{n, g, in};
+    const auto rule = reference_rules().find(n.kind);
+    if (n.kind == &get_p)
+      out = in;
+    else if (n.kind == &constant_p)
+      out = {{n.type, std::vector<double>(static_cast<std::size_t>(size(n.type.extents)),
+                                          wrap(std::bit_cast<double>(*g.words_of(n)), n.type.type))}};
+    else if (n.kind == &captured_p)
+      out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
+    else if (rule != reference_rules().end())
+      out = rule->second(a);
+    else if (n.kind->kind == op_kind::elementwise && n.kind->fold)
+      out = reference::elementwise(a);
+    else if (n.kind->compose)
+      out = reference::composed(a);
+    else
+      throw error("reference", std::string(n.kind->name), "a rule, an element function or compose");
+  }
+  values out;
+  for (int o : g.outputs) out.push_back(results[static_cast<std::size_t>(o)][0]);
+  return out;
+}
+
+}  // namespace tokamax::test
