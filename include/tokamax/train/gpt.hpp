@@ -1,0 +1,79 @@
+// tokamax/train/gpt.hpp: a decoder-only transformer, with its size fixed in its type or chosen at run time.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/nn/attention.hpp>   // attention
+#include <tokamax/nn/embed.hpp>       // embed
+#include <tokamax/nn/layer_norm.hpp>  // layer_norm
+#include <tokamax/nn/mlp.hpp>         // mlp
+#include <tokamax/lax/iota.hpp>       // arange
+
+#include <array>   // array
+#include <vector>  // vector
+
+namespace tokamax::train {
+
+/// The size of a GPT.
+struct gpt_config {
+  int vocabulary = 256, context = 64, width = 128, heads = 4, layers = 4;
+};
+
+/// Attention and a two-layer network, each behind a normalisation and beside a residual path.
+/// shapes  [B, T, C] -> [B, T, C]
+struct gpt_block {
+  int width = 0, heads = 1;
+  nn::layer_norm norm_1{width}, norm_2{width};
+  nn::attention attend{.width = width, .heads = heads, .causal = true, .kernel_init = nn::initializers::normal<0.02>};
+  nn::mlp feed_forward{.width = width, .hidden = 4 * width, .kernel_init = nn::initializers::normal<0.02>};
+
+  constexpr array operator()(array x) const {
+    x = x + attend(norm_1(x));
+    return x + feed_forward(norm_2(x));
+  }
+};
+
+namespace detail {
+/// The forward pass that both models share: ids [B, T] -> logits [B, T, vocabulary].
+constexpr array gpt_logits(const auto& model, const array& ids) {
+  array x = model.token(ids) + model.position(arange(ids.extent(1)));
+  for (const gpt_block& b : model.blocks) x = b(x);
+  return model.token.logits(model.norm(x));  // the output layer shares the embedding
+}
+constexpr nn::embed small_embed(int count, int width) { return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>}; }
+template <int... I>
+constexpr std::array<gpt_block, sizeof...(I)> equal_blocks(const gpt_config& c, std::integer_sequence<int, I...>) {
+  return {(static_cast<void>(I), gpt_block{c.width, c.heads})...};
+}
+}  // namespace detail
+
+/// A GPT whose size is part of its type, so that `jit` traces it while compiling: `fixed_gpt<{.layers = 12}>`.
+template <gpt_config C>
+struct fixed_gpt {
+  nn::embed token = detail::small_embed(C.vocabulary, C.width), position = detail::small_embed(C.context, C.width);
+  std::array<gpt_block, C.layers> blocks = detail::equal_blocks(C, std::make_integer_sequence<int, C.layers>{});
+  nn::layer_norm norm{C.width};
+
+  /// shapes  ids i32 [B, T], T at most the context -> logits [B, T, vocabulary]
+  constexpr array operator()(const array& ids) const { return detail::gpt_logits(*this, ids); }
+};
+
+/// The same model with its size chosen at run time; make it with `make_gpt`.
+struct gpt {
+  nn::embed token, position;
+  std::vector<gpt_block> blocks;
+  nn::layer_norm norm;
+
+  array operator()(const array& ids) const { return detail::gpt_logits(*this, ids); }
+};
+
+/// A GPT without values; `init` gives it some.
+/// errors  tokamax::error if a number is not positive or heads do not divide the width
+inline gpt make_gpt(const gpt_config& c) {
+  if (c.vocabulary < 1 || c.context < 1 || c.width < 1 || c.heads < 1 || c.layers < 1)
+    throw error("gpt: size", "a number below 1", "vocabulary, context, width, heads and layers from 1 on");
+  if (c.width % c.heads != 0) throw error("gpt: width", std::to_string(c.width), "a multiple of " + std::to_string(c.heads) + " heads");
+  return {detail::small_embed(c.vocabulary, c.width), detail::small_embed(c.context, c.width),
+          std::vector<gpt_block>(static_cast<std::size_t>(c.layers), gpt_block{c.width, c.heads}), nn::layer_norm{c.width}};
+}
+
+}  // namespace tokamax::train
