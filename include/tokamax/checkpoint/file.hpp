@@ -15,6 +15,8 @@
 #include <cstring>     // strerror
 #include <filesystem>  // path
 #include <span>        // span
+#include <string>      // to_string
+#include <utility>     // exchange
 
 namespace tokamax::checkpoint {
 

@@ -1,0 +1,162 @@
+// tests/checkpoint/manager.cpp: which steps are saved, which stay, and what a kill leaves.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/checkpoint/manager.hpp>
+#include <tokamax/data.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tk = tokamax;
+namespace checkpoint = tokamax::checkpoint;
+namespace fs = std::filesystem;
+using steps = std::vector<std::int64_t>;
+
+namespace {
+struct state {
+  tk::array weight, count;
+};
+state at(std::int64_t step, std::int64_t size = 4) {
+  tk::array weight = tk::array::uninitialized({tk::f32, false, {size}});
+  std::fill_n(weight.data<float>(), size, static_cast<float>(step));
+  return {weight, tk::array::from<std::int32_t>({static_cast<std::int32_t>(step)})};
+}
+std::size_t names_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+}  // namespace
+
+TEST_CASE("a run is saved at its interval, restored at its latest step") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path / "runs" / "one", {.every = 10, .keep = 2});
+  state s = at(0);
+  CHECK(manager.steps().empty());
+  CHECK_FALSE(manager.latest());
+  CHECK_FALSE(manager.restore(s));
+  for (std::int64_t step = 0; step <= 45; ++step)
+    CHECK(manager.save(step, at(step), checkpoint::metadata{}.set("twice", 2 * step)) == (step > 0 && step % 10 == 0));
+  CHECK(manager.steps() == steps{30, 40});
+  const auto about = manager.restore(s);
+  REQUIRE(about);
+  CHECK(about->step == 40);
+  CHECK(about->get<int>("twice") == 80);
+  CHECK(s.weight.values<float>()[3] == 40);
+  CHECK(manager.restore(30, s).step == 30);
+  CHECK(s.count.item<int>() == 30);
+  CHECK_THROWS_WITH(manager.restore(20, s), contains("found 20") && contains("one of 30, 40"));
+  CHECK(fs::exists(folder.path / "runs" / "one" / "40" / "metadata.json"));
+}
+
+TEST_CASE("old steps are deleted but for the kept period") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 1, .keep = 2, .keep_period = 4});
+  for (std::int64_t step = 1; step <= 11; ++step) manager.save(step, at(step));
+  CHECK(manager.steps() == steps{4, 8, 10, 11});
+  CHECK(names_in(folder.path) == 4);
+  checkpoint::manager all(folder.path, {.every = 1, .keep = 0});
+  for (std::int64_t step = 12; step <= 16; ++step) all.save(step, at(step));
+  CHECK(all.steps().size() == 9);
+}
+
+TEST_CASE("a step is saved once") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 5});
+  manager.save_now(0, at(0));
+  manager.save_now(7, at(7));
+  CHECK(manager.steps() == steps{0, 7});
+  CHECK_THROWS_WITH(manager.save_now(7, at(8)), contains("there already"));
+  CHECK_THROWS_WITH(manager.save_now(-1, at(0)), contains("found -1"));
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.every = 0}), contains("found 0, 3, 0"));
+}
+
+TEST_CASE("only finished steps count") {
+  const temporary_folder folder;
+  for (const char* name : {"12.tokamax-tmp-1", "0012", "step", "-3", "9.tokamax-tmp-deleted"})
+    fs::create_directory(folder.path / name);
+  folder.write("13", "a file");
+  checkpoint::manager manager(folder.path);
+  CHECK(manager.steps().empty());
+  CHECK(names_in(folder.path) == 6);  // looking changes nothing
+  manager.save_now(1, at(1));
+  CHECK(manager.steps() == steps{1});
+  CHECK(names_in(folder.path) == 5);
+}
+
+TEST_CASE("a kill at any moment leaves whole checkpoints") {
+  const temporary_folder folder;
+  constexpr std::int64_t size = 20000;
+  std::mt19937 random(1);
+  std::int64_t last = 0;
+  // The kills fall anywhere in the time of a few saves on this disk.
+  const temporary_folder trial;
+  const auto before = std::chrono::steady_clock::now();
+  for (std::int64_t step = 1; step <= 4; ++step)
+    checkpoint::manager(trial.path, {.every = 1, .keep = 2}).save(step, at(step, size));
+  const std::chrono::microseconds four_saves =
+      std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
+  for (int run = 0; run < 60; ++run) {
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        checkpoint::manager manager(folder.path, {.every = 1, .keep = 2});
+        for (std::int64_t step = manager.latest().value_or(0) + 1;; ++step) manager.save(step, at(step, size));
+      } catch (...) {
+        _exit(1);
+      }
+    }
+    REQUIRE(child > 0);
+    std::this_thread::sleep_for(four_saves * (random() % 1000) / 1000 + std::chrono::milliseconds(run % 4));
+    kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+
+    checkpoint::manager manager(folder.path);
+    const steps saved = manager.steps();
+    CHECK(saved.size() <= 3);  // two, and one whose deletion had not begun
+    CHECK(manager.latest().value_or(0) >= last);
+    last = manager.latest().value_or(0);
+    for (const std::int64_t step : saved) {
+      state s{tk::array({tk::f32, false, {size}}), tk::array({tk::i32, false, {1}})};
+      REQUIRE(manager.restore(step, s).step == step);
+      REQUIRE(s.count.item<int>() == step);
+      REQUIRE(std::ranges::all_of(s.weight.values<float>(), [&](float w) { return w == static_cast<float>(step); }));
+    }
+  }
+  CHECK(last > 0);
+  checkpoint::manager manager(folder.path, {.keep = 2});
+  manager.save_now(last + 1, at(last + 1));
+  CHECK(names_in(folder.path) == 2);
+}
+
+TEST_CASE("data goes on exactly where a checkpoint was made") {
+  struct example {
+    tk::array inputs, targets;
+  };
+  const auto data = tk::data::tokens("a text that is long enough for a few batches") | tk::data::windows(5) |
+                    tk::data::shuffle({.seed = 3}) | tk::data::batch<example>(6) | tk::data::prefetch(2);
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 5, .keep = 1});
+  auto reader = data.from();
+  for (std::int64_t step = 1; step <= 9; ++step) {
+    reader.next();
+    manager.save(step, at(step), checkpoint::metadata{}.set("data", reader.position()));
+  }
+  state s = at(0);
+  auto resumed = data.from(manager.restore(s)->get<tk::data::position>("data"));
+  auto whole = data.from();
+  for (int i = 0; i < 5; ++i) whole.next();
+  for (int i = 0; i < 20; ++i) {
+    const auto expected = whole.next(), found = resumed.next();
+    CHECK(found.step == expected.step);
+    CHECK(
+        std::ranges::equal(found.value.targets.values<std::int32_t>(), expected.value.targets.values<std::int32_t>()));
+  }
+}

@@ -1,0 +1,192 @@
+// tests/checkpoint/state.cpp: whole trees to a folder and back, or nothing at all.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/checkpoint/state.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tk = tokamax;
+namespace checkpoint = tokamax::checkpoint;
+namespace fs = std::filesystem;
+
+namespace {
+struct layer {
+  tk::array weight, bias;
+  int heads = 4;
+};
+struct network {
+  tk::array embed;
+  std::vector<layer> blocks;
+};
+struct state {
+  network model;
+  std::pair<tk::array, tk::array> moments;
+};
+struct only_model {
+  network model;
+};
+
+tk::array filled(const tk::shape& extents, float first) {
+  tk::array a = tk::array::uninitialized({tk::f32, false, extents});
+  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = first + static_cast<float>(i);
+  return a;
+}
+state concrete(float first) {
+  const layer one{filled({2, 3}, first), filled({3}, first + 1)},
+      two{filled({3, 2}, first + 2), filled({2}, first + 3)};
+  return {{tk::array::from<tk::bfloat16>({tk::bfloat16(first)}), {one, two}},
+          {tk::array(first), tk::array::from<std::int32_t>({7, 8})}};
+}
+state abstract() {
+  state result = concrete(0);
+  tk::for_each_leaf([](tk::array& leaf) { leaf = tk::array(leaf.type()); }, result);
+  return result;
+}
+bool same(const state& a, const state& b) {
+  bool result = true;
+  tk::for_each_leaf(
+      [&](tk::array x, tk::array y) {
+        x.materialize();
+        y.materialize();
+        result = result && x.type() == y.type() &&
+                 std::ranges::equal(checkpoint::detail::bytes_of(x), checkpoint::detail::bytes_of(y));
+      },
+      a, b);
+  return result;
+}
+std::string message_of(const auto& f) {
+  try {
+    f();
+  } catch (const tk::error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+void flip(const fs::path& path, std::uintmax_t at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  const char old = static_cast<char>(file.get());
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(old ^ 1));
+}
+}  // namespace
+
+TEST_CASE("a tree is restored into abstract and concrete leaves") {
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "7", concrete(1), checkpoint::metadata{7, {}}.set("loss", 0.5));
+  for (state s : {abstract(), concrete(9)}) {
+    const checkpoint::metadata about = checkpoint::restore(folder.path / "7", s);
+    CHECK(same(s, concrete(1)));
+    CHECK(about.step == 7);
+    CHECK(about.get<double>("loss") == 0.5);
+  }
+  const checkpoint::safetensors_file file(folder.path / "7" / "arrays.safetensors");
+  CHECK(file.arrays().contains("model.blocks[1].weight"));
+  CHECK(file.arrays().contains("moments[0]"));
+}
+
+TEST_CASE("a restored tree shares nothing with the old one") {
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "7", concrete(1));
+  state s = concrete(9);
+  const state copy = s;
+  checkpoint::restore(folder.path / "7", s);
+  CHECK(same(copy, concrete(9)));
+}
+
+TEST_CASE("a single array, and a model out of more, are trees too") {
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "a" / "", filled({4}, 1));
+  tk::array a({tk::f32, false, {4}});
+  checkpoint::restore(folder.path / "a", a);
+  CHECK(a.values<float>()[3] == 4);
+
+  checkpoint::save(folder.path / "b", concrete(1));
+  only_model m{abstract().model};
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "b", m), contains("leaf moments[0]") && contains("no such leaf"));
+  CHECK(m.model.embed.is_abstract());
+  checkpoint::restore(folder.path / "b", m, {.partial = true});
+  CHECK(same({m.model, concrete(1).moments}, concrete(1)));
+}
+
+TEST_CASE("differences name the leaf and change nothing") {
+  const temporary_folder folder;
+  const fs::path path = folder.path / "7";
+  checkpoint::save(path, concrete(1));
+  const auto check = [&](const state& original, const std::string& expected) {
+    state s = original;
+    CHECK_THAT(message_of([&] { checkpoint::restore(path, s); }), contains(expected) && contains(path.string()));
+    CHECK(same(original, s));
+  };
+  state s = concrete(9);
+  s.model.blocks[1].weight = filled({3, 3}, 0);
+  check(s, "leaf model.blocks[1].weight: found f32[3,2], expected f32[3,3]");
+  s = concrete(9);
+  s.moments.second = tk::array::from<float>({7, 8});
+  check(s, "leaf moments[1]: found i32[2], expected f32[2]");
+  s = concrete(9);
+  s.model.blocks.push_back(s.model.blocks[0]);
+  check(s, "leaf model.blocks[2].weight: found nothing, expected f32[2,3]");
+  s = concrete(9);
+  s.model.blocks.pop_back();
+  check(s, "leaf model.blocks[1].bias: found f32[2], expected no such leaf");
+  state t = abstract();
+  checkpoint::restore(path, t);
+  CHECK(same(t, concrete(1)));
+}
+
+TEST_CASE("a save that fails leaves nothing") {
+  const temporary_folder folder;
+  state s = concrete(1);
+  s.model.blocks[0].bias = tk::array(s.model.blocks[0].bias.type());
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "7", s),
+                    contains("model.blocks[0].bias") && contains("f32[3] without data"));
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "7", concrete(1), checkpoint::metadata{}.set("text", "\xff")),
+                    contains("UTF-8"));
+  CHECK(fs::is_empty(folder.path));
+  checkpoint::save(folder.path / "7", concrete(1));
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "7", concrete(2)), contains("there already"));
+  checkpoint::restore(folder.path / "7", s);
+  CHECK(same(s, concrete(1)));
+  CHECK_THROWS_WITH(checkpoint::save(folder.write("file", "") / "7", s), contains("Not a directory"));
+}
+
+TEST_CASE("every flipped bit and every cut is noticed") {
+  const temporary_folder folder;
+  const fs::path good = folder.path / "good", bad = folder.path / "bad";
+  checkpoint::save(good, concrete(1), checkpoint::metadata{7, {}}.set("loss", 0.5));
+  for (const char* name : {"arrays.safetensors", "metadata.json"}) {
+    const std::uintmax_t size = fs::file_size(good / name);
+    for (std::uintmax_t i = 0; i < size; ++i) {
+      for (const bool cut : {false, true}) {
+        fs::remove_all(bad);
+        fs::copy(good, bad);
+        if (cut)
+          fs::resize_file(bad / name, i);
+        else
+          flip(bad / name, i);
+        state s = abstract();
+        try {
+          checkpoint::restore(bad, s);
+          CHECK(same(s, concrete(1)));  // only what means nothing may differ, such as the last line's end
+          INFO(name << " " << i);
+          CHECK(std::string(name) == "metadata.json");
+          CHECK(i + 3 > size);
+        } catch (const tk::error& e) {
+          CHECK_THAT(e.what(), contains(bad.string()));
+          CHECK(s.model.embed.is_abstract());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("missing files are named") {
+  const temporary_folder folder;
+  state s = abstract();
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", s), contains("No such file") && contains("7/metadata.json"));
+  checkpoint::save(folder.path / "7", concrete(1));
+  fs::remove(folder.path / "7" / "arrays.safetensors");
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", s), contains("7/arrays.safetensors"));
+}
