@@ -38,7 +38,9 @@ inline constexpr op cumsum_p{
 /// errors  "cumsum: axis"
 /// source  jax.lax.cumsum
 constexpr array cumsum(const array& x, int axis = -1, bool reverse = false, source_line l = source_line::current()) {
-  return bind(cumsum_p, {x.dtype() == bool_ ? astype(x, i32) : x}, cumulative_options{axis < 0 ? axis + x.rank() : axis, reverse}, l);
+  if (axis < 0) axis += x.rank();
+  if (x.dtype() == bool_) return bind(cumsum_p, {astype(x, i32)}, cumulative_options{axis, reverse}, l);
+  return bind(cumsum_p, {x}, cumulative_options{axis, reverse}, l);
 }
 
 }  // namespace tokamax
