@@ -29,3 +29,15 @@ TEST_CASE("a checksum can be made in parts") {
   CHECK(crc32c(bytes) == 0xe3069283);
   for (std::size_t i = 0; i <= bytes.size(); ++i) CHECK(crc32c(bytes.subspan(i), crc32c(bytes.first(i))) == 0xe3069283);
 }
+
+TEST_CASE("the CPU and the tables agree") {
+  constexpr auto pattern = [] {
+    std::array<std::byte, 1003> result{};
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::byte>(i * i + 17 * i);
+    return result;
+  }();
+  constexpr std::uint32_t by_tables = crc32c(pattern), of_tail = crc32c(std::span(pattern).subspan(3));
+  const auto bytes = pattern;
+  CHECK(crc32c(bytes) == by_tables);
+  CHECK(crc32c(std::span(bytes).subspan(3)) == of_tail);
+}
