@@ -39,7 +39,10 @@ template <> struct element_of<mul_p> : mul_fn {};
 
 struct div_fn { template <class V> static constexpr V apply(V a, V b) { return a / b; } };
 inline constexpr op div_p = elementwise<div_fn, 2>({
-    .name = "div", .stablehlo = "stablehlo.divide", .dtypes = accepts::numbers,
+    .name = "div", .stablehlo = "stablehlo.divide", .dtypes = accepts::floating,
+    .infer = [](const call& c) -> array_type {
+      return is_floating(c[0].dtype()) ? detail::same_type_infer(c) : c.fail("div: dtype", c[0].type(), "a floating dtype");
+    },
     .vjp = [](const call& c) -> arrays {
       const array scaled = c.ct() / c[1];
       return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
@@ -69,7 +72,7 @@ struct max_fn {
   template <class V>
   static constexpr V apply(V a, V b) {  // NaN if one of them is
     using namespace scalar_math;
-    return select((a > b) | (a != a), a, b);
+    return select((a > b) | !(a == a), a, b);
   }
 };
 inline constexpr op max_p = elementwise<max_fn, 2>({
@@ -81,7 +84,7 @@ struct min_fn {
   template <class V>
   static constexpr V apply(V a, V b) {
     using namespace scalar_math;
-    return select((a < b) | (a != a), a, b);
+    return select((a < b) | !(a == a), a, b);
   }
 };
 inline constexpr op min_p = elementwise<min_fn, 2>({

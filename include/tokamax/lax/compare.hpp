@@ -37,7 +37,7 @@ constexpr array ordered(const op& o, const array& a, const array& b, location l)
 }  // namespace detail
 
 struct eq_fn { template <class V> static constexpr auto apply(V a, V b) { return a == b; } };
-struct ne_fn { template <class V> static constexpr auto apply(V a, V b) { return a != b; } };
+struct ne_fn { template <class V> static constexpr auto apply(V a, V b) { return !(a == b); } };
 struct lt_fn { template <class V> static constexpr auto apply(V a, V b) { return a < b; } };
 struct le_fn { template <class V> static constexpr auto apply(V a, V b) { return a <= b; } };
 struct gt_fn { template <class V> static constexpr auto apply(V a, V b) { return a > b; } };

@@ -128,7 +128,7 @@ struct tanh_fn {
 inline constexpr op tanh_p = detail::float_function<tanh_fn>({
     .name = "tanh",
     .stablehlo = "stablehlo.tanh",
-    .vjp = [](const call& c) -> arrays { return c.ct() * (1.0 - c.out() * c.out()); },
+    .vjp = [](const call& c) -> arrays { return c.ct() * ((1.0 - c.out()) * (1.0 + c.out())); },
     .kernels = kernels_of<tanh_p>,
 });
 template <>
@@ -269,7 +269,7 @@ struct pow_fn {
   template <class V>
   static constexpr V apply(V x, V y) {
     using namespace scalar_math;
-    return pow(x, y);
+    return select((y == V(0)) | (x == V(1)), V(1), pow(x, y));  // also of infinities and NaN
   }
 };
 inline constexpr op pow_p = elementwise<pow_fn, 2>({

@@ -152,7 +152,7 @@ register_t<To> convert(register_t<From> v) noexcept {
     if constexpr (to_float) return select(v, f32v(1.0f), f32v(0.0f));
     else return select_bits(v, register_t<To>(1), register_t<To>(0));
   } else if constexpr (To == bool_) {
-    if constexpr (from_float) return v != f32v(0.0f);
+    if constexpr (from_float) return !(v == f32v(0.0f));
     else return to_mask(v != register_t<From>(0));
   } else if constexpr (to_float) {
     f32v f;

@@ -1,0 +1,31 @@
+// tokamax/base.hpp: all of base.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   base/bfloat16.hpp      the 16-bit float with float32's exponent range.
+//   base/dtype.hpp         element types and JAX's promotion lattice.
+//   base/error.hpp         the one exception of the library.
+//   base/field_count.hpp   how many fields a plain struct has, found by trying initialisers.
+//   base/fixed_string.hpp  text of bounded length that can be a template argument.
+//   base/hana.hpp          Boost.Hana's structs and tuples as records\; the only header of base that includes Hana.
+//   base/reflect.hpp       fields and field names of plain structs.
+//   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
+//   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
+//   base/tree_node.hpp     what a type is inside a tree: leaf, static value, sequence or record.
+//   base/tree_walk.hpp     the one recursion behind all tree functions.
+//   base/vec.hpp           a growable array that costs the constant evaluator little.
+//   base/version.hpp       the version of the library, the only place that states it.
+#pragma once
+
+#include <tokamax/base/bfloat16.hpp>
+#include <tokamax/base/dtype.hpp>
+#include <tokamax/base/error.hpp>
+#include <tokamax/base/field_count.hpp>
+#include <tokamax/base/fixed_string.hpp>
+#include <tokamax/base/hana.hpp>
+#include <tokamax/base/reflect.hpp>
+#include <tokamax/base/shape.hpp>
+#include <tokamax/base/tree.hpp>
+#include <tokamax/base/tree_node.hpp>
+#include <tokamax/base/tree_walk.hpp>
+#include <tokamax/base/vec.hpp>
+#include <tokamax/base/version.hpp>

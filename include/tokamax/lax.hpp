@@ -1,0 +1,63 @@
+// tokamax/lax.hpp: all of lax.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   lax/arithmetic.hpp        add, sub, mul, div, neg, max, min, rem, abs, sign and their operators.
+//   lax/bitwise.hpp           and, or, xor, not, shifts and bit counts of integers.
+//   lax/broadcast_in_dim.hpp  repeat an array along axes, and its transpose, reduce_sum.
+//   lax/compare.hpp           comparisons, logic on booleans, and select.
+//   lax/concatenate.hpp       arrays one after the other along an axis, old or new.
+//   lax/convert.hpp           convert_element_type and bitcast_convert_type.
+//   lax/cumulative.hpp        running sums along an axis.
+//   lax/division.hpp          quotients and remainders, truncating or flooring, and clamp.
+//   lax/dot_general.hpp       the contraction of two arrays over any axes, and matmul.
+//   lax/dynamic_slice.hpp     read or overwrite a box whose place is a value.
+//   lax/einsum.hpp            sums of products written as an equation, as transposes, sums and dot_generals.
+//   lax/elementwise.hpp       what all elementwise ops share: rules, promotion and broadcasting of operands.
+//   lax/gather.hpp            rows of a table by index (take), and its transpose, scatter_add.
+//   lax/iota.hpp              arrays made from nothing: iota, arange, full, zeros, ones, eye.
+//   lax/key.hpp               the state of random numbers as a value, and how new ones are made of it.
+//   lax/randint.hpp           random integers and random orders.
+//   lax/random.hpp            samples of the usual distributions, with JAX's bits.
+//   lax/reduce.hpp            reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
+//   lax/reshape.hpp           the same elements in row-major order under other extents.
+//   lax/reverse.hpp           the elements in opposite order along some axes.
+//   lax/scalar_math.hpp       the functions that element functions call, for one double.
+//   lax/slice.hpp             take a box out of an array, and its transpose, pad.
+//   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.
+//   lax/special.hpp           fused multiply-add and the inverse error function.
+//   lax/stop_gradient.hpp     markers that leave values alone: stop_gradient, variable, optimization_barrier.
+//   lax/take_along_axis.hpp   one index per line of an array.
+//   lax/threefry.hpp          threefry2x32, the counter-based generator behind all random numbers.
+//   lax/transpose.hpp         permute the axes of an array.
+//   lax/unary.hpp             elementary functions of one floating-point argument.
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>
+#include <tokamax/lax/bitwise.hpp>
+#include <tokamax/lax/broadcast_in_dim.hpp>
+#include <tokamax/lax/compare.hpp>
+#include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/convert.hpp>
+#include <tokamax/lax/cumulative.hpp>
+#include <tokamax/lax/division.hpp>
+#include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/dynamic_slice.hpp>
+#include <tokamax/lax/einsum.hpp>
+#include <tokamax/lax/elementwise.hpp>
+#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/iota.hpp>
+#include <tokamax/lax/key.hpp>
+#include <tokamax/lax/randint.hpp>
+#include <tokamax/lax/random.hpp>
+#include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/reshape.hpp>
+#include <tokamax/lax/reverse.hpp>
+#include <tokamax/lax/scalar_math.hpp>
+#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/sort.hpp>
+#include <tokamax/lax/special.hpp>
+#include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/lax/take_along_axis.hpp>
+#include <tokamax/lax/threefry.hpp>
+#include <tokamax/lax/transpose.hpp>
+#include <tokamax/lax/unary.hpp>

@@ -1,0 +1,228 @@
+// tokamax/lax/conv.hpp: convolutions over any number of spatial axes; their derivatives are convolutions too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/arithmetic.hpp>  // +
+#include <tokamax/lax/reverse.hpp>     // reverse
+#include <tokamax/lax/transpose.hpp>   // transpose
+
+namespace tokamax {
+
+/// Attributes of conv_general_dilated; the lists have one entry a spatial axis.
+struct conv_options {
+  shape strides, low, high;           ///< steps of the window; zeros added before and after (negative amounts cut)
+  shape lhs_dilation, rhs_dilation;   ///< 1 + number of zeros between the elements of the image, of the window
+  int feature_groups = 1;             ///< channels are cut into groups, each with its own part of the output features
+  int batch_groups = 1;               ///< the batch is cut into groups, each with its own part of the output features
+};
+
+constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l = source_line::current());
+
+namespace detail {
+constexpr std::int64_t dilated(std::int64_t n, std::int64_t by) { return n > 0 ? (n - 1) * by + 1 : 0; }
+
+/// x with axis `from` cut into [parts, rest] and its parts made the slow part of axis `to` (numbers after the cut).
+constexpr array move_parts(const array& x, int from, int to, std::int64_t parts) {
+  shape cut;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == from) cut.push_back(parts);
+    cut.push_back(i == from ? x.extent(i) / parts : x.extent(i));
+  }
+  axes order;  // of the cut axes: the parts come before axis `to`
+  shape joined;
+  for (int i = 0; i < x.rank(); ++i) {
+    const int at = i > from ? i + 1 : i == from ? from + 1 : i;
+    if (i == to) order.push_back(from);
+    order.push_back(at);
+    joined.push_back(cut[at] * (i == to ? parts : 1));
+  }
+  return reshape(transpose(reshape(x, cut), order), joined);
+}
+
+constexpr array conv_lhs_vjp(const call& c) {
+  const auto o = c.attrs<conv_options>();
+  const int d = o.strides.rank(), rank = d + 2;
+  const std::int64_t groups = o.feature_groups > 1 ? o.feature_groups : o.batch_groups;
+  array rhs = c[1];  // [window..., I, O] -> [window..., O / groups, groups * I]
+  if (groups > 1) rhs = move_parts(rhs, rank - 1, rank - 2, groups);
+  rhs = swapaxes(rhs, rank - 2, rank - 1);
+  conv_options t{.strides = o.lhs_dilation, .lhs_dilation = o.strides, .rhs_dilation = o.rhs_dilation, .feature_groups = static_cast<int>(groups)};
+  axes window;
+  for (int i = 0; i < d; ++i) {
+    const std::int64_t n = dilated(c[0].extent(i + 1), o.lhs_dilation[i]), k = dilated(c[1].extent(i), o.rhs_dilation[i]);
+    t.low.push_back(k - o.low[i] - 1);
+    t.high.push_back(n + k - 1 - dilated(c.ct().extent(i + 1), o.strides[i]) - t.low[i]);
+    window.push_back(i);
+  }
+  const array g = conv_general_dilated(c.ct(), reverse(rhs, window), t);
+  return o.batch_groups > 1 ? move_parts(g, rank - 1, 0, groups) : g;
+}
+
+constexpr array conv_rhs_vjp(const call& c) {
+  const auto o = c.attrs<conv_options>();
+  const int d = o.strides.rank(), rank = d + 2;
+  conv_options t{.strides = o.rhs_dilation, .low = o.low, .lhs_dilation = o.lhs_dilation, .rhs_dilation = o.strides,
+                 .feature_groups = o.batch_groups, .batch_groups = o.feature_groups};
+  axes window_first;  // [N, out..., O] -> [out..., N, O]
+  for (int i = 0; i < d; ++i) {
+    t.high.push_back(dilated(c.ct().extent(i + 1), o.strides[i]) - dilated(c[0].extent(i + 1), o.lhs_dilation[i]) +
+                     dilated(c[1].extent(i), o.rhs_dilation[i]) - o.low[i] - 1);
+    window_first.push_back(i + 1);
+  }
+  window_first.push_back(0);
+  window_first.push_back(rank - 1);
+  const array g = conv_general_dilated(swapaxes(c[0], 0, rank - 1), transpose(c.ct(), window_first), t);  // [I, window..., O]
+  axes back;
+  for (int i = 0; i < d; ++i) back.push_back(i + 1);
+  back.push_back(0);
+  back.push_back(rank - 1);
+  return transpose(g, back);
+}
+
+/// The batch joins the groups (if both carry it), the batch axis of the image, or the output features of the window.
+constexpr arrays conv_batch(const call& c) {
+  auto o = c.attrs<conv_options>();
+  const int d = o.strides.rank(), rank = d + 2;
+  const std::int64_t n = c.batch_size, groups = o.feature_groups * o.batch_groups;
+  if (c.batched(1)) {
+    const bool both = c.batched(0);
+    array rhs = c[1];
+    axes p;
+    for (int i = 0; i < d + 1; ++i) p.push_back(i + 1);
+    shape s;
+    if (both) {  // [n, window..., I, O] -> [window..., I, n O]
+      p.push_back(0);
+      p.push_back(rank);
+      rhs = transpose(rhs, p);
+    } else {  // -> [window..., I, G, n, O / G]
+      shape cut;
+      for (int i = 0; i < rank; ++i) cut.push_back(rhs.extent(i));
+      cut.push_back(groups);
+      cut.push_back(rhs.extent(rank) / groups);
+      p.push_back(rank);
+      p.push_back(0);
+      p.push_back(rank + 1);
+      rhs = transpose(reshape(rhs, cut), p);
+    }
+    for (int i = 0; i < d + 1; ++i) s.push_back(c[1].extent(i + 1));
+    s.push_back(n * c[1].extent(rank));
+    rhs = reshape(rhs, s);
+    array lhs = c[0];
+    if (both && o.batch_groups > 1) {  // [n, G N, ...] -> [n G N, ...]
+      lhs = reshape(lhs, [&] {
+        shape t{n * lhs.extent(1)};
+        for (int i = 2; i <= rank; ++i) t.push_back(lhs.extent(i));
+        return t;
+      }());
+      o.batch_groups *= static_cast<int>(n);
+    } else if (both) {  // [n, N, ..., C] -> [N, ..., n C]
+      axes q;
+      shape t;
+      for (int i = 1; i < rank; ++i) q.push_back(i), t.push_back(lhs.extent(i));
+      q.push_back(0);
+      q.push_back(rank);
+      t.push_back(n * lhs.extent(rank));
+      lhs = reshape(transpose(lhs, q), t);
+      o.feature_groups *= static_cast<int>(n);
+    }
+    const array y = conv_general_dilated(lhs, rhs, o);  // [N, out..., features]
+    shape cut, result{n};
+    axes q{both ? rank - 1 : rank};
+    for (int i = 0; i < rank - 1; ++i) cut.push_back(y.extent(i)), result.push_back(y.extent(i)), q.push_back(i);
+    if (!both) cut.push_back(groups), q.push_back(rank - 1);
+    cut.push_back(n);
+    cut.push_back(y.extent(rank - 1) / n / (both ? 1 : groups));
+    q.push_back(both ? rank : rank + 1);
+    result.push_back(y.extent(rank - 1) / n);
+    return reshape(transpose(reshape(y, cut), q), result);
+  }
+  // [n, G N, ...] -> [G n N, ...]
+  array lhs = c[0];
+  const std::int64_t g = o.batch_groups, each = lhs.extent(1) / g;
+  shape s{g * n * each}, cut{n, g, each};
+  axes p{1, 0, 2};
+  for (int i = 2; i <= rank; ++i) s.push_back(lhs.extent(i)), cut.push_back(lhs.extent(i)), p.push_back(i + 1);
+  if (g > 1) lhs = transpose(reshape(lhs, cut), p);
+  const array y = conv_general_dilated(reshape(lhs, s), c[1], o);
+  shape result{n, each};
+  for (int i = 1; i < rank; ++i) result.push_back(y.extent(i));
+  return reshape(y, result);
+}
+}  // namespace detail
+
+inline constexpr op conv_general_dilated_p{
+    .name = "conv_general_dilated",
+    .stablehlo = "stablehlo.convolution",
+    .infer = [](const call& c) -> array_type {
+      const auto o = c.attrs<conv_options>();
+      const array &x = c[0], &w = c[1];
+      const int d = o.strides.rank();
+      const std::int64_t groups = o.feature_groups;
+      if (x.dtype() != w.dtype() || !is_floating(x.dtype())) return c.fail("conv: dtypes", w.type(), x.type());
+      bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d && o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
+      if (!ok) return c.fail("conv: ranks", w.type(), x.type());
+      ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 && x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
+      if (!ok) return c.fail("conv: channels", w.type(), text(x.type()) << " in " << groups << " groups");
+      array_type t{x.dtype(), false, {x.extent(0) / o.batch_groups}};
+      for (int i = 0; i < d; ++i) {
+        const std::int64_t room = o.low[i] + o.high[i] + detail::dilated(x.extent(i + 1), o.lhs_dilation[i]) - detail::dilated(w.extent(i), o.rhs_dilation[i]);
+        t.extents.push_back(room < 0 ? 0 : room / o.strides[i] + 1);
+      }
+      t.extents.push_back(w.extent(-1));
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays { return {c.needs(0) ? detail::conv_lhs_vjp(c) : array(), c.needs(1) ? detail::conv_rhs_vjp(c) : array()}; },
+    .jvp = [](const call& c) -> arrays {
+      const auto o = c.attrs<conv_options>();
+      const array &tx = c.tangents[0], &tw = c.tangents[1];
+      if (!tw.exists()) return conv_general_dilated(tx, c[1], o);
+      if (!tx.exists()) return conv_general_dilated(c[0], tw, o);
+      return conv_general_dilated(tx, c[1], o) + conv_general_dilated(c[0], tw, o);
+    },
+    .batch = detail::conv_batch,
+    .kernels = kernels_of<conv_general_dilated_p>,
+};
+
+/// The sum of products of a window with every part of an image (a cross-correlation, as all libraries have it).
+///
+/// shapes  lhs [N, space..., C], rhs [window..., C / groups, O] -> [N, places..., O]
+/// dtypes  f32, bf16 (accumulated in f32)
+/// errors  "conv: dtypes", "conv: ranks", "conv: channels"
+/// source  jax.lax.conv_general_dilated with NHWC, HWIO, NHWC
+constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l) {
+  return bind(conv_general_dilated_p, {lhs, rhs}, options, l);
+}
+
+/// How much is added around an image: nothing, or what keeps places = ceil(extent / stride).
+enum class padding : std::uint8_t { same, valid };
+
+struct conv2d_options {
+  shape strides{1, 1};
+  tokamax::padding padding = padding::same;
+  shape dilation{1, 1};  ///< of the window
+  int groups = 1;
+};
+
+namespace detail {
+/// Zeros before and after one axis.
+constexpr void pad_axis(shape& low, shape& high, padding p, std::int64_t n, std::int64_t window, std::int64_t stride) {
+  const std::int64_t needed = ((n + stride - 1) / stride - 1) * stride + window - n;
+  const std::int64_t total = p == padding::same && needed > 0 ? needed : 0;
+  low.push_back(total / 2);
+  high.push_back(total - total / 2);
+}
+}  // namespace detail
+
+/// A convolution of images.
+///
+/// shapes  x [N, H, W, C], w [h, w, C / groups, O] -> [N, H', W', O]
+/// dtypes  promoted to one
+/// source  jax.lax.conv_general_dilated, flax.linen.Conv
+constexpr array conv2d(const array& x, const array& w, const conv2d_options& o = {}, source_line l = source_line::current()) {
+  const promoted p = promote({x.dtype(), x.type().weak}, {w.dtype(), w.type().weak});
+  conv_options c{.strides = o.strides, .lhs_dilation = {1, 1}, .rhs_dilation = o.dilation, .feature_groups = o.groups};
+  for (int i = 0; i < 2; ++i) detail::pad_axis(c.low, c.high, o.padding, x.extent(i + 1), detail::dilated(w.extent(i), o.dilation[i]), o.strides[i]);
+  return conv_general_dilated(convert_element_type(x, p.type, p.weak), convert_element_type(w, p.type, p.weak), c, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,50 @@
+// tokamax/nn/attention.hpp: multi-head self-attention with learned projections.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/slice.hpp>      // slice_in_dim
+#include <tokamax/nn/linear.hpp>      // linear
+#include <tokamax/ops/attention.hpp>  // dot_product_attention
+
+namespace tokamax::nn {
+
+/// Self-attention: one projection to queries, keys and values, attention in each head, and a projection back.
+/// `attention attend{.width = 256, .heads = 8, .causal = true}`.
+///
+/// shapes  x [B, T, width] -> the same; qkv.kernel [width, (heads + 2 kv_heads) * head_size]
+/// init    as linear
+/// source  flax.nnx.MultiHeadAttention; with fewer key heads: Ainslie et al. 2023, arXiv:2305.13245
+struct attention {
+  int width = 0, heads = 1;
+  int kv_heads = heads;  ///< heads of keys and values; divides `heads`
+  int head_size = width / heads;
+  bool causal = false;  ///< position t sees positions 0 ... t
+  bool use_bias = true;
+  initializer kernel_init = initializers::lecun_normal;
+  linear qkv = {
+      .in = width, .out = (heads + 2 * kv_heads) * head_size, .use_bias = use_bias, .kernel_init = kernel_init};
+  linear projection = {.in = heads * head_size, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
+
+  constexpr array operator()(const array& x) const {
+    const array joint = qkv(x);  // [B, T, (N + 2 K) H]
+    return merge(dot_product_attention(part(joint, 0, heads), part(joint, heads, kv_heads),
+                                       part(joint, heads + kv_heads, kv_heads), {.causal = causal}));
+  }
+  /// The same, where a position sees only the keys with a true mask, which broadcasts to [B, heads, T, T].
+  constexpr array operator()(const array& x, const array& mask) const {
+    const array joint = qkv(x);
+    return merge(dot_product_attention(part(joint, 0, heads), part(joint, heads, kv_heads),
+                                       part(joint, heads + kv_heads, kv_heads), mask, {.causal = causal}));
+  }
+
+ private:
+  constexpr array part(const array& joint, int from, int n) const {  // [B, T, n, H], a view
+    return reshape(slice_in_dim(joint, from * head_size, (from + n) * head_size, 2),
+                   {joint.extent(0), joint.extent(1), n, head_size});
+  }
+  constexpr array merge(const array& y) const {
+    return projection(reshape(y, {y.extent(0), y.extent(1), heads * head_size}));
+  }
+};
+
+}  // namespace tokamax::nn

@@ -1,0 +1,26 @@
+// tokamax/nn/dropout.hpp: zero random elements while training.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/random.hpp>  // bernoulli
+
+namespace tokamax::nn {
+
+/// Zeroes each element with probability `rate` and divides the others by 1 - rate. The key is an argument, so a call
+/// without one, for inference, does nothing.
+///
+/// shapes  x [...] -> the same
+/// source  flax.nnx.Dropout; Srivastava et al. 2014
+struct dropout {
+  double rate = 0.5;
+
+  constexpr array operator()(const array& x) const { return x; }
+  constexpr array operator()(const array& x, const random::key& key) const {
+    if (rate <= 0) return x;
+    if (rate >= 1) return zeros_like(x);
+    const array kept = random::bernoulli(key, 1.0 - rate, x.shape());
+    return select(kept, x / (1.0 - rate), zeros_like(x));
+  }
+};
+
+}  // namespace tokamax::nn

@@ -1,0 +1,35 @@
+// tokamax/nn/embed.hpp: a learned vector for each of a number of ids.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/dot_general.hpp>  // dot_general
+#include <tokamax/lax/gather.hpp>       // gather
+#include <tokamax/nn/initializers.hpp>  // embedding_normal
+
+namespace tokamax::nn {
+
+/// Rows of a table by id, and products with all rows. `embed token{vocabulary, width}`.
+///
+/// shapes  ids [...] -> [..., width]; table [count, width]
+/// dtypes  ids i32; an id outside [0, count) gives NaN (Flax counts negative ones from the end)
+/// init    normal with variance 1 / width
+/// source  flax.nnx.Embed
+struct embed {
+  int count = 0, width = 0;
+  initializer table_init = initializers::embedding_normal;
+  array table = parameter({count, width});
+
+  constexpr embed init(const random::key& key) const {
+    embed filled = *this;
+    filled.table = table_init(key, table.shape());
+    return filled;
+  }
+  constexpr array operator()(const array& ids) const { return gather(table, ids); }
+
+  /// The product of each vector with each row: the logits of an output layer that shares the table.
+  /// shapes  x [..., width] -> [..., count]
+  /// source  flax.nnx.Embed.attend
+  constexpr array logits(const array& x) const { return dot_general(x, table, {{x.rank() - 1}, {1}, {}, {}}); }
+};
+
+}  // namespace tokamax::nn

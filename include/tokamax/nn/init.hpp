@@ -1,0 +1,65 @@
+// tokamax/nn/init.hpp: give the parameters of a model their first values.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/trace.hpp>  // in_trace
+#include <tokamax/lax/key.hpp>     // key, fold_in
+
+#include <concepts>  // same_as
+
+namespace tokamax {
+
+namespace detail {
+template <class T>
+concept initializes_itself = requires(const T& layer, const random::key& k) {
+  { layer.init(k) } -> std::same_as<T>;
+};
+
+constexpr void require_initial_value(const array& a) {
+  if (a.is_abstract())
+    call{.inputs = &a, .count = 1, .trace = nullptr}.fail("init: parameter without a rule", a.type(),
+                                                          "an init member or a value");
+}
+
+template <class T>
+constexpr T initialized(T tree, const random::key& k) {
+  if constexpr (kind_of<T> == tree_kind::leaf) {
+    require_initial_value(tree);
+  } else if constexpr (initializes_itself<T>) {
+    return tree.init(k);
+  } else if constexpr (kind_of<T> == tree_kind::sequence) {
+    int i = 0;
+    for (auto& element : tree) element = initialized(element, random::fold_in(k, i++));
+  } else if constexpr (kind_of<T> == tree_kind::record) {
+    visit_fields(tree, [&](auto&... field) {
+      int i = 0;
+      auto fill = [&](auto& f) {
+        using field_type = std::remove_cvref_t<decltype(f)>;
+        const int position = i++;  // static fields count too, so a key does not depend on what a field is
+        if constexpr (kind_of<field_type> != tree_kind::constant) f = initialized(f, random::fold_in(k, position));
+      };
+      (fill(field), ...);
+    });
+  }
+  return tree;
+}
+}  // namespace detail
+
+/// `model` with values in all its arrays. A layer names its own rule by a member `init(key)` that returns the filled layer;
+/// any other record hands each field a key folded with the field's position (elements of sequences: their index). An
+/// array that is no part of such a layer keeps the value it has, as in `array scale = ones({n})`.
+///
+/// The whole model is one program; the values are a function of the key, the model and nothing else.
+///
+/// errors  "init: parameter without a rule" for an array that has neither a value nor a layer
+/// source  Flax's parameter initialisation; the order of keys is our own
+template <class Model>
+constexpr Model init(const Model& model, const random::key& key) {
+  return in_trace([&model](graph&, const random::key& k) { return detail::initialized(model, k); }, key);
+}
+template <class Model>
+constexpr Model init(const random::key& key) {
+  return init(Model{}, key);
+}
+
+}  // namespace tokamax

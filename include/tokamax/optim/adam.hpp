@@ -1,0 +1,71 @@
+// tokamax/optim/adam.hpp: adam, and adamw with decoupled weight decay.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate, add_decayed_weights
+
+namespace tokamax::optim {
+
+template <class Params>
+struct adam_state {
+  array count = zeros({}, i32);  ///< updates so far
+  Params mu{}, nu{};             ///< averages of gradients and of their squares
+};
+
+/// Divides the average gradient by the root of the average square, both corrected for their start at zero.
+///
+///   mu = b1 mu + (1 - b1) g,  nu = b2 nu + (1 - b2) g^2
+///   u  = mu / (1 - b1^t) / (sqrt(nu / (1 - b2^t) + eps_root) + eps)
+///
+/// source  optax.scale_by_adam; Kingma, Ba 2015, arXiv:1412.6980, algorithm 1
+struct scale_by_adam {
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+
+  template <class Params>
+  constexpr adam_state<Params> init(const Params& params) const {
+    return {zeros({}, i32), zeros_like(params), zeros_like(params)};
+  }
+  template <class Params>
+  constexpr std::pair<Params, adam_state<Params>> update(const Params& g, const adam_state<Params>& s,
+                                                         const Params&) const {
+    const array count = incremented(s.count), t = astype(count, f32);
+    auto average = [](double decay, const array& now, const array& before) {
+      return (1.0 - decay) * now + decay * before;
+    };
+    const Params mu = map_floating([&](const array& m, const array& x) { return average(b1, x, m); }, s.mu, g);
+    const Params nu = map_floating([&](const array& n, const array& x) { return average(b2, x * x, n); }, s.nu, g);
+    const array mu_share = 1.0 - power(array(b1), t), nu_share = 1.0 - power(array(b2), t);
+    auto step = [&](const array& m, const array& n) {
+      return m / astype(mu_share, m.dtype()) / (sqrt(n / astype(nu_share, n.dtype()) + eps_root) + eps);
+    };
+    return {map_floating(step, mu, nu), {count, mu, nu}};
+  }
+};
+
+struct adam_options {
+  schedule learning_rate;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+};
+/// Adam: `adam({.learning_rate = 1e-3})`.
+/// source  optax.adam
+constexpr auto adam(adam_options o) {
+  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, scale_by_learning_rate{o.learning_rate});
+}
+
+struct adamw_options {
+  schedule learning_rate;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  double weight_decay = 1e-4;
+  mask only = everything;  ///< what decays; `matrices` leaves biases and scales alone
+};
+/// Adam whose weight decay is not divided by the root of squares.
+///
+///   params - rate * (u + weight_decay * params)
+///
+/// source  optax.adamw; Loshchilov, Hutter 2019, arXiv:1711.05101
+constexpr auto adamw(adamw_options o) {
+  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, add_decayed_weights{o.weight_decay, o.only},
+               scale_by_learning_rate{o.learning_rate});
+}
+
+}  // namespace tokamax::optim

@@ -1,0 +1,50 @@
+// tokamax/optim/multi_steps.hpp: gradients averaged over several calls before an update.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/compare.hpp>      // select
+#include <tokamax/optim/transform.hpp>  // map_floating
+
+namespace tokamax::optim {
+
+template <class Params, class Inner>
+struct multi_steps_state {
+  array mini_step = zeros({}, i32);      ///< calls since the last update
+  array gradient_step = zeros({}, i32);  ///< updates so far
+  Params average{};                      ///< of the gradients since the last update
+  Inner inner{};
+};
+
+/// Hands the mean gradient of every `every` calls to `inner`; in between updates are zero and `inner` keeps its state.
+/// source  optax.MultiSteps
+template <class Inner>
+struct multi_steps {
+  Inner inner;
+  int every = 1;
+
+  constexpr multi_steps(Inner i, int n) : inner(i), every(n) {}
+
+  template <class Params>
+  constexpr auto init(const Params& params) const {
+    auto state = inner.init(params);
+    return multi_steps_state<Params, decltype(state)>{zeros({}, i32), zeros({}, i32), zeros_like(params), state};
+  }
+  template <class Params, class State>
+  constexpr std::pair<Params, multi_steps_state<Params, State>> update(const Params& g,
+                                                                       const multi_steps_state<Params, State>& s,
+                                                                       const Params& params) const {
+    const array seen = astype(s.mini_step, f32) + 1.0, now = s.mini_step == every - 1;
+    auto fold = [&](const array& a, const array& x) { return a + (x - a) / astype(seen, a.dtype()); };
+    const Params average = map_floating(fold, s.average, g);
+    auto [updates, next] = inner.update(average, s.inner, params);
+    for_each_leaf([&](auto& after, const array& before) { static_cast<array&>(after) = select(now, after, before); },
+                  next, s.inner);
+    auto or_zero = [&](const array& u) { return select(now, u, zeros(u.shape(), u.dtype())); };
+    auto unless_now = [&](const array& a) { return select(now, zeros(a.shape(), a.dtype()), a); };
+    return {map_floating(or_zero, updates),
+            {select(now, zeros({}, i32), s.mini_step + 1), s.gradient_step + astype(now, i32),
+             map_floating(unless_now, average), next}};
+  }
+};
+
+}  // namespace tokamax::optim

@@ -1,0 +1,76 @@
+// tokamax/optim/rmsprop.hpp: rmsprop and adagrad, which divide by the root of squares seen so far.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate
+
+namespace tokamax::optim {
+
+template <class Params>
+struct squares_state {
+  Params squares{};
+};
+
+namespace detail {
+template <class Params>
+constexpr Params full_tree(const Params& params, double value) {
+  return map_floating([&](const array& p) { return full(p.shape(), value, p.dtype()); }, params);
+}
+}  // namespace detail
+
+/// n = decay n + (1 - decay) g^2, u = g / sqrt(n + eps).
+/// source  optax.scale_by_rms
+struct scale_by_rms {
+  double decay = 0.9, eps = 1e-8, initial = 0;
+
+  template <class Params>
+  constexpr squares_state<Params> init(const Params& params) const {
+    return {detail::full_tree(params, initial)};
+  }
+  template <class Params>
+  constexpr std::pair<Params, squares_state<Params>> update(const Params& g, const squares_state<Params>& s,
+                                                            const Params&) const {
+    const Params n = map_floating(
+        [this](const array& m, const array& x) { return (1.0 - decay) * (x * x) + decay * m; }, s.squares, g);
+    return {map_floating([this](const array& x, const array& m) { return x * rsqrt(m + eps); }, g, n), {n}};
+  }
+};
+
+/// n = n + g^2, u = g / sqrt(n + eps), 0 where n is 0.
+/// source  optax.scale_by_rss; Duchi et al. 2011
+struct scale_by_rss {
+  double initial = 0.1, eps = 1e-7;
+
+  template <class Params>
+  constexpr squares_state<Params> init(const Params& params) const {
+    return {detail::full_tree(params, initial)};
+  }
+  template <class Params>
+  constexpr std::pair<Params, squares_state<Params>> update(const Params& g, const squares_state<Params>& s,
+                                                            const Params&) const {
+    const Params n = map_floating([](const array& m, const array& x) { return x * x + m; }, s.squares, g);
+    return {
+        map_floating([this](const array& x, const array& m) { return select(m > 0, x * rsqrt(m + eps), 0.0f); }, g, n),
+        {n}};
+  }
+};
+
+struct rmsprop_options {
+  schedule learning_rate;
+  double decay = 0.9, eps = 1e-8, initial = 0;
+};
+/// source  optax.rmsprop
+constexpr auto rmsprop(rmsprop_options o) {
+  return chain(scale_by_rms{o.decay, o.eps, o.initial}, scale_by_learning_rate{o.learning_rate});
+}
+
+struct adagrad_options {
+  schedule learning_rate;
+  double initial = 0.1, eps = 1e-7;
+};
+/// source  optax.adagrad
+constexpr auto adagrad(adagrad_options o) {
+  return chain(scale_by_rss{o.initial, o.eps}, scale_by_learning_rate{o.learning_rate});
+}
+
+}  // namespace tokamax::optim

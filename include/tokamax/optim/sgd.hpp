@@ -1,0 +1,48 @@
+// tokamax/optim/sgd.hpp: gradient descent, with momentum if asked for.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate
+
+namespace tokamax::optim {
+
+template <class Params>
+struct trace_state {
+  Params velocity{};
+};
+
+/// Momentum: v = u + decay * v; the update is v, or u + decay * v once more (Nesterov).
+/// source  optax.trace
+struct trace {
+  double decay = 0.9;
+  bool nesterov = false;
+
+  template <class Params>
+  constexpr trace_state<Params> init(const Params& params) const {
+    return {zeros_like(params)};
+  }
+  template <class Params>
+  constexpr std::pair<Params, trace_state<Params>> update(const Params& updates, const trace_state<Params>& s,
+                                                          const Params&) const {
+    auto add = [this](const array& u, const array& v) { return u + decay * v; };
+    const Params velocity = map_floating(add, updates, s.velocity);
+    if (nesterov) return {map_floating(add, updates, velocity), {velocity}};
+    return {velocity, {velocity}};
+  }
+};
+
+struct sgd_options {
+  schedule learning_rate;
+  double momentum = 0.9;
+  bool nesterov = false;
+};
+
+/// Gradient descent: params - rate * gradient.
+/// source  optax.sgd
+constexpr auto sgd(schedule learning_rate) { return scale_by_learning_rate{learning_rate}; }
+/// The same with momentum: `sgd({.learning_rate = 0.1, .momentum = 0.9})`.
+constexpr auto sgd(sgd_options o) {
+  return chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
+}
+
+}  // namespace tokamax::optim

@@ -1,0 +1,90 @@
+// tokamax/optim/transform.hpp: gradient transforms as values, chained, and applied to parameters.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/tree.hpp>       // tree_map
+#include <tokamax/lax/arithmetic.hpp>  // +
+#include <tokamax/lax/iota.hpp>        // zeros
+
+#include <tuple>    // tuple
+#include <utility>  // pair
+
+namespace tokamax::optim {
+
+/// A gradient transform is a value with two pure functions, for any tree of parameters:
+///
+///   init(params) -> state
+///   update(updates, state, params) -> pair{updates, state}
+///
+/// States are trees of arrays, so they are traced, donated and saved as models are.
+template <class T, class Params = array>
+concept gradient_transform = requires(const T& t, const Params& params) { t.update(params, t.init(params), params); };
+
+/// The state of a transform that needs none.
+struct empty_state {};
+
+/// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating leaf; others stay.
+template <class F, class Tree, class... Rest>
+constexpr Tree map_floating(const F& f, Tree tree, const Rest&... rest) {
+  for_each_leaf(
+      [&](auto& leaf, const auto&... others) {
+        if (is_floating(leaf.dtype())) static_cast<array&>(leaf) = f(static_cast<const array&>(leaf), others...);
+      },
+      tree, rest...);
+  return tree;
+}
+
+/// Zeros of the shapes of a tree: what accumulators start from.
+template <class Tree>
+constexpr Tree zeros_like(Tree tree) {
+  for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = zeros(leaf.shape(), leaf.dtype()); }, tree);
+  return tree;
+}
+
+/// One more step, without wrapping around.
+constexpr array incremented(const array& count) {
+  return minimum(count, array(2147483646.0, {i32, false, {}})) + array(1.0, {i32, false, {}});
+}
+
+/// What `chain` returns.
+template <class... Transforms>
+struct chained {
+  std::tuple<Transforms...> transforms;
+
+  template <class Params>
+  constexpr auto init(const Params& params) const {
+    return std::apply([&](const auto&... t) { return std::tuple{t.init(params)...}; }, transforms);
+  }
+  template <class Updates, class State, class Params>
+  constexpr std::pair<Updates, State> update(Updates updates, State state, const Params& params) const {
+    step<0>(updates, state, params);
+    return {std::move(updates), std::move(state)};
+  }
+
+ private:
+  template <std::size_t I, class Updates, class State, class Params>
+  constexpr void step(Updates& updates, State& state, const Params& params) const {
+    if constexpr (I < sizeof...(Transforms)) {
+      auto next = std::get<I>(transforms).update(updates, std::get<I>(state), params);
+      updates = std::move(next.first);
+      std::get<I>(state) = std::move(next.second);
+      step<I + 1>(updates, state, params);
+    }
+  }
+};
+
+/// Applies transforms one after the other; the state is the tuple of theirs.
+/// source  optax.chain
+template <class... Transforms>
+constexpr chained<Transforms...> chain(Transforms... transforms) {
+  return {{transforms...}};
+}
+
+/// params + updates, in the dtypes of params.
+/// source  optax.apply_updates
+template <class Params>
+constexpr Params apply_updates(const Params& params, const Params& updates) {
+  return map_floating([](const array& p, const array& u) { return astype(p + u, p.dtype()); }, params, updates);
+}
+
+}  // namespace tokamax::optim

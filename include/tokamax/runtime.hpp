@@ -1,0 +1,17 @@
+// tokamax/runtime.hpp: all of runtime.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   runtime/describe.hpp         what the compiler made of a function, as text.
+//   runtime/dynamic_program.hpp  programs traced at run time, by the passes that the compiler uses too.
+//   runtime/executable.hpp       a plan bound to kernels and memory, ready to run.
+//   runtime/jit.hpp              compile a function on trees once, run it many times.
+//   runtime/kernel.hpp           what a kernel gets, and how one is found for an op.
+//   runtime/program.hpp          a function on trees as a plan, worked out by the compiler.
+#pragma once
+
+#include <tokamax/runtime/describe.hpp>
+#include <tokamax/runtime/dynamic_program.hpp>
+#include <tokamax/runtime/executable.hpp>
+#include <tokamax/runtime/jit.hpp>
+#include <tokamax/runtime/kernel.hpp>
+#include <tokamax/runtime/program.hpp>

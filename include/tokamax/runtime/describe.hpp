@@ -1,0 +1,17 @@
+// tokamax/runtime/describe.hpp: what the compiler made of a function, as text.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/compiler/print.hpp>   // to_text
+#include <tokamax/runtime/program.hpp>  // program
+
+namespace tokamax {
+
+/// The traced graph of a program known while compiling, its fused loops and its steps with their places in the arena:
+/// `describe<decltype(step)::for_types<model, batch>>()`.
+template <class Program>
+std::string describe() {
+  return "traced graph\n" + to_text(thaw(Program::trace)) + "\nsteps\n" + to_text(view(Program::tables));
+}
+
+}  // namespace tokamax

@@ -1,0 +1,27 @@
+// tokamax/tokamax.hpp: all of tokamax.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   backend/cpu.hpp  all of backend/cpu.
+//   base.hpp         all of base.
+//   compiler.hpp     all of compiler.
+//   core.hpp         all of core.
+//   data.hpp         pipelines from a text to batches, read from any position.
+//   lax.hpp          all of lax.
+//   nn.hpp           all of nn.
+//   ops.hpp          all of ops.
+//   runtime.hpp      all of runtime.
+//   train.hpp        all of train.
+//   transforms.hpp   all of transforms.
+#pragma once
+
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/base.hpp>
+#include <tokamax/compiler.hpp>
+#include <tokamax/core.hpp>
+#include <tokamax/data.hpp>
+#include <tokamax/lax.hpp>
+#include <tokamax/nn.hpp>
+#include <tokamax/ops.hpp>
+#include <tokamax/runtime.hpp>
+#include <tokamax/train.hpp>
+#include <tokamax/transforms.hpp>
