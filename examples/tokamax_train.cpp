@@ -1,5 +1,6 @@
 // examples/tokamax_train.cpp: trains a GPT of any size on any text, with checkpoints, and samples from it.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/checkpoint.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +30,7 @@ double mean_loss(const auto& loss, const auto& model, const auto& batches, std::
 }
 
 int run(const settings& s) {
+  tk::simd::set_num_threads(s.threads);
   const std::filesystem::path out = s.out, metrics_path = out / "metrics.jsonl";
   const tk::data::tokens text = tk::data::text(s.data);
   const tk::data::vocabulary symbols = s.characters ? tk::data::characters(text) : tk::data::byte_vocabulary();
@@ -51,7 +53,7 @@ int run(const settings& s) {
                             {.peak = s.learning_rate, .warmup = s.warmup, .total = s.steps, .end = s.final_rate}),
                         .b2 = 0.99,
                         .weight_decay = s.weight_decay,
-                        .matrices_only = true}));
+                        .only = tk::optim::matrices}));
   const tk::train::gpt model = tk::init(tk::train::make_gpt(size), tk::random::key(s.seed));
   struct state {
     tk::train::gpt model;

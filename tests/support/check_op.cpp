@@ -5,6 +5,8 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 
+#include "support/golden.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -202,6 +204,46 @@ void check_op(const op& o, const std::vector<example>& examples, const check_opt
     INFO(std::string(o.name) << "(" << types << ")");
     check_function([&](const arrays& x) { return bind_all(o, x.data(), x.count(), e.attributes, location{}); },
                    e.inputs, options);
+  }
+}
+
+namespace {
+
+bool has_golden(const std::string& name) {
+  try {
+    return golden("ops.txt", name).exists();
+  } catch (const error&) {
+    return false;
+  }
+}
+void check_near(const array& found, const array& expected, double tolerance) {
+  REQUIRE(text(found.type()).view() == text(expected.type()).view());
+  const value a = to_value(found), e = to_value(expected);
+  for (std::size_t i = 0; i < e.data.size(); ++i) {
+    INFO("element " << i << ": " << a.data[i] << ", expected " << e.data[i]);
+    const double x = a.data[i], y = e.data[i];
+    CHECK((std::isnan(y) ? std::isnan(x) : x == y || std::fabs(x - y) <= tolerance * std::fmax(std::fabs(y), 1)));
+  }
+}
+
+}  // namespace
+
+void check_golden(const std::string& name, const function& f, int inputs, double tolerance) {
+  arrays x;
+  for (int k = 0; k < inputs; ++k) x.push_back(golden("ops.txt", name + ".in" + std::to_string(k)));
+  INFO("golden " << name);
+  const array out = f(x)[0], expected = golden("ops.txt", name + ".out");
+  check_near(out, expected, tolerance);
+  if (!has_golden(name + ".ct")) return;
+  arrays pull = x;
+  pull.push_back(golden("ops.txt", name + ".ct"));
+  const arrays gradients = execute_graph(trace(vjp_of(f, inputs), types_of(listed(pull))), pull);
+  for (int k = 0, j = 0; k < inputs; ++k) {
+    if (!is_floating(x[k].dtype())) continue;
+    INFO("gradient " << k);
+    if (has_golden(name + ".grad" + std::to_string(k)))
+      check_near(gradients[j], golden("ops.txt", name + ".grad" + std::to_string(k)), tolerance);
+    ++j;
   }
 }
 

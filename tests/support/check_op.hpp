@@ -36,4 +36,8 @@ void check_op(const op& o, const std::vector<example>& examples, const check_opt
 /// The CPU's results, called as one graph (and `everywhere`: op by op and through jit), are those of the reference.
 void check_values(const function& f, const std::vector<array>& inputs, double tolerance = 3e-6, bool everywhere = true);
 
+/// f on the rows `name`.in0, in1, ... of tests/data/ops.txt gives `name`.out, and with the cotangent `name`.ct the
+/// gradients `name`.grad0, ...; NaN and infinities must be where they are there.
+void check_golden(const std::string& name, const function& f, int inputs = 1, double tolerance = 2e-6);
+
 }  // namespace tokamax::test

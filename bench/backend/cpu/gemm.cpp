@@ -13,7 +13,7 @@
   #define TOKAMAX_BENCH_ONEDNN 1
 #endif
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 
 namespace {
 
@@ -49,16 +49,16 @@ int main(int argc, char** argv) {
   for (const shape_case& s : cases) {
     std::vector<float> a(static_cast<std::size_t>(s.m * s.k), 0.5f), b(static_cast<std::size_t>(s.k * s.n), 0.25f);
     std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
-    const cpu::matrix_view va =
-        s.a_transposed ? cpu::matrix_view{a.data(), 1, s.m} : cpu::matrix_view{a.data(), s.k, 1};
-    const cpu::matrix_view vb =
-        s.b_transposed ? cpu::matrix_view{b.data(), 1, s.k} : cpu::matrix_view{b.data(), s.n, 1};
+    const simd::matrix_view va =
+        s.a_transposed ? simd::matrix_view{a.data(), 1, s.m} : simd::matrix_view{a.data(), s.k, 1};
+    const simd::matrix_view vb =
+        s.b_transposed ? simd::matrix_view{b.data(), 1, s.k} : simd::matrix_view{b.data(), s.n, 1};
     const double flops = 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     const int repeats = static_cast<int>(std::clamp(2e8 / flops, 1.0, 100.0));
     std::vector<double> ours, peer;
     for (int round = 0; round <= rounds; ++round) {  // the first round warms up
       const double t = seconds([&] {
-        for (int i = 0; i < repeats; ++i) cpu::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
+        for (int i = 0; i < repeats; ++i) simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
       });
       if (round > 0) ours.push_back(t / repeats);
 #if defined(TOKAMAX_BENCH_ONEDNN)
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
         "{\"bench\": \"gemm\", \"m\": %lld, \"n\": %lld, \"k\": %lld, \"a\": \"%s\", \"b\": \"%s\", \"threads\": %d, "
         "\"gflops\": %.1f",
         static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k),
-        s.a_transposed ? "t" : "n", s.b_transposed ? "t" : "n", cpu::num_threads(), mine);
+        s.a_transposed ? "t" : "n", s.b_transposed ? "t" : "n", simd::num_threads(), mine);
     if (!peer.empty()) {
       const double theirs = flops / best(peer) * 1e-9;
       std::printf(", \"onednn_gflops\": %.1f, \"ratio\": %.2f", theirs, mine / theirs);

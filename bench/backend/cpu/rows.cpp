@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 
 // Arguments: rounds (default 9). Bytes are those that must be read and written once.
 int main(int argc, char** argv) {
@@ -37,26 +37,26 @@ int main(int argc, char** argv) {
       std::printf(
           "{\"bench\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"threads\": %d, \"gb_per_s\": %.1f, "
           "\"of_copy\": %.2f}\n",
-          name, static_cast<long long>(rows), static_cast<long long>(cols), cpu::num_threads(), rate, rate / copy);
+          name, static_cast<long long>(rows), static_cast<long long>(cols), simd::num_threads(), rate, rate / copy);
     };
     const float *px = x.data(), *pd = dy.data(), *ps = scale.data();
     float* const py = y.data();
     report("copy", 2, [&] {
-      cpu::for_rows(rows, cols, [=](std::int64_t r) {
-        cpu::for_vectors(cols,
+      simd::for_rows(rows, cols, [=](std::int64_t r) {
+        simd::for_vectors(cols,
                          [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
       });
     });
-    report("layer_norm", 2, [&] { cpu::layer_norm(rows, cols, px, ps, ps, 1e-5f, py); });
+    report("layer_norm", 2, [&] { simd::layer_norm(rows, cols, px, ps, ps, 1e-5f, py); });
     report("layer_norm_backward", 3,
-           [&] { cpu::layer_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data(), more.data()); });
-    report("rms_norm", 2, [&] { cpu::rms_norm(rows, cols, px, ps, 1e-5f, py); });
-    report("rms_norm_backward", 3, [&] { cpu::rms_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data()); });
-    report("softmax", 2, [&] { cpu::softmax(rows, cols, px, py); });
-    report("softmax_backward", 3, [&] { cpu::softmax_backward(rows, cols, px, pd, py); });
+           [&] { simd::layer_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data(), more.data()); });
+    report("rms_norm", 2, [&] { simd::rms_norm(rows, cols, px, ps, 1e-5f, py); });
+    report("rms_norm_backward", 3, [&] { simd::rms_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data()); });
+    report("softmax", 2, [&] { simd::softmax(rows, cols, px, py); });
+    report("softmax_backward", 3, [&] { simd::softmax_backward(rows, cols, px, pd, py); });
     report("softmax_cross_entropy", 1,
-           [&] { cpu::softmax_cross_entropy(rows, cols, px, labels.data(), loss.data(), lse.data()); });
+           [&] { simd::softmax_cross_entropy(rows, cols, px, labels.data(), loss.data(), lse.data()); });
     report("softmax_cross_entropy_backward", 2,
-           [&] { cpu::softmax_cross_entropy_backward(rows, cols, px, labels.data(), lse.data(), loss.data(), py); });
+           [&] { simd::softmax_cross_entropy_backward(rows, cols, px, labels.data(), lse.data(), loss.data(), py); });
   }
 }

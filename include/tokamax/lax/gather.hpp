@@ -59,7 +59,10 @@ inline constexpr op scatter_add_p{
       for (int i = n; i < c[1].rank(); ++i) t.extents.push_back(c[1].extent(i));
       return t;
     },
-    .vjp = [](const call& c) -> arrays { return {array(), gather(c.ct(), c[0])}; },
+    .vjp = [](const call& c) -> arrays {  // updates that were dropped get zero, where gather would fill with NaN
+      const array rows = gather(c.ct(), c[0]), inside = logical_and(c[0] >= 0, c[0] < c.attrs<scatter_attributes>().rows);
+      return {array(), select(broadcast_in_dim(inside, rows.shape(), iota_axes(inside.rank())), rows, zeros_like(rows))};
+    },
     .jvp = [](const call& c) -> arrays {
       return c.tangents[1].exists() ? scatter_add(c[0], c.tangents[1], c.attrs<scatter_attributes>().rows) : array();
     },

@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -36,7 +36,7 @@ struct results {
 };
 
 // Dense [B, T, N, H].
-results reference(const cpu::attention_shape& s, const floats& q, const floats& k, const floats& v,
+results reference(const simd::attention_shape& s, const floats& q, const floats& k, const floats& v,
                   const floats& dout) {
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t n, std::int64_t length, std::int64_t heads) {
     return static_cast<std::size_t>(((b * length + t) * heads + n) * s.head_size);
@@ -85,14 +85,14 @@ results reference(const cpu::attention_shape& s, const floats& q, const floats& 
 }
 
 template <class T>
-cpu::heads_view<T> dense(T* data, std::int64_t length, std::int64_t heads, std::int64_t size) {
+simd::heads_view<T> dense(T* data, std::int64_t length, std::int64_t heads, std::int64_t size) {
   return {data, length * heads * size, heads * size, size};
 }
 
 }  // namespace
 
 TEST_CASE("attention: forward and backward against double loops") {
-  const cpu::attention_shape cases[] = {
+  const simd::attention_shape cases[] = {
       {1, 1, 1, 1, 1, 1, 1.0f, false},     {2, 5, 5, 2, 2, 8, 0.35f, true},      {1, 64, 64, 2, 1, 64, 0.125f, true},
       {2, 130, 130, 3, 3, 40, 0.2f, true}, {1, 127, 300, 4, 2, 33, 0.2f, false}, {1, 300, 127, 2, 2, 16, 0.25f, true},
       {1, 70, 400, 2, 2, 16, 0.25f, true}, {1, 1, 260, 4, 1, 64, 0.125f, false}, {1, 600, 600, 1, 1, 7, 0.4f, true},
@@ -105,13 +105,13 @@ TEST_CASE("attention: forward and backward against double loops") {
     const results e = reference(s, q, k, v, dout);
     floats first;
     for (const int threads : {1, 2, 3}) {
-      cpu::set_num_threads(threads);
+      simd::set_num_threads(threads);
       floats out(q.size(), NAN), lse(e.lse.size()), dq(q.size(), NAN), dk(k.size(), NAN), dv(k.size(), NAN);
       const auto qv = dense<const float>(q.data(), s.queries, s.heads, s.head_size);
       const auto kv_view = dense<const float>(k.data(), s.keys, s.kv_heads, s.head_size);
       const auto vv = dense<const float>(v.data(), s.keys, s.kv_heads, s.head_size);
-      cpu::attention(s, qv, kv_view, vv, dense(out.data(), s.queries, s.heads, s.head_size), lse.data());
-      cpu::attention_backward(s, qv, kv_view, vv, dense<const float>(out.data(), s.queries, s.heads, s.head_size),
+      simd::attention(s, qv, kv_view, vv, dense(out.data(), s.queries, s.heads, s.head_size), lse.data());
+      simd::attention_backward(s, qv, kv_view, vv, dense<const float>(out.data(), s.queries, s.heads, s.head_size),
                               lse.data(), dense<const float>(dout.data(), s.queries, s.heads, s.head_size),
                               dense(dq.data(), s.queries, s.heads, s.head_size),
                               dense(dk.data(), s.keys, s.kv_heads, s.head_size),
@@ -127,28 +127,28 @@ TEST_CASE("attention: forward and backward against double loops") {
       if (threads > 1) CHECK(all == first);
       first = all;
     }
-    cpu::set_num_threads(0);
+    simd::set_num_threads(0);
   }
 }
 
 TEST_CASE("attention: strides of a fused projection and of heads-first arrays") {
-  const cpu::attention_shape s{2, 37, 37, 3, 3, 20, 0.2f, true};
+  const simd::attention_shape s{2, 37, 37, 3, 3, 20, 0.2f, true};
   const std::int64_t row = 3 * s.heads * s.head_size;  // [B, T, 3, N, H]
   const floats qkv = random_floats(s.batch * s.queries * row, 5);
   const auto part = [&](std::int64_t i) {
-    return cpu::heads_view<const float>{qkv.data() + i * s.heads * s.head_size, s.queries * row, row, s.head_size};
+    return simd::heads_view<const float>{qkv.data() + i * s.heads * s.head_size, s.queries * row, row, s.head_size};
   };
   const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
   floats fused(static_cast<std::size_t>(cells)), apart = fused;
-  const cpu::heads_view<float> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
+  const simd::heads_view<float> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
                                            s.queries * s.head_size};
-  cpu::attention(s, part(0), part(1), part(2), heads_first, nullptr);
+  simd::attention(s, part(0), part(1), part(2), heads_first, nullptr);
   floats copies[3];
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t t = 0; t < s.batch * s.queries; ++t)
       for (std::int64_t j = 0; j < s.heads * s.head_size; ++j)
         copies[i].push_back(qkv[static_cast<std::size_t>(t * row + i * s.heads * s.head_size + j)]);
-  cpu::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
+  simd::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
                  dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
                  dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
                  dense(apart.data(), s.queries, s.heads, s.head_size), nullptr);

@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 using floats = std::vector<float>;
 
 namespace {
@@ -27,14 +27,14 @@ struct shape_case {
 };
 
 // Stored as [rows, cols] (gap floats between rows) or transposed.
-cpu::matrix_view view(const floats& x, std::int64_t rows, std::int64_t cols, bool transposed, std::int64_t gap) {
-  return transposed ? cpu::matrix_view{x.data(), 1, rows + gap} : cpu::matrix_view{x.data(), cols + gap, 1};
+simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t cols, bool transposed, std::int64_t gap) {
+  return transposed ? simd::matrix_view{x.data(), 1, rows + gap} : simd::matrix_view{x.data(), cols + gap, 1};
 }
 
-float at(cpu::matrix_view v, std::int64_t i, std::int64_t j) { return v.data[i * v.row_stride + j * v.column_stride]; }
+float at(simd::matrix_view v, std::int64_t i, std::int64_t j) { return v.data[i * v.row_stride + j * v.column_stride]; }
 
 // Largest error in units of the bound k * eps * sum |a b|.
-double worst(const shape_case& s, cpu::matrix_view a, cpu::matrix_view b, const floats& c, std::int64_t ldc,
+double worst(const shape_case& s, simd::matrix_view a, simd::matrix_view b, const floats& c, std::int64_t ldc,
              const floats& old) {
   double most = 0;
   for (std::int64_t i = 0; i < s.m; ++i) {
@@ -53,10 +53,10 @@ double worst(const shape_case& s, cpu::matrix_view a, cpu::matrix_view b, const 
   return most;
 }
 
-std::vector<cpu::gemm_machine> machines() {
-  std::vector<cpu::gemm_machine> all{cpu::gemm_machine::portable};
-  if (cpu::best_gemm_machine() != cpu::gemm_machine::portable) all.push_back(cpu::gemm_machine::avx2);
-  if (cpu::best_gemm_machine() == cpu::gemm_machine::avx512) all.push_back(cpu::gemm_machine::avx512);
+std::vector<simd::gemm_machine> machines() {
+  std::vector<simd::gemm_machine> all{simd::gemm_machine::portable};
+  if (simd::best_gemm_machine() != simd::gemm_machine::portable) all.push_back(simd::gemm_machine::avx2);
+  if (simd::best_gemm_machine() == simd::gemm_machine::avx512) all.push_back(simd::gemm_machine::avx512);
   return all;
 }
 
@@ -69,20 +69,20 @@ const shape_case cases[] = {{1, 1, 1},    {1, 7, 3},     {2, 3, 5},       {5, 1,
 
 TEST_CASE("gemm: all strides on all machines") {
   for (const auto machine : machines()) {
-    const auto& kernels = cpu::gemm_kernels_for(machine);
+    const auto& kernels = simd::gemm_kernels_for(machine);
     for (const shape_case& s : cases) {
       for (int form = 0; form < 8; ++form) {
         const std::int64_t gap = form & 4 ? 3 : 0;
         const std::int64_t ldc = s.n + gap;
         const floats a = random_floats((s.m + 3) * (s.k + 3), 1), b = random_floats((s.n + 3) * (s.k + 3), 2);
         const auto va = view(a, s.m, s.k, form & 1, gap), vb = view(b, s.k, s.n, form & 2, gap);
-        for (const auto mode : {cpu::gemm_mode::assign, cpu::gemm_mode::accumulate}) {
+        for (const auto mode : {simd::gemm_mode::assign, simd::gemm_mode::accumulate}) {
           const floats old = random_floats(s.m * ldc, 3);
           for (const int threads : {1, 2}) {
             floats c = old;
-            cpu::detail::gemm_one({s.m, s.n, s.k, va, vb, c.data(), ldc, mode, {}}, kernels, threads);
+            simd::detail::gemm_one({s.m, s.n, s.k, va, vb, c.data(), ldc, mode, {}}, kernels, threads);
             CAPTURE(static_cast<int>(machine), s.m, s.n, s.k, form, threads);
-            REQUIRE(worst(s, va, vb, c, ldc, mode == cpu::gemm_mode::assign ? floats{} : old) < 1.0);
+            REQUIRE(worst(s, va, vb, c, ldc, mode == simd::gemm_mode::assign ? floats{} : old) < 1.0);
             for (std::int64_t i = 0; i < s.m; ++i)  // the gap is untouched
               for (std::int64_t j = s.n; j < ldc; ++j)
                 REQUIRE(c[static_cast<std::size_t>(i * ldc + j)] == old[static_cast<std::size_t>(i * ldc + j)]);
@@ -96,39 +96,39 @@ TEST_CASE("gemm: all strides on all machines") {
 TEST_CASE("gemm: strides that are nowhere one") {
   const shape_case s{19, 23, 29};
   const floats a = random_floats(s.m * s.k * 6, 4), b = random_floats(s.k * s.n * 6, 5);
-  const cpu::matrix_view va{a.data(), 2 * s.k, 2}, vb{b.data(), 3, 3 * s.k};
+  const simd::matrix_view va{a.data(), 2 * s.k, 2}, vb{b.data(), 3, 3 * s.k};
   floats c(static_cast<std::size_t>(s.m * s.n));
-  cpu::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
+  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
   CHECK(worst(s, va, vb, c, s.n, {}) < 1.0);
   const floats row = random_floats(s.k, 6);
-  cpu::gemm(s.m, s.n, s.k, {row.data(), 0, 1}, vb, c.data(), s.n);  // a broadcast row
+  simd::gemm(s.m, s.n, s.k, {row.data(), 0, 1}, vb, c.data(), s.n);  // a broadcast row
   CHECK(worst(s, {row.data(), 0, 1}, vb, c, s.n, {}) < 1.0);
 }
 
 TEST_CASE("gemm: same bits for any team, height, and fused machine") {
   for (const shape_case& s : {shape_case{64, 384, 771}, shape_case{300, 200, 5000}, shape_case{1500, 40, 1500}}) {
     const floats a = random_floats(s.m * s.k, 7), b = random_floats(s.k * s.n, 8);
-    const cpu::matrix_view va{a.data(), s.k, 1}, vb{b.data(), s.n, 1};
+    const simd::matrix_view va{a.data(), s.k, 1}, vb{b.data(), s.n, 1};
     const auto bytes = static_cast<std::size_t>(s.m * s.n) * sizeof(float);
     floats one(static_cast<std::size_t>(s.m * s.n)), other = one;
-    cpu::set_num_threads(1);
-    cpu::gemm(s.m, s.n, s.k, va, vb, one.data(), s.n);
+    simd::set_num_threads(1);
+    simd::gemm(s.m, s.n, s.k, va, vb, one.data(), s.n);
     for (const int threads : {2, 3, 5}) {
-      cpu::set_num_threads(threads);
-      cpu::gemm(s.m, s.n, s.k, va, vb, other.data(), s.n);
+      simd::set_num_threads(threads);
+      simd::gemm(s.m, s.n, s.k, va, vb, other.data(), s.n);
       CHECK(std::memcmp(one.data(), other.data(), bytes) == 0);
     }
-    cpu::set_num_threads(2);
+    simd::set_num_threads(2);
     for (std::int64_t i = 0; i < s.m; i += 5)
-      cpu::gemm(std::min<std::int64_t>(5, s.m - i), s.n, s.k, {a.data() + i * s.k, s.k, 1}, vb, other.data() + i * s.n,
+      simd::gemm(std::min<std::int64_t>(5, s.m - i), s.n, s.k, {a.data() + i * s.k, s.k, 1}, vb, other.data() + i * s.n,
                 s.n);
     CHECK(std::memcmp(one.data(), other.data(), bytes) == 0);
-    if (cpu::best_gemm_machine() == cpu::gemm_machine::avx512) {
-      cpu::detail::gemm_one({s.m, s.n, s.k, va, vb, other.data(), s.n, cpu::gemm_mode::assign, {}},
-                            cpu::gemm_kernels_for(cpu::gemm_machine::avx2), 2);
+    if (simd::best_gemm_machine() == simd::gemm_machine::avx512) {
+      simd::detail::gemm_one({s.m, s.n, s.k, va, vb, other.data(), s.n, simd::gemm_mode::assign, {}},
+                            simd::gemm_kernels_for(simd::gemm_machine::avx2), 2);
       CHECK(std::memcmp(one.data(), other.data(), bytes) == 0);
     }
-    cpu::set_num_threads(0);
+    simd::set_num_threads(0);
   }
 }
 
@@ -140,11 +140,11 @@ TEST_CASE("gemm: the epilogue sees each element once, finished") {
   };
   for (const shape_case& s : {shape_case{5, 300, 900}, shape_case{130, 170, 5000}, shape_case{40, 50, 0}}) {
     const floats a = random_floats(s.m * s.k, 9), b = random_floats(s.k * s.n, 10), bias = random_floats(s.m * s.n, 11);
-    const cpu::matrix_view va{a.data(), s.k, 1}, vb{b.data(), s.n, 1};
+    const simd::matrix_view va{a.data(), s.k, 1}, vb{b.data(), s.n, 1};
     floats plain(static_cast<std::size_t>(s.m * s.n)), fused = plain;
-    cpu::gemm(s.m, s.n, s.k, va, vb, plain.data(), s.n);
+    simd::gemm(s.m, s.n, s.k, va, vb, plain.data(), s.n);
     const context seen{bias.data(), s.n, fused.data()};
-    const cpu::gemm_epilogue add_bias{[](const void* p, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col,
+    const simd::gemm_epilogue add_bias{[](const void* p, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col,
                                          std::int64_t rows, std::int64_t cols) noexcept {
                                         const auto& x = *static_cast<const context*>(p);
                                         if (c != x.base + row * ldc + col) return;
@@ -153,7 +153,7 @@ TEST_CASE("gemm: the epilogue sees each element once, finished") {
                                             c[i * ldc + j] += x.bias[(row + i) * x.ldc + col + j];
                                       },
                                       &seen};
-    cpu::gemm(s.m, s.n, s.k, va, vb, fused.data(), s.n, cpu::gemm_mode::assign, add_bias);
+    simd::gemm(s.m, s.n, s.k, va, vb, fused.data(), s.n, simd::gemm_mode::assign, add_bias);
     bool same = true;
     for (std::size_t i = 0; i < plain.size(); ++i) same = same && fused[i] == plain[i] + bias[i];
     CHECK(same);
@@ -166,15 +166,15 @@ TEST_CASE("gemm_batched: equals one product after the other") {
       const floats a = random_floats(batch * s.m * s.k, 12), b = random_floats(s.k * s.n, 13);
       floats one(static_cast<std::size_t>(batch * s.m * s.n)), all = one;
       for (std::int64_t i = 0; i < batch; ++i)
-        cpu::gemm(s.m, s.n, s.k, {a.data() + i * s.m * s.k, s.k, 1}, {b.data(), 1, s.k}, one.data() + i * s.m * s.n,
+        simd::gemm(s.m, s.n, s.k, {a.data() + i * s.m * s.k, s.k, 1}, {b.data(), 1, s.k}, one.data() + i * s.m * s.n,
                   s.n);
       for (const int threads : {1, 2, 4}) {
-        cpu::set_num_threads(threads);
-        cpu::gemm_batched(batch, s.m, s.n, s.k, {a.data(), s.k, 1}, s.m * s.k, {b.data(), 1, s.k}, 0, all.data(), s.n,
+        simd::set_num_threads(threads);
+        simd::gemm_batched(batch, s.m, s.n, s.k, {a.data(), s.k, 1}, s.m * s.k, {b.data(), 1, s.k}, 0, all.data(), s.n,
                           s.m * s.n);
         CHECK(one == all);
       }
-      cpu::set_num_threads(0);
+      simd::set_num_threads(0);
     }
   }
 }

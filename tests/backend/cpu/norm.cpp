@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -75,16 +75,16 @@ TEST_CASE("norm: forward and backward against double loops") {
         const expected e = reference(rows, cols, x, scale, offset, dy, 1e-3, centred);
         floats last_dx, last_dscale;
         for (const int threads : {1, 2, 3}) {
-          cpu::set_num_threads(threads);
+          simd::set_num_threads(threads);
           floats y(x.size()), dx(x.size()), dscale(scale.size(), 9.0f), doffset(scale.size(), 9.0f);
           if (centred) {
-            cpu::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
-            cpu::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
+            simd::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
+            simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
                                      doffset.data());
             CHECK(distance(doffset, e.doffset) < 1e-5);
           } else {
-            cpu::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
-            cpu::rms_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data());
+            simd::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
+            simd::rms_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data());
           }
           CAPTURE(centred, rows, cols, threads);
           const double bound = centred ? 1e-4 : 2e-6;  // x itself is only known to 30 * 6e-8
@@ -98,7 +98,7 @@ TEST_CASE("norm: forward and backward against double loops") {
           last_dx = dx;
           last_dscale = dscale;
         }
-        cpu::set_num_threads(0);
+        simd::set_num_threads(0);
       }
     }
   }
@@ -108,11 +108,11 @@ TEST_CASE("norm: results may replace their inputs") {
   const std::int64_t rows = 5, cols = 37;
   const floats x = random_floats(rows * cols, 5), dy = random_floats(rows * cols, 6), scale = random_floats(cols, 7);
   floats y(x.size()), in_place = x, dx(x.size()), dx_in_place = dy, sums(scale.size()), other(scale.size());
-  cpu::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
-  cpu::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
+  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
+  simd::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
   CHECK(y == in_place);
-  cpu::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), other.data());
-  cpu::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
+  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), other.data());
+  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
                            sums.data(), other.data());
   CHECK(dx == dx_in_place);
 }

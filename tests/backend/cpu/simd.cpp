@@ -8,29 +8,29 @@
 
 #include "support/catch.hpp"
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 
 TEST_CASE("simd: partial loads pad and partial stores stop") {
-  for (std::int64_t n = 0; n < cpu::width; ++n) {
+  for (std::int64_t n = 0; n < simd::width; ++n) {
     std::vector<float> in(static_cast<std::size_t>(n));  // exact size: a sanitizer sees a read behind the end
     for (std::int64_t i = 0; i < n; ++i) in[static_cast<std::size_t>(i)] = 1.5f + static_cast<float>(i);
-    const auto v = cpu::load_partial(in.data(), n, -7.0f);
+    const auto v = simd::load_partial(in.data(), n, -7.0f);
     float all[64];
-    cpu::store(all, v);
-    for (std::int64_t i = 0; i < cpu::width; ++i) CHECK(all[i] == (i < n ? 1.5f + static_cast<float>(i) : -7.0f));
-    std::vector<float> out(static_cast<std::size_t>(cpu::width), 9.0f);
-    cpu::store_partial(out.data(), v, n);
-    for (std::int64_t i = 0; i < cpu::width; ++i)
+    simd::store(all, v);
+    for (std::int64_t i = 0; i < simd::width; ++i) CHECK(all[i] == (i < n ? 1.5f + static_cast<float>(i) : -7.0f));
+    std::vector<float> out(static_cast<std::size_t>(simd::width), 9.0f);
+    simd::store_partial(out.data(), v, n);
+    for (std::int64_t i = 0; i < simd::width; ++i)
       CHECK(out[static_cast<std::size_t>(i)] == (i < n ? 1.5f + static_cast<float>(i) : 9.0f));
-    const auto ints = cpu::load_partial<cpu::i32v>(reinterpret_cast<const std::int32_t*>(all), n, 3);
+    const auto ints = simd::load_partial<simd::i32v>(reinterpret_cast<const std::int32_t*>(all), n, 3);
     std::int32_t kept[64];
-    cpu::store(kept, ints);
-    for (std::int64_t i = n; i < cpu::width; ++i) CHECK(kept[i] == 3);
+    simd::store(kept, ints);
+    for (std::int64_t i = n; i < simd::width; ++i) CHECK(kept[i] == 3);
   }
 }
 
 TEST_CASE("simd: an unqualified store needs no alignment") {
-  using namespace tokamax::cpu;
+  using namespace tokamax::simd;
   float all[65] = {};
   store(all + 1, f32v(2.0f));
   CHECK(all[0] == 0.0f);
@@ -42,14 +42,14 @@ TEST_CASE("simd: exp_nonpositive") {
   for (int i = 0; i < 200000; ++i) {
     const float x = -87.2f * static_cast<float>(i) / 200000.0f;
     float y[64];
-    cpu::store(y, cpu::exp_nonpositive(cpu::f32v(x)));
+    simd::store(y, simd::exp_nonpositive(simd::f32v(x)));
     const double exact = std::exp(static_cast<double>(x));
     most = std::max(most, std::fabs(static_cast<double>(y[0]) - exact) / exact);
   }
   CHECK(most < 2.0 * 1.2e-7);
   const auto at = [](float x) {
     float y[64];
-    cpu::store(y, cpu::exp_nonpositive(cpu::f32v(x)));
+    simd::store(y, simd::exp_nonpositive(simd::f32v(x)));
     return y[0];
   };
   CHECK(at(0.0f) == 1.0f);
@@ -61,32 +61,32 @@ TEST_CASE("simd: exp_nonpositive") {
 TEST_CASE("simd: folds, masks, select, gather") {
   float x[64];
   for (int i = 0; i < 64; ++i) x[i] = static_cast<float>((i * 37) % 64);
-  const auto v = cpu::load(x);
+  const auto v = simd::load(x);
   float sum = 0;
   float highest = x[0];
   float lowest = x[0];
-  for (std::int64_t i = 0; i < cpu::width; ++i) {
+  for (std::int64_t i = 0; i < simd::width; ++i) {
     sum += x[i];
     highest = x[i] > highest ? x[i] : highest;
     lowest = x[i] < lowest ? x[i] : lowest;
   }
-  CHECK(cpu::reduce_add(v) == sum);
-  CHECK(cpu::reduce_max(v) == highest);
-  CHECK(cpu::reduce_min(v) == lowest);
+  CHECK(simd::reduce_add(v) == sum);
+  CHECK(simd::reduce_max(v) == highest);
+  CHECK(simd::reduce_min(v) == lowest);
 
-  const cpu::mask even = cpu::to_mask((cpu::iota() & cpu::i32v(1)) == cpu::i32v(0));
+  const simd::mask even = simd::to_mask((simd::iota() & simd::i32v(1)) == simd::i32v(0));
   float picked[64];
-  cpu::store(picked, cpu::select(even, v, cpu::f32v(-1.0f)));
+  simd::store(picked, simd::select(even, v, simd::f32v(-1.0f)));
   std::int32_t bits[64];
-  cpu::store(bits, cpu::select_bits(even, cpu::iota(), cpu::i32v(-5)));
+  simd::store(bits, simd::select_bits(even, simd::iota(), simd::i32v(-5)));
   float gathered[64];
-  cpu::store(gathered, cpu::gather(x, cpu::iota() * cpu::i32v(3)));
-  for (std::int64_t i = 0; i < cpu::width; ++i) {
+  simd::store(gathered, simd::gather(x, simd::iota() * simd::i32v(3)));
+  for (std::int64_t i = 0; i < simd::width; ++i) {
     CHECK(picked[i] == (i % 2 == 0 ? x[i] : -1.0f));
     CHECK(bits[i] == (i % 2 == 0 ? i : -5));
     CHECK(gathered[i] == x[3 * i]);
   }
-  CHECK(cpu::select(true, 1.0f, 2.0f) == 1.0f);
+  CHECK(simd::select(true, 1.0f, 2.0f) == 1.0f);
 }
 
 TEST_CASE("simd: bfloat16 rounds to nearest even") {
@@ -103,16 +103,16 @@ TEST_CASE("simd: bfloat16 rounds to nearest even") {
   for (int round = 0; round < 2000; ++round) {
     float x[64];
     std::uint16_t half[64];
-    for (std::int64_t i = 0; i < cpu::width; ++i) {
+    for (std::int64_t i = 0; i < simd::width; ++i) {
       state = state * 1664525u + 1013904223u;
       std::uint32_t u = state;
       if (round % 3 == 0) u = (u & 0xffff0000u) | 0x8000u;  // ties
       std::memcpy(&x[i], &u, 4);
     }
-    cpu::store_bfloat16(half, cpu::load(x));
+    simd::store_bfloat16(half, simd::load(x));
     float back[64];
-    cpu::store(back, cpu::load_bfloat16(half));
-    for (std::int64_t i = 0; i < cpu::width; ++i) {
+    simd::store(back, simd::load_bfloat16(half));
+    for (std::int64_t i = 0; i < simd::width; ++i) {
       REQUIRE(half[i] == expected(x[i]));
       std::uint32_t u;
       std::memcpy(&u, &back[i], 4);
@@ -121,11 +121,11 @@ TEST_CASE("simd: bfloat16 rounds to nearest even") {
   }
   const float special[4] = {INFINITY, -INFINITY, NAN, 3.4028234e38f};
   std::uint16_t half[4] = {};
-  const std::int64_t n = cpu::width < 4 ? cpu::width : 4;
-  if (n < cpu::width) {
-    cpu::store_bfloat16_partial(half, cpu::load_partial(special, n), n);
+  const std::int64_t n = simd::width < 4 ? simd::width : 4;
+  if (n < simd::width) {
+    simd::store_bfloat16_partial(half, simd::load_partial(special, n), n);
   } else {
-    cpu::store_bfloat16(half, cpu::load(special));
+    simd::store_bfloat16(half, simd::load(special));
   }
   for (std::int64_t i = 0; i < n; ++i) CHECK(half[i] == expected(special[i]));
 }

@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 
-namespace cpu = tokamax::cpu;
+namespace simd = tokamax::simd;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -58,15 +58,15 @@ TEST_CASE("softmax: all of it against double loops") {
       }
       floats before;
       for (const int threads : {1, 2}) {
-        cpu::set_num_threads(threads);
+        simd::set_num_threads(threads);
         floats y_got(r * c), dx_got(r * c), sums_got(r), loss_got(r), lse(r), d_got(r * c), d_again(r * c);
-        cpu::softmax(rows, cols, x.data(), y_got.data());
-        cpu::softmax_backward(rows, cols, y_got.data(), dy.data(), dx_got.data());
-        cpu::logsumexp(rows, cols, x.data(), sums_got.data());
-        cpu::softmax_cross_entropy(rows, cols, x.data(), labels.data(), loss_got.data(), lse.data());
-        cpu::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(),
+        simd::softmax(rows, cols, x.data(), y_got.data());
+        simd::softmax_backward(rows, cols, y_got.data(), dy.data(), dx_got.data());
+        simd::logsumexp(rows, cols, x.data(), sums_got.data());
+        simd::softmax_cross_entropy(rows, cols, x.data(), labels.data(), loss_got.data(), lse.data());
+        simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(),
                                             d_got.data());
-        cpu::softmax_cross_entropy_backward<std::int32_t>(rows, cols, x.data(), labels.data(), nullptr, dloss.data(),
+        simd::softmax_cross_entropy_backward<std::int32_t>(rows, cols, x.data(), labels.data(), nullptr, dloss.data(),
                                                           d_again.data());
         CAPTURE(rows, cols, threads);
         CHECK(distance(y_got, y) < 2e-6);
@@ -77,12 +77,12 @@ TEST_CASE("softmax: all of it against double loops") {
         if (cols > 1) CHECK(distance(d_got, dlogits) < 1e-5);
         CHECK(d_got == d_again);
         floats in_place = x;
-        cpu::softmax(rows, cols, in_place.data(), in_place.data());
+        simd::softmax(rows, cols, in_place.data(), in_place.data());
         CHECK(in_place == y_got);
         if (threads == 2) CHECK(before == d_got);
         before = d_got;
       }
-      cpu::set_num_threads(0);
+      simd::set_num_threads(0);
     }
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   const float inf = INFINITY;
   const floats x = {-inf, 0.0f, -inf, -inf, -inf, -inf, NAN, 1.0f, 2.0f, inf, 1.0f, 0.0f, 1e4f, -1e4f, 1e4f};
   floats y(15), sums(5), loss(5);
-  cpu::softmax(5, 3, x.data(), y.data());
+  simd::softmax(5, 3, x.data(), y.data());
   CHECK(y[0] == 0.0f);
   CHECK(y[1] == 1.0f);
   CHECK(std::isnan(y[3]));
@@ -99,7 +99,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(std::isnan(y[9]));
   CHECK(y[12] == 0.5f);
   CHECK(y[13] == 0.0f);
-  cpu::logsumexp(5, 3, x.data(), sums.data());
+  simd::logsumexp(5, 3, x.data(), sums.data());
   CHECK(sums[0] == 0.0f);
   CHECK(sums[1] == -inf);
   CHECK(std::isnan(sums[2]));
@@ -107,7 +107,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(sums[4] == 1e4f + std::log(2.0f));
   const std::int64_t labels[] = {1, 3, -4, -1, 0};
   const floats plain = random_floats(15, 5);
-  cpu::softmax_cross_entropy(5, 3, plain.data(), labels, loss.data());
+  simd::softmax_cross_entropy(5, 3, plain.data(), labels, loss.data());
   CHECK(std::isnan(loss[1]));
   CHECK(std::isnan(loss[2]));
   CHECK(std::isfinite(loss[3]));

@@ -11,7 +11,7 @@
 #include <cstdint>    // int64_t
 #include <limits>     // infinity
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Element (b, t, n, h) is data[b * batch_stride + t * time_stride + n * head_stride + h].
 template <class T>
@@ -335,4 +335,4 @@ inline void attention_backward(const attention_shape& s, heads_view<const float>
   });
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

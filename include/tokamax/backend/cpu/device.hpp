@@ -17,5 +17,6 @@ struct cpu_tag {
   /// The function that runs any fused loop from its instructions.
   static loop_function interpreted_loop();
 };
+inline constexpr cpu_tag cpu{};
 
 }  // namespace tokamax

@@ -8,7 +8,7 @@
 
 #include <type_traits>  // conditional_t
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 namespace detail {
 template <dtype T>
@@ -203,4 +203,4 @@ auto apply_element(A a, Rest... rest) noexcept {
   }
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

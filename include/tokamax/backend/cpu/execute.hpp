@@ -11,9 +11,9 @@ namespace tokamax {
 
 template <const auto& Plan, int K>
 loop_function cpu_tag::loop() {
-  return cpu::expression_t<Plan, K>::run;
+  return simd::expression_t<Plan, K>::run;
 }
-inline loop_function cpu_tag::interpreted_loop() { return cpu::run_interpreted; }
+inline loop_function cpu_tag::interpreted_loop() { return simd::run_interpreted; }
 
 /// What programs traced at run time find of an op.
 template <const op& Op>
@@ -23,7 +23,7 @@ kernel_set kernels_of() {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
     k.strided = takes_views<Op>;
   }
-  if constexpr (Op.kind == op_kind::elementwise) k.tile = cpu::tile_of<Op>;
+  if constexpr (Op.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
   return k;
 }
 

@@ -7,7 +7,7 @@
 
 #include <utility>  // index_sequence
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// One line of an expression: registers are numbered by line.
 template <instruction::what Kind, const op* Function, dtype Type, dtype Operand, instruction::step Inner, int A, int B, int C>
@@ -106,4 +106,4 @@ auto expression_of(std::index_sequence<I...>) {
 template <const auto& Plan, int K>
 using expression_t = decltype(detail::expression_of<Plan, Plan.loops[K].first>(std::make_index_sequence<static_cast<std::size_t>(Plan.loops[K].count)>{}));
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

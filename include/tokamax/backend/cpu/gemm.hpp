@@ -8,7 +8,7 @@
 #include <algorithm>  // min, max, fill_n
 #include <cstdint>    // int64_t
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
 struct matrix_view {
@@ -362,4 +362,4 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
   }
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -7,7 +7,7 @@
 
 #include <cstdint>  // int64_t
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped.
 enum class tile_mode { assign, add, resume };
@@ -303,4 +303,4 @@ inline gemm_machine best_gemm_machine() noexcept {
 #endif
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -8,7 +8,7 @@
 #include <cstdint>    // int64_t
 #include <cstring>    // memcpy, memset
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Packs one panel: packed[p * lanes_padded + l] = source[l * lane_stride + p * step_stride], zero for l >= lanes.
 ///
@@ -132,4 +132,4 @@ namespace detail {
 }
 #endif
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/threads.hpp>     // parallel_for
 #include <tokamax/runtime/executable.hpp>      // loop_arguments
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// One row: n elements of every slot, the k-th one moving by strides[k] elements.
 using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides, const loop_arguments& loop);
@@ -51,4 +51,4 @@ inline void run_loop(const loop_arguments& a, inner_function inner) noexcept {
   });
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -9,7 +9,7 @@
 #include <cmath>      // sqrt
 #include <cstdint>    // int64_t
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 namespace detail {
 
@@ -145,4 +145,4 @@ inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float*
   detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

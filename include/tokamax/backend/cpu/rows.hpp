@@ -9,7 +9,7 @@
 #include <cstdint>    // int64_t
 #include <limits>     // infinity
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Access to a whole vector, or to the first n lanes of the last one of a row.
 struct whole_vector {
@@ -77,4 +77,4 @@ void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
   });
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

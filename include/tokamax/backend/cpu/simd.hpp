@@ -22,7 +22,7 @@
 #include <cstring>      // memcpy
 #include <type_traits>  // is_same_v
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 using f32v = xsimd::batch<float>;
 using i32v = xsimd::batch<std::int32_t>;
@@ -234,4 +234,4 @@ inline void store_bfloat16_partial(std::uint16_t* p, f32v v, std::int64_t n) noe
   std::memcpy(p, &half, static_cast<std::size_t>(n) * sizeof(*p));
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

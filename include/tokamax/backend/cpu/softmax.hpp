@@ -9,7 +9,7 @@
 #include <limits>       // quiet_NaN, infinity
 #include <type_traits>  // is_integral_v
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 namespace detail {
 inline constexpr float lowest = -std::numeric_limits<float>::infinity();
@@ -120,4 +120,4 @@ void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const 
   });
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -14,7 +14,7 @@
   #include <omp.h>  // omp_get_max_threads, omp_in_parallel
 #endif
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 namespace detail {
 inline std::atomic<int> thread_limit{0};  // 0: what OpenMP offers
@@ -120,4 +120,4 @@ float* scratch(std::int64_t floats) noexcept {
   return detail::scratch_of<Tag>.grow(floats);
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

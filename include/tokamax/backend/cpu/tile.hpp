@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/element.hpp>  // apply_element, read, write
 #include <tokamax/backend/cpu/loop.hpp>     // run_loop
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Elements of a tile: a register is then 2 KiB, and some tens of them stay in the first-level cache.
 inline constexpr std::int64_t tile_size = 512;
@@ -150,4 +150,4 @@ tile_function tile_of(dtype operand) {
   }
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

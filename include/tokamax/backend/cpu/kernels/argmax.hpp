@@ -6,7 +6,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// First index of the value `v` (or of NaN, if v is one) in a row that holds it.
 template <class T, class S>
@@ -69,9 +69,9 @@ void arg_dispatch(const kernel_arguments& a) {
   });
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
-inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::arg_dispatch<cpu::detail::max_of>(a); }
-inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::arg_dispatch<cpu::detail::min_of>(a); }
+inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) { simd::detail::arg_dispatch<simd::detail::max_of>(a); }
+inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) { simd::detail::arg_dispatch<simd::detail::min_of>(a); }
 
 }  // namespace tokamax

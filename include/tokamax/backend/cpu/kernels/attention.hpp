@@ -14,7 +14,7 @@ inline constexpr bool takes_views<attention_p> = true;
 template <>
 inline constexpr bool takes_views<attention_vjp_p> = true;
 
-namespace cpu::detail {
+namespace simd::detail {
 inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
   const array_view &q = a.in[0], &k = a.in[1];
   const auto o = a.attrs<attention_options>();
@@ -39,23 +39,23 @@ heads_view<const float> heads_of(const array_view& v) noexcept {
     return {v.as<const float>(), v.stride(0), v.stride(1), v.stride(2)};
   return dense_heads<const float>(copied_floats<Tag>(v), v);
 }
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu::detail;
-  const cpu::float_result<struct attention_out> out(a.out[0]);
-  cpu::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
+  using namespace simd::detail;
+  const simd::float_result<struct attention_out> out(a.out[0]);
+  simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
                  heads_of<struct attention_v>(a.in[2]), dense_heads(out.data(), a.out[0]), a.out[1].as<float>());
 }
 
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu::detail;
-  const cpu::float_result<struct attention_dq> dq(a.out[0]);
-  const cpu::float_result<struct attention_dk> dk(a.out[1]);
-  const cpu::float_result<struct attention_dv> dv(a.out[2]);
-  cpu::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
+  using namespace simd::detail;
+  const simd::float_result<struct attention_dq> dq(a.out[0]);
+  const simd::float_result<struct attention_dk> dk(a.out[1]);
+  const simd::float_result<struct attention_dv> dv(a.out[2]);
+  simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
                           heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
-                          heads_of<struct attention_out>(a.in[3]), cpu::dense_floats<struct attention_lse>(a.in[4]),
+                          heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
                           heads_of<struct attention_ct>(a.in[5]), dense_heads(dq.data(), a.out[0]),
                           dense_heads(dk.data(), a.out[1]), dense_heads(dv.data(), a.out[2]));
 }

@@ -13,7 +13,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// Where each place of the output meets each place of the window: an offset into the image, or -1 for padding.
 struct conv_geometry {
@@ -134,12 +134,12 @@ const float* widened(const array_view& v) {
   return to;
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu::detail;
+  using namespace simd::detail;
   const array_view& y = a.out[0];
-  float* out = y.type == f32 ? y.as<float>() : cpu::scratch<conv_result>(y.size() + 1);
+  float* out = y.type == f32 ? y.as<float>() : simd::scratch<conv_result>(y.size() + 1);
   conv_f32(a.in[0], a.in[1], y, a.attrs<conv_options>(), widened<conv_image>(a.in[0]), widened<conv_window>(a.in[1]), out);
   if (y.type != f32)
     for (std::int64_t i = 0; i < y.size(); ++i) y.as<bfloat16>()[i] = bfloat16(out[i]);

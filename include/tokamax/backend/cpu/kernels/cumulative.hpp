@@ -20,9 +20,9 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
   for (int i = axis + 1; i < a.in[0].rank(); ++i) inner *= a.in[0].extent(i);
   const std::int64_t n = a.in[0].extent(axis), m = inner, strips = (m + strip - 1) / strip;
   const bool from_end = backwards;
-  cpu::dispatch(a.in[0].type, [&]<class T>(T*) {
-    using S = typename cpu::lanes<T>::scalar;
-    cpu::parallel_for(outer * strips, [&](std::int64_t t) {
+  simd::dispatch(a.in[0].type, [&]<class T>(T*) {
+    using S = typename simd::lanes<T>::scalar;
+    simd::parallel_for(outer * strips, [&](std::int64_t t) {
       const std::int64_t from = t % strips * strip, w = std::min(strip, m - from), base = t / strips * n * m + from;
       const T* in = a.in[0].as<T>() + base;
       T* out = a.out[0].as<T>() + base;

@@ -13,7 +13,7 @@ namespace tokamax {
 template <>
 inline constexpr bool takes_views<dot_general_p> = true;
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// Some axes of an operand as one axis: its extent and stride, if there is one stride.
 struct joint_axis {
@@ -89,10 +89,10 @@ inline void integer_dot(const array_view& a, const array_view& b, const array_vi
       }
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu::detail;
+  using namespace simd::detail;
   dot_dimensions d = a.attrs<dot_dimensions>();
   array_view x = a.in[0], y = a.in[1];
   if (is_integer(x.type)) return integer_dot(x, y, a.out[0], d);
@@ -114,10 +114,10 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
   const bool narrow = a.out[0].type == bf16;
-  float* c = narrow ? cpu::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
-  const cpu::matrix_view va{x.as<float>(), m.stride, kx.stride}, vb{y.as<float>(), ky.stride, n.stride};
-  if (batches == 1) cpu::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
-  else cpu::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent, m.extent * n.extent);
+  float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
+  const simd::matrix_view va{x.as<float>(), m.stride, kx.stride}, vb{y.as<float>(), ky.stride, n.stride};
+  if (batches == 1) simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
+  else simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent, m.extent * n.extent);
   if (narrow)
     for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i) a.out[0].as<bfloat16>()[i] = bfloat16(c[i]);
 }

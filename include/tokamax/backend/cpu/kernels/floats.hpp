@@ -8,7 +8,7 @@
 
 #include <algorithm>  // min
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Are the elements in row-major order without gaps?
 inline bool is_dense(const array_view& v) noexcept {
@@ -86,4 +86,4 @@ class float_result {
   float* data_;
 };
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

@@ -13,7 +13,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// What a gather reads outside of the table: NaN, the lowest i32, the highest u32, true.
 template <class T>
@@ -84,21 +84,21 @@ void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* update
   });
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.in[0].extent(0), n = a.in[1].size();
   const std::int64_t m = n ? a.out[0].size() / n : 0;
-  cpu::dispatch(a.out[0].type, [&]<class T>(T*) {
-    cpu::detail::gather_rows(a.in[0].as<T>(), rows, m, a.in[1].as<std::int32_t>(), n, a.out[0].as<T>());
+  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+    simd::detail::gather_rows(a.in[0].as<T>(), rows, m, a.in[1].as<std::int32_t>(), n, a.out[0].as<T>());
   });
 }
 
 inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
-  cpu::dispatch(a.out[0].type, [&]<class T>(T*) {
-    cpu::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
+  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+    simd::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
   });
 }
 

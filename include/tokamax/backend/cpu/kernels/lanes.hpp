@@ -6,7 +6,7 @@
 #include <tokamax/base/bfloat16.hpp>     // bfloat16
 #include <tokamax/base/dtype.hpp>        // dtype
 
-namespace tokamax::cpu {
+namespace tokamax::simd {
 
 /// Vectors of T: `vector` is what arithmetic happens in, `scalar` one lane of it (f32 for bfloat16), `size` the lanes.
 template <class T>
@@ -14,9 +14,9 @@ struct lanes {
   using scalar = T;
   using vector = xsimd::batch<T>;
   static constexpr std::int64_t size = width;
-  static vector load(const T* p) noexcept { return cpu::load<vector>(p); }
+  static vector load(const T* p) noexcept { return simd::load<vector>(p); }
   static vector load(const T* p, std::int64_t n, T padding) noexcept { return load_partial<vector>(p, n, padding); }
-  static void store(T* p, vector v) noexcept { cpu::store(p, v); }
+  static void store(T* p, vector v) noexcept { simd::store(p, v); }
   static void store(T* p, vector v, std::int64_t n) noexcept { store_partial(p, v, n); }
   static vector all(T v) noexcept { return vector(v); }
 };
@@ -71,4 +71,4 @@ void dispatch(dtype t, F f) {
   }
 }
 
-}  // namespace tokamax::cpu
+}  // namespace tokamax::simd

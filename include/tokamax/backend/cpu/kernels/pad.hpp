@@ -12,7 +12,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 template <class T>
 void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const shape& extents) noexcept {
@@ -56,11 +56,11 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
   });
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<pad_p>, cpu_tag, const kernel_arguments& a) {
-  cpu::dispatch(a.out[0].type, [&]<class T>(T*) {
-    cpu::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(), a.out[0].extents);
+  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+    simd::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(), a.out[0].extents);
   });
 }
 

@@ -11,7 +11,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// The lanes of a vector, combined by halves.
 template <class Op, class T>
@@ -198,12 +198,12 @@ void reduce_numbers(const kernel_arguments& a) {
   });
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
-inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::sum_of>(a); }
-inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::max_of>(a); }
-inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_numbers<cpu::detail::min_of>(a); }
-inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_typed<cpu::detail::and_of, bool>(a); }
-inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) { cpu::detail::reduce_typed<cpu::detail::or_of, bool>(a); }
+inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::sum_of>(a); }
+inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::max_of>(a); }
+inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::min_of>(a); }
+inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_typed<simd::detail::and_of, bool>(a); }
+inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_typed<simd::detail::or_of, bool>(a); }
 
 }  // namespace tokamax

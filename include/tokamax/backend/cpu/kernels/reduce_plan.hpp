@@ -9,7 +9,7 @@
 #include <limits>       // infinity
 #include <type_traits>  // is_same_v
 
-namespace tokamax::cpu::detail {
+namespace tokamax::simd::detail {
 
 struct sum_of {
   template <class S>
@@ -116,4 +116,4 @@ void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
     for (std::int64_t i = 0; i + step < n; i += 2 * step) p[i * stride] = Op::apply(p[i * stride], p[(i + step) * stride]);
 }
 
-}  // namespace tokamax::cpu::detail
+}  // namespace tokamax::simd::detail

@@ -11,15 +11,15 @@ namespace tokamax {
 
 inline void kernel(op_c<softmax_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const cpu::float_result<struct softmax_y> y(a.out[0]);
-  cpu::softmax(rows, cols, cpu::dense_floats<struct softmax_x>(a.in[0]), y.data());
+  const simd::float_result<struct softmax_y> y(a.out[0]);
+  simd::softmax(rows, cols, simd::dense_floats<struct softmax_x>(a.in[0]), y.data());
 }
 
 inline void kernel(op_c<softmax_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const cpu::float_result<struct softmax_dx> dx(a.out[0]);
-  cpu::softmax_backward(rows, cols, cpu::dense_floats<struct softmax_x>(a.in[0]),
-                        cpu::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
+  const simd::float_result<struct softmax_dx> dx(a.out[0]);
+  simd::softmax_backward(rows, cols, simd::dense_floats<struct softmax_x>(a.in[0]),
+                        simd::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
 }
 
 }  // namespace tokamax

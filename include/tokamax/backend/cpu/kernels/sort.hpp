@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 /// An unsigned number with the order of x: both zeros are one, all NaN are one and the largest.
 inline std::uint32_t order_of(float x) noexcept {
@@ -54,7 +54,7 @@ std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t strid
   return items;
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
   const auto [axis, descending] = a.attrs<sort_options>();
@@ -64,13 +64,13 @@ inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t n = key.extent(axis), lines = n ? key.size() / n : 0;
   const std::int64_t m = inner, grain = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, n));
   const bool turned = descending;
-  cpu::dispatch(key.type, [&]<class K>(K*) {
-    cpu::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
+  simd::dispatch(key.type, [&]<class K>(K*) {
+    simd::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
       for (std::int64_t line = chunk * grain; line < std::min(lines, (chunk + 1) * grain); ++line) {
         const std::int64_t base = line / m * n * m + line % m;
-        const std::uint64_t* items = cpu::detail::sorted_positions(key.as<K>() + base, n, m, turned);
+        const std::uint64_t* items = simd::detail::sorted_positions(key.as<K>() + base, n, m, turned);
         for (int k = 0; k < a.in_count; ++k)
-          cpu::dispatch(a.in[k].type, [&]<class T>(T*) {
+          simd::dispatch(a.in[k].type, [&]<class T>(T*) {
             const T* from = a.in[k].as<T>() + base;
             T* to = a.out[k].as<T>() + base;
             for (std::int64_t i = 0; i < n; ++i) to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];

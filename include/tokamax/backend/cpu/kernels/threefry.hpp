@@ -12,7 +12,7 @@
 
 namespace tokamax {
 
-namespace cpu::detail {
+namespace simd::detail {
 
 template <int Turn, class V>
 void threefry_round(V& x0, V& x1) noexcept {
@@ -72,7 +72,7 @@ inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int6
   }
 }
 
-}  // namespace cpu::detail
+}  // namespace simd::detail
 
 inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   constexpr std::int64_t grain = 8192;
@@ -83,9 +83,9 @@ inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   const auto *key = a.in[0].as<std::uint32_t>(), *first = a.in[1].as<std::uint32_t>();
   auto* out = a.out[0].as<std::uint32_t>();
   const bool both = pairs;
-  cpu::parallel_for(keys * chunks, [&](std::int64_t t) {
+  simd::parallel_for(keys * chunks, [&](std::int64_t t) {
     const std::int64_t k = t / chunks, from = t % chunks * grain;
-    cpu::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from), std::min(grain, n - from), both, out + (k * n + from) * per_hash);
+    simd::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from), std::min(grain, n - from), both, out + (k * n + from) * per_hash);
   });
 }
 
