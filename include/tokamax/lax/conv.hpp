@@ -10,8 +10,8 @@ namespace tokamax {
 
 /// Attributes of conv_general_dilated; the lists have one entry a spatial axis.
 struct conv_options {
-  shape strides, low, high;           ///< steps of the window; zeros added before and after (negative amounts cut)
-  shape lhs_dilation, rhs_dilation;   ///< 1 + number of zeros between the elements of the image, of the window
+  shape strides{}, low{}, high{};     ///< steps of the window; zeros added before and after (negative amounts cut)
+  shape lhs_dilation{}, rhs_dilation{};  ///< 1 + number of zeros between the elements of the image, of the window
   int feature_groups = 1;             ///< channels are cut into groups, each with its own part of the output features
   int batch_groups = 1;               ///< the batch is cut into groups, each with its own part of the output features
 };
