@@ -107,8 +107,12 @@ class scratch_memory {
   std::int64_t capacity_ = 0;
 };
 
+// A local: gcc 12 never destroys a thread_local variable template.
 template <class Tag>
-inline thread_local scratch_memory scratch_of;
+scratch_memory& scratch_of() noexcept {
+  static thread_local scratch_memory memory;
+  return memory;
+}
 }  // namespace detail
 
 /// At least `floats` uninitialised floats, aligned to a page, owned by the calling thread and named by Tag.
@@ -117,7 +121,7 @@ inline thread_local scratch_memory scratch_of;
 /// Tag on the same thread invalidates the pointer when it asks for more. Ends the program when memory is exhausted.
 template <class Tag>
 float* scratch(std::int64_t floats) noexcept {
-  return detail::scratch_of<Tag>.grow(floats);
+  return detail::scratch_of<Tag>().grow(floats);
 }
 
 }  // namespace tokamax::simd
