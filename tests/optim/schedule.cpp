@@ -1,0 +1,65 @@
+// tests/optim/schedule.cpp: schedules at each step, against Optax.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/optim/schedule.hpp>
+
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+
+namespace optim = tokamax::optim;
+using tokamax::array;
+using tokamax::optim::schedule;
+
+namespace {
+
+double at(const schedule& s, std::int32_t step) { return s(array::from<std::int32_t>({step}, {})).item<double>(); }
+
+void check_steps(const std::string& name, const schedule& s) {
+  CAPTURE(name);
+  const array expected = tokamax::test::golden("optim.txt", name);
+  for (int n = 0; n < expected.size(); ++n)
+    CHECK(
+        at(s, n) ==
+        Approx(static_cast<double>(expected.values<float>()[static_cast<std::size_t>(n)])).epsilon(1e-6).margin(1e-7));
+}
+
+}  // namespace
+
+TEST_CASE("schedules follow Optax") {
+  check_steps("warmup_cosine", optim::warmup_cosine({.peak = 1, .warmup = 5, .total = 15, .end = 0.1}));
+  check_steps("cosine", optim::cosine({.init = 1, .steps = 10, .alpha = 0.1}));
+  check_steps("linear", optim::linear(1, 0.1, 10));
+  check_steps("exponential", optim::exponential({.init = 1, .steps = 5, .rate = 0.5}));
+}
+
+TEST_CASE("schedules give Optax's exact values") {
+  const schedule square = optim::polynomial({.init = 25, .end = 10, .steps = 10, .power = 2});
+  for (int n : {0, 3, 10, 12}) {
+    const double left = 1 - std::fmin(n, 10) / 10;
+    CHECK(at(square, n) == Approx(10 + 15 * left * left));
+  }
+  const schedule late = optim::polynomial({.init = 30, .end = 10, .steps = 10, .begin = 4});
+  CHECK(at(late, 4) == Approx(30));
+  CHECK(at(late, 9) == Approx(20));
+  const schedule steep = optim::cosine({.init = 0.1, .steps = 100, .exponent = 2});
+  CHECK(at(steep, 10) == Approx(0.09516553580760956));
+  CHECK(at(steep, 50) == Approx(0.025));
+  CHECK(at(optim::cosine({.init = 1000, .steps = 10000000000}), 1000000000) == Approx(975.52826));
+  const schedule warm =
+      optim::warmup_cosine({.init = 0.2, .peak = 1.21, .warmup = 50, .total = 100, .end = -3, .exponent = 2});
+  CHECK(at(warm, 0) == Approx(0.2));
+  CHECK(at(warm, 10) == Approx(0.402));
+  CHECK(at(warm, 50) == Approx(1.21));
+  CHECK(at(warm, 75) == Approx(-1.9475002));
+  CHECK(at(warm, 100) == Approx(-3));
+  const schedule flat =
+      optim::warmup_cosine({.init = 0.2, .peak = 0, .warmup = 50, .total = 100, .end = -3, .exponent = 2});
+  CHECK(at(flat, 10) == Approx(0.16));
+  CHECK(at(flat, 75) == 0);
+}
+
+TEST_CASE("a captureless function is a schedule") {
+  const schedule twice = [](const array& step) { return tokamax::astype(step, tokamax::f32) * 2.0; };
+  CHECK(at(twice, 7) == 14);
+  CHECK(at(schedule(0.5), 7) == 0.5);
+}
