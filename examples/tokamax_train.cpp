@@ -57,12 +57,12 @@ int run(const settings& s) {
   const tk::train::gpt model = tk::init(tk::train::make_gpt(size), tk::random::key(s.seed));
   struct state {
     tk::train::gpt model;
-    decltype(optimizer.init(model)) optimizer;
+    decltype(optimizer.init(model)) memory;  // of the optimizer
   } now{model, optimizer.init(model)};
   const auto step = tk::jit(
       [&](state t, const example& e) {
         auto [value, grads] = tk::value_and_grad(loss)(t.model, e);
-        auto [updates, next] = optimizer.update(grads, t.optimizer, t.model);
+        auto [updates, next] = optimizer.update(grads, t.memory, t.model);
         return std::pair{state{tk::optim::apply_updates(t.model, updates), next}, value};
       },
       tk::cpu);

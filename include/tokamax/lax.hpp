@@ -6,6 +6,7 @@
 //   lax/broadcast_in_dim.hpp  repeat an array along axes, and its transpose, reduce_sum.
 //   lax/compare.hpp           comparisons, logic on booleans, and select.
 //   lax/concatenate.hpp       arrays one after the other along an axis, old or new.
+//   lax/conv.hpp              convolutions over any number of spatial axes\; their derivatives are convolutions too.
 //   lax/convert.hpp           convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp        running sums along an axis.
 //   lax/division.hpp          quotients and remainders, truncating or flooring, and clamp.
@@ -16,6 +17,7 @@
 //   lax/gather.hpp            rows of a table by index (take), and its transpose, scatter_add.
 //   lax/iota.hpp              arrays made from nothing: iota, arange, full, zeros, ones, eye.
 //   lax/key.hpp               the state of random numbers as a value, and how new ones are made of it.
+//   lax/pool.hpp              largest, sum and mean of the windows of an image.
 //   lax/randint.hpp           random integers and random orders.
 //   lax/random.hpp            samples of the usual distributions, with JAX's bits.
 //   lax/reduce.hpp            reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
@@ -37,6 +39,7 @@
 #include <tokamax/lax/broadcast_in_dim.hpp>
 #include <tokamax/lax/compare.hpp>
 #include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/convert.hpp>
 #include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/division.hpp>
@@ -47,6 +50,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/key.hpp>
+#include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/randint.hpp>
 #include <tokamax/lax/random.hpp>
 #include <tokamax/lax/reduce.hpp>

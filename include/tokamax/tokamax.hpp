@@ -9,6 +9,7 @@
 //   lax.hpp          all of lax.
 //   nn.hpp           all of nn.
 //   ops.hpp          all of ops.
+//   optim.hpp        all of optim.
 //   runtime.hpp      all of runtime.
 //   train.hpp        all of train.
 //   transforms.hpp   all of transforms.
@@ -22,6 +23,7 @@
 #include <tokamax/lax.hpp>
 #include <tokamax/nn.hpp>
 #include <tokamax/ops.hpp>
+#include <tokamax/optim.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/train.hpp>
 #include <tokamax/transforms.hpp>

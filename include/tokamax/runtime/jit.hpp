@@ -54,7 +54,7 @@ executable bind_program() {
     return std::vector<loop_function>{Device::template loop<Program::tables, static_cast<int>(I)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.loops)>{});
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<kernel_function>{[](const kernel_arguments& a) { kernel(op_c<*Program::tables.ops[I]>{}, Device{}, a); }...};
+    return std::vector<kernel_function>{kernel_for<*Program::tables.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.ops)>{});
   constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
   return executable(view(Program::tables), std::move(loops), std::move(kernels), symbols);

@@ -51,10 +51,18 @@ using kernel_function = void (*)(const kernel_arguments&);
 template <const op& Op>
 inline constexpr bool takes_views = false;
 
+/// What a linked library holds for an op; generated headers specialise `linked_kernel`.
+enum class linkage : std::uint8_t { none, dense, strided };
+template <const op& Op, class Device>
+inline constexpr linkage linked_kernel = linkage::none;
+
 /// A kernel is an overload `void kernel(op_c<name_p>, Device, const kernel_arguments&)` in namespace tokamax; device
 /// tags inherit, so the nearest wins.
 template <const op& Op, class Device>
-concept has_kernel = requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+concept has_kernel = linked_kernel<Op, Device> != linkage::none || requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+
+template <const op& Op, class Device>
+inline constexpr bool reads_strided = linked_kernel<Op, Device> == linkage::strided || takes_views<Op>;
 
 /// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
 using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
@@ -65,5 +73,12 @@ struct kernel_set {
   bool strided = false;
   tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
 };
+
+/// The function that runs an op on a device: of the linked library, or compiled here.
+template <const op& Op, class Device>
+kernel_function kernel_for() {
+  if constexpr (linked_kernel<Op, Device> != linkage::none) return kernels_of<Op>().run;
+  else return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+}
 
 }  // namespace tokamax

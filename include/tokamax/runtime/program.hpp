@@ -116,7 +116,7 @@ struct program {
   template <std::size_t... I>
   static constexpr auto facts_of(std::index_sequence<I...>) {
     return std::array<detail::kernel_fact, sizeof...(I)>{
-        detail::kernel_fact{trace.ops[I], has_kernel<*trace.ops[I], Device>, takes_views<*trace.ops[I]>}...};
+        detail::kernel_fact{trace.ops[I], has_kernel<*trace.ops[I], Device>, reads_strided<*trace.ops[I], Device>}...};
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 

@@ -1,0 +1,204 @@
+// tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by cmake/umbrellas.cmake. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
+// compiled with TOKAMAX_INSTANTIATE_KERNELS.
+#pragma once
+
+#include <tokamax/backend/cpu/kernels_of.hpp>
+#include <tokamax/lax/arithmetic.hpp>
+#include <tokamax/lax/bitwise.hpp>
+#include <tokamax/lax/broadcast_in_dim.hpp>
+#include <tokamax/lax/compare.hpp>
+#include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/conv.hpp>
+#include <tokamax/lax/convert.hpp>
+#include <tokamax/lax/cumulative.hpp>
+#include <tokamax/lax/division.hpp>
+#include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/dynamic_slice.hpp>
+#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/reverse.hpp>
+#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/sort.hpp>
+#include <tokamax/lax/special.hpp>
+#include <tokamax/lax/threefry.hpp>
+#include <tokamax/lax/unary.hpp>
+#include <tokamax/ops/activations.hpp>
+#include <tokamax/ops/attention.hpp>
+#include <tokamax/ops/cross_entropy.hpp>
+#include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/rms_norm.hpp>
+#include <tokamax/ops/softmax.hpp>
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
+  #include <tokamax/backend/cpu/kernels/argmax.hpp>
+  #include <tokamax/backend/cpu/kernels/attention.hpp>
+  #include <tokamax/backend/cpu/kernels/concatenate.hpp>
+  #include <tokamax/backend/cpu/kernels/conv.hpp>
+  #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
+  #include <tokamax/backend/cpu/kernels/cumulative.hpp>
+  #include <tokamax/backend/cpu/kernels/dot_general.hpp>
+  #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
+  #include <tokamax/backend/cpu/kernels/floats.hpp>
+  #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/lanes.hpp>
+  #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/reduce.hpp>
+  #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
+  #include <tokamax/backend/cpu/kernels/reverse.hpp>
+  #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/softmax.hpp>
+  #include <tokamax/backend/cpu/kernels/sort.hpp>
+  #include <tokamax/backend/cpu/kernels/threefry.hpp>
+#else
+namespace tokamax {
+template <>
+inline constexpr linkage linked_kernel<argmax_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<argmin_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<attention_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<cumsum_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<dot_general_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<gather_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reduce_min_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reverse_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<rms_norm_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<rms_norm_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<softmax_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<sort_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense;
+}  // namespace tokamax
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS)
+  #define TOKAMAX_KERNELS template
+#elif defined(TOKAMAX_SEPARATE_KERNELS)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS kernel_set kernels_of<add_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sub_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<mul_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<div_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<neg_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<max_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<min_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<abs_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sign_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<bitwise_and_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<bitwise_or_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<bitwise_xor_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<bitwise_not_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<shift_left_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<shift_right_logical_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_sum_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<eq_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<ne_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<lt_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<le_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<gt_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<ge_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<logical_and_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<logical_or_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<logical_not_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<select_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cumsum_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<quotient_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rem_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dot_general_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reverse_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<pad_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<exp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<expm1_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<log_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<log1p_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sqrt_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rsqrt_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<tanh_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<logistic_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sin_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cos_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<erf_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<floor_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<ceil_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<round_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<pow_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif

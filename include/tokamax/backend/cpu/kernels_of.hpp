@@ -1,0 +1,29 @@
+// tokamax/backend/cpu/kernels_of.hpp: what a program finds of an op and of a fused loop on the CPU.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>  // cpu_tag
+#include <tokamax/backend/cpu/fused.hpp>   // expression_t
+#include <tokamax/backend/cpu/tile.hpp>    // run_interpreted
+
+namespace tokamax {
+
+template <const auto& Plan, int K>
+loop_function cpu_tag::loop() {
+  return simd::expression_t<Plan, K>::run;
+}
+inline loop_function cpu_tag::interpreted_loop() { return simd::run_interpreted; }
+
+/// What programs traced at run time find of an op.
+template <const op& Op>
+kernel_set kernels_of() {
+  kernel_set k;
+  if constexpr (has_kernel<Op, cpu_tag>) {
+    k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
+    k.strided = takes_views<Op>;
+  }
+  if constexpr (Op.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
+  return k;
+}
+
+}  // namespace tokamax
