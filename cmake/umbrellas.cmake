@@ -5,6 +5,9 @@
 #
 # An umbrella is an opening comment, a map (one line a header: its first sentence), and the includes. The opening comment
 # is kept as it is, all else is generated. A header with the line "// umbrella: no" stays out, and so does all in generated/.
+#
+# backend/cpu/generated/kernels.hpp, which stands for backend/cpu/kernels/, is written and checked here too: it names every op
+# whose descriptor asks for kernels_of<op>, so that a library can hold them all.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(include ${root}/include/tokamax)
@@ -43,6 +46,10 @@ endfunction()
 
 function(umbrella_write_or_check file headers)
   umbrella_text(${file} "${headers}" expected)
+  write_or_check(${file} "${expected}")
+endfunction()
+
+function(write_or_check file expected)
   set(found "")
   if(EXISTS ${include}/${file})
     file(READ ${include}/${file} found)
@@ -63,7 +70,7 @@ foreach(header IN LISTS headers)
   string(REGEX MATCH "^((backend|serve)/)?[^/]+" folder ${header})  # these two hold folders, not headers
   string(REGEX REPLACE "\\.hpp$" "" folder ${folder})
   file(STRINGS ${include}/${header} out REGEX "^// umbrella: no")
-  if(NOT out AND NOT header MATCHES "/generated/" AND NOT header STREQUAL "${folder}.hpp")
+  if(NOT out AND NOT header MATCHES "/(generated|kernels)/" AND NOT header STREQUAL "${folder}.hpp")
     list(APPEND folders ${folder})
     list(APPEND headers_of_${folder} ${header})
   endif()
@@ -81,4 +88,65 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 umbrella_write_or_check(tokamax.hpp "${umbrellas}")
+
+# Ops with kernels, and what the CPU kernels of backend/cpu/kernels/ make of them.
+set(define "")
+set(linked "")
+set(includes "")
+foreach(header IN LISTS headers)
+  file(READ ${include}/${header} text)
+  if(header MATCHES "^(core|lax|transforms|ops)/")
+    string(REGEX MATCHALL "kernels_of<[a-z0-9_]+_p>" found "${text}")
+    if(found)
+      string(APPEND define "#include <tokamax/${header}>\n")
+    endif()
+    foreach(use IN LISTS found)
+      string(APPEND linked "TOKAMAX_KERNELS kernel_set ${use}();\n")
+    endforeach()
+  elseif(header MATCHES "^backend/cpu/kernels/")
+    string(APPEND includes "  #include <tokamax/${header}>\n")
+    string(REGEX MATCHALL "kernel\\(op_c<[a-z0-9_]+_p>" found "${text}")
+    foreach(use IN LISTS found)
+      string(REGEX REPLACE ".*<(.*)>" "\\1" name ${use})
+      list(APPEND kernels ${name})
+      set(how dense)
+      if(text MATCHES "takes_views<${name}> = true")
+        set(how strided)
+      endif()
+      string(APPEND facts "template <>\ninline constexpr linkage linked_kernel<${name}, cpu_tag> = linkage::${how};\n")
+    endforeach()
+  endif()
+endforeach()
+foreach(name IN LISTS kernels)
+  if(NOT linked MATCHES "kernels_of<${name}>")
+    problem("${name} has a kernel, so its descriptor must say .kernels = kernels_of<${name}>")
+  endif()
+endforeach()
+write_or_check(backend/cpu/generated/kernels.hpp
+"// tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by cmake/umbrellas.cmake. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
+// compiled with TOKAMAX_INSTANTIATE_KERNELS.
+#pragma once
+
+#include <tokamax/backend/cpu/kernels_of.hpp>
+${define}
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
+${includes}#else
+namespace tokamax {
+${facts}}  // namespace tokamax
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS)
+  #define TOKAMAX_KERNELS template
+#elif defined(TOKAMAX_SEPARATE_KERNELS)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+${linked}}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+")
 report_problems("umbrellas are complete")

@@ -92,13 +92,14 @@ int run(const settings& s) {
     } else {
       metrics.write(i, {{"loss", value.item()}});
     }
-    if (i == s.steps) checkpoints.save_now(i, now);
-    else checkpoints.save(i, now);
+    if (i == s.steps)
+      checkpoints.save_now(i, now);
+    else
+      checkpoints.save(i, now);
   }
-  tk::train::draw_curves(
-      out / "loss.svg", "loss (nats per symbol)",
-      {{"training", "#9bb8d3", tk::train::metrics_file::series(metrics_path, "loss")},
-       {"validation", "#c0392b", tk::train::metrics_file::series(metrics_path, "validation_loss")}});
+  tk::train::draw_curves(out / "loss.svg", "loss (nats per symbol)",
+                         {{"training", "#9bb8d3", tk::train::metrics_file::series(metrics_path, "loss")},
+                          {"validation", "#c0392b", tk::train::metrics_file::series(metrics_path, "validation_loss")}});
   if (first < s.steps)
     fmt::print("validation loss {:.4f} after {} steps, {}\n", held_out_loss, s.steps,
                tk::train::progress::duration(progress.seconds()));

@@ -47,13 +47,14 @@ cost run(std::vector<std::string> words) {
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
-  const double seconds = static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
+  const double seconds =
+      static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
   return {WIFEXITED(status) && WEXITSTATUS(status) == 0, seconds, static_cast<double>(usage.ru_maxrss) * 1024e-6};
 }
 
 bool print(const std::string& name, const std::string& compiler, double value, double limit, const char* unit) {
-  std::printf(R"({"suite":"compile","case":"%s","impl":"tokamax %s","value":%.2f,"unit":"%s","limit":%.0f})", name.c_str(),
-              compiler.c_str(), value, unit, limit);
+  std::printf(R"({"suite":"compile","case":"%s","impl":"tokamax %s","value":%.2f,"unit":"%s","limit":%.0f})",
+              name.c_str(), compiler.c_str(), value, unit, limit);
   std::printf("\n");
   std::fflush(stdout);
   if (limit == 0 || value <= limit) return true;

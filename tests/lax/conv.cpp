@@ -25,8 +25,10 @@ tk::shape list(const std::string& name) {
 }
 constexpr array floats(const tk::shape& s) { return array(tk::array_type{tk::f32, false, s}); }
 static_assert(tk::conv2d(floats({8, 28, 28, 3}), floats({3, 3, 3, 16})).shape() == tk::shape{8, 28, 28, 16});
-static_assert(tk::conv2d(floats({8, 28, 28, 3}), floats({5, 5, 3, 16}), {.strides = {2, 2}}).shape() == tk::shape{8, 14, 14, 16});
-static_assert(tk::conv2d(floats({8, 28, 28, 3}), floats({5, 5, 3, 16}), {.padding = tk::padding::valid}).shape() == tk::shape{8, 24, 24, 16});
+static_assert(tk::conv2d(floats({8, 28, 28, 3}), floats({5, 5, 3, 16}), {.strides = {2, 2}}).shape() ==
+              tk::shape{8, 14, 14, 16});
+static_assert(tk::conv2d(floats({8, 28, 28, 3}), floats({5, 5, 3, 16}), {.padding = tk::padding::valid}).shape() ==
+              tk::shape{8, 24, 24, 16});
 
 void check_case(const std::string& name, const tk::conv_options& o) {
   CAPTURE(name);
@@ -60,12 +62,15 @@ void check_vmap(const tk::conv_options& o, const tk::shape& xs, const tk::shape&
   }
 }
 
-tk::conv_options plain() { return {.strides = {1, 1}, .low = {0, 0}, .high = {0, 0}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}}; }
+tk::conv_options plain() {
+  return {.strides = {1, 1}, .low = {0, 0}, .high = {0, 0}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}};
+}
 
 }  // namespace
 
 TEST_CASE("convolutions and their gradients agree with JAX") {
-  for (const char* name : {"plain", "same", "stride2_valid", "stride2_same", "dilated", "lhs_dilated", "mixed", "negative_padding", "grouped", "depthwise"}) {
+  for (const char* name : {"plain", "same", "stride2_valid", "stride2_same", "dilated", "lhs_dilated", "mixed",
+                           "negative_padding", "grouped", "depthwise"}) {
     const std::string n = std::string("conv_") + name;
     const tk::shape p = [&] {
       tk::shape s;
@@ -73,20 +78,27 @@ TEST_CASE("convolutions and their gradients agree with JAX") {
       for (std::int32_t v : a.values<std::int32_t>()) s.push_back(v);
       return s;
     }();
-    check_case(n, {.strides = list(n + ".strides"), .low = {p[0], p[2]}, .high = {p[1], p[3]}, .lhs_dilation = list(n + ".lhs_dilation"),
-                   .rhs_dilation = list(n + ".rhs_dilation"), .feature_groups = row(n + ".groups").item<int>()});
+    check_case(n, {.strides = list(n + ".strides"),
+                   .low = {p[0], p[2]},
+                   .high = {p[1], p[3]},
+                   .lhs_dilation = list(n + ".lhs_dilation"),
+                   .rhs_dilation = list(n + ".rhs_dilation"),
+                   .feature_groups = row(n + ".groups").item<int>()});
   }
   check_case("conv_1d_same", {.strides = {1}, .low = {1}, .high = {1}, .lhs_dilation = {1}, .rhs_dilation = {1}});
 }
 
 TEST_CASE("other layouts are transposes") {
   const auto f = [](array x, array w) {
-    return tk::transpose(tk::conv2d(tk::transpose(x, {0, 2, 3, 1}), tk::transpose(w, {2, 3, 1, 0}), {.padding = tk::padding::valid}), {0, 3, 1, 2});
+    return tk::transpose(
+        tk::conv2d(tk::transpose(x, {0, 2, 3, 1}), tk::transpose(w, {2, 3, 1, 0}), {.padding = tk::padding::valid}),
+        {0, 3, 1, 2});
   };
   const std::string n = "conv_nchw_oihw";
   const array x = row(n + ".in0"), w = row(n + ".in1");
   CHECK(tk::test::distance(f(x, w), row(n + ".out")) < 1e-6);
-  CHECK(tk::test::distance(tk::vjp([&](array a) { return f(a, w); }, x, row(n + ".ct")).second, row(n + ".grad0")) < 1e-6);
+  CHECK(tk::test::distance(tk::vjp([&](array a) { return f(a, w); }, x, row(n + ".ct")).second, row(n + ".grad0")) <
+        1e-6);
 }
 
 TEST_CASE("vmap of a convolution is the loop over entries") {
@@ -113,7 +125,8 @@ TEST_CASE("a large convolution runs in blocks") {
             for (int b = -1; b <= 1; ++b)
               for (int c = 0; c < 5; ++c)
                 if (i + a >= 0 && i + a < 30 && j + b >= 0 && j + b < 31)
-                  sum += static_cast<double>(px[((n * 30 + i + a) * 31 + j + b) * 5 + c]) * static_cast<double>(pw[(((a + 1) * 3 + b + 1) * 5 + c) * 7 + o]);
+                  sum += static_cast<double>(px[((n * 30 + i + a) * 31 + j + b) * 5 + c]) *
+                         static_cast<double>(pw[(((a + 1) * 3 + b + 1) * 5 + c) * 7 + o]);
           worst = std::max(worst, std::fabs(sum - static_cast<double>(py[((n * 30 + i) * 31 + j) * 7 + o])));
         }
   CHECK(worst < 2e-5);
@@ -121,5 +134,6 @@ TEST_CASE("a large convolution runs in blocks") {
 
 TEST_CASE("wrong convolutions are rejected") {
   CHECK_THROWS_WITH(tk::conv2d(noise(1, {1, 4, 4, 3}), noise(2, {3, 3, 2, 4})), contains("conv: channels"));
-  CHECK_THROWS_WITH(tk::conv_general_dilated(noise(1, {1, 4, 3}), noise(2, {3, 3, 2, 4}), plain()), contains("conv: ranks"));
+  CHECK_THROWS_WITH(tk::conv_general_dilated(noise(1, {1, 4, 3}), noise(2, {3, 3, 2, 4}), plain()),
+                    contains("conv: ranks"));
 }

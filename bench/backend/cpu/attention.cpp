@@ -14,10 +14,10 @@ namespace simd = tokamax::simd;
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
   const simd::attention_shape cases[] = {{8, 128, 128, 6, 6, 64, 0.125f, true},
-                                        {4, 64, 64, 12, 12, 64, 0.125f, true},
-                                        {1, 1024, 1024, 12, 12, 64, 0.125f, true},
-                                        {1, 1024, 1024, 12, 12, 64, 0.125f, false},
-                                        {1, 2048, 2048, 8, 2, 128, 0.088f, true}};
+                                         {4, 64, 64, 12, 12, 64, 0.125f, true},
+                                         {1, 1024, 1024, 12, 12, 64, 0.125f, true},
+                                         {1, 1024, 1024, 12, 12, 64, 0.125f, false},
+                                         {1, 2048, 2048, 8, 2, 128, 0.088f, true}};
   for (const auto& s : cases) {
     const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
     const std::int64_t kv = s.batch * s.keys * s.kv_heads * s.head_size;
@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
       simd::attention(s, in(q), kin(k), kin(v), view(out.data(), s.queries, s.heads), lse.data());
       const auto t1 = std::chrono::steady_clock::now();
       simd::attention_backward(s, in(q), kin(k), kin(v), in(out), lse.data(), in(dout),
-                              view(dq.data(), s.queries, s.heads), view(dk.data(), s.keys, s.kv_heads),
-                              view(dv.data(), s.keys, s.kv_heads));
+                               view(dq.data(), s.queries, s.heads), view(dk.data(), s.keys, s.kv_heads),
+                               view(dv.data(), s.keys, s.kv_heads));
       const auto t2 = std::chrono::steady_clock::now();
       best[0] = std::min(best[0], std::chrono::duration<double>(t1 - t0).count());
       best[1] = std::min(best[1], std::chrono::duration<double>(t2 - t1).count());

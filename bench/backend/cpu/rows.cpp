@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     report("copy", 2, [&] {
       simd::for_rows(rows, cols, [=](std::int64_t r) {
         simd::for_vectors(cols,
-                         [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
+                          [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
       });
     });
     report("layer_norm", 2, [&] { simd::layer_norm(rows, cols, px, ps, ps, 1e-5f, py); });

@@ -30,12 +30,9 @@ struct dtype_info {
   dtype_kind kind;
 };
 inline constexpr dtype_info dtype_table[] = {
-    {"none", "none", 0, dtype_kind::none},
-    {"bool", "i1", 1, dtype_kind::boolean},
-    {"i32", "i32", 4, dtype_kind::signed_integer},
-    {"u32", "ui32", 4, dtype_kind::unsigned_integer},
-    {"bf16", "bf16", 2, dtype_kind::floating},
-    {"f32", "f32", 4, dtype_kind::floating},
+    {"none", "none", 0, dtype_kind::none},         {"bool", "i1", 1, dtype_kind::boolean},
+    {"i32", "i32", 4, dtype_kind::signed_integer}, {"u32", "ui32", 4, dtype_kind::unsigned_integer},
+    {"bf16", "bf16", 2, dtype_kind::floating},     {"f32", "f32", 4, dtype_kind::floating},
 };
 
 constexpr const dtype_info& info(dtype t) { return dtype_table[static_cast<int>(t)]; }

@@ -12,8 +12,12 @@ namespace tokamax {
 /// file, the path of a tree leaf).
 struct error : std::runtime_error {
   error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
-      : std::runtime_error(what_ + ": found " + found_ + ", expected " + expected_ + (where_.empty() ? "" : " (" + where_ + ")")),
-        subject(std::move(what_)), found(std::move(found_)), expected(std::move(expected_)), where(std::move(where_)) {}
+      : std::runtime_error(what_ + ": found " + found_ + ", expected " + expected_ +
+                           (where_.empty() ? "" : " (" + where_ + ")")),
+        subject(std::move(what_)),
+        found(std::move(found_)),
+        expected(std::move(expected_)),
+        where(std::move(where_)) {}
   std::string subject, found, expected, where;
 };
 

@@ -70,9 +70,13 @@ class vec {
   constexpr int count() const { return static_cast<int>(size_); }  ///< size as the signed index type of the tables
   constexpr bool empty() const { return size_ == 0; }
   template <class I>
-  constexpr T& operator[](I i) { return data_[i]; }
+  constexpr T& operator[](I i) {
+    return data_[i];
+  }
   template <class I>
-  constexpr const T& operator[](I i) const { return data_[i]; }
+  constexpr const T& operator[](I i) const {
+    return data_[i];
+  }
   constexpr T& back() { return data_[size_ - 1]; }
   constexpr const T& back() const { return data_[size_ - 1]; }
   constexpr T* data() { return data_; }

@@ -12,7 +12,8 @@ struct plan_size {
   int instructions = 0, loops = 0, ops = 0, operands = 0, steps = 0, buffers = 0, regions = 0, numbers = 0;
 };
 constexpr plan_size size_of(const plan& p) {
-  return {p.instructions.count(), p.loops.count(), p.ops.count(), p.operands.count(), p.steps.count(), p.buffers.count(), p.regions.count(), p.numbers.count()};
+  return {p.instructions.count(), p.loops.count(),   p.ops.count(),     p.operands.count(),
+          p.steps.count(),        p.buffers.count(), p.regions.count(), p.numbers.count()};
 }
 
 /// A plan as one constant object. A program is evaluated once, into tables of generous capacity (whose unused tail costs
@@ -33,8 +34,9 @@ inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 <<
 
 template <plan_size Size>
 constexpr bool fits(const plan_size& n) {
-  return n.instructions <= Size.instructions && n.loops <= Size.loops && n.ops <= Size.ops && n.operands <= Size.operands &&
-         n.steps <= Size.steps && n.buffers <= Size.buffers && n.regions <= Size.regions && n.numbers <= Size.numbers;
+  return n.instructions <= Size.instructions && n.loops <= Size.loops && n.ops <= Size.ops &&
+         n.operands <= Size.operands && n.steps <= Size.steps && n.buffers <= Size.buffers &&
+         n.regions <= Size.regions && n.numbers <= Size.numbers;
 }
 
 template <plan_size Size>
@@ -51,8 +53,8 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
 
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p) {
-  return {p.instructions, p.loops, p.ops, p.operands, p.steps, p.buffers, p.regions, p.numbers,
-          Size.loops, Size.ops, Size.operands, Size.steps, Size.buffers, Size.regions};
+  return {p.instructions, p.loops,    p.ops,    p.operands,    p.steps,    p.buffers,    p.regions,
+          p.numbers,      Size.loops, Size.ops, Size.operands, Size.steps, Size.buffers, Size.regions};
 }
 
 /// Sizes of a graph's tables, its bodies laid one after the other.

@@ -19,9 +19,12 @@ struct fusion {
   vec<int> root;   ///< of each elementwise node: the first node of its group; -1 for other nodes
   vec<int> order;  ///< all nodes, by phase and then as traced
 
-  constexpr explicit fusion(const graph& g) : phase(g.nodes.size(), 0), root(g.nodes.size(), -1), order(g.nodes.size(), 0) {
+  constexpr explicit fusion(const graph& g)
+      : phase(g.nodes.size(), 0), root(g.nodes.size(), -1), order(g.nodes.size(), 0) {
     const int n = g.count();
-    auto fusible = [&](int p, int c) { return is_elementwise(g, p) && is_elementwise(g, c) && g[p].type.extents == g[c].type.extents; };
+    auto fusible = [&](int p, int c) {
+      return is_elementwise(g, p) && is_elementwise(g, c) && g[p].type.extents == g[c].type.extents;
+    };
     int last = 0;
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < g[i].operand_count; ++k) {
@@ -38,8 +41,10 @@ struct fusion {
         const int p = g.operand(g[i], k);
         if (!fusible(p, i) || phase[p] != phase[i]) continue;
         const int a = find(p), b = find(i);
-        if (a < b) root[b] = a;
-        else root[a] = b;
+        if (a < b)
+          root[b] = a;
+        else
+          root[a] = b;
       }
     }
     for (int i = 0; i < n; ++i)

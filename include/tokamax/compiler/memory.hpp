@@ -21,7 +21,8 @@ constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, cons
   };
   for (int s = 0; s < steps; ++s) each_operand(s, [&](int b) { last[b] = s; });
   vec<std::int64_t> bytes(static_cast<std::size_t>(n), 0);
-  vec<int> next(static_cast<std::size_t>(n) + 1, -1), before(static_cast<std::size_t>(n) + 1, -1);  // list by offset; n is its head
+  vec<int> next(static_cast<std::size_t>(n) + 1, -1),
+      before(static_cast<std::size_t>(n) + 1, -1);  // list by offset; n is its head
   enum : char { absent, placed, done };
   vec<char> state(static_cast<std::size_t>(n), absent);
   r.total_bytes = r.arena_bytes = 0;
@@ -37,7 +38,8 @@ constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, cons
       state[b] = placed;
       const int donor = reuse[b];
       if (donor >= 0 && state[donor] == placed && last[donor] == s && bytes[donor] == bytes[b]) {
-        p.buffers[r.first_buffer + b].offset = p.buffers[r.first_buffer + donor].offset;  // take the donor's place in the list
+        p.buffers[r.first_buffer + b].offset =
+            p.buffers[r.first_buffer + donor].offset;  // take the donor's place in the list
         next[b] = next[donor];
         before[b] = before[donor];
         next[before[b]] = b;

@@ -20,7 +20,8 @@ struct instruction {
   dtype type = dtype::none;     ///< of this register (store: of the memory)
   dtype operand = dtype::none;  ///< of the values it is computed from
   const op* function = nullptr;
-  short a = -1, b = -1, c = -1;  ///< registers; load, iota: a is the slot; constant: a is its index; store: b is the slot
+  short a = -1, b = -1,
+        c = -1;  ///< registers; load, iota: a is the slot; constant: a is its index; store: b is the slot
   constexpr bool operator==(const instruction&) const = default;
 };
 
@@ -33,7 +34,7 @@ struct loop_kernel {
 
 /// An operand or result of a step: memory of a buffer under some extents and strides.
 struct plan_operand {
-  int buffer = -1;          ///< -1: an iota, which starts at `offset`
+  int buffer = -1;  ///< -1: an iota, which starts at `offset`
   dtype type = dtype::none;
   std::int8_t rank = 0;
   int numbers = 0;          ///< kernel steps: extents and strides; loop steps: strides only
@@ -43,21 +44,21 @@ struct plan_operand {
 struct plan_step {
   enum class what : std::uint8_t { loop, kernel, scan };
   what kind = what::loop;
-  std::int8_t rank = 0;       ///< loop: number of axes
-  int function = 0;           ///< loop: of the loop kernels; kernel: of the ops; scan: region of the body
+  std::int8_t rank = 0;  ///< loop: number of axes
+  int function = 0;      ///< loop: of the loop kernels; kernel: of the ops; scan: region of the body
   int operands = 0, in_count = 0, out_count = 0;
-  int numbers = 0;            ///< loop: extents, then constants; else attribute words
+  int numbers = 0;  ///< loop: extents, then constants; else attribute words
   int number_count = 0;
-  int node = 0;               ///< in the lowered graph, for printing
+  int node = 0;  ///< in the lowered graph, for printing
 };
 
 struct plan_buffer {
   enum class what : std::uint8_t { arena, input, output };
   what kind = what::arena;
-  int index = -1;             ///< of the input or output
-  std::int64_t bytes = 0;     ///< may be dynamic
-  std::int64_t offset = 0;    ///< in the arena
-  int donor = -1;             ///< output: input whose buffer it may take over, or -1
+  int index = -1;           ///< of the input or output
+  std::int64_t bytes = 0;   ///< may be dynamic
+  std::int64_t offset = 0;  ///< in the arena
+  int donor = -1;           ///< output: input whose buffer it may take over, or -1
 };
 
 /// The main program, or the body of a scan.
@@ -67,7 +68,7 @@ struct plan_region {
   int inputs = 0, input_count = 0;    ///< in `numbers`: buffer of each input, -1 if unused
   int outputs = 0, output_count = 0;  ///< in `numbers`: buffer of each output
   std::int64_t arena_bytes = 0;
-  std::int64_t total_bytes = 0;       ///< sum of all intermediate buffers
+  std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
 
 /// Everything that the executor reads. Built as growable tables; programs known while compiling freeze it.
@@ -96,9 +97,9 @@ struct plan_view {
 };
 
 constexpr plan_view view(const plan& p) {
-  return {p.instructions.data(), p.loops.data(), p.ops.data(), p.operands.data(), p.steps.data(), p.buffers.data(),
-          p.regions.data(), p.numbers.data(), p.loops.count(), p.ops.count(), p.operands.count(), p.steps.count(),
-          p.buffers.count(), p.regions.count()};
+  return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(), p.steps.data(),
+          p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),   p.ops.count(),
+          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count()};
 }
 
 }  // namespace tokamax

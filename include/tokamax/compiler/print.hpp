@@ -35,9 +35,12 @@ inline std::string to_text(const graph& g) {
   std::string s;
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (n.kind == nullptr) s += fmt::format("{} : {}\n", detail::node_name(g, i), detail::as_string(n.type));
-    else if (n.type.type == dtype::none) s += fmt::format("{} = {}\n", detail::node_name(g, i), detail::node_value(g, i));
-    else s += fmt::format("{} = {} : {}\n", detail::node_name(g, i), detail::node_value(g, i), detail::as_string(n.type));
+    if (n.kind == nullptr)
+      s += fmt::format("{} : {}\n", detail::node_name(g, i), detail::as_string(n.type));
+    else if (n.type.type == dtype::none)
+      s += fmt::format("{} = {}\n", detail::node_name(g, i), detail::node_value(g, i));
+    else
+      s += fmt::format("{} = {} : {}\n", detail::node_name(g, i), detail::node_value(g, i), detail::as_string(n.type));
   }
   s += "return";
   for (int k = 0; k < g.outputs.count(); ++k) s += (k ? ", " : " ") + detail::node_name(g, g.outputs[k]);
@@ -56,8 +59,11 @@ inline std::string to_dot(const graph& g) {
       return false;
     }();
     const char* shape = n.kind && n.kind->kind == op_kind::general ? "box" : "ellipse";
-    s += fmt::format("  n{} [label=\"{}\\n{}\", shape={}{}];\n", i, detail::op_name(n), detail::as_string(n.type), shape,
-                     !n.kind ? ", style=filled, fillcolor=\"#dbe9f6\"" : output ? ", style=filled, fillcolor=\"#f6e3db\"" : "");
+    s +=
+        fmt::format("  n{} [label=\"{}\\n{}\", shape={}{}];\n", i, detail::op_name(n), detail::as_string(n.type), shape,
+                    !n.kind  ? ", style=filled, fillcolor=\"#dbe9f6\""
+                    : output ? ", style=filled, fillcolor=\"#f6e3db\""
+                             : "");
     for (int k = 0; k < n.operand_count; ++k) s += fmt::format("  n{} -> n{};\n", g.operand(n, k), i);
   }
   return s + "}\n";
@@ -80,12 +86,21 @@ inline std::string expression_text(const plan_view& p, int k, const double* cons
     std::string& v = value[static_cast<std::size_t>(i)];
     auto at = [&](short r) { return value[static_cast<std::size_t>(r)]; };
     switch (l.kind) {
-      case instruction::what::constant: v = constants ? fmt::format("{:.6g}", constants[l.a]) : fmt::format("c{}", l.a); break;
-      case instruction::what::load: v = fmt::format("in{}", l.a); break;
-      case instruction::what::iota: v = fmt::format("count{}", l.a); break;
-      case instruction::what::store: s += fmt::format("out{} = {}; ", l.b - (loop.slots - loop.stores), at(l.a)); break;
+      case instruction::what::constant:
+        v = constants ? fmt::format("{:.6g}", constants[l.a]) : fmt::format("c{}", l.a);
+        break;
+      case instruction::what::load:
+        v = fmt::format("in{}", l.a);
+        break;
+      case instruction::what::iota:
+        v = fmt::format("count{}", l.a);
+        break;
+      case instruction::what::store:
+        s += fmt::format("out{} = {}; ", l.b - (loop.slots - loop.stores), at(l.a));
+        break;
       case instruction::what::apply:
-        v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") + (l.c >= 0 ? ", " + at(l.c) : "") + ")";
+        v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") +
+            (l.c >= 0 ? ", " + at(l.c) : "") + ")";
         if (uses[static_cast<std::size_t>(i)] > 1) {
           s += fmt::format("t{} = {}; ", i, v);
           v = fmt::format("t{}", i);
@@ -108,13 +123,15 @@ inline std::string to_text(const plan_view& p) {
   std::string s;
   for (int r = 0; r < p.region_count; ++r) {
     const plan_region& region = p.regions[r];
-    s += fmt::format("{}: {} steps, arena {} bytes (all intermediates: {})\n", r ? fmt::format("body {}", r) : "program", region.step_count,
-                     region.arena_bytes, region.total_bytes);
+    s +=
+        fmt::format("{}: {} steps, arena {} bytes (all intermediates: {})\n", r ? fmt::format("body {}", r) : "program",
+                    region.step_count, region.arena_bytes, region.total_bytes);
     for (int i = region.first_step; i < region.first_step + region.step_count; ++i) {
       const plan_step& st = p.steps[i];
-      s += fmt::format("  {:>3} {:<16}", i, st.kind == plan_step::what::loop   ? fmt::format("loop {}", st.function)
-                                            : st.kind == plan_step::what::scan ? fmt::format("scan body {}", st.function)
-                                                                               : std::string(p.ops[st.function]->name));
+      s += fmt::format("  {:>3} {:<16}", i,
+                       st.kind == plan_step::what::loop   ? fmt::format("loop {}", st.function)
+                       : st.kind == plan_step::what::scan ? fmt::format("scan body {}", st.function)
+                                                          : std::string(p.ops[st.function]->name));
       for (int k = 0; k < st.in_count + st.out_count; ++k)
         s += (k == st.in_count ? " -> " : k ? ", " : "") + where(p.operands[st.operands + k]);
       s += "\n";

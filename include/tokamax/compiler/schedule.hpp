@@ -9,7 +9,8 @@
 
 namespace tokamax {
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel, const std::int64_t* symbols);
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel,
+                              const std::int64_t* symbols);
 
 namespace detail {
 
@@ -18,8 +19,17 @@ template <class StridedKernel>
 class scheduler {
  public:
   constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides, const std::int64_t* symbols)
-      : p_(p), g_(g), takes_strides_(takes_strides), symbols_(symbols), views_(g), groups_(g), needed_(g.nodes.size(), 0),
-        buffer_(g.nodes.size(), -1), reg_(g.nodes.size(), -1), head_(g.nodes.size(), -1), next_(g.nodes.size(), -1) {}
+      : p_(p),
+        g_(g),
+        takes_strides_(takes_strides),
+        symbols_(symbols),
+        views_(g),
+        groups_(g),
+        needed_(g.nodes.size(), 0),
+        buffer_(g.nodes.size(), -1),
+        reg_(g.nodes.size(), -1),
+        head_(g.nodes.size(), -1),
+        next_(g.nodes.size(), -1) {}
 
   constexpr plan_region run() {
     mark_needed();
@@ -65,7 +75,9 @@ class scheduler {
     const strided v = memory(id);
     return !v.counting && is_row_major(g_[id].type.extents, v.strides);
   }
-  constexpr bool in_group_with(int p, int i) const { return groups_.root[p] >= 0 && groups_.root[p] == groups_.root[i]; }
+  constexpr bool in_group_with(int p, int i) const {
+    return groups_.root[p] >= 0 && groups_.root[p] == groups_.root[i];
+  }
   /// `id` itself must lie in memory: a view is copied, so what it reads must too.
   constexpr void need(int id) {
     id = real(id);
@@ -89,8 +101,10 @@ class scheduler {
           if (!in_group_with(o, i) && g_[o].kind != &constant_p) need_memory(o);
         } else if (kernel) {
           const strided v = memory(o);
-          if (!v.counting && (takes_strides_(*n.kind) || is_dense(o))) need_memory(o);
-          else need(o);
+          if (!v.counting && (takes_strides_(*n.kind) || is_dense(o)))
+            need_memory(o);
+          else
+            need(o);
         }
       }
     }
@@ -243,7 +257,9 @@ class scheduler {
     for (instruction& line : lines_)
       if (line.kind == instruction::what::load || line.kind == instruction::what::iota) {
         const std::int64_t inner = stride(slots_[line.a], extents.rank() - 1);
-        line.inner = inner == 0 ? instruction::step::none : inner == 1 ? instruction::step::unit : instruction::step::any;
+        line.inner = inner == 0   ? instruction::step::none
+                     : inner == 1 ? instruction::step::unit
+                                  : instruction::step::any;
       }
     for (const slot& x : slots_) {
       plan_operand o;
@@ -280,7 +296,8 @@ class scheduler {
         bool same = true;
         for (int a = 0; same && a < st.rank; ++a) same = p_.numbers[in.numbers + a] == p_.numbers[out.numbers + a];
         bool again = false;  // the same memory under other strides in this step
-        for (int j = 0; j < st.in_count; ++j) again = again || (j != k && p_.operands[st.operands + j].buffer == in.buffer);
+        for (int j = 0; j < st.in_count; ++j)
+          again = again || (j != k && p_.operands[st.operands + j].buffer == in.buffer);
         if (!same || again) continue;
         const auto index = static_cast<std::size_t>(out.buffer - first_buffer());
         reuse_.resize(index + 1, -1);
@@ -299,9 +316,11 @@ class scheduler {
     k.constants = constants_.count();
     k.hash = 17;
     for (const instruction& l : lines_)
-      k.hash = (k.hash ^ (static_cast<std::uint64_t>(l.a + 1) | static_cast<std::uint64_t>(l.b + 1) << 12 | static_cast<std::uint64_t>(l.c + 1) << 24 |
-                          static_cast<std::uint64_t>(l.kind) << 36 | static_cast<std::uint64_t>(l.inner) << 40 | static_cast<std::uint64_t>(l.type) << 44 |
-                          static_cast<std::uint64_t>(l.function ? l.function->name.size() : 0) << 52)) * 0x9E3779B97F4A7C15u;
+      k.hash = (k.hash ^ (static_cast<std::uint64_t>(l.a + 1) | static_cast<std::uint64_t>(l.b + 1) << 12 |
+                          static_cast<std::uint64_t>(l.c + 1) << 24 | static_cast<std::uint64_t>(l.kind) << 36 |
+                          static_cast<std::uint64_t>(l.inner) << 40 | static_cast<std::uint64_t>(l.type) << 44 |
+                          static_cast<std::uint64_t>(l.function ? l.function->name.size() : 0) << 52)) *
+               0x9E3779B97F4A7C15u;
     for (int j = 0; j < p_.loops.count(); ++j) {
       const loop_kernel& o = p_.loops[j];
       if (o.hash != k.hash || o.count != k.count || o.slots != k.slots) continue;
@@ -338,8 +357,10 @@ class scheduler {
       const int o = real(g_.operand(n, k));
       const strided v = memory(o);
       const bool direct = !v.counting && (strided_ok || is_row_major(g_[o].type.extents, v.strides));
-      if (direct) add_operand(buffer_[real(v.base)], v.offset, g_[o].type, v.strides);
-      else add_operand(buffer_[o], 0, g_[o].type, row_major(g_[o].type.extents));
+      if (direct)
+        add_operand(buffer_[real(v.base)], v.offset, g_[o].type, v.strides);
+      else
+        add_operand(buffer_[o], 0, g_[o].type, row_major(g_[o].type.extents));
     }
     if (n.kind->infer_all) {  // results are the nodes that pick from it; unused ones get memory of their own
       vec<array> in;
@@ -349,13 +370,18 @@ class scheduler {
       words w;
       for (int k = 0; k < n.word_count; ++k) w.push_back(g_.words_of(n)[k]);
       if (n.kind->has_body) w[0] = 0;
-      const types ts = n.kind->infer_all(call{.self = n.kind, .inputs = in.data(), .count = in.count(), .attributes = w.data(),
-                                              .attribute_count = w.count(), .trace = &scratch});
+      const types ts = n.kind->infer_all(call{.self = n.kind,
+                                              .inputs = in.data(),
+                                              .count = in.count(),
+                                              .attributes = w.data(),
+                                              .attribute_count = w.count(),
+                                              .trace = &scratch});
       vec<int> result(ts.size(), -1);
       for (int j = i + 1; j < g_.count(); ++j)
         if (g_[j].kind == &get_p && g_.operand(g_[j], 0) == i) result[*g_.words_of(g_[j])] = j;
       for (int k = 0; k < ts.count(); ++k)
-        add_operand(result[k] >= 0 ? buffer_[result[k]] : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].extents));
+        add_operand(result[k] >= 0 ? buffer_[result[k]] : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k],
+                    row_major(ts[k].extents));
       st.out_count = ts.count();
     } else {
       add_operand(buffer_[i], 0, n.type, row_major(n.type.extents));
@@ -391,15 +417,18 @@ class scheduler {
       for (int k = 0; k < st.in_count + st.out_count; ++k) {
         const int b = p_.operands[st.operands + k].buffer - r.first_buffer;
         if (b < 0) continue;
-        if (k < st.in_count) last[b] = s;
-        else if (writer[b] < 0) writer[b] = s;
+        if (k < st.in_count)
+          last[b] = s;
+        else if (writer[b] < 0)
+          writer[b] = s;
       }
     }
     for (int b = 0; b < r.buffer_count && b < reuse_.count(); ++b) {
       plan_buffer& out = p_.buffers[r.first_buffer + b];
       const int d = reuse_[b];
       if (d < 0 || out.kind != plan_buffer::what::output) continue;
-      if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b]) out.donor = p_.buffers[r.first_buffer + d].index;
+      if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b])
+        out.donor = p_.buffers[r.first_buffer + d].index;
     }
   }
   constexpr void plan_bodies(const plan_region&) {
@@ -410,7 +439,9 @@ class scheduler {
       std::int64_t bytes = (p_.regions[self].arena_bytes + 63) / 64 * 64;
       const plan_step& st = p_.steps[s];
       const auto carries = static_cast<int>(p_.numbers[st.numbers + 1]);
-      for (int k = 0; k < carries; ++k) bytes += 2 * ((resolve(p_.buffers[p_.operands[st.operands + st.in_count + k].buffer].bytes, symbols_) + 63) / 64 * 64);
+      for (int k = 0; k < carries; ++k)
+        bytes += 2 * ((resolve(p_.buffers[p_.operands[st.operands + st.in_count + k].buffer].bytes, symbols_) + 63) /
+                      64 * 64);
       p_.buffers[p_.operands[st.operands + st.in_count + st.out_count - 1].buffer].bytes = bytes;
       p_.steps[s].function = self;
     }
@@ -434,7 +465,8 @@ class scheduler {
 
 }  // namespace detail
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel, const std::int64_t* symbols) {
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel,
+                              const std::int64_t* symbols) {
   p.regions[self] = detail::scheduler(p, g, strided_kernel, symbols).run();
 }
 

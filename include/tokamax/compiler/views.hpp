@@ -93,7 +93,8 @@ struct view_table {
   constexpr strided look(const graph& g, int id) {
     const node& n = g[id];
     if (n.kind == &iota_p) {
-      const auto [type, extents, dimension] = call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<iota_attributes>();
+      const auto [type, extents, dimension] =
+          call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<iota_attributes>();
       shape s = extents;
       for (int i = 0; i < s.rank(); ++i) s[i] = i == dimension;
       return {id, 0, s, true};

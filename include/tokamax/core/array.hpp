@@ -30,8 +30,11 @@ class array {
   /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x.
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
-      : array(static_cast<double>(value),
-              array_type{std::is_same_v<T, bool> ? bool_ : std::is_integral_v<T> ? i32 : f32, !std::is_same_v<T, bool>, {}}) {}
+      : array(static_cast<double>(value), array_type{std::is_same_v<T, bool> ? bool_
+                                                     : std::is_integral_v<T> ? i32
+                                                                             : f32,
+                                                     !std::is_same_v<T, bool>,
+                                                     {}}) {}
   constexpr array(double value, array_type type) : type_(type), value_(value), literal_(true) {}
   constexpr array(graph* g, int id, array_type type, handle owner = {})
       : type_(type), graph_(g), id_(id), block_(std::move(owner)) {}
@@ -43,7 +46,8 @@ class array {
     requires(dtype_of<T> != dtype::none)
   static array from(std::span<const T> values, const tokamax::shape& extents) {
     if (static_cast<std::int64_t>(values.size()) != tokamax::size(extents))
-      throw error("array::from: number of values", std::to_string(values.size()), std::string(text{{dtype_of<T>, false, extents}}.view()));
+      throw error("array::from: number of values", std::to_string(values.size()),
+                  std::string(text{{dtype_of<T>, false, extents}}.view()));
     array a = uninitialized({dtype_of<T>, false, extents});
     std::copy_n(values.data(), values.size(), a.data<T>());
     return a;
@@ -58,7 +62,8 @@ class array {
   }
   /// A concrete array whose elements have no value yet.
   static array uninitialized(const array_type& type) {
-    const auto bytes = static_cast<std::size_t>(tokamax::size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+    const auto bytes =
+        static_cast<std::size_t>(tokamax::size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
     return array(handle(buffer_pool::instance().allocate(bytes)), type);
   }
 
@@ -102,11 +107,16 @@ class array {
   T item() const {
     if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
     switch (type_.type) {
-      case bool_: return static_cast<T>(*data<bool>());
-      case i32: return static_cast<T>(*data<std::int32_t>());
-      case u32: return static_cast<T>(*data<std::uint32_t>());
-      case bf16: return static_cast<T>(static_cast<float>(*data<bfloat16>()));
-      default: return static_cast<T>(*data<float>());
+      case bool_:
+        return static_cast<T>(*data<bool>());
+      case i32:
+        return static_cast<T>(*data<std::int32_t>());
+      case u32:
+        return static_cast<T>(*data<std::uint32_t>());
+      case bf16:
+        return static_cast<T>(static_cast<float>(*data<bfloat16>()));
+      default:
+        return static_cast<T>(*data<float>());
     }
   }
   /// Gives a literal its buffer; every other array stays as it is.
@@ -115,11 +125,22 @@ class array {
     array a = uninitialized(type_);
     const auto n = static_cast<std::size_t>(size());
     switch (type_.type) {
-      case bool_: std::fill_n(reinterpret_cast<bool*>(a.block_->data), n, value_ != 0); break;
-      case i32: std::fill_n(reinterpret_cast<std::int32_t*>(a.block_->data), n, static_cast<std::int32_t>(value_)); break;
-      case u32: std::fill_n(reinterpret_cast<std::uint32_t*>(a.block_->data), n, static_cast<std::uint32_t>(static_cast<std::int64_t>(value_))); break;
-      case bf16: std::fill_n(reinterpret_cast<bfloat16*>(a.block_->data), n, bfloat16(static_cast<float>(value_))); break;
-      default: std::fill_n(reinterpret_cast<float*>(a.block_->data), n, static_cast<float>(value_)); break;
+      case bool_:
+        std::fill_n(reinterpret_cast<bool*>(a.block_->data), n, value_ != 0);
+        break;
+      case i32:
+        std::fill_n(reinterpret_cast<std::int32_t*>(a.block_->data), n, static_cast<std::int32_t>(value_));
+        break;
+      case u32:
+        std::fill_n(reinterpret_cast<std::uint32_t*>(a.block_->data), n,
+                    static_cast<std::uint32_t>(static_cast<std::int64_t>(value_)));
+        break;
+      case bf16:
+        std::fill_n(reinterpret_cast<bfloat16*>(a.block_->data), n, bfloat16(static_cast<float>(value_)));
+        break;
+      default:
+        std::fill_n(reinterpret_cast<float*>(a.block_->data), n, static_cast<float>(value_));
+        break;
     }
     *this = a;
   }
@@ -128,8 +149,10 @@ class array {
   template <class T>
   void check() {
     if (graph_ || is_abstract())
-      throw error("data: array without data", std::string(text{type_}.view()) + (graph_ ? " (traced)" : " (abstract)"), "a concrete array");
-    if (dtype_of<T> != type_.type) throw error("data: element type", std::string(name(dtype_of<T>)), std::string(name(type_.type)));
+      throw error("data: array without data", std::string(text{type_}.view()) + (graph_ ? " (traced)" : " (abstract)"),
+                  "a concrete array");
+    if (dtype_of<T> != type_.type)
+      throw error("data: element type", std::string(name(dtype_of<T>)), std::string(name(type_.type)));
     materialize();
   }
 

@@ -23,9 +23,11 @@ namespace detail {
 
 constexpr std::size_t salt(const op& o) {  // one expression: hashed for every node
   return o.name.size() * 0x9E3779B97F4A7C15u + static_cast<unsigned char>(o.name[0]) * 0x85EBCA6Bu +
-         static_cast<unsigned char>(o.name[o.name.size() / 2]) * 0xC2B2AE35u + static_cast<unsigned char>(o.name.back());
+         static_cast<unsigned char>(o.name[o.name.size() / 2]) * 0xC2B2AE35u +
+         static_cast<unsigned char>(o.name.back());
 }
-constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t, location l) {
+constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
+                       location l) {
   return g.find_or_add(&o, salt(o), o.unique, in, n_in, w.data(), w.count(), t, l);
 }
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
@@ -46,7 +48,8 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
     const node& n = from[i];
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
-    map[i] = to.find_or_add(n.kind, salt(*n.kind), n.kind->unique, in.data(), in.count(), from.words_of(n), n.word_count, n.type, n.where);
+    map[i] = to.find_or_add(n.kind, salt(*n.kind), n.kind->unique, in.data(), in.count(), from.words_of(n),
+                            n.word_count, n.type, n.where);
   }
   return map[id];
 }
@@ -81,12 +84,14 @@ constexpr array lift(graph& g, const array& a, location where = {}) {
       if (g.captured[i].get() == a.storage().get()) {
         const std::int64_t k = i;
         for (int id = 0; id < g.count(); ++id)
-          if (g[id].kind == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type()) return array(&g, id, a.type());
+          if (g[id].kind == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type())
+            return array(&g, id, a.type());
       }
     g.captured.push_back(a.storage());
     return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
   }
-  call{.inputs = &a, .count = 1, .trace = &g, .where = where}.fail("abstract array in a trace", a.type(), "an argument or data");
+  call{.inputs = &a, .count = 1, .trace = &g, .where = where}.fail("abstract array in a trace", a.type(),
+                                                                   "an argument or data");
   return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
 }
 
@@ -97,7 +102,13 @@ constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words
   vec<array> lifted;
   lifted.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
-  call c{.self = &o, .inputs = lifted.data(), .count = n, .attributes = w.data(), .attribute_count = w.count(), .trace = &g, .where = where};
+  call c{.self = &o,
+         .inputs = lifted.data(),
+         .count = n,
+         .attributes = w.data(),
+         .attribute_count = w.count(),
+         .trace = &g,
+         .where = where};
   vec<int> ids;
   ids.reserve(static_cast<std::size_t>(n));
   for (const array& a : lifted) ids.push_back(a.id());
@@ -105,7 +116,8 @@ constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words
     const types ts = o.infer_all(c);
     const int tuple = add_node(g, o, ids.data(), n, w, {}, where);
     arrays out;
-    for (int k = 0; k < ts.count(); ++k) out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
+    for (int k = 0; k < ts.count(); ++k)
+      out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
     return out;
   }
   c.type = o.infer(c);
@@ -119,7 +131,9 @@ constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words
     }
     if (constant) {
       const double v = o.fold(x);
-      return array(&g, add_constant(g, c.type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, c.type, where), c.type);
+      return array(&g,
+                   add_constant(g, c.type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, c.type, where),
+                   c.type);
     }
   }
   if (o.simplify)
@@ -175,11 +189,13 @@ constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, l
   bool abstract = false;
   for (int i = 0; i < n; ++i) abstract = abstract || in[i].is_abstract();
   if (abstract) {
-    const call c{.self = &o, .inputs = in, .count = n, .attributes = w.data(), .attribute_count = w.count(), .where = where};
+    const call c{
+        .self = &o, .inputs = in, .count = n, .attributes = w.data(), .attribute_count = w.count(), .where = where};
     arrays out;
     if (o.infer_all)
       for (const array_type& t : o.infer_all(c)) out.push_back(array(t));
-    else out.push_back(array(o.infer(c)));
+    else
+      out.push_back(array(o.infer(c)));
     return out;
   }
   if (std::is_constant_evaluated()) {

@@ -18,10 +18,10 @@ struct graph;
 /// What a handle shares: bytes of an array, or the graph of a constant expression that met no trace yet.
 struct buffer_block {
   int refs = 1;
-  std::size_t bytes = 0;        ///< usable size
-  std::byte* data = nullptr;    ///< 64-byte aligned
-  buffer_block* next = nullptr;        ///< link of the pool's free lists
-  graph* expression = nullptr;  ///< only in constant expressions
+  std::size_t bytes = 0;         ///< usable size
+  std::byte* data = nullptr;     ///< 64-byte aligned
+  buffer_block* next = nullptr;  ///< link of the pool's free lists
+  graph* expression = nullptr;   ///< only in constant expressions
   void (*destroy)(graph*) = nullptr;
 };
 
@@ -101,8 +101,10 @@ class handle {
 
  private:
   constexpr void retain() {
-    if (std::is_constant_evaluated()) ++block_->refs;
-    else std::atomic_ref(block_->refs).fetch_add(1, std::memory_order_relaxed);
+    if (std::is_constant_evaluated())
+      ++block_->refs;
+    else
+      std::atomic_ref(block_->refs).fetch_add(1, std::memory_order_relaxed);
   }
   constexpr void drop() {
     if (std::is_constant_evaluated()) {

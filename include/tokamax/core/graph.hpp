@@ -43,15 +43,15 @@ struct diagnostic {
 /// A program: nodes in topological order, its inputs and outputs, and the bodies of its control flow.
 struct graph {
   vec<node> nodes;
-  vec<int> operands;           ///< pool of operand ids
-  vec<std::int64_t> words;     ///< pool of attribute words
-  vec<int> inputs, outputs;    ///< node ids
-  vec<graph> bodies;           ///< scan bodies, called functions
-  vec<handle> captured;        ///< concrete arrays that a run-time trace closed over
-  vec<int> captures;           ///< of a body: ids in `parent` that the body closes over, in input order
-  graph* parent = nullptr;     ///< of a body while it is traced: the graph around it
-  int depth = 0;               ///< number of graphs around this one
-  bool floating = false;       ///< holds only constants of a constant expression; joins the first trace it meets
+  vec<int> operands;         ///< pool of operand ids
+  vec<std::int64_t> words;   ///< pool of attribute words
+  vec<int> inputs, outputs;  ///< node ids
+  vec<graph> bodies;         ///< scan bodies, called functions
+  vec<handle> captured;      ///< concrete arrays that a run-time trace closed over
+  vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in input order
+  graph* parent = nullptr;   ///< of a body while it is traced: the graph around it
+  int depth = 0;             ///< number of graphs around this one
+  bool floating = false;     ///< holds only constants of a constant expression; joins the first trace it meets
   diagnostic error;
 
   constexpr int count() const { return nodes.count(); }
@@ -99,8 +99,8 @@ struct graph {
   }
 
  private:
-  vec<int> table_;            // open addressing, -1: empty
-  vec<std::size_t> hashes_;   // the salt of each entry, to rehash without asking the op
+  vec<int> table_;           // open addressing, -1: empty
+  vec<std::size_t> hashes_;  // the salt of each entry, to rehash without asking the op
 
   // One expression an operand: evaluator steps are compile time.
   static constexpr std::size_t hash(std::size_t salt, const int* in, int n_in, const std::int64_t* words, int n_words) {
@@ -126,7 +126,8 @@ struct graph {
       if (table_[i] < 0) continue;
       const node& n = nodes[table_[i]];
       std::size_t slot = hash(hashes_[i], operands.data() + n.first_operand, n.operand_count,
-                              words.data() + n.first_word, n.word_count) & (size - 1);
+                              words.data() + n.first_word, n.word_count) &
+                         (size - 1);
       while (table[slot] >= 0) slot = (slot + 1) & (size - 1);
       table[slot] = table_[i];
       hashes[slot] = hashes_[i];

@@ -38,7 +38,7 @@ template <class Replace>
 constexpr arrays inline_graph(graph& to, const graph& from, const array* args, Replace replace) {
   const vec<char> live = live_nodes(from);
   vec<array> value(from.nodes.size());
-  vec<arrays> tuple;               // outputs of nodes with several
+  vec<arrays> tuple;  // outputs of nodes with several
   vec<int> tuple_of(from.nodes.size(), -1);
   for (int i = 0; i < from.inputs.count(); ++i) value[from.inputs[i]] = args[i];
   vec<array> in;
@@ -60,8 +60,14 @@ constexpr arrays inline_graph(graph& to, const graph& from, const array* args, R
       value[i] = array(&to, detail::add_node(to, captured_p, nullptr, 0, w, n.type, n.where), n.type);
       continue;
     }
-    arrays out = replace(call{.self = n.kind, .inputs = in.data(), .count = in.count(), .attributes = w.data(),
-                              .attribute_count = w.count(), .type = n.type, .trace = &to, .where = n.where});
+    arrays out = replace(call{.self = n.kind,
+                              .inputs = in.data(),
+                              .count = in.count(),
+                              .attributes = w.data(),
+                              .attribute_count = w.count(),
+                              .type = n.type,
+                              .trace = &to,
+                              .where = n.where});
     if (out.empty()) out = detail::emit(to, *n.kind, in.data(), in.count(), w, n.where);
     if (n.kind->infer_all) {
       tuple_of[i] = tuple.count();

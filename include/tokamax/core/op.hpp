@@ -62,7 +62,7 @@ struct call {
   const array* cotangents = nullptr;  ///< vjp: one an output, may not exist
   const array* tangents = nullptr;    ///< jvp: one an input, may not exist
   std::int64_t batch_size = 0;        ///< batch: extent of the leading axis of the inputs in `batched`
-  const char* flags = nullptr;        ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
+  const char* flags = nullptr;  ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
   graph* trace = nullptr;
   location where{};
 
@@ -115,20 +115,20 @@ struct op {
   std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
   op_kind kind = op_kind::general;
   accepts dtypes = accepts::all;  ///< of the operands of an elementwise op
-  bool linear = false;  ///< linear in all its inputs together: its jvp is itself
+  bool linear = false;            ///< linear in all its inputs together: its jvp is itself
   bool commutative = false;
   bool unique = false;    ///< two equal calls stay two nodes
   bool has_body = false;  ///< the first attribute word is the index of a graph among the trace's bodies
-  array_type (*infer)(const call&) = nullptr;        ///< dtype and shape rule; the only place that rejects arguments
-  types (*infer_all)(const call&) = nullptr;         ///< the same for several outputs
-  arrays (*compose)(const call&) = nullptr;          ///< meaning in smaller ops
-  arrays (*vjp)(const call&) = nullptr;              ///< cotangents of the inputs
-  arrays (*jvp)(const call&) = nullptr;              ///< tangents of the outputs
-  arrays (*batch)(const call&) = nullptr;            ///< the op with a leading batch axis
-  array (*simplify)(const call&) = nullptr;          ///< a cheaper equal array, or one that does not exist
-  double (*fold)(const double*) = nullptr;           ///< elementwise: value at one place
-  bool fold_constants = false;                       ///< fold while tracing too (exact in double, then rounded)
-  kernel_set (*kernels)() = nullptr;                 ///< what a run-time trace executes
+  array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
+  types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs
+  arrays (*compose)(const call&) = nullptr;    ///< meaning in smaller ops
+  arrays (*vjp)(const call&) = nullptr;        ///< cotangents of the inputs
+  arrays (*jvp)(const call&) = nullptr;        ///< tangents of the outputs
+  arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
+  array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
+  double (*fold)(const double*) = nullptr;     ///< elementwise: value at one place
+  bool fold_constants = false;                 ///< fold while tracing too (exact in double, then rounded)
+  kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
 };
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
@@ -149,9 +149,12 @@ struct element_of;
 /// Folds an element function given as a type.
 template <class F, int Arity>
 constexpr double fold(const double* x) {
-  if constexpr (Arity == 1) return F::apply(x[0]);
-  else if constexpr (Arity == 2) return F::apply(x[0], x[1]);
-  else return F::apply(x[0], x[1], x[2]);
+  if constexpr (Arity == 1)
+    return F::apply(x[0]);
+  else if constexpr (Arity == 2)
+    return F::apply(x[0], x[1]);
+  else
+    return F::apply(x[0], x[1], x[2]);
 }
 
 }  // namespace tokamax

@@ -15,8 +15,7 @@ struct tensor : array {
   static constexpr array_type static_type{T, false, {D...}};
   constexpr tensor() : array(static_type) {}
   constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array
-    if (!(a.type() == static_type) && a.exists())
-      call_site{l}.reject(a);
+    if (!(a.type() == static_type) && a.exists()) call_site{l}.reject(a);
   }
 
  private:

@@ -55,14 +55,18 @@ constexpr graph* trace_of(const Trees&... trees) {
 template <class F, class... Args>
 constexpr void trace_into(graph& g, const F& f, auto& result, Args... args) {
   const ambient_trace scope(g);
-  auto to_input = [&](auto& a) { static_cast<array&>(a) = array(&g, g.input({a.dtype(), false, a.shape()}), {a.dtype(), false, a.shape()}); };
+  auto to_input = [&](auto& a) {
+    static_cast<array&>(a) = array(&g, g.input({a.dtype(), false, a.shape()}), {a.dtype(), false, a.shape()});
+  };
   (for_each_leaf(to_input, args), ...);
   result = f(static_cast<const Args&>(args)...);
-  for_each_leaf([&](auto& a) {
-    const array out = lift(g, a);
-    g.outputs.push_back(out.id());
-    static_cast<array&>(a) = array(out.type());
-  }, result);
+  for_each_leaf(
+      [&](auto& a) {
+        const array out = lift(g, a);
+        g.outputs.push_back(out.id());
+        static_cast<array&>(a) = array(out.type());
+      },
+      result);
 }
 
 /// Calls `f(graph, args...)` with traced arguments: in the trace they belong to, or in one made for this call, which is
@@ -95,11 +99,13 @@ constexpr auto in_trace(const F& f, const Args&... args) {
     inputs.push_back(a);
   };
   (for_each_leaf(collect, args), ...);
-  for_each_leaf([&](auto& a) {
-    const array out = lift(g, a);
-    g.outputs.push_back(out.id());
-    static_cast<array&>(a) = array(out.type());
-  }, result);
+  for_each_leaf(
+      [&](auto& a) {
+        const array out = lift(g, a);
+        g.outputs.push_back(out.id());
+        static_cast<array&>(a) = array(out.type());
+      },
+      result);
   if (!concrete || std::is_constant_evaluated()) return result;
   return with_leaves(std::move(result), execute_graph(g, inputs));
 }

@@ -13,50 +13,105 @@ constexpr array operator/(const array& a, const located& b);
 constexpr array operator-(const located& a);
 constexpr array sign(const array& a, source_line l = source_line::current());
 
-struct add_fn { template <class V> static constexpr V apply(V a, V b) { return a + b; } };
-inline constexpr op add_p = elementwise<add_fn, 2>({
-    .name = "add", .stablehlo = "stablehlo.add", .dtypes = accepts::numbers, .linear = true, .commutative = true,
-    .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
-    .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 0) ? c[1] : detail::is_constant(c[1], 0) ? c[0] : array(); },
-    .fold_constants = true, .kernels = kernels_of<add_p>});
-template <> struct element_of<add_p> : add_fn {};
+struct add_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a + b;
+  }
+};
+inline constexpr op add_p = elementwise<add_fn, 2>(
+    {.name = "add",
+     .stablehlo = "stablehlo.add",
+     .dtypes = accepts::numbers,
+     .linear = true,
+     .commutative = true,
+     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
+     .simplify = [](const call& c) -> array {
+       return detail::is_constant(c[0], 0) ? c[1] : detail::is_constant(c[1], 0) ? c[0] : array();
+     },
+     .fold_constants = true,
+     .kernels = kernels_of<add_p>});
+template <>
+struct element_of<add_p> : add_fn {};
 
-struct sub_fn { template <class V> static constexpr V apply(V a, V b) { return a - b; } };
-inline constexpr op sub_p = elementwise<sub_fn, 2>({
-    .name = "sub", .stablehlo = "stablehlo.subtract", .dtypes = accepts::numbers, .linear = true,
-    .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
-    .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 0) ? c[0] : array(); },
-    .fold_constants = true, .kernels = kernels_of<sub_p>});
-template <> struct element_of<sub_p> : sub_fn {};
+struct sub_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a - b;
+  }
+};
+inline constexpr op sub_p = elementwise<sub_fn, 2>(
+    {.name = "sub",
+     .stablehlo = "stablehlo.subtract",
+     .dtypes = accepts::numbers,
+     .linear = true,
+     .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
+     .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 0) ? c[0] : array(); },
+     .fold_constants = true,
+     .kernels = kernels_of<sub_p>});
+template <>
+struct element_of<sub_p> : sub_fn {};
 
-struct mul_fn { template <class V> static constexpr V apply(V a, V b) { return a * b; } };
-inline constexpr op mul_p = elementwise<mul_fn, 2>({
-    .name = "mul", .stablehlo = "stablehlo.multiply", .dtypes = accepts::numbers, .commutative = true,
-    .vjp = [](const call& c) -> arrays { return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()}; },
-    .simplify = [](const call& c) -> array { return detail::is_constant(c[0], 1) ? c[1] : detail::is_constant(c[1], 1) ? c[0] : array(); },
-    .fold_constants = true, .kernels = kernels_of<mul_p>});
-template <> struct element_of<mul_p> : mul_fn {};
+struct mul_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a * b;
+  }
+};
+inline constexpr op mul_p = elementwise<mul_fn, 2>(
+    {.name = "mul",
+     .stablehlo = "stablehlo.multiply",
+     .dtypes = accepts::numbers,
+     .commutative = true,
+     .vjp = [](const call& c) -> arrays {
+       return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
+     },
+     .simplify = [](const call& c) -> array {
+       return detail::is_constant(c[0], 1) ? c[1] : detail::is_constant(c[1], 1) ? c[0] : array();
+     },
+     .fold_constants = true,
+     .kernels = kernels_of<mul_p>});
+template <>
+struct element_of<mul_p> : mul_fn {};
 
-struct div_fn { template <class V> static constexpr V apply(V a, V b) { return a / b; } };
-inline constexpr op div_p = elementwise<div_fn, 2>({
-    .name = "div", .stablehlo = "stablehlo.divide", .dtypes = accepts::floating,
-    .infer = [](const call& c) -> array_type {
-      return is_floating(c[0].dtype()) ? detail::same_type_infer(c) : c.fail("div: dtype", c[0].type(), "a floating dtype");
-    },
-    .vjp = [](const call& c) -> arrays {
-      const array scaled = c.ct() / c[1];
-      return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
-    },
-    .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 1) ? c[0] : array(); },
-    .kernels = kernels_of<div_p>});
-template <> struct element_of<div_p> : div_fn {};
+struct div_fn {
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a / b;
+  }
+};
+inline constexpr op div_p = elementwise<div_fn, 2>(
+    {.name = "div",
+     .stablehlo = "stablehlo.divide",
+     .dtypes = accepts::floating,
+     .infer = [](const call& c) -> array_type {
+       return is_floating(c[0].dtype()) ? detail::same_type_infer(c)
+                                        : c.fail("div: dtype", c[0].type(), "a floating dtype");
+     },
+     .vjp = [](const call& c) -> arrays {
+       const array scaled = c.ct() / c[1];
+       return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
+     },
+     .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 1) ? c[0] : array(); },
+     .kernels = kernels_of<div_p>});
+template <>
+struct element_of<div_p> : div_fn {};
 
-struct neg_fn { template <class V> static constexpr V apply(V a) { return -a; } };
-inline constexpr op neg_p = elementwise<neg_fn, 1>({
-    .name = "neg", .stablehlo = "stablehlo.negate", .dtypes = accepts::numbers, .linear = true,
-    .vjp = [](const call& c) -> arrays { return -c.ct(); },
-    .fold_constants = true, .kernels = kernels_of<neg_p>});
-template <> struct element_of<neg_p> : neg_fn {};
+struct neg_fn {
+  template <class V>
+  static constexpr V apply(V a) {
+    return -a;
+  }
+};
+inline constexpr op neg_p = elementwise<neg_fn, 1>({.name = "neg",
+                                                    .stablehlo = "stablehlo.negate",
+                                                    .dtypes = accepts::numbers,
+                                                    .linear = true,
+                                                    .vjp = [](const call& c) -> arrays { return -c.ct(); },
+                                                    .fold_constants = true,
+                                                    .kernels = kernels_of<neg_p>});
+template <>
+struct element_of<neg_p> : neg_fn {};
 
 namespace detail {
 /// The gradient of max and min goes to the operand that was chosen, and half to each where they tie.
@@ -75,10 +130,15 @@ struct max_fn {
     return select((a > b) | !(a == a), a, b);
   }
 };
-inline constexpr op max_p = elementwise<max_fn, 2>({
-    .name = "max", .stablehlo = "stablehlo.maximum", .dtypes = accepts::numbers, .commutative = true, .vjp = detail::chooser_vjp,
-    .fold_constants = true, .kernels = kernels_of<max_p>});
-template <> struct element_of<max_p> : max_fn {};
+inline constexpr op max_p = elementwise<max_fn, 2>({.name = "max",
+                                                    .stablehlo = "stablehlo.maximum",
+                                                    .dtypes = accepts::numbers,
+                                                    .commutative = true,
+                                                    .vjp = detail::chooser_vjp,
+                                                    .fold_constants = true,
+                                                    .kernels = kernels_of<max_p>});
+template <>
+struct element_of<max_p> : max_fn {};
 
 struct min_fn {
   template <class V>
@@ -87,10 +147,15 @@ struct min_fn {
     return select((a < b) | !(a == a), a, b);
   }
 };
-inline constexpr op min_p = elementwise<min_fn, 2>({
-    .name = "min", .stablehlo = "stablehlo.minimum", .dtypes = accepts::numbers, .commutative = true, .vjp = detail::chooser_vjp,
-    .fold_constants = true, .kernels = kernels_of<min_p>});
-template <> struct element_of<min_p> : min_fn {};
+inline constexpr op min_p = elementwise<min_fn, 2>({.name = "min",
+                                                    .stablehlo = "stablehlo.minimum",
+                                                    .dtypes = accepts::numbers,
+                                                    .commutative = true,
+                                                    .vjp = detail::chooser_vjp,
+                                                    .fold_constants = true,
+                                                    .kernels = kernels_of<min_p>});
+template <>
+struct element_of<min_p> : min_fn {};
 
 struct abs_fn {
   template <class V>
@@ -99,11 +164,14 @@ struct abs_fn {
     return abs(a);
   }
 };
-inline constexpr op abs_p = elementwise<abs_fn, 1>({
-    .name = "abs", .stablehlo = "stablehlo.abs", .dtypes = accepts::numbers,
-    .vjp = [](const call& c) -> arrays { return select(c[0] >= 0.0, c.ct(), -c.ct()); },
-    .kernels = kernels_of<abs_p>});
-template <> struct element_of<abs_p> : abs_fn {};
+inline constexpr op abs_p =
+    elementwise<abs_fn, 1>({.name = "abs",
+                            .stablehlo = "stablehlo.abs",
+                            .dtypes = accepts::numbers,
+                            .vjp = [](const call& c) -> arrays { return select(c[0] >= 0.0, c.ct(), -c.ct()); },
+                            .kernels = kernels_of<abs_p>});
+template <>
+struct element_of<abs_p> : abs_fn {};
 
 struct sign_fn {
   template <class V>
@@ -112,9 +180,13 @@ struct sign_fn {
     return select(a > V(0), V(1), select(a < V(0), -V(1), a));
   }
 };
-inline constexpr op sign_p = elementwise<sign_fn, 1>({
-    .name = "sign", .stablehlo = "stablehlo.sign", .dtypes = accepts::numbers, .vjp = detail::no_gradient, .kernels = kernels_of<sign_p>});
-template <> struct element_of<sign_p> : sign_fn {};
+inline constexpr op sign_p = elementwise<sign_fn, 1>({.name = "sign",
+                                                      .stablehlo = "stablehlo.sign",
+                                                      .dtypes = accepts::numbers,
+                                                      .vjp = detail::no_gradient,
+                                                      .kernels = kernels_of<sign_p>});
+template <>
+struct element_of<sign_p> : sign_fn {};
 
 /// Arithmetic with NumPy broadcasting and JAX promotion.
 ///
@@ -133,8 +205,12 @@ constexpr array operator-(const located& a) { return detail::unary(neg_p, a.valu
 
 /// The larger (smaller) of two values; NaN if one of them is NaN. The gradient is shared where they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum
-constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(max_p, a, b, l); }
-constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(min_p, a, b, l); }
+constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(max_p, a, b, l);
+}
+constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(min_p, a, b, l);
+}
 
 /// |x|; the gradient at 0 is 1, as JAX has it.
 constexpr array abs(const array& a, source_line l = source_line::current()) { return detail::unary(abs_p, a, l); }
@@ -143,7 +219,9 @@ constexpr array abs(const array& a, source_line l = source_line::current()) { re
 constexpr array sign(const array& a, source_line l) { return detail::unary(sign_p, a, l); }
 
 /// x * x.
-constexpr array square(const array& a, source_line l = source_line::current()) { return detail::binary(mul_p, a, a, l); }
+constexpr array square(const array& a, source_line l = source_line::current()) {
+  return detail::binary(mul_p, a, a, l);
+}
 
 /// min(max(x, low), high).
 /// source  jax.numpy.clip

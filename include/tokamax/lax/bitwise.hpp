@@ -20,9 +20,16 @@ constexpr array_type signed_infer(const call& c) {
   return t.type == i32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32");
 }
 template <class F, int Arity>
-consteval op bitwise(std::string_view name, std::string_view stablehlo, array_type (*infer)(const call&), bool commutative, kernel_set (*kernels)()) {
-  return elementwise<F, Arity>({.name = name, .stablehlo = stablehlo, .dtypes = accepts::integers, .commutative = commutative,
-                                .infer = infer, .vjp = no_gradient, .fold_constants = true, .kernels = kernels});
+consteval op bitwise(std::string_view name, std::string_view stablehlo, array_type (*infer)(const call&),
+                     bool commutative, kernel_set (*kernels)()) {
+  return elementwise<F, Arity>({.name = name,
+                                .stablehlo = stablehlo,
+                                .dtypes = accepts::integers,
+                                .commutative = commutative,
+                                .infer = infer,
+                                .vjp = no_gradient,
+                                .fold_constants = true,
+                                .kernels = kernels});
 }
 /// A folded value has the 32 bits of both integer dtypes, as a signed number.
 constexpr std::uint32_t bits_of(double v) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(v)); }
@@ -30,25 +37,45 @@ constexpr double signed_value(std::uint32_t b) { return static_cast<double>(stat
 }  // namespace detail
 
 struct bitwise_and_fn {
-  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) & detail::bits_of(b)); }
-  template <class V> static constexpr V apply(V a, V b) { return a & b; }
+  static constexpr double apply(double a, double b) {
+    return detail::signed_value(detail::bits_of(a) & detail::bits_of(b));
+  }
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a & b;
+  }
 };
 struct bitwise_or_fn {
-  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) | detail::bits_of(b)); }
-  template <class V> static constexpr V apply(V a, V b) { return a | b; }
+  static constexpr double apply(double a, double b) {
+    return detail::signed_value(detail::bits_of(a) | detail::bits_of(b));
+  }
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a | b;
+  }
 };
 struct bitwise_xor_fn {
-  static constexpr double apply(double a, double b) { return detail::signed_value(detail::bits_of(a) ^ detail::bits_of(b)); }
-  template <class V> static constexpr V apply(V a, V b) { return a ^ b; }
+  static constexpr double apply(double a, double b) {
+    return detail::signed_value(detail::bits_of(a) ^ detail::bits_of(b));
+  }
+  template <class V>
+  static constexpr V apply(V a, V b) {
+    return a ^ b;
+  }
 };
 struct bitwise_not_fn {
   static constexpr double apply(double a) { return detail::signed_value(~detail::bits_of(a)); }
-  template <class V> static constexpr V apply(V a) { return ~a; }
+  template <class V>
+  static constexpr V apply(V a) {
+    return ~a;
+  }
 };
 
 // An amount outside of [0, 32) moves every bit out.
 struct shift_left_fn {
-  static constexpr double apply(double a, double s) { return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) << static_cast<int>(s)) : 0; }
+  static constexpr double apply(double a, double s) {
+    return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) << static_cast<int>(s)) : 0;
+  }
   template <class V>
   static constexpr V apply(V a, V s) {
     const V low = s & V(31);
@@ -56,7 +83,9 @@ struct shift_left_fn {
   }
 };
 struct shift_right_logical_fn {
-  static constexpr double apply(double a, double s) { return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) >> static_cast<int>(s)) : 0; }
+  static constexpr double apply(double a, double s) {
+    return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) >> static_cast<int>(s)) : 0;
+  }
   template <class V>
   static constexpr V apply(V a, V s) {
     const V low = s & V(31);
@@ -64,7 +93,9 @@ struct shift_right_logical_fn {
   }
 };
 struct shift_right_arithmetic_fn {
-  static constexpr double apply(double a, double s) { return static_cast<double>(static_cast<std::int32_t>(a) >> (s >= 0 && s < 32 ? static_cast<int>(s) : 31)); }
+  static constexpr double apply(double a, double s) {
+    return static_cast<double>(static_cast<std::int32_t>(a) >> (s >= 0 && s < 32 ? static_cast<int>(s) : 31));
+  }
   template <class V>
   static constexpr V apply(V a, V s) {
     const V low = s & V(31);
@@ -72,22 +103,36 @@ struct shift_right_arithmetic_fn {
   }
 };
 
-inline constexpr op bitwise_and_p = detail::bitwise<bitwise_and_fn, 2>("bitwise_and", "stablehlo.and", detail::bits_infer, true, kernels_of<bitwise_and_p>);
-inline constexpr op bitwise_or_p = detail::bitwise<bitwise_or_fn, 2>("bitwise_or", "stablehlo.or", detail::bits_infer, true, kernels_of<bitwise_or_p>);
-inline constexpr op bitwise_xor_p = detail::bitwise<bitwise_xor_fn, 2>("bitwise_xor", "stablehlo.xor", detail::bits_infer, true, kernels_of<bitwise_xor_p>);
-inline constexpr op bitwise_not_p = detail::bitwise<bitwise_not_fn, 1>("bitwise_not", "stablehlo.not", detail::bits_infer, false, kernels_of<bitwise_not_p>);
-inline constexpr op shift_left_p = detail::bitwise<shift_left_fn, 2>("shift_left", "stablehlo.shift_left", detail::bits_infer, false, kernels_of<shift_left_p>);
-inline constexpr op shift_right_logical_p = detail::bitwise<shift_right_logical_fn, 2>(
-    "shift_right_logical", "stablehlo.shift_right_logical", detail::unsigned_infer, false, kernels_of<shift_right_logical_p>);
-inline constexpr op shift_right_arithmetic_p = detail::bitwise<shift_right_arithmetic_fn, 2>(
-    "shift_right_arithmetic", "stablehlo.shift_right_arithmetic", detail::signed_infer, false, kernels_of<shift_right_arithmetic_p>);
-template <> struct element_of<bitwise_and_p> : bitwise_and_fn {};
-template <> struct element_of<bitwise_or_p> : bitwise_or_fn {};
-template <> struct element_of<bitwise_xor_p> : bitwise_xor_fn {};
-template <> struct element_of<bitwise_not_p> : bitwise_not_fn {};
-template <> struct element_of<shift_left_p> : shift_left_fn {};
-template <> struct element_of<shift_right_logical_p> : shift_right_logical_fn {};
-template <> struct element_of<shift_right_arithmetic_p> : shift_right_arithmetic_fn {};
+inline constexpr op bitwise_and_p = detail::bitwise<bitwise_and_fn, 2>(
+    "bitwise_and", "stablehlo.and", detail::bits_infer, true, kernels_of<bitwise_and_p>);
+inline constexpr op bitwise_or_p =
+    detail::bitwise<bitwise_or_fn, 2>("bitwise_or", "stablehlo.or", detail::bits_infer, true, kernels_of<bitwise_or_p>);
+inline constexpr op bitwise_xor_p = detail::bitwise<bitwise_xor_fn, 2>(
+    "bitwise_xor", "stablehlo.xor", detail::bits_infer, true, kernels_of<bitwise_xor_p>);
+inline constexpr op bitwise_not_p = detail::bitwise<bitwise_not_fn, 1>(
+    "bitwise_not", "stablehlo.not", detail::bits_infer, false, kernels_of<bitwise_not_p>);
+inline constexpr op shift_left_p = detail::bitwise<shift_left_fn, 2>(
+    "shift_left", "stablehlo.shift_left", detail::bits_infer, false, kernels_of<shift_left_p>);
+inline constexpr op shift_right_logical_p =
+    detail::bitwise<shift_right_logical_fn, 2>("shift_right_logical", "stablehlo.shift_right_logical",
+                                               detail::unsigned_infer, false, kernels_of<shift_right_logical_p>);
+inline constexpr op shift_right_arithmetic_p =
+    detail::bitwise<shift_right_arithmetic_fn, 2>("shift_right_arithmetic", "stablehlo.shift_right_arithmetic",
+                                                  detail::signed_infer, false, kernels_of<shift_right_arithmetic_p>);
+template <>
+struct element_of<bitwise_and_p> : bitwise_and_fn {};
+template <>
+struct element_of<bitwise_or_p> : bitwise_or_fn {};
+template <>
+struct element_of<bitwise_xor_p> : bitwise_xor_fn {};
+template <>
+struct element_of<bitwise_not_p> : bitwise_not_fn {};
+template <>
+struct element_of<shift_left_p> : shift_left_fn {};
+template <>
+struct element_of<shift_right_logical_p> : shift_right_logical_fn {};
+template <>
+struct element_of<shift_right_arithmetic_p> : shift_right_arithmetic_fn {};
 
 namespace detail {
 /// Bits of truth values are the truth values.
@@ -96,7 +141,8 @@ constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, c
 }
 /// A shift in the dtype that its op takes; the bits of the result are read as the operand's dtype again.
 constexpr array shift_as(const op& o, dtype type, const array& a, const array& amount, location l) {
-  return convert_element_type(binary(o, convert_element_type(a, type), convert_element_type(amount, type), l), a.dtype());
+  return convert_element_type(binary(o, convert_element_type(a, type), convert_element_type(amount, type), l),
+                              a.dtype());
 }
 }  // namespace detail
 

@@ -18,7 +18,8 @@ struct reduce_attributes {
   axes axis;
 };
 
-constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l = source_line::current());
+constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions,
+                                 source_line l = source_line::current());
 constexpr array reduce_sum(const array& x, const axes& axis, source_line l = source_line::current());
 constexpr array with_leading_axis(const array& x, std::int64_t n);
 
@@ -29,7 +30,8 @@ constexpr array_type reduce_infer(const call& c) {
   t.extents = {};
   for (int i = 0; i < c[0].rank(); ++i)
     if (!axis.contains(i)) t.extents.push_back(c[0].extent(i));
-  if (t.extents.rank() + axis.rank() != c[0].rank()) return c.fail(text(c.self->name) << ": axis", text() << axis, text(c[0].type()) << " axes");
+  if (t.extents.rank() + axis.rank() != c[0].rank())
+    return c.fail(text(c.self->name) << ": axis", text() << axis, text(c[0].type()) << " axes");
   return t;
 }
 constexpr axes shifted(const axes& a) {
@@ -94,11 +96,14 @@ inline constexpr op broadcast_in_dim_p{
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p) return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}), c.where);
+      if (n.kind == &constant_p)
+        return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}),
+                    c.where);
       if (n.kind != &broadcast_in_dim_p) return {};
       const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
       axes through;
-      for (std::int64_t d : inner.attrs<broadcast_options>().dimensions) through.push_back(dimensions[static_cast<int>(d)]);
+      for (std::int64_t d : inner.attrs<broadcast_options>().dimensions)
+        through.push_back(dimensions[static_cast<int>(d)]);
       const int id = c.trace->operand(n, 0);
       return broadcast_in_dim(array(c.trace, id, (*c.trace)[id].type), s, through);
     },

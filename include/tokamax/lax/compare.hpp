@@ -7,15 +7,21 @@
 
 namespace tokamax {
 
-constexpr array select(const array& condition, const array& on_true, const array& on_false, source_line l = source_line::current());
+constexpr array select(const array& condition, const array& on_true, const array& on_false,
+                       source_line l = source_line::current());
 
 namespace detail {
 constexpr arrays no_gradient(const call&) { return arrays(); }
 
 template <class F>
 consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts dtypes = accepts::numbers) {
-  return elementwise<F, 2>({.name = name, .stablehlo = "stablehlo.compare", .dtypes = dtypes, .infer = compare_infer, .vjp = no_gradient,
-                            .fold_constants = true, .kernels = kernels});
+  return elementwise<F, 2>({.name = name,
+                            .stablehlo = "stablehlo.compare",
+                            .dtypes = dtypes,
+                            .infer = compare_infer,
+                            .vjp = no_gradient,
+                            .fold_constants = true,
+                            .kernels = kernels});
 }
 constexpr array_type bool_infer(const call& c) {
   const array_type t = same_type_infer(c);
@@ -23,8 +29,13 @@ constexpr array_type bool_infer(const call& c) {
 }
 template <class F, int Arity>
 consteval op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
-  return elementwise<F, Arity>({.name = name, .stablehlo = stablehlo, .dtypes = accepts::booleans, .infer = bool_infer, .vjp = no_gradient,
-                                .fold_constants = true, .kernels = kernels});
+  return elementwise<F, Arity>({.name = name,
+                                .stablehlo = stablehlo,
+                                .dtypes = accepts::booleans,
+                                .infer = bool_infer,
+                                .vjp = no_gradient,
+                                .fold_constants = true,
+                                .kernels = kernels});
 }
 }  // namespace detail
 
@@ -36,12 +47,42 @@ constexpr array ordered(const op& o, const array& a, const array& b, location l)
 }
 }  // namespace detail
 
-struct eq_fn { template <class V> static constexpr auto apply(V a, V b) { return a == b; } };
-struct ne_fn { template <class V> static constexpr auto apply(V a, V b) { return !(a == b); } };
-struct lt_fn { template <class V> static constexpr auto apply(V a, V b) { return a < b; } };
-struct le_fn { template <class V> static constexpr auto apply(V a, V b) { return a <= b; } };
-struct gt_fn { template <class V> static constexpr auto apply(V a, V b) { return a > b; } };
-struct ge_fn { template <class V> static constexpr auto apply(V a, V b) { return a >= b; } };
+struct eq_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a == b;
+  }
+};
+struct ne_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return !(a == b);
+  }
+};
+struct lt_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a < b;
+  }
+};
+struct le_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a <= b;
+  }
+};
+struct gt_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a > b;
+  }
+};
+struct ge_fn {
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a >= b;
+  }
+};
 
 inline constexpr op eq_p = detail::comparison<eq_fn>("eq", kernels_of<eq_p>, accepts::all);
 inline constexpr op ne_p = detail::comparison<ne_fn>("ne", kernels_of<ne_p>, accepts::all);
@@ -49,18 +90,28 @@ inline constexpr op lt_p = detail::comparison<lt_fn>("lt", kernels_of<lt_p>);
 inline constexpr op le_p = detail::comparison<le_fn>("le", kernels_of<le_p>);
 inline constexpr op gt_p = detail::comparison<gt_fn>("gt", kernels_of<gt_p>);
 inline constexpr op ge_p = detail::comparison<ge_fn>("ge", kernels_of<ge_p>);
-template <> struct element_of<eq_p> : eq_fn {};
-template <> struct element_of<ne_p> : ne_fn {};
-template <> struct element_of<lt_p> : lt_fn {};
-template <> struct element_of<le_p> : le_fn {};
-template <> struct element_of<gt_p> : gt_fn {};
-template <> struct element_of<ge_p> : ge_fn {};
+template <>
+struct element_of<eq_p> : eq_fn {};
+template <>
+struct element_of<ne_p> : ne_fn {};
+template <>
+struct element_of<lt_p> : lt_fn {};
+template <>
+struct element_of<le_p> : le_fn {};
+template <>
+struct element_of<gt_p> : gt_fn {};
+template <>
+struct element_of<ge_p> : ge_fn {};
 
 /// Elementwise comparisons with NumPy broadcasting and JAX promotion; every comparison with NaN but `ne` is false.
 /// dtypes  any -> bool
 /// source  jax.numpy.equal and its family
-constexpr array equal(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(eq_p, a, b, l); }
-constexpr array not_equal(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(ne_p, a, b, l); }
+constexpr array equal(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(eq_p, a, b, l);
+}
+constexpr array not_equal(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(ne_p, a, b, l);
+}
 constexpr array operator==(const array& a, const located& b) { return detail::binary(eq_p, a, b.value, b.where); }
 constexpr array operator!=(const array& a, const located& b) { return detail::binary(ne_p, a, b.value, b.where); }
 constexpr array operator<(const array& a, const located& b) { return detail::ordered(lt_p, a, b.value, b.where); }
@@ -70,22 +121,36 @@ constexpr array operator>=(const array& a, const located& b) { return detail::or
 
 struct and_fn {
   static constexpr double apply(double a, double b) { return a != 0 && b != 0; }
-  template <class V> static constexpr auto apply(V a, V b) { return a & b; }
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a & b;
+  }
 };
 struct or_fn {
   static constexpr double apply(double a, double b) { return a != 0 || b != 0; }
-  template <class V> static constexpr auto apply(V a, V b) { return a | b; }
+  template <class V>
+  static constexpr auto apply(V a, V b) {
+    return a | b;
+  }
 };
 struct not_fn {
   static constexpr double apply(double a) { return a == 0; }
-  template <class V> static constexpr auto apply(V a) { return !a; }
+  template <class V>
+  static constexpr auto apply(V a) {
+    return !a;
+  }
 };
-inline constexpr op logical_and_p = detail::logical<and_fn, 2>("logical_and", "stablehlo.and", kernels_of<logical_and_p>);
+inline constexpr op logical_and_p =
+    detail::logical<and_fn, 2>("logical_and", "stablehlo.and", kernels_of<logical_and_p>);
 inline constexpr op logical_or_p = detail::logical<or_fn, 2>("logical_or", "stablehlo.or", kernels_of<logical_or_p>);
-inline constexpr op logical_not_p = detail::logical<not_fn, 1>("logical_not", "stablehlo.not", kernels_of<logical_not_p>);
-template <> struct element_of<logical_and_p> : and_fn {};
-template <> struct element_of<logical_or_p> : or_fn {};
-template <> struct element_of<logical_not_p> : not_fn {};
+inline constexpr op logical_not_p =
+    detail::logical<not_fn, 1>("logical_not", "stablehlo.not", kernels_of<logical_not_p>);
+template <>
+struct element_of<logical_and_p> : and_fn {};
+template <>
+struct element_of<logical_or_p> : or_fn {};
+template <>
+struct element_of<logical_not_p> : not_fn {};
 
 /// Logic on truth values; numbers count as true when not zero.
 constexpr array logical_and(const array& a, const array& b, source_line l = source_line::current()) {
@@ -109,13 +174,15 @@ inline constexpr op select_p = elementwise<select_fn, 3>({
     .name = "select",
     .stablehlo = "stablehlo.select",
     .infer = [](const call& c) -> array_type {
-      if (c[0].dtype() != bool_ || !(c[0].shape() == c[1].shape())) return c.fail("select: condition", c[0].type(), text("bool") << c[1].shape());
+      if (c[0].dtype() != bool_ || !(c[0].shape() == c[1].shape()))
+        return c.fail("select: condition", c[0].type(), text("bool") << c[1].shape());
       if (!(c[1].type() == c[2].type())) return c.fail("select: operand types", c[2].type(), c[1].type());
       return {c[1].dtype(), c[1].type().weak && c[2].type().weak, c[1].shape()};
     },
     .vjp = [](const call& c) -> arrays {
       const array zero(0.0, c.ct().type());
-      return {array(), c.needs(1) ? select(c[0], c.ct(), zero) : array(), c.needs(2) ? select(c[0], zero, c.ct()) : array()};
+      return {array(), c.needs(1) ? select(c[0], c.ct(), zero) : array(),
+              c.needs(2) ? select(c[0], zero, c.ct()) : array()};
     },
     .jvp = [](const call& c) -> arrays {
       const array zero(0.0, c.out().type());
@@ -127,7 +194,8 @@ inline constexpr op select_p = elementwise<select_fn, 3>({
     },
     .kernels = kernels_of<select_p>,
 });
-template <> struct element_of<select_p> : select_fn {};
+template <>
+struct element_of<select_p> : select_fn {};
 
 /// condition ? on_true : on_false, element by element, with broadcasting and promotion.
 /// source  jax.numpy.where
@@ -136,7 +204,8 @@ constexpr array select(const array& condition, const array& on_true, const array
   detail::unify(select_p, x, l, 1);
   return bind(select_p, {x[0], x[1], x[2]}, words{}, l);
 }
-constexpr array where(const array& condition, const array& on_true, const array& on_false, source_line l = source_line::current()) {
+constexpr array where(const array& condition, const array& on_true, const array& on_false,
+                      source_line l = source_line::current()) {
   return select(condition, on_true, on_false, l);
 }
 

@@ -24,7 +24,8 @@ inline constexpr op concatenate_p{
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<concatenate_options>().axis;
       array_type t = c[0].type();
-      if (axis < 0 || axis >= t.extents.rank()) return c.fail("concatenate: axis", text() << axis, text("an axis of ") << t);
+      if (axis < 0 || axis >= t.extents.rank())
+        return c.fail("concatenate: axis", text() << axis, text("an axis of ") << t);
       for (int k = 1; k < c.count; ++k) {
         bool ok = c[k].dtype() == t.type && c[k].rank() == t.extents.rank();
         for (int i = 0; ok && i < t.extents.rank(); ++i) ok = i == axis || c[k].extent(i) == t.extents[i];

@@ -10,13 +10,14 @@ namespace tokamax {
 
 /// Attributes of conv_general_dilated; the lists have one entry a spatial axis.
 struct conv_options {
-  shape strides{}, low{}, high{};     ///< steps of the window; zeros added before and after (negative amounts cut)
+  shape strides{}, low{}, high{};        ///< steps of the window; zeros added before and after (negative amounts cut)
   shape lhs_dilation{}, rhs_dilation{};  ///< 1 + number of zeros between the elements of the image, of the window
-  int feature_groups = 1;             ///< channels are cut into groups, each with its own part of the output features
-  int batch_groups = 1;               ///< the batch is cut into groups, each with its own part of the output features
+  int feature_groups = 1;  ///< channels are cut into groups, each with its own part of the output features
+  int batch_groups = 1;    ///< the batch is cut into groups, each with its own part of the output features
 };
 
-constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l = source_line::current());
+constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options,
+                                     source_line l = source_line::current());
 
 namespace detail {
 constexpr std::int64_t dilated(std::int64_t n, std::int64_t by) { return n > 0 ? (n - 1) * by + 1 : 0; }
@@ -46,10 +47,14 @@ constexpr array conv_lhs_vjp(const call& c) {
   array rhs = c[1];  // [window..., I, O] -> [window..., O / groups, groups * I]
   if (groups > 1) rhs = move_parts(rhs, rank - 1, rank - 2, groups);
   rhs = swapaxes(rhs, rank - 2, rank - 1);
-  conv_options t{.strides = o.lhs_dilation, .lhs_dilation = o.strides, .rhs_dilation = o.rhs_dilation, .feature_groups = static_cast<int>(groups)};
+  conv_options t{.strides = o.lhs_dilation,
+                 .lhs_dilation = o.strides,
+                 .rhs_dilation = o.rhs_dilation,
+                 .feature_groups = static_cast<int>(groups)};
   axes window;
   for (int i = 0; i < d; ++i) {
-    const std::int64_t n = dilated(c[0].extent(i + 1), o.lhs_dilation[i]), k = dilated(c[1].extent(i), o.rhs_dilation[i]);
+    const std::int64_t n = dilated(c[0].extent(i + 1), o.lhs_dilation[i]),
+                       k = dilated(c[1].extent(i), o.rhs_dilation[i]);
     t.low.push_back(k - o.low[i] - 1);
     t.high.push_back(n + k - 1 - dilated(c.ct().extent(i + 1), o.strides[i]) - t.low[i]);
     window.push_back(i);
@@ -61,8 +66,12 @@ constexpr array conv_lhs_vjp(const call& c) {
 constexpr array conv_rhs_vjp(const call& c) {
   const auto o = c.attrs<conv_options>();
   const int d = o.strides.rank(), rank = d + 2;
-  conv_options t{.strides = o.rhs_dilation, .low = o.low, .lhs_dilation = o.lhs_dilation, .rhs_dilation = o.strides,
-                 .feature_groups = o.batch_groups, .batch_groups = o.feature_groups};
+  conv_options t{.strides = o.rhs_dilation,
+                 .low = o.low,
+                 .lhs_dilation = o.lhs_dilation,
+                 .rhs_dilation = o.strides,
+                 .feature_groups = o.batch_groups,
+                 .batch_groups = o.feature_groups};
   axes window_first;  // [N, out..., O] -> [out..., N, O]
   for (int i = 0; i < d; ++i) {
     t.high.push_back(dilated(c.ct().extent(i + 1), o.strides[i]) - dilated(c[0].extent(i + 1), o.lhs_dilation[i]) +
@@ -71,7 +80,8 @@ constexpr array conv_rhs_vjp(const call& c) {
   }
   window_first.push_back(0);
   window_first.push_back(rank - 1);
-  const array g = conv_general_dilated(swapaxes(c[0], 0, rank - 1), transpose(c.ct(), window_first), t);  // [I, window..., O]
+  const array g =
+      conv_general_dilated(swapaxes(c[0], 0, rank - 1), transpose(c.ct(), window_first), t);  // [I, window..., O]
   axes back;
   for (int i = 0; i < d; ++i) back.push_back(i + 1);
   back.push_back(0);
@@ -159,19 +169,24 @@ inline constexpr op conv_general_dilated_p{
       const int d = o.strides.rank();
       const std::int64_t groups = o.feature_groups;
       if (x.dtype() != w.dtype() || !is_floating(x.dtype())) return c.fail("conv: dtypes", w.type(), x.type());
-      bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d && o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
+      bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
+                o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
       if (!ok) return c.fail("conv: ranks", w.type(), x.type());
-      ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 && x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
+      ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 &&
+           x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
       if (!ok) return c.fail("conv: channels", w.type(), text(x.type()) << " in " << groups << " groups");
       array_type t{x.dtype(), false, {x.extent(0) / o.batch_groups}};
       for (int i = 0; i < d; ++i) {
-        const std::int64_t room = o.low[i] + o.high[i] + detail::dilated(x.extent(i + 1), o.lhs_dilation[i]) - detail::dilated(w.extent(i), o.rhs_dilation[i]);
+        const std::int64_t room = o.low[i] + o.high[i] + detail::dilated(x.extent(i + 1), o.lhs_dilation[i]) -
+                                  detail::dilated(w.extent(i), o.rhs_dilation[i]);
         t.extents.push_back(room < 0 ? 0 : room / o.strides[i] + 1);
       }
       t.extents.push_back(w.extent(-1));
       return t;
     },
-    .vjp = [](const call& c) -> arrays { return {c.needs(0) ? detail::conv_lhs_vjp(c) : array(), c.needs(1) ? detail::conv_rhs_vjp(c) : array()}; },
+    .vjp = [](const call& c) -> arrays {
+      return {c.needs(0) ? detail::conv_lhs_vjp(c) : array(), c.needs(1) ? detail::conv_rhs_vjp(c) : array()};
+    },
     .jvp = [](const call& c) -> arrays {
       const auto o = c.attrs<conv_options>();
       const array &tx = c.tangents[0], &tw = c.tangents[1];
@@ -218,10 +233,13 @@ constexpr void pad_axis(shape& low, shape& high, padding p, std::int64_t n, std:
 /// shapes  x [N, H, W, C], w [h, w, C / groups, O] -> [N, H', W', O]
 /// dtypes  promoted to one
 /// source  jax.lax.conv_general_dilated, flax.linen.Conv
-constexpr array conv2d(const array& x, const array& w, const conv2d_options& o = {}, source_line l = source_line::current()) {
+constexpr array conv2d(const array& x, const array& w, const conv2d_options& o = {},
+                       source_line l = source_line::current()) {
   const promoted p = promote({x.dtype(), x.type().weak}, {w.dtype(), w.type().weak});
   conv_options c{.strides = o.strides, .lhs_dilation = {1, 1}, .rhs_dilation = o.dilation, .feature_groups = o.groups};
-  for (int i = 0; i < 2; ++i) detail::pad_axis(c.low, c.high, o.padding, x.extent(i + 1), detail::dilated(w.extent(i), o.dilation[i]), o.strides[i]);
+  for (int i = 0; i < 2; ++i)
+    detail::pad_axis(c.low, c.high, o.padding, x.extent(i + 1), detail::dilated(w.extent(i), o.dilation[i]),
+                     o.strides[i]);
   return conv_general_dilated(convert_element_type(x, p.type, p.weak), convert_element_type(w, p.type, p.weak), c, l);
 }
 

@@ -12,12 +12,15 @@ struct convert_options {
   bool weak = false;
 };
 
-constexpr array convert_element_type(const array& x, dtype type, bool weak = false, source_line l = source_line::current());
+constexpr array convert_element_type(const array& x, dtype type, bool weak = false,
+                                     source_line l = source_line::current());
 
 /// Element function of convert_element_type: the backend converts between register types, so values pass unchanged.
 struct convert_fn {
   template <class V>
-  static constexpr V apply(V x) { return x; }
+  static constexpr V apply(V x) {
+    return x;
+  }
 };
 
 inline constexpr op convert_element_type_p{
@@ -49,8 +52,10 @@ constexpr array convert_element_type(const array& x, dtype type, bool weak, sour
   if (x.dtype() == type && x.type().weak == weak) return x;
   if (x.is_literal()) {
     double v = x.literal();
-    if (type == bool_) v = v != 0;
-    else if (is_integer(type) && !is_integer(x.dtype())) v = static_cast<double>(static_cast<std::int64_t>(v));
+    if (type == bool_)
+      v = v != 0;
+    else if (is_integer(type) && !is_integer(x.dtype()))
+      v = static_cast<double>(static_cast<std::int64_t>(v));
     return x.retyped({type, weak, x.shape()}).exists() ? array(v, {type, weak, x.shape()}) : x;
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
@@ -77,7 +82,9 @@ inline constexpr op bitcast_convert_type_p{
       return {type, false, c[0].shape()};
     },
     .vjp = [](const call&) -> arrays { return array(); },
-    .batch = [](const call& c) -> arrays { return bind(bitcast_convert_type_p, {c[0]}, c.attrs<bitcast_options>(), c.where); },
+    .batch = [](const call& c) -> arrays {
+      return bind(bitcast_convert_type_p, {c[0]}, c.attrs<bitcast_options>(), c.where);
+    },
 };
 
 /// The same bits read as another dtype of equal width.

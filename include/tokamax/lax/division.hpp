@@ -30,7 +30,9 @@ struct quotient_fn {
   static double apply(double a, double b) { return b == 0 ? -1 : std::trunc(a / b); }
   template <class V>
   static V apply(V a, V b) {
-    return detail::lane_by_lane(a, b, [](auto x, auto y) { return y == 0 ? static_cast<decltype(x)>(-1) : detail::wraps(x, y) ? x : x / y; });
+    return detail::lane_by_lane(a, b, [](auto x, auto y) {
+      return y == 0 ? static_cast<decltype(x)>(-1) : detail::wraps(x, y) ? x : x / y;
+    });
   }
 };
 struct rem_fn {
@@ -38,41 +40,55 @@ struct rem_fn {
   template <class V>
   static V apply(V a, V b) {
     return detail::lane_by_lane(a, b, []<class T>(T x, T y) -> T {
-      if constexpr (std::is_floating_point_v<T>) return std::fmod(x, y);
-      else return y == 0 ? x : detail::wraps(x, y) ? T(0) : x % y;
+      if constexpr (std::is_floating_point_v<T>)
+        return std::fmod(x, y);
+      else
+        return y == 0 ? x : detail::wraps(x, y) ? T(0) : x % y;
     });
   }
 };
 
 /// Integer division toward zero.
-inline constexpr op quotient_p = elementwise<quotient_fn, 2>({
-    .name = "quotient", .stablehlo = "stablehlo.divide", .dtypes = accepts::integers,
-    .infer = [](const call& c) -> array_type {
-      return is_integer(c[0].dtype()) ? detail::same_type_infer(c) : c.fail("quotient: dtype", c[0].type(), "i32 or u32");
-    },
-    .vjp = detail::no_gradient, .kernels = kernels_of<quotient_p>});
-template <> struct element_of<quotient_p> : quotient_fn {};
+inline constexpr op quotient_p =
+    elementwise<quotient_fn, 2>({.name = "quotient",
+                                 .stablehlo = "stablehlo.divide",
+                                 .dtypes = accepts::integers,
+                                 .infer = [](const call& c) -> array_type {
+                                   return is_integer(c[0].dtype())
+                                              ? detail::same_type_infer(c)
+                                              : c.fail("quotient: dtype", c[0].type(), "i32 or u32");
+                                 },
+                                 .vjp = detail::no_gradient,
+                                 .kernels = kernels_of<quotient_p>});
+template <>
+struct element_of<quotient_p> : quotient_fn {};
 
-inline constexpr op rem_p = elementwise<rem_fn, 2>({
-    .name = "rem", .stablehlo = "stablehlo.remainder", .dtypes = accepts::numbers,
-    .vjp = [](const call& c) -> arrays {
-      array gb;
-      if (c.needs(1)) {
-        const array q = c[0] / c[1];
-        gb = -(c.ct() * (sign(q) * floor(abs(q))));
-      }
-      return {c.ct(), gb};
-    },
-    .kernels = kernels_of<rem_p>});
-template <> struct element_of<rem_p> : rem_fn {};
+inline constexpr op rem_p = elementwise<rem_fn, 2>({.name = "rem",
+                                                    .stablehlo = "stablehlo.remainder",
+                                                    .dtypes = accepts::numbers,
+                                                    .vjp = [](const call& c) -> arrays {
+                                                      array gb;
+                                                      if (c.needs(1)) {
+                                                        const array q = c[0] / c[1];
+                                                        gb = -(c.ct() * (sign(q) * floor(abs(q))));
+                                                      }
+                                                      return {c.ct(), gb};
+                                                    },
+                                                    .kernels = kernels_of<rem_p>});
+template <>
+struct element_of<rem_p> : rem_fn {};
 
 /// The remainder of division toward zero: it has the sign of a. An integer divided by zero leaves itself.
 /// source  jax.lax.rem
-constexpr array rem(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(rem_p, a, b, l); }
+constexpr array rem(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(rem_p, a, b, l);
+}
 
 /// The quotient of integers, toward zero; -1 (all bits set) where b is zero.
 /// source  jax.lax.div
-constexpr array quotient(const array& a, const array& b, source_line l = source_line::current()) { return detail::binary(quotient_p, a, b, l); }
+constexpr array quotient(const array& a, const array& b, source_line l = source_line::current()) {
+  return detail::binary(quotient_p, a, b, l);
+}
 
 /// The remainder of flooring division: it has the sign of b.
 /// source  jax.numpy.remainder
@@ -99,6 +115,8 @@ constexpr array floor_divide(const array& a, const array& b, source_line l = sou
 
 /// min(max(x, low), high).
 /// source  jax.lax.clamp
-constexpr array clamp(const array& low, const array& x, const array& high, source_line l = source_line::current()) { return clip(x, low, high, l); }
+constexpr array clamp(const array& low, const array& x, const array& high, source_line l = source_line::current()) {
+  return clip(x, low, high, l);
+}
 
 }  // namespace tokamax

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/lax/arithmetic.hpp>  // +
-#include <tokamax/lax/transpose.hpp>    // transpose
+#include <tokamax/lax/transpose.hpp>   // transpose
 
 namespace tokamax {
 
@@ -12,7 +12,8 @@ struct dot_dimensions {
   axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
 };
 
-constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l = source_line::current());
+constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions,
+                            source_line l = source_line::current());
 
 namespace detail {
 constexpr axes merged(const axes& a, const axes& b) {
@@ -28,8 +29,9 @@ constexpr axes range_axes(int from, int n) {
 /// The cotangent of one operand, `mine`, from the other one and the result's cotangent. The result of the dot has the
 /// axes [batch, mine's free, mine's contracted], or with the operands exchanged [batch, contracted, free]; the order
 /// that needs no transpose is taken where there is one.
-constexpr array dot_transpose(const array& mine, const array& other, const array& ct, const axes& contract, const axes& batch,
-                              const axes& other_contract, const axes& other_batch, bool mine_is_lhs) {
+constexpr array dot_transpose(const array& mine, const array& other, const array& ct, const axes& contract,
+                              const axes& batch, const axes& other_contract, const axes& other_batch,
+                              bool mine_is_lhs) {
   const axes free = other_axes(mine.rank(), merged(contract, batch));
   const axes other_free = other_axes(other.rank(), merged(other_contract, other_batch));
   const int nb = batch.rank(), nf = free.rank(), no = other_free.rank();
@@ -39,7 +41,8 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   for (std::int64_t a : other_axes(other.rank(), merged(other_free, other_batch)))
     for (int i = 0; i < other_contract.rank(); ++i)
       if (other_contract[i] == a) contract_order.push_back(contract[i]);
-  const axes ct_first = merged(merged(batch, free), contract_order), other_first = merged(merged(batch, contract_order), free);
+  const axes ct_first = merged(merged(batch, free), contract_order),
+             other_first = merged(merged(batch, contract_order), free);
   const bool exchange = other_first == iota_axes(mine.rank());
   const axes produced = exchange ? other_first : ct_first;
   const array g = exchange ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch})
@@ -65,14 +68,20 @@ inline constexpr op dot_general_p{
           return c.fail("dot_general: batch extents", b.type(), a.type());
       array_type t{a.dtype(), a.type().weak && b.type().weak, {}};
       for (std::int64_t i : d.lhs_batch) t.extents.push_back(a.extent(static_cast<int>(i)));
-      for (std::int64_t i : other_axes(a.rank(), detail::merged(d.lhs_contracting, d.lhs_batch))) t.extents.push_back(a.extent(static_cast<int>(i)));
-      for (std::int64_t i : other_axes(b.rank(), detail::merged(d.rhs_contracting, d.rhs_batch))) t.extents.push_back(b.extent(static_cast<int>(i)));
+      for (std::int64_t i : other_axes(a.rank(), detail::merged(d.lhs_contracting, d.lhs_batch)))
+        t.extents.push_back(a.extent(static_cast<int>(i)));
+      for (std::int64_t i : other_axes(b.rank(), detail::merged(d.rhs_contracting, d.rhs_batch)))
+        t.extents.push_back(b.extent(static_cast<int>(i)));
       return t;
     },
     .vjp = [](const call& c) -> arrays {
       const auto d = c.attrs<dot_dimensions>();
-      return {c.needs(0) ? detail::dot_transpose(c[0], c[1], c.ct(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting, d.rhs_batch, true) : array(),
-              c.needs(1) ? detail::dot_transpose(c[1], c[0], c.ct(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting, d.lhs_batch, false) : array()};
+      return {c.needs(0) ? detail::dot_transpose(c[0], c[1], c.ct(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting,
+                                                 d.rhs_batch, true)
+                         : array(),
+              c.needs(1) ? detail::dot_transpose(c[1], c[0], c.ct(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting,
+                                                 d.lhs_batch, false)
+                         : array()};
     },
     .jvp = [](const call& c) -> arrays {
       const auto d = c.attrs<dot_dimensions>();
@@ -111,7 +120,8 @@ inline constexpr op dot_general_p{
 /// source  jax.lax.dot_general
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {
   const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
-  return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)}, dimensions, l);
+  return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)},
+              dimensions, l);
 }
 
 /// The matrix product over the last axis of `a` and the one before the last of `b`; leading axes are batched and
@@ -133,7 +143,8 @@ constexpr array matmul(const array& a, const array& b, source_line l = source_li
   lead = broadcast_shapes(sa, sb, ok);
   if (!ok) {
     const array both[2] = {a, b};
-    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail("matmul: batch extents", b.type(), a.type());
+    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail(
+        "matmul: batch extents", b.type(), a.type());
     return a;
   }
   auto widen = [&](const array& x, int keep) {

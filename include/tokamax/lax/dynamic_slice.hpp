@@ -57,7 +57,8 @@ inline constexpr op dynamic_slice_p{
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       array_type t = c[0].type();
       const int rank = t.extents.rank();
-      if (!detail::starts_fit(c, 1, rank, batch)) return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 an axis of ") << t);
+      if (!detail::starts_fit(c, 1, rank, batch))
+        return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 an axis of ") << t);
       bool ok = sizes.rank() == rank - batch;
       for (int i = 0; ok && i < sizes.rank(); ++i) ok = sizes[i] <= t.extents[batch + i];
       if (!ok) return c.fail("dynamic_slice: sizes", text() << sizes, text("inside ") << t);
@@ -67,12 +68,14 @@ inline constexpr op dynamic_slice_p{
     .vjp = [](const call& c) -> arrays {
       const array ct = c.ct();
       arrays out(static_cast<std::size_t>(c.count));
-      out[0] = detail::dynamic_update(detail::dynamic_operands(c, zeros_like(c[0]), &ct, 1), c.attrs<dynamic_slice_options>(), c.where);
+      out[0] = detail::dynamic_update(detail::dynamic_operands(c, zeros_like(c[0]), &ct, 1),
+                                      c.attrs<dynamic_slice_options>(), c.where);
       return out;
     },
     .jvp = [](const call& c) -> arrays {
       if (!c.tangents[0].exists()) return array();
-      return detail::dynamic_bind(*c.self, detail::dynamic_operands(c, c.tangents[0], nullptr, 1), c.attrs<dynamic_slice_options>(), c.where);
+      return detail::dynamic_bind(*c.self, detail::dynamic_operands(c, c.tangents[0], nullptr, 1),
+                                  c.attrs<dynamic_slice_options>(), c.where);
     },
     .batch = detail::dynamic_batch,
     .kernels = kernels_of<dynamic_slice_p>,
@@ -85,9 +88,12 @@ inline constexpr op dynamic_update_slice_p{
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       const array_type t = c[0].type();
       const int rank = t.extents.rank();
-      if (!detail::starts_fit(c, 2, rank, batch)) return c.fail("dynamic_update_slice: starts", text() << c.count - 2, text("one i32 an axis of ") << t);
+      if (!detail::starts_fit(c, 2, rank, batch))
+        return c.fail("dynamic_update_slice: starts", text() << c.count - 2, text("one i32 an axis of ") << t);
       bool ok = c[1].dtype() == t.type && c[1].rank() == rank && sizes.rank() == rank - batch;
-      for (int i = 0; ok && i < rank; ++i) ok = i < batch ? c[1].extent(i) == t.extents[i] : c[1].extent(i) <= t.extents[i] && sizes[i - batch] == c[1].extent(i);
+      for (int i = 0; ok && i < rank; ++i)
+        ok = i < batch ? c[1].extent(i) == t.extents[i]
+                       : c[1].extent(i) <= t.extents[i] && sizes[i - batch] == c[1].extent(i);
       return ok ? t : c.fail("dynamic_update_slice: update", c[1].type(), text("inside ") << t);
     },
     .vjp = [](const call& c) -> arrays {
@@ -95,11 +101,13 @@ inline constexpr op dynamic_update_slice_p{
       arrays out(static_cast<std::size_t>(c.count));
       const array nothing = zeros_like(c[1]);
       if (c.needs(0)) out[0] = detail::dynamic_update(detail::dynamic_operands(c, c.ct(), &nothing, 2), o, c.where);
-      if (c.needs(1)) out[1] = detail::dynamic_bind(dynamic_slice_p, detail::dynamic_operands(c, c.ct(), nullptr, 2), o, c.where);
+      if (c.needs(1))
+        out[1] = detail::dynamic_bind(dynamic_slice_p, detail::dynamic_operands(c, c.ct(), nullptr, 2), o, c.where);
       return out;
     },
     .jvp = [](const call& c) -> arrays {
-      const array x = c.tangents[0].exists() ? c.tangents[0] : zeros_like(c[0]), u = c.tangents[1].exists() ? c.tangents[1] : zeros_like(c[1]);
+      const array x = c.tangents[0].exists() ? c.tangents[0] : zeros_like(c[0]),
+                  u = c.tangents[1].exists() ? c.tangents[1] : zeros_like(c[1]);
       return detail::dynamic_update(detail::dynamic_operands(c, x, &u, 2), c.attrs<dynamic_slice_options>(), c.where);
     },
     .batch = detail::dynamic_batch,
@@ -118,7 +126,8 @@ constexpr array dynamic_update(const arrays& operands, const dynamic_slice_optio
 /// dtypes  starts i32
 /// errors  "dynamic_slice: starts", "dynamic_slice: sizes"
 /// source  jax.lax.dynamic_slice
-constexpr array dynamic_slice(const array& x, const arrays& starts, const shape& sizes, source_line l = source_line::current()) {
+constexpr array dynamic_slice(const array& x, const arrays& starts, const shape& sizes,
+                              source_line l = source_line::current()) {
   arrays in{x};
   for (const array& s : starts) in.push_back(detail::start_value(s));
   return detail::dynamic_bind(dynamic_slice_p, in, {sizes, 0}, l);
@@ -128,7 +137,8 @@ constexpr array dynamic_slice(const array& x, const arrays& starts, const shape&
 ///
 /// errors  "dynamic_update_slice: starts", "dynamic_update_slice: update"
 /// source  jax.lax.dynamic_update_slice
-constexpr array dynamic_update_slice(const array& x, const array& update, const arrays& starts, source_line l = source_line::current()) {
+constexpr array dynamic_update_slice(const array& x, const array& update, const arrays& starts,
+                                     source_line l = source_line::current()) {
   arrays in{x, convert_element_type(update, x.dtype())};
   for (const array& s : starts) in.push_back(detail::start_value(s));
   return detail::dynamic_update(in, {update.shape(), 0}, l);
@@ -144,19 +154,22 @@ constexpr arrays starts_on(int axis, int rank, const array& start) {
 
 /// The same along one axis; the other axes are whole.
 /// source  jax.lax.dynamic_slice_in_dim, dynamic_update_slice_in_dim
-constexpr array dynamic_slice_in_dim(const array& x, const array& start, std::int64_t size, int axis = 0, source_line l = source_line::current()) {
+constexpr array dynamic_slice_in_dim(const array& x, const array& start, std::int64_t size, int axis = 0,
+                                     source_line l = source_line::current()) {
   if (axis < 0) axis += x.rank();
   shape s = x.shape();
   s[axis] = size;
   return dynamic_slice(x, detail::starts_on(axis, x.rank(), start), s, l);
 }
-constexpr array dynamic_update_slice_in_dim(const array& x, const array& update, const array& start, int axis = 0, source_line l = source_line::current()) {
+constexpr array dynamic_update_slice_in_dim(const array& x, const array& update, const array& start, int axis = 0,
+                                            source_line l = source_line::current()) {
   return dynamic_update_slice(x, update, detail::starts_on(axis < 0 ? axis + x.rank() : axis, x.rank(), start), l);
 }
 
 /// Entry `index` of one axis, which vanishes unless it is kept.
 /// source  jax.lax.dynamic_index_in_dim
-constexpr array dynamic_index_in_dim(const array& x, const array& index, int axis = 0, bool keepdims = true, source_line l = source_line::current()) {
+constexpr array dynamic_index_in_dim(const array& x, const array& index, int axis = 0, bool keepdims = true,
+                                     source_line l = source_line::current()) {
   const array y = dynamic_slice_in_dim(x, index, 1, axis, l);
   if (keepdims) return y;
   return squeeze(y, axis, l);

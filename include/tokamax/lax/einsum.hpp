@@ -84,8 +84,10 @@ constexpr einsum_term sum_out(const einsum_term& t, const labels& wanted) {
   axes gone;
   labels left;
   for (int i = 0; i < t.names.count(); ++i) {
-    if (find_label(wanted, t.names[i]) < 0) gone.push_back(i);
-    else left.push_back(t.names[i]);
+    if (find_label(wanted, t.names[i]) < 0)
+      gone.push_back(i);
+    else
+      left.push_back(t.names[i]);
   }
   if (gone.rank() == 0) return t;
   return {reduce_sum(t.x, gone), left};
@@ -155,7 +157,8 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
   if (!e.ok) {
     graph* g = nullptr;
     for (const array& x : xs) g = x.trace() ? x.trace() : g;
-    call{.inputs = xs.data(), .count = xs.count(), .trace = g, .where = l}.fail("einsum: equation", equation, text() << xs.count() << " operands, first " << xs[0].type());
+    call{.inputs = xs.data(), .count = xs.count(), .trace = g, .where = l}.fail(
+        "einsum: equation", equation, text() << xs.count() << " operands, first " << xs[0].type());
     return xs[0];
   }
   detail::einsum_term t = detail::diagonals({xs[0], e.operands[0]});
@@ -178,11 +181,15 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
   for (std::int64_t name : e.result) order.push_back(detail::find_label(t.names, name));
   return transpose(t.x, order, l);
 }
-constexpr array einsum(std::string_view equation, const array& a, source_line l = source_line::current()) { return einsum(equation, arrays{a}, l); }
-constexpr array einsum(std::string_view equation, const array& a, const array& b, source_line l = source_line::current()) {
+constexpr array einsum(std::string_view equation, const array& a, source_line l = source_line::current()) {
+  return einsum(equation, arrays{a}, l);
+}
+constexpr array einsum(std::string_view equation, const array& a, const array& b,
+                       source_line l = source_line::current()) {
   return einsum(equation, arrays{a, b}, l);
 }
-constexpr array einsum(std::string_view equation, const array& a, const array& b, const array& c, source_line l = source_line::current()) {
+constexpr array einsum(std::string_view equation, const array& a, const array& b, const array& c,
+                       source_line l = source_line::current()) {
   return einsum(equation, arrays{a, b, c}, l);
 }
 

@@ -84,7 +84,8 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!ok) {
       graph* g = nullptr;
       for (const array& a : x) g = a.trace() ? a.trace() : g;
-      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", text(x[i].type()), text(x[0].type()));
+      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", text(x[i].type()),
+                                                                     text(x[0].type()));
       return;
     }
   }
@@ -113,6 +114,5 @@ constexpr bool is_constant(const array& a, double v) {
   return n.kind == &constant_p && std::bit_cast<double>(*a.trace()->words_of(n)) == v;
 }
 }  // namespace detail
-
 
 }  // namespace tokamax

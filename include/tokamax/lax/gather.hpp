@@ -13,7 +13,8 @@ struct scatter_attributes {
 };
 
 constexpr array gather(const array& table, const array& indices, source_line l = source_line::current());
-constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l = source_line::current());
+constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows,
+                            source_line l = source_line::current());
 
 namespace detail {
 /// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
@@ -60,8 +61,10 @@ inline constexpr op scatter_add_p{
       return t;
     },
     .vjp = [](const call& c) -> arrays {  // updates that were dropped get zero, where gather would fill with NaN
-      const array rows = gather(c.ct(), c[0]), inside = logical_and(c[0] >= 0, c[0] < c.attrs<scatter_attributes>().rows);
-      return {array(), select(broadcast_in_dim(inside, rows.shape(), iota_axes(inside.rank())), rows, zeros_like(rows))};
+      const array rows = gather(c.ct(), c[0]),
+                  inside = logical_and(c[0] >= 0, c[0] < c.attrs<scatter_attributes>().rows);
+      return {array(),
+              select(broadcast_in_dim(inside, rows.shape(), iota_axes(inside.rank())), rows, zeros_like(rows))};
     },
     .jvp = [](const call& c) -> arrays {
       return c.tangents[1].exists() ? scatter_add(c[0], c.tangents[1], c.attrs<scatter_attributes>().rows) : array();
@@ -69,7 +72,8 @@ inline constexpr op scatter_add_p{
     .batch = [](const call& c) -> arrays {
       const std::int64_t rows = c.attrs<scatter_attributes>().rows;
       const array updates = c.batched(1) ? c[1] : with_leading_axis(c[1], c.batch_size);
-      const array joint = scatter_add(detail::batch_indices(c, c[0], c.batched(0), rows), updates, mul_extent(c.batch_size, rows));
+      const array joint =
+          scatter_add(detail::batch_indices(c, c[0], c.batched(0), rows), updates, mul_extent(c.batch_size, rows));
       shape s{c.batch_size, rows};
       for (int i = 1; i < joint.rank(); ++i) s.push_back(joint.extent(i));
       return reshape(joint, s);
@@ -83,7 +87,9 @@ inline constexpr op scatter_add_p{
 /// dtypes  indices i32
 /// errors  "gather: table", "gather: index dtype"
 /// source  jax.lax.gather with mode "fill"
-constexpr array gather(const array& table, const array& indices, source_line l) { return bind(gather_p, {table, indices}, words{}, l); }
+constexpr array gather(const array& table, const array& indices, source_line l) {
+  return bind(gather_p, {table, indices}, words{}, l);
+}
 
 /// The rows of `updates` added up by index in a result of zeros; indices outside are dropped.
 ///

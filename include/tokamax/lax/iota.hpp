@@ -19,10 +19,13 @@ inline constexpr op iota_p{
     .stablehlo = "stablehlo.iota",
     .infer = [](const call& c) -> array_type {
       const auto [type, extents, dimension] = c.attrs<iota_attributes>();
-      if (dimension < 0 || dimension >= extents.rank()) return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
+      if (dimension < 0 || dimension >= extents.rank())
+        return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
       return {type, false, extents};
     },
-    .batch = [](const call& c) -> arrays { return with_leading_axis(bind(iota_p, {}, c.attrs<iota_attributes>(), c.where), c.batch_size); },
+    .batch = [](const call& c) -> arrays {
+      return with_leading_axis(bind(iota_p, {}, c.attrs<iota_attributes>(), c.where), c.batch_size);
+    },
 };
 
 /// The index along axis `dimension`, in every element of an array of shape `s`.
@@ -32,7 +35,9 @@ constexpr array iota(dtype type, const shape& s, int dimension, source_line l = 
 }
 
 /// 0, 1, ..., n - 1
-constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) { return iota(type, {n}, 0, l); }
+constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
+  return iota(type, {n}, 0, l);
+}
 
 /// One value everywhere. Costs no memory until data is asked for.
 constexpr array full(const shape& s, double value, dtype type = f32) { return array(value, {type, false, s}); }
@@ -51,7 +56,8 @@ constexpr array eye(std::int64_t n, dtype type = f32, source_line l = source_lin
 ///
 /// shapes  x [...] -> [..., classes]
 /// source  jax.nn.one_hot
-constexpr array one_hot(const array& x, std::int64_t classes, dtype type = f32, source_line l = source_line::current()) {
+constexpr array one_hot(const array& x, std::int64_t classes, dtype type = f32,
+                        source_line l = source_line::current()) {
   shape s = x.shape();
   s.push_back(classes);
   return convert_element_type(expand_dims(x, -1, l) == iota(x.dtype(), s, s.rank() - 1, l), type, false, l);

@@ -49,8 +49,10 @@ constexpr array pool(const array& x, const shape& window, pool_options o, double
     limit.push_back(x.extent(d + 1));
     stride.push_back(1);
     const array part = slice(wide, start, limit, stride, l);
-    if (k == 0) y = part;
-    else y = join(y, part);
+    if (k == 0)
+      y = part;
+    else
+      y = join(y, part);
   }
   return y;
 }
@@ -60,21 +62,28 @@ constexpr array pool(const array& x, const shape& window, pool_options o, double
 ///
 /// shapes  x [N, space..., C], window [...] -> [N, places..., C]
 /// source  flax.linen.max_pool
-constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {}, source_line l = source_line::current()) {
-  const double lowest = is_floating(x.dtype()) ? -std::numeric_limits<double>::infinity() : x.dtype() == i32 ? -2147483648.0 : 0.0;
-  const auto larger = [l](const array& a, const array& b) { return select(logical_or(b > a, logical_not(b == b, l), l), b, a, l); };
+constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {},
+                         source_line l = source_line::current()) {
+  const double lowest = is_floating(x.dtype()) ? -std::numeric_limits<double>::infinity()
+                        : x.dtype() == i32     ? -2147483648.0
+                                               : 0.0;
+  const auto larger = [l](const array& a, const array& b) {
+    return select(logical_or(b > a, logical_not(b == b, l), l), b, a, l);
+  };
   return detail::pool(x, window, o, lowest, larger, l);
 }
 
 /// The sum of each window.
 /// source  jax.lax.reduce_window
-constexpr array sum_pool(const array& x, const shape& window, const pool_options& o = {}, source_line l = source_line::current()) {
+constexpr array sum_pool(const array& x, const shape& window, const pool_options& o = {},
+                         source_line l = source_line::current()) {
   return detail::pool(x, window, o, 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
 /// The mean of each window; zeros that pad the image count.
 /// source  flax.linen.avg_pool
-constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {}, source_line l = source_line::current()) {
+constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
+                         source_line l = source_line::current()) {
   std::int64_t places = 1;
   for (std::int64_t n : window) places *= n;
   return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(places));

@@ -14,7 +14,8 @@ namespace tokamax::random {
 /// shapes  low and high broadcast to s
 /// dtypes  -> i32
 /// source  jax.random.randint
-constexpr array randint(const key& k, const shape& s, const array& low, const array& high, source_line l = source_line::current()) {
+constexpr array randint(const key& k, const shape& s, const array& low, const array& high,
+                        source_line l = source_line::current()) {
   const auto [k1, k2] = split(k, l);
   const array from = convert_element_type(low, i32), to = convert_element_type(high, i32);
   auto word = [](double v) { return array(v, {u32, false, {}}); };
@@ -52,7 +53,8 @@ constexpr array permutation(const key& k, std::int64_t n, source_line l = source
 
 /// `x` with the entries along `axis` in random order: whole slices, or every line by its own order if `independent`.
 /// source  jax.random.permutation
-constexpr array permutation(const key& k, const array& x, int axis = 0, bool independent = false, source_line l = source_line::current()) {
+constexpr array permutation(const key& k, const array& x, int axis = 0, bool independent = false,
+                            source_line l = source_line::current()) {
   if (axis < 0) axis += x.rank();
   if (independent) return detail::shuffled(k, x, axis, x.size(), l);
   return take(x, permutation(k, x.extent(axis), l), axis, l);

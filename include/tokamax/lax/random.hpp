@@ -27,14 +27,17 @@ constexpr double float_round(double v) { return static_cast<double>(static_cast<
 /// shapes  low and high broadcast to s
 /// dtypes  f32 (23 random bits an element) or bf16 (7)
 /// source  jax.random.uniform
-constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0, const array& high = 1.0,
-                        source_line l = source_line::current()) {
+constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0,
+                        const array& high = 1.0, source_line l = source_line::current()) {
   const array f = detail::unit(k, s, type, l);
   if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
   const array from = convert_element_type(low, type), to = convert_element_type(high, type);
   array span;
-  if (from.is_literal() && to.is_literal()) span = detail::literal(detail::float_round(detail::float_round(to.literal()) - detail::float_round(from.literal())), type);
-  else span = to - from;
+  if (from.is_literal() && to.is_literal())
+    span = detail::literal(detail::float_round(detail::float_round(to.literal()) - detail::float_round(from.literal())),
+                           type);
+  else
+    span = to - from;
   return maximum(from, type == bf16 ? f * span + from : fma(f, span, from, l), l);
 }
 
@@ -50,14 +53,16 @@ constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, sour
 
 /// Normal restricted to (low, high).
 /// source  jax.random.truncated_normal
-constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {}, source_line l = source_line::current()) {
+constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {},
+                                 source_line l = source_line::current()) {
   const double root = detail::float_round(1.4142135623730951);
   const array a = erf(detail::literal(low / root, f32), l), b = erf(detail::literal(high / root, f32), l);
   const array f = detail::unit(k, s, f32, l), from = broadcast_to(a, s, l);
   const array x = erf_inv(maximum(from, fma(f, b - a, a, l), l), l) * detail::literal(root, f32);
   auto next = [](double v, int step) {  // the float after v, away from or toward zero
     const auto bit = std::bit_cast<std::int32_t>(static_cast<float>(v));
-    return static_cast<double>(std::bit_cast<float>(v == 0 ? step > 0 ? 1 : std::int32_t(0x80000001u) : bit + (v > 0 ? step : -step)));
+    return static_cast<double>(
+        std::bit_cast<float>(v == 0 ? step > 0 ? 1 : std::int32_t(0x80000001u) : bit + (v > 0 ? step : -step)));
   };
   return clip(x, detail::literal(next(low, 1), f32), detail::literal(next(high, -1), f32), l);
 }
@@ -89,10 +94,12 @@ constexpr array categorical(const key& k, const array& logits, int axis = -1, so
   return argmax(gumbel(k, logits.shape(), l) + located(convert_element_type(logits, f32), l), axis, l);
 }
 /// `draws` classes for one row of logits: [draws..., rows...].
-constexpr array categorical(const key& k, const array& logits, int axis, const shape& draws, source_line l = source_line::current()) {
+constexpr array categorical(const key& k, const array& logits, int axis, const shape& draws,
+                            source_line l = source_line::current()) {
   shape s = draws;
   for (std::int64_t e : logits.shape()) s.push_back(e);
-  return argmax(gumbel(k, s, l) + located(convert_element_type(logits, f32), l), axis < 0 ? axis : axis + draws.rank(), l);
+  return argmax(gumbel(k, s, l) + located(convert_element_type(logits, f32), l), axis < 0 ? axis : axis + draws.rank(),
+                l);
 }
 
 }  // namespace tokamax::random

@@ -31,7 +31,8 @@ constexpr axes normalized(const axes& axis, int rank) {
 constexpr array reduce(const op& o, const array& x, const reduce_options& options, location where) {
   const axes axis = normalized(options.axis, x.rank());
   if (options.axis.count >= 0 && axis.rank() != options.axis.rank())
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = where}.fail(text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = where}.fail(
+        text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
   const array y = bind(o, {x}, reduce_attributes{axis}, where);
   if (!options.keepdims) return y;
   shape kept = x.shape();
@@ -58,10 +59,14 @@ consteval op reduction(op o) {
 }
 }  // namespace detail
 
-inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_max_p>});
-inline constexpr op reduce_min_p = detail::reduction({.name = "reduce_min", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_min_p>});
-inline constexpr op reduce_and_p = detail::reduction({.name = "reduce_and", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_and_p>});
-inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_or_p>});
+inline constexpr op reduce_max_p =
+    detail::reduction({.name = "reduce_max", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_max_p>});
+inline constexpr op reduce_min_p =
+    detail::reduction({.name = "reduce_min", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_min_p>});
+inline constexpr op reduce_and_p =
+    detail::reduction({.name = "reduce_and", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_and_p>});
+inline constexpr op reduce_or_p =
+    detail::reduction({.name = "reduce_or", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_or_p>});
 
 /// Reductions over some axes (all, if none is given).
 ///
@@ -73,8 +78,12 @@ constexpr array sum(const array& x, reduce_options o = {}, source_line l = sourc
   if (x.dtype() != bool_) return detail::reduce(reduce_sum_p, x, o, l);
   return detail::reduce(reduce_sum_p, astype(x, i32), o, l);
 }
-constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_max_p, x, o, l); }
-constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) { return detail::reduce(reduce_min_p, x, o, l); }
+constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return detail::reduce(reduce_max_p, x, o, l);
+}
+constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return detail::reduce(reduce_min_p, x, o, l);
+}
 constexpr array all(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(reduce_and_p, convert_element_type(x, bool_), o, l);
 }
@@ -100,25 +109,40 @@ struct arg_attributes {
 namespace detail {
 constexpr array_type arg_infer(const call& c) {
   const int axis = c.attrs<arg_attributes>().axis;
-  if (axis < 0 || axis >= c[0].rank()) return c.fail(text(c.self->name) << ": axis", text() << axis, text("an axis of ") << c[0].type());
+  if (axis < 0 || axis >= c[0].rank())
+    return c.fail(text(c.self->name) << ": axis", text() << axis, text("an axis of ") << c[0].type());
   array_type t{i32, false, {}};
   for (int i = 0; i < c[0].rank(); ++i)
     if (i != axis) t.extents.push_back(c[0].extent(i));
   return t;
 }
-constexpr arrays arg_batch(const call& c) { return bind(*c.self, {c[0]}, arg_attributes{c.attrs<arg_attributes>().axis + 1}, c.where); }
+constexpr arrays arg_batch(const call& c) {
+  return bind(*c.self, {c[0]}, arg_attributes{c.attrs<arg_attributes>().axis + 1}, c.where);
+}
 constexpr array arg_reduce(const op& o, const array& x, int axis, location l) {
   return bind(o, {x}, arg_attributes{axis < 0 ? axis + x.rank() : axis}, l);
 }
 }  // namespace detail
 
-inline constexpr op argmax_p{.name = "argmax", .infer = detail::arg_infer, .vjp = detail::no_gradient, .batch = detail::arg_batch, .kernels = kernels_of<argmax_p>};
-inline constexpr op argmin_p{.name = "argmin", .infer = detail::arg_infer, .vjp = detail::no_gradient, .batch = detail::arg_batch, .kernels = kernels_of<argmin_p>};
+inline constexpr op argmax_p{.name = "argmax",
+                             .infer = detail::arg_infer,
+                             .vjp = detail::no_gradient,
+                             .batch = detail::arg_batch,
+                             .kernels = kernels_of<argmax_p>};
+inline constexpr op argmin_p{.name = "argmin",
+                             .infer = detail::arg_infer,
+                             .vjp = detail::no_gradient,
+                             .batch = detail::arg_batch,
+                             .kernels = kernels_of<argmin_p>};
 
 /// Index of the first largest (smallest) element along one axis; NaN counts as the extreme.
 /// dtypes  any -> i32
 /// source  jax.numpy.argmax, jax.numpy.argmin
-constexpr array argmax(const array& x, int axis = -1, source_line l = source_line::current()) { return detail::arg_reduce(argmax_p, x, axis, l); }
-constexpr array argmin(const array& x, int axis = -1, source_line l = source_line::current()) { return detail::arg_reduce(argmin_p, x, axis, l); }
+constexpr array argmax(const array& x, int axis = -1, source_line l = source_line::current()) {
+  return detail::arg_reduce(argmax_p, x, axis, l);
+}
+constexpr array argmin(const array& x, int axis = -1, source_line l = source_line::current()) {
+  return detail::arg_reduce(argmin_p, x, axis, l);
+}
 
 }  // namespace tokamax

@@ -33,7 +33,9 @@ inline constexpr op reshape_p{
       const shape s = c.attrs<reshape_options>().extents;
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p) return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}), c.where);
+      if (n.kind == &constant_p)
+        return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}),
+                    c.where);
       if (n.kind != &reshape_p) return {};
       const int id = c.trace->operand(n, 0);
       return reshape(array(c.trace, id, (*c.trace)[id].type), s);
@@ -50,8 +52,10 @@ constexpr array reshape(const array& x, shape s, source_line l) {
     if (s[i] != -1) continue;
     s[i] = 1;
     const std::int64_t known = size(s), n = x.size();
-    if (!is_dyn(n)) s[i] = known > 0 ? n / known : 0;
-    else s[i] = dyn(static_cast<int>((-n - 1) % 8), (-n - 1) / 8 / (known > 0 ? known : 1));
+    if (!is_dyn(n))
+      s[i] = known > 0 ? n / known : 0;
+    else
+      s[i] = dyn(static_cast<int>((-n - 1) % 8), (-n - 1) / 8 / (known > 0 ? known : 1));
     break;
   }
   if (x.shape() == s) return x;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>    // exp
+#include <cmath>        // exp
 #include <type_traits>  // is_arithmetic_v
 
 /// Element functions are templates on the value type. For SIMD batches argument-dependent lookup finds the batch's own

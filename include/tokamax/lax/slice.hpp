@@ -15,8 +15,10 @@ struct pad_options {
   shape low, high, interior;
 };
 
-constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride = {}, source_line l = source_line::current());
-constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior = {}, source_line l = source_line::current());
+constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride = {},
+                      source_line l = source_line::current());
+constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior = {},
+                    source_line l = source_line::current());
 
 inline constexpr op slice_p{
     .name = "slice",
@@ -131,7 +133,8 @@ constexpr array slice(const array& x, const shape& start, const shape& limit, sh
 
 /// The slice [start, limit) of one axis.
 /// source  jax.lax.slice_in_dim
-constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t limit, int axis, source_line l = source_line::current()) {
+constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t limit, int axis,
+                             source_line l = source_line::current()) {
   shape from, to = x.shape();
   for (int i = 0; i < x.rank(); ++i) from.push_back(0);
   from[axis] = start;
@@ -145,7 +148,8 @@ constexpr arrays split(const array& x, int parts, int axis = -1, source_line l =
   arrays out;
   const std::int64_t n = x.extent(axis) / parts;
   if (n * parts != x.extent(axis))
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(), text("a multiple of ") << parts);
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(),
+                                                                        text("a multiple of ") << parts);
   for (int i = 0; i < parts; ++i) out.push_back(slice_in_dim(x, i * n, (i + 1) * n, axis, l));
   return out;
 }
@@ -155,7 +159,8 @@ constexpr arrays split(const array& x, int parts, int axis = -1, source_line l =
 /// shapes  extent n -> low + n + (n - 1) * interior + high
 /// errors  "pad: amounts"
 /// source  jax.lax.pad
-constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior, source_line l) {
+constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior,
+                    source_line l) {
   if (interior.rank() == 0)
     for (int i = 0; i < low.rank(); ++i) interior.push_back(0);
   return bind(pad_p, {x, convert_element_type(value, x.dtype())}, pad_options{low, high, interior}, l);

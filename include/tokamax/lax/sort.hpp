@@ -42,7 +42,8 @@ inline constexpr op sort_p{
         if (c.needs(k) && c.cotangents[k].exists()) back.push_back(c.cotangents[k]);
       const arrays moved = detail::sort_all(*c.self, back, {o.axis, false}, c.where);
       arrays out;
-      for (int k = 0, j = 1; k < c.count; ++k) out.push_back(c.needs(k) && c.cotangents[k].exists() ? moved[j++] : array());
+      for (int k = 0, j = 1; k < c.count; ++k)
+        out.push_back(c.needs(k) && c.cotangents[k].exists() ? moved[j++] : array());
       return out;
     },
     .jvp = [](const call& c) -> arrays {
@@ -69,7 +70,8 @@ inline constexpr op sort_p{
 /// dtypes  any
 /// errors  "sort: axis", "sort: shapes"
 /// source  jax.lax.sort
-constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = false, source_line l = source_line::current()) {
+constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = false,
+                      source_line l = source_line::current()) {
   return detail::sort_all(sort_p, operands, {axis < 0 ? axis + operands[0].rank() : axis, descending}, l);
 }
 constexpr array sort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
@@ -79,7 +81,8 @@ constexpr array sort(const array& x, int axis = -1, bool descending = false, sou
 /// The indices that sort `x` along `axis`; stable.
 /// dtypes  any -> i32
 /// source  jax.numpy.argsort
-constexpr array argsort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
+constexpr array argsort(const array& x, int axis = -1, bool descending = false,
+                        source_line l = source_line::current()) {
   if (axis < 0) axis += x.rank();
   return sort({x, iota(i32, x.shape(), axis, l)}, axis, descending, l)[1];
 }

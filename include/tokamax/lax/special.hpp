@@ -72,6 +72,8 @@ struct element_of<erf_inv_p> : erf_inv_fn {};
 
 /// The x' with erf(x') = x: infinite at -1 and 1, NaN outside.
 /// source  M. Giles, "Approximating the erfinv function"; jax.lax.erf_inv
-constexpr array erf_inv(const array& x, source_line l = source_line::current()) { return detail::float_unary(erf_inv_p, x, l); }
+constexpr array erf_inv(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(erf_inv_p, x, l);
+}
 
 }  // namespace tokamax

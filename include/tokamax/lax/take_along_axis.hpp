@@ -13,12 +13,14 @@ namespace tokamax {
 /// dtypes  indices i32
 /// errors  "take_along_axis: indices"
 /// source  jax.numpy.take_along_axis
-constexpr array take_along_axis(const array& x, const array& indices, int axis = -1, source_line l = source_line::current()) {
+constexpr array take_along_axis(const array& x, const array& indices, int axis = -1,
+                                source_line l = source_line::current()) {
   if (axis < 0) axis += x.rank();
   bool ok = indices.dtype() == i32 && indices.rank() == x.rank();
   for (int i = 0; ok && i < x.rank(); ++i) ok = i == axis || indices.extent(i) == x.extent(i);
   if (!ok) {
-    call{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l}.fail("take_along_axis: indices", indices.type(), text("i32 as ") << x.type());
+    call{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l}.fail(
+        "take_along_axis: indices", indices.type(), text("i32 as ") << x.type());
     return x;
   }
   const auto number = [](double v) { return array(v, {i32, false, {}}); };

@@ -14,7 +14,8 @@ struct threefry_options {
   bool pairs = false;  ///< keep both words of a hash as a last axis of 2; otherwise their exclusive or
 };
 
-constexpr array threefry2x32(const array& keys, const array& first, const shape& extents, bool pairs, source_line l = source_line::current());
+constexpr array threefry2x32(const array& keys, const array& first, const shape& extents, bool pairs,
+                             source_line l = source_line::current());
 
 namespace detail {
 struct two_words {
@@ -98,7 +99,8 @@ inline constexpr op threefry2x32_p{
 constexpr array threefry2x32(const array& keys, const array& first, const shape& extents, bool pairs, source_line l) {
   shape lead;
   for (int i = 0; i + 1 < keys.rank(); ++i) lead.push_back(keys.extent(i));
-  return bind(threefry2x32_p, {keys, broadcast_to(convert_element_type(first, u32), lead, l)}, threefry_options{extents, pairs}, l);
+  return bind(threefry2x32_p, {keys, broadcast_to(convert_element_type(first, u32), lead, l)},
+              threefry_options{extents, pairs}, l);
 }
 
 }  // namespace tokamax

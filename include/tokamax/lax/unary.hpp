@@ -12,7 +12,8 @@ constexpr array cos(const array& x, source_line l = source_line::current());
 
 namespace detail {
 constexpr array_type float_infer(const call& c) {
-  return is_floating(c[0].dtype()) ? c[0].type() : c.fail(text(c.self->name) << ": dtype", c[0].type(), "a floating dtype");
+  return is_floating(c[0].dtype()) ? c[0].type()
+                                   : c.fail(text(c.self->name) << ": dtype", c[0].type(), "a floating dtype");
 }
 template <class F>
 consteval op float_function(op o) {
@@ -249,19 +250,45 @@ struct element_of<round_p> : round_fn {};
 /// Elementary functions, element by element; integers become f32 first.
 /// source  jax.numpy
 constexpr array exp(const array& x, source_line l) { return detail::float_unary(exp_p, x, l); }  // e^x
-constexpr array expm1(const array& x, source_line l = source_line::current()) { return detail::float_unary(expm1_p, x, l); }  // e^x - 1, accurate near 0
-constexpr array log(const array& x, source_line l = source_line::current()) { return detail::float_unary(log_p, x, l); }  // natural logarithm
-constexpr array log1p(const array& x, source_line l = source_line::current()) { return detail::float_unary(log1p_p, x, l); }  // log(1 + x), accurate near 0
-constexpr array sqrt(const array& x, source_line l = source_line::current()) { return detail::float_unary(sqrt_p, x, l); }  // square root
-constexpr array rsqrt(const array& x, source_line l = source_line::current()) { return detail::float_unary(rsqrt_p, x, l); }  // 1 / sqrt(x)
-constexpr array tanh(const array& x, source_line l = source_line::current()) { return detail::float_unary(tanh_p, x, l); }  // hyperbolic tangent
-constexpr array logistic(const array& x, source_line l = source_line::current()) { return detail::float_unary(logistic_p, x, l); }  // 1 / (1 + e^-x)
-constexpr array sin(const array& x, source_line l) { return detail::float_unary(sin_p, x, l); }  // sine of an angle in radians
-constexpr array cos(const array& x, source_line l) { return detail::float_unary(cos_p, x, l); }  // cosine of an angle in radians
-constexpr array erf(const array& x, source_line l = source_line::current()) { return detail::float_unary(erf_p, x, l); }  // error function
-constexpr array floor(const array& x, source_line l = source_line::current()) { return detail::float_unary(floor_p, x, l); }  // largest integer not above x
-constexpr array ceil(const array& x, source_line l = source_line::current()) { return detail::float_unary(ceil_p, x, l); }  // smallest integer not below x
-constexpr array round(const array& x, source_line l = source_line::current()) { return detail::float_unary(round_p, x, l); }  // nearest integer, halves to the even one
+constexpr array expm1(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(expm1_p, x, l);
+}  // e^x - 1, accurate near 0
+constexpr array log(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(log_p, x, l);
+}  // natural logarithm
+constexpr array log1p(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(log1p_p, x, l);
+}  // log(1 + x), accurate near 0
+constexpr array sqrt(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(sqrt_p, x, l);
+}  // square root
+constexpr array rsqrt(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(rsqrt_p, x, l);
+}  // 1 / sqrt(x)
+constexpr array tanh(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(tanh_p, x, l);
+}  // hyperbolic tangent
+constexpr array logistic(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(logistic_p, x, l);
+}  // 1 / (1 + e^-x)
+constexpr array sin(const array& x, source_line l) {
+  return detail::float_unary(sin_p, x, l);
+}  // sine of an angle in radians
+constexpr array cos(const array& x, source_line l) {
+  return detail::float_unary(cos_p, x, l);
+}  // cosine of an angle in radians
+constexpr array erf(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(erf_p, x, l);
+}  // error function
+constexpr array floor(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(floor_p, x, l);
+}  // largest integer not above x
+constexpr array ceil(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(ceil_p, x, l);
+}  // smallest integer not below x
+constexpr array round(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(round_p, x, l);
+}  // nearest integer, halves to the even one
 
 constexpr array power(const array& x, const array& y, source_line l = source_line::current());
 

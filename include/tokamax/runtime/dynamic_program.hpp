@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/lower.hpp>     // lower
-#include <tokamax/compiler/schedule.hpp>  // make_plan
-#include <tokamax/core/trace.hpp>         // trace_into
-#include <tokamax/runtime/executable.hpp> // executable
+#include <tokamax/compiler/lower.hpp>      // lower
+#include <tokamax/compiler/schedule.hpp>   // make_plan
+#include <tokamax/core/trace.hpp>          // trace_into
+#include <tokamax/runtime/executable.hpp>  // executable
 
 #include <memory>  // unique_ptr
 #include <mutex>   // mutex
@@ -24,13 +24,15 @@ struct owned_program {
   template <class Device>
   static std::unique_ptr<owned_program> make(const graph& traced, Device) {
     auto p = std::make_unique<owned_program>();
-    lower(p->lowered, with_captures_as_inputs(traced, p->captured), [](const op& o) { return o.kernels && o.kernels().run; });
+    lower(p->lowered, with_captures_as_inputs(traced, p->captured),
+          [](const op& o) { return o.kernels && o.kernels().run; });
     constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, symbols);
     std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), Device::interpreted_loop());
     std::vector<kernel_function> kernels;
     for (const op* o : p->tables.ops) {
-      if (!o->kernels || !o->kernels().run) throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(Device::name));
+      if (!o->kernels || !o->kernels().run)
+        throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(Device::name));
       kernels.push_back(o->kernels().run);
     }
     p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
@@ -58,10 +60,13 @@ handle take_leaf(int index, Given&&... given) {
   handle found;
   int k = 0;
   auto look = [&](auto&& tree) {
-    constexpr bool movable = !std::is_lvalue_reference_v<decltype(tree)> && !std::is_const_v<std::remove_reference_t<decltype(tree)>>;
-    for_each_leaf([&](const array& a) {
-      if (k++ == index && movable && a.storage().unique()) found = a.storage();
-    }, tree);
+    constexpr bool movable =
+        !std::is_lvalue_reference_v<decltype(tree)> && !std::is_const_v<std::remove_reference_t<decltype(tree)>>;
+    for_each_leaf(
+        [&](const array& a) {
+          if (k++ == index && movable && a.storage().unique()) found = a.storage();
+        },
+        tree);
   };
   (look(std::forward<Given>(given)), ...);
   return found;
@@ -70,27 +75,30 @@ handle take_leaf(int index, Given&&... given) {
 /// Runs bound code and makes the tree of its results. An argument given as an rvalue whose buffer nobody else holds is
 /// written over where the plan has found that safe.
 template <class Result, class... Given>
-Result run_executable(executable& code, const Result& skeleton, std::vector<std::byte*>& inputs, std::vector<std::byte*>& outputs, Given&&... given) {
+Result run_executable(executable& code, const Result& skeleton, std::vector<std::byte*>& inputs,
+                      std::vector<std::byte*>& outputs, Given&&... given) {
   const plan_view& p = code.plan();
   const plan_region& main = p.regions[0];
   Result result = skeleton;
   int k = 0;
-  for_each_leaf([&](auto& leaf) {
-    array& a = static_cast<array&>(leaf);
-    const plan_buffer& b = p.buffers[p.numbers[main.outputs + k]];
-    ++k;
-    const array_type type{a.dtype(), false, a.shape()};
-    if (b.donor >= 0) {
-      handle donated = take_leaf(b.donor, std::forward<Given>(given)...);
-      if (donated) {
-        a = array(std::move(donated), type);
+  for_each_leaf(
+      [&](auto& leaf) {
+        array& a = static_cast<array&>(leaf);
+        const plan_buffer& b = p.buffers[p.numbers[main.outputs + k]];
+        ++k;
+        const array_type type{a.dtype(), false, a.shape()};
+        if (b.donor >= 0) {
+          handle donated = take_leaf(b.donor, std::forward<Given>(given)...);
+          if (donated) {
+            a = array(std::move(donated), type);
+            outputs.push_back(a.storage()->data);
+            return;
+          }
+        }
+        a = array::uninitialized(type);
         outputs.push_back(a.storage()->data);
-        return;
-      }
-    }
-    a = array::uninitialized(type);
-    outputs.push_back(a.storage()->data);
-  }, result);
+      },
+      result);
   code.run(inputs.data(), outputs.data());
   return result;
 }
@@ -114,29 +122,34 @@ class dynamic_program {
       graph g;
       auto skeleton = std::make_shared<result_type>();
       trace_into(g, f, *skeleton, given...);
-      entries_.push_back(std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device{}), std::move(skeleton)}));
+      entries_.push_back(
+          std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device{}), std::move(skeleton)}));
       e = entries_.back().get();
     }
     inputs_.clear();
     outputs_.clear();
     auto collect = [&](const array& a) {
-      if (!a.is_concrete()) throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
+      if (!a.is_concrete())
+        throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
       if (a.is_literal()) const_cast<array&>(a).materialize();
       inputs_.push_back(a.storage()->data);
     };
     (for_each_leaf(collect, given), ...);
     for (const handle& h : e->program->captured) inputs_.push_back(h->data);
-    return detail::run_executable(e->program->code, *static_cast<const result_type*>(e->result.get()), inputs_, outputs_, std::forward<Given>(given)...);
+    return detail::run_executable(e->program->code, *static_cast<const result_type*>(e->result.get()), inputs_,
+                                  outputs_, std::forward<Given>(given)...);
   }
 
  private:
   template <class T>
   void append_signature(const T& tree) {
-    for_each_leaf([&](const array& a) {
-      signature_.push_back(static_cast<std::int64_t>(a.dtype()));
-      signature_.push_back(a.rank());
-      for (std::int64_t e : a.shape()) signature_.push_back(e);
-    }, tree);
+    for_each_leaf(
+        [&](const array& a) {
+          signature_.push_back(static_cast<std::int64_t>(a.dtype()));
+          signature_.push_back(a.rank());
+          for (std::int64_t e : a.shape()) signature_.push_back(e);
+        },
+        tree);
   }
   struct entry {
     std::vector<std::int64_t> signature;

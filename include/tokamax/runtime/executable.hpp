@@ -16,11 +16,11 @@ namespace tokamax {
 struct loop_arguments {
   int rank = 0, slots = 0;
   const std::int64_t* extents = nullptr;
-  std::byte* const* pointers = nullptr;       ///< one a slot
-  const std::int64_t* strides = nullptr;      ///< rank numbers a slot, in elements
+  std::byte* const* pointers = nullptr;         ///< one a slot
+  const std::int64_t* strides = nullptr;        ///< rank numbers a slot, in elements
   const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
   const double* constants = nullptr;
-  const loop_kernel* kernel = nullptr;        ///< for loops that are interpreted
+  const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
 };
 using loop_function = void (*)(const loop_arguments&);
@@ -31,7 +31,8 @@ class executable {
  public:
   executable() = default;
   /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
-  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels, const std::int64_t* symbols)
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
+             const std::int64_t* symbols)
       : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
     views_.resize(static_cast<std::size_t>(p.operand_count));
     pointers_.resize(views_.size());
@@ -42,7 +43,9 @@ class executable {
       const plan_step& st = p.steps[s];
       prepare(st, symbols);
       append_strides(st, symbols);
-      if (st.kind == plan_step::what::scan) scan_pointers_[static_cast<std::size_t>(st.function)].resize(static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
+      if (st.kind == plan_step::what::scan)
+        scan_pointers_[static_cast<std::size_t>(st.function)].resize(
+            static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
     }
     arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
     patch(0, arena_->data, nullptr, nullptr);
@@ -75,10 +78,12 @@ class executable {
     d.strides = strides_.size();
     if (s.kind == plan_step::what::loop) {
       for (int k = 0; k < s.in_count + s.out_count; ++k)
-        for (int a = 0; a < s.rank; ++a) strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
+        for (int a = 0; a < s.rank; ++a)
+          strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
       for (int a = 0; a < s.rank; ++a) d.extents[a] = resolve(plan_.numbers[s.numbers + a], symbols);
       d.constants = constants_.size();
-      for (int k = s.rank; k < s.number_count; ++k) constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
+      for (int k = s.rank; k < s.number_count; ++k)
+        constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
     }
     data_.push_back(d);
   }
@@ -88,9 +93,10 @@ class executable {
     const plan_region& r = plan_.regions[region];
     for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
       const plan_buffer& p = plan_.buffers[b];
-      base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena   ? arena + p.offset
-                                           : p.kind == plan_buffer::what::input ? (inputs ? inputs[p.index] : nullptr)
-                                                                                : (outputs ? outputs[p.index] : nullptr);
+      base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena ? arena + p.offset
+                                           : p.kind == plan_buffer::what::input
+                                               ? (inputs ? inputs[p.index] : nullptr)
+                                               : (outputs ? outputs[p.index] : nullptr);
     }
     if (r.step_count == 0) return;
     for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
@@ -98,7 +104,8 @@ class executable {
       for (int k = st.operands; k < st.operands + st.in_count + st.out_count; ++k) {
         const plan_operand& o = plan_.operands[k];
         const auto at = static_cast<std::size_t>(k);
-        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(o.offset) : base_[static_cast<std::size_t>(o.buffer)] + o.offset * bytes_[at];
+        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(o.offset)
+                                     : base_[static_cast<std::size_t>(o.buffer)] + o.offset * bytes_[at];
         views_[at].data = pointers_[at];
       }
     }
@@ -112,10 +119,12 @@ class executable {
       if (st.kind == plan_step::what::loop) {
         const step_data& d = data_[static_cast<std::size_t>(s)];
         const loop_kernel& k = plan_.loops[st.function];
-        loops_[static_cast<std::size_t>(st.function)]({st.rank, st.in_count + st.out_count, d.extents, &pointers_[at], strides_.data() + d.strides,
-                                                       &bytes_[at], constants_.data() + d.constants, &k, plan_.instructions + k.first});
+        loops_[static_cast<std::size_t>(st.function)](
+            {st.rank, st.in_count + st.out_count, d.extents, &pointers_[at], strides_.data() + d.strides, &bytes_[at],
+             constants_.data() + d.constants, &k, plan_.instructions + k.first});
       } else if (st.kind == plan_step::what::kernel) {
-        kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count});
+        kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count,
+                                                         st.out_count, plan_.numbers + st.numbers, st.number_count});
       } else {
         run_scan(st);
       }
@@ -146,15 +155,19 @@ class executable {
     for (int k = carries + sequences; k < st.in_count; ++k) inputs[k] = static_cast<std::byte*>(in[k].data);
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t place = reverse ? length - 1 - i : i;
-      for (int k = carries; k < carries + sequences; ++k) inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
-      for (int k = 0; k < carries; ++k) outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
-      for (int k = carries; k < carries + stacked; ++k) outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
+      for (int k = carries; k < carries + sequences; ++k)
+        inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
+      for (int k = 0; k < carries; ++k)
+        outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
+      for (int k = carries; k < carries + stacked; ++k)
+        outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
       patch(st.function, scratch, inputs, outputs);
       run_region(st.function);
       for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
     }
     if (length == 0)
-      for (int k = 0; k < carries; ++k) std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
+      for (int k = 0; k < carries; ++k)
+        std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
   }
 
   struct step_data {

@@ -19,12 +19,19 @@ namespace detail {
 template <class T>
 consteval bool has_static_structure() {
   using U = std::remove_cvref_t<T>;
-  if constexpr (kind_of<U> == tree_kind::leaf || kind_of<U> == tree_kind::constant) return true;
-  else if constexpr (requires { std::tuple_size<U>::value; typename U::value_type; }) return has_static_structure<typename U::value_type>();
+  if constexpr (kind_of<U> == tree_kind::leaf || kind_of<U> == tree_kind::constant)
+    return true;
+  else if constexpr (requires {
+                       std::tuple_size<U>::value;
+                       typename U::value_type;
+                     })
+    return has_static_structure<typename U::value_type>();
   else if constexpr (kind_of<U> == tree_kind::record)
-    return []<class... Field>(std::type_identity<std::tuple<Field...>>) { return (has_static_structure<Field>() && ...); }(
-        std::type_identity<decltype(fields(std::declval<U&>()))>{});
-  else return false;
+    return []<class... Field>(std::type_identity<std::tuple<Field...>>) {
+      return (has_static_structure<Field>() && ...);
+    }(std::type_identity<decltype(fields(std::declval<U&>()))>{});
+  else
+    return false;
 }
 template <class T>
 constexpr bool all_leaves_known() {
@@ -39,12 +46,17 @@ concept constant_default = requires { typename std::bool_constant<(static_cast<v
 /// Are structure, dtypes and shapes of the arguments part of their types and default values?
 template <class F, class... Args>
 consteval bool known_while_compiling() {
-  if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) return false;
-  else return ([] {
-    if constexpr (!has_static_structure<Args>()) return false;
-    else if constexpr (!constant_default<Args>) return false;
-    else return all_leaves_known<Args>();
-  }() && ...);
+  if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>)
+    return false;
+  else
+    return ([] {
+      if constexpr (!has_static_structure<Args>())
+        return false;
+      else if constexpr (!constant_default<Args>)
+        return false;
+      else
+        return all_leaves_known<Args>();
+    }() && ...);
 }
 
 /// The functions of a frozen plan, found while compiling.
@@ -73,16 +85,21 @@ void check_argument(const T& expected, const T& given, int position, std::vector
   for_each_leaf([&](const array& a) { ok = ok && a.is_concrete() && a.type() == types[k], ++k; }, given);
   if (!ok) {
     k = 0;
-    for_each_leaf_with_path([&](std::string_view path, const array& a) {
-      if (!a.is_concrete() || !(a.type() == types[k]))
-        throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"), std::string(text(types[k]).view()), std::string(path));
-      ++k;
-    }, given, root);
+    for_each_leaf_with_path(
+        [&](std::string_view path, const array& a) {
+          if (!a.is_concrete() || !(a.type() == types[k]))
+            throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"),
+                        std::string(text(types[k]).view()), std::string(path));
+          ++k;
+        },
+        given, root);
   }
-  for_each_leaf([&](const array& a) {
-    if (a.is_literal()) const_cast<array&>(a).materialize();
-    buffers.push_back(a.storage()->data);
-  }, given);
+  for_each_leaf(
+      [&](const array& a) {
+        if (a.is_literal()) const_cast<array&>(a).materialize();
+        buffers.push_back(a.storage()->data);
+      },
+      given);
 }
 
 }  // namespace detail

@@ -12,7 +12,9 @@ struct array_view {
   dtype type = dtype::none;
   shape extents, strides;
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
   std::int64_t extent(int axis) const { return extents[axis]; }
   std::int64_t stride(int axis) const { return strides[axis]; }
   int rank() const { return extents.rank(); }
@@ -59,7 +61,8 @@ inline constexpr linkage linked_kernel = linkage::none;
 /// A kernel is an overload `void kernel(op_c<name_p>, Device, const kernel_arguments&)` in namespace tokamax; device
 /// tags inherit, so the nearest wins.
 template <const op& Op, class Device>
-concept has_kernel = linked_kernel<Op, Device> != linkage::none || requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+concept has_kernel = linked_kernel<Op, Device> != linkage::none ||
+                     requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 
 template <const op& Op, class Device>
 inline constexpr bool reads_strided = linked_kernel<Op, Device> == linkage::strided || takes_views<Op>;
@@ -77,8 +80,10 @@ struct kernel_set {
 /// The function that runs an op on a device: of the linked library, or compiled here.
 template <const op& Op, class Device>
 kernel_function kernel_for() {
-  if constexpr (linked_kernel<Op, Device> != linkage::none) return kernels_of<Op>().run;
-  else return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+  if constexpr (linked_kernel<Op, Device> != linkage::none)
+    return kernels_of<Op>().run;
+  else
+    return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 }
 
 }  // namespace tokamax

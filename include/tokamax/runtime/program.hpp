@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/fixed_string.hpp>  // fixed_string
-#include <tokamax/compiler/freeze.hpp>    // frozen_plan
-#include <tokamax/compiler/lower.hpp>     // lower
-#include <tokamax/compiler/schedule.hpp>  // make_plan
-#include <tokamax/core/trace.hpp>         // trace_into
-#include <tokamax/runtime/executable.hpp> // loop_function
+#include <tokamax/base/fixed_string.hpp>   // fixed_string
+#include <tokamax/compiler/freeze.hpp>     // frozen_plan
+#include <tokamax/compiler/lower.hpp>      // lower
+#include <tokamax/compiler/schedule.hpp>   // make_plan
+#include <tokamax/core/trace.hpp>          // trace_into
+#include <tokamax/runtime/executable.hpp>  // loop_function
 
 namespace tokamax {
 
@@ -39,8 +39,13 @@ constexpr vec<const op*> ops_of(const graph& g) {
         const array_type& t = some[some.operand(some[i], k)].type;
         in.push_back(array(&inner, inner.input(t), t));
       }
-      kind->compose(call{.self = kind, .inputs = in.data(), .count = in.count(), .attributes = some.words_of(some[i]),
-                         .attribute_count = some[i].word_count, .type = some[i].type, .trace = &inner});
+      kind->compose(call{.self = kind,
+                         .inputs = in.data(),
+                         .count = in.count(),
+                         .attributes = some.words_of(some[i]),
+                         .attribute_count = some[i].word_count,
+                         .type = some[i].type,
+                         .trace = &inner});
       self(inner, self);
     }
     for (const graph& body : some.bodies) self(body, self);
@@ -94,7 +99,9 @@ struct kernel_fact {
   const op* kind = nullptr;
   bool present = false, strided = false;
 };
-inline constexpr bool needs_no_kernel(const op& o) { return o.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.has_body; }
+inline constexpr bool needs_no_kernel(const op& o) {
+  return o.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.has_body;
+}
 
 struct plan_result {
   frozen_plan<plan_capacity> tables{};
@@ -136,11 +143,14 @@ struct program {
       if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind)) r.missing = f.kind;
     if (r.missing) return r;
     constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const plan p = make_plan(g, [](const op& o) {
-      for (const auto& f : facts)
-        if (f.kind == &o) return f.strided;
-      return false;
-    }, symbols);
+    const plan p = make_plan(
+        g,
+        [](const op& o) {
+          for (const auto& f : facts)
+            if (f.kind == &o) return f.strided;
+          return false;
+        },
+        symbols);
     r.size = size_of(p);
     freeze(r.tables, p, r.size);
     return r;
@@ -161,10 +171,14 @@ struct program {
   /// Stops the compiler with a message if the program is wrong.
   static constexpr void check() {
     if constexpr (!valid) {
-      shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(), detail::fixed<traced.error.expected>(), traced.error.where.line> stop;
+      shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(),
+                  detail::fixed<traced.error.expected>(), traced.error.where.line>
+          stop;
       (void)stop;
     } else if constexpr (planned.missing != nullptr) {
-      missing_kernel<fixed_string<planned.missing->name.size()>(planned.missing->name), fixed_string<Device::name.size()>(Device::name)> stop;
+      missing_kernel<fixed_string<planned.missing->name.size()>(planned.missing->name),
+                     fixed_string<Device::name.size()>(Device::name)>
+          stop;
       (void)stop;
     }
   }

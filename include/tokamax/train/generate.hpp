@@ -21,7 +21,8 @@ struct generate_options {
 /// `prompt` and the tokens after it. `logits(ids)` maps i32 [1, context] to [1, context, vocabulary]; the last `context`
 /// tokens are looked at, and the places after them are filled with token 0, which a causal model does not see.
 template <class Logits>
-std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_t> prompt, std::int64_t context, generate_options o = {}) {
+std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_t> prompt, std::int64_t context,
+                                   generate_options o = {}) {
   std::mt19937_64 random(o.seed);
   if (prompt.empty()) prompt.push_back(0);
   for (int n = 0; n < o.count; ++n) {
@@ -35,7 +36,8 @@ std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_
     std::int32_t token = best;
     if (o.temperature > 0) {
       std::vector<double> weight;
-      for (std::int64_t v = 0; v < vocabulary; ++v) weight.push_back(std::exp((static_cast<double>(row[v]) - static_cast<double>(row[best])) / o.temperature));
+      for (std::int64_t v = 0; v < vocabulary; ++v)
+        weight.push_back(std::exp((static_cast<double>(row[v]) - static_cast<double>(row[best])) / o.temperature));
       token = std::discrete_distribution<std::int32_t>(weight.begin(), weight.end())(random);
     }
     prompt.push_back(token);

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/lax/iota.hpp>       // arange
 #include <tokamax/nn/attention.hpp>   // attention
 #include <tokamax/nn/embed.hpp>       // embed
 #include <tokamax/nn/layer_norm.hpp>  // layer_norm
 #include <tokamax/nn/mlp.hpp>         // mlp
-#include <tokamax/lax/iota.hpp>       // arange
 
 #include <array>   // array
 #include <vector>  // vector
@@ -39,7 +39,9 @@ constexpr array gpt_logits(const auto& model, const array& ids) {
   for (const gpt_block& b : model.blocks) x = b(x);
   return model.token.logits(model.norm(x));  // the output layer shares the embedding
 }
-constexpr nn::embed small_embed(int count, int width) { return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>}; }
+constexpr nn::embed small_embed(int count, int width) {
+  return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>};
+}
 template <int... I>
 constexpr std::array<gpt_block, sizeof...(I)> equal_blocks(const gpt_config& c, std::integer_sequence<int, I...>) {
   return {(static_cast<void>(I), gpt_block{c.width, c.heads})...};
@@ -71,9 +73,11 @@ struct gpt {
 inline gpt make_gpt(const gpt_config& c) {
   if (c.vocabulary < 1 || c.context < 1 || c.width < 1 || c.heads < 1 || c.layers < 1)
     throw error("gpt: size", "a number below 1", "vocabulary, context, width, heads and layers from 1 on");
-  if (c.width % c.heads != 0) throw error("gpt: width", std::to_string(c.width), "a multiple of " + std::to_string(c.heads) + " heads");
+  if (c.width % c.heads != 0)
+    throw error("gpt: width", std::to_string(c.width), "a multiple of " + std::to_string(c.heads) + " heads");
   return {detail::small_embed(c.vocabulary, c.width), detail::small_embed(c.context, c.width),
-          std::vector<gpt_block>(static_cast<std::size_t>(c.layers), gpt_block{c.width, c.heads}), nn::layer_norm{c.width}};
+          std::vector<gpt_block>(static_cast<std::size_t>(c.layers), gpt_block{c.width, c.heads}),
+          nn::layer_norm{c.width}};
 }
 
 }  // namespace tokamax::train

@@ -34,11 +34,14 @@ inline std::string draw_curves(const std::string& title, const std::vector<curve
   auto x = [&](double step) { return left + (right - left) * step / last; };
   auto y = [&](double value) { return bottom - (bottom - top) * (value - low) / (high - low); };
   std::string s = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"400\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"720\" height=\"400\" fill=\"white\"/>\n<text x=\"60\" y=\"24\" font-size=\"15\">{}</text>\n", title);
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"400\" font-family=\"sans-serif\" "
+      "font-size=\"12\">\n"
+      "<rect width=\"720\" height=\"400\" fill=\"white\"/>\n<text x=\"60\" y=\"24\" font-size=\"15\">{}</text>\n",
+      title);
   for (int i = 0; i <= 4; ++i) {
     const double value = low + (high - low) * i / 4, step = last * i / 4;
-    s += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", left, right, y(value), y(value));
+    s += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", left, right, y(value),
+                     y(value));
     s += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.2f}</text>\n", left - 6, y(value) + 4, value);
     s += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.0f}</text>\n", x(step), bottom + 18, step);
   }

@@ -40,7 +40,8 @@ class metrics_file {
   static std::vector<std::pair<double, double>> series(const std::filesystem::path& path, const std::string& name) {
     std::vector<std::pair<double, double>> points;
     for (const std::string& line : lines(path))
-      if (line.find('"' + name + '"') != std::string::npos) points.emplace_back(number(line, "step"), number(line, name));
+      if (line.find('"' + name + '"') != std::string::npos)
+        points.emplace_back(number(line, "step"), number(line, name));
     return points;
   }
 

@@ -25,18 +25,23 @@ class progress {
   void step(std::int64_t done, const Loss& loss) {
     const auto now = clock::now();
     const bool last = done == total_, tenth = done * 10 / total_ != (done - 1) * 10 / total_;
-    if (terminal_ ? !last && now - printed_ < std::chrono::milliseconds(200) : !last && !tenth && done != first_ + 1) return;
+    if (terminal_ ? !last && now - printed_ < std::chrono::milliseconds(200) : !last && !tenth && done != first_ + 1)
+      return;
     printed_ = now;
-    const double elapsed = std::chrono::duration<double>(now - start_).count(), steps = static_cast<double>(done - first_);
+    const double elapsed = std::chrono::duration<double>(now - start_).count(),
+                 steps = static_cast<double>(done - first_);
     const double left = elapsed / steps * static_cast<double>(total_ - done);
-    const std::string line = fmt::format("step {:>5}/{}  loss {:.4f}  {:>6.0f} tokens/s  {} left", done, total_, static_cast<double>(loss()),
-                                         steps * static_cast<double>(tokens_) / elapsed, duration(left));
+    const std::string line =
+        fmt::format("step {:>5}/{}  loss {:.4f}  {:>6.0f} tokens/s  {} left", done, total_, static_cast<double>(loss()),
+                    steps * static_cast<double>(tokens_) / elapsed, duration(left));
     std::fputs((terminal_ ? "\r" + line + "\x1b[K" + (last ? "\n" : "") : line + "\n").c_str(), stdout);
     std::fflush(stdout);
   }
   static std::string duration(double seconds) {
     const auto s = static_cast<long>(seconds + 0.5);
-    return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : s >= 60 ? fmt::format("{}m{:02}s", s / 60, s % 60) : fmt::format("{}s", s);
+    return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60)
+           : s >= 60 ? fmt::format("{}m{:02}s", s / 60, s % 60)
+                     : fmt::format("{}s", s);
   }
   double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
 

@@ -44,11 +44,19 @@ struct recalled_call {
       flags.push_back(o < active.count() ? active[o] : char(0));
     }
     for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
-    c = call{.self = n.kind, .inputs = inputs.data(), .count = inputs.count(), .attributes = attributes.data(),
-             .attribute_count = attributes.count(), .type = n.type, .flags = flags.data(), .trace = &g, .where = n.where};
+    c = call{.self = n.kind,
+             .inputs = inputs.data(),
+             .count = inputs.count(),
+             .attributes = attributes.data(),
+             .attribute_count = attributes.count(),
+             .type = n.type,
+             .flags = flags.data(),
+             .trace = &g,
+             .where = n.where};
     if (n.kind->infer_all) {
       const types ts = n.kind->infer_all(c);
-      for (int k = 0; k < ts.count(); ++k) outputs.push_back(array(&g, add_node(g, get_p, &id, 1, {k}, ts[k], n.where), ts[k]));
+      for (int k = 0; k < ts.count(); ++k)
+        outputs.push_back(array(&g, add_node(g, get_p, &id, 1, {k}, ts[k], n.where), ts[k]));
     } else {
       outputs.push_back(node_array(g, id));
     }

@@ -39,7 +39,9 @@ constexpr arrays derived_jvp(graph& g, call& c) {
     for (int k = 0; o.infer_all ? k < o.infer_all(c).count() : k < 1; ++k) ++outputs;
     arrays u;
     for (int k = 0; k < outputs; ++k)
-      u.push_back(is_floating(c.outputs[k].dtype()) ? bind(variable_p, {lift(g, array(0.0, c.outputs[k].type()))}, words{}, c.where) : array());
+      u.push_back(is_floating(c.outputs[k].dtype())
+                      ? bind(variable_p, {lift(g, array(0.0, c.outputs[k].type()))}, words{}, c.where)
+                      : array());
     call transposed = c;
     transposed.cotangents = u.data();
     const arrays pulled = o.vjp(transposed);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>           // ambient_trace, leaves
-#include <tokamax/lax/iota.hpp>             // zeros
+#include <tokamax/core/trace.hpp>             // ambient_trace, leaves
+#include <tokamax/lax/iota.hpp>               // zeros
 #include <tokamax/transforms/scan_rules.hpp>  // scan_p
 
 #include <utility>  // pair
@@ -27,7 +27,8 @@ struct nothing {};
 /// errors  "scan: carry" if the body changes a type of the carry, "scan: length" if leading extents differ
 /// source  jax.lax.scan; the backward loop recomputes the body from the saved carries
 template <class F, class Carry, class Xs>
-constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options options = {}, source_line l = source_line::current()) {
+constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options options = {},
+                    source_line l = source_line::current()) {
   using body_result = std::remove_cvref_t<std::invoke_result_t<const F&, const Carry&, const Xs&>>;
   using ys_type = typename body_result::second_type;
   return in_trace(
@@ -36,20 +37,23 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         for (const array& x : leaves(sequence)) {
           if (length < 0 && x.rank() > 0) length = x.extent(0);
           if (x.rank() == 0 || x.extent(0) != length)
-            call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(), text("leading ") << length);
+            call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(),
+                                                                         text("leading ") << length);
         }
         graph body;
         body.parent = &g;
         body.depth = g.depth + 1;
         auto as_inputs = [&](auto tree, bool slices) {
-          for_each_leaf([&](auto& a) {
-            array_type t{a.dtype(), false, a.shape()};
-            if (slices) {
-              t.extents = {};
-              for (int i = 1; i < a.rank(); ++i) t.extents.push_back(a.extent(i));
-            }
-            static_cast<array&>(a) = array(&body, body.input(t), t);
-          }, tree);
+          for_each_leaf(
+              [&](auto& a) {
+                array_type t{a.dtype(), false, a.shape()};
+                if (slices) {
+                  t.extents = {};
+                  for (int i = 1; i < a.rank(); ++i) t.extents.push_back(a.extent(i));
+                }
+                static_cast<array&>(a) = array(&body, body.input(t), t);
+              },
+              tree);
           return tree;
         };
         const Carry carry_in = as_inputs(carry, false);
@@ -69,7 +73,8 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         }
         const arrays ys = leaves(out.second);
         for (const array& a : ys) body.outputs.push_back(lift(body, a, l).id());
-        scan_attributes w{-1, before.count(), leaves(sequence).count(), body.captures.count(), ys.count(), length, options.reverse};
+        scan_attributes w{-1,         before.count(), leaves(sequence).count(), body.captures.count(),
+                          ys.count(), length,         options.reverse};
         arrays operands = leaves(carry);
         for (const array& x : leaves(sequence)) operands.push_back(x);
         for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/inline.hpp>          // inline_graph
-#include <tokamax/lax/transpose.hpp>        // transpose
-#include <tokamax/transforms/batch.hpp>     // batch
-#include <tokamax/transforms/forward.hpp>   // forward, backward
+#include <tokamax/core/inline.hpp>         // inline_graph
+#include <tokamax/lax/transpose.hpp>       // transpose
+#include <tokamax/transforms/batch.hpp>    // batch
+#include <tokamax/transforms/forward.hpp>  // forward, backward
 
 namespace tokamax {
 
@@ -44,7 +44,8 @@ inline constexpr op scan_p{
       const graph& body = c.trace->bodies[w.body];
       types t;
       for (int k = 0; k < w.carries; ++k) t.push_back({c[k].dtype(), false, c[k].shape()});
-      for (int k = 0; k < w.stacked; ++k) t.push_back(detail::stacked_type(body[body.outputs[w.carries + k]].type, w.length));
+      for (int k = 0; k < w.stacked; ++k)
+        t.push_back(detail::stacked_type(body[body.outputs[w.carries + k]].type, w.length));
       return t;
     },
     .vjp = [](const call& c) -> arrays { return detail::scan_vjp(c); },
@@ -90,7 +91,8 @@ constexpr arrays scan_vjp(const call& c) {
   for (int k = 0; k < nc; ++k) args.push_back(body_input(b, {c[k].dtype(), false, c[k].shape()}));
   for (int k = 0; k < ns; ++k) args.push_back(body_input(b, entry_type(c[nc + k].type())));
   for (int k = 0; k < ny; ++k)
-    if (const array_type& t = body[body.outputs[nc + k]].type; differentiable(t)) y_ct.push_back(body_input(b, {t.type, false, t.extents}));
+    if (const array_type& t = body[body.outputs[nc + k]].type; differentiable(t))
+      y_ct.push_back(body_input(b, {t.type, false, t.extents}));
   for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
   const arrays ys = inline_graph(b, body, args.data());
   arrays out, cts;
@@ -99,11 +101,14 @@ constexpr arrays scan_vjp(const call& c) {
   for (int k = 0, i = 0; k < ny; ++k)
     if (differentiable(ys[nc + k].type())) out.push_back(lift(b, ys[nc + k])), cts.push_back(y_ct[i++]);
   const arrays pulled = backward(b, out, cts, args);
-  auto pulled_or_zero = [&](int k) { return lift(b, pulled[k].exists() ? pulled[k] : array(0.0, {args[k].dtype(), false, args[k].shape()})); };
+  auto pulled_or_zero = [&](int k) {
+    return lift(b, pulled[k].exists() ? pulled[k] : array(0.0, {args[k].dtype(), false, args[k].shape()}));
+  };
   for (int k = 0; k < nc; ++k)
     if (differentiable(args[k].type())) b.outputs.push_back(pulled_or_zero(k).id());
   for (int k = 0, i = 0; k < nk; ++k)
-    if (differentiable(args[nc + ns + k].type())) b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(nc + ns + k)).id());
+    if (differentiable(args[nc + ns + k].type()))
+      b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(nc + ns + k)).id());
   int xs_out = 0;
   for (int k = 0; k < ns; ++k)
     if (differentiable(args[nc + k].type())) b.outputs.push_back(pulled_or_zero(nc + k).id()), ++xs_out;
@@ -121,7 +126,8 @@ constexpr arrays scan_vjp(const call& c) {
   for (int k = 0; k < nc; ++k)
     if (differentiable(c[k].type())) in.push_back(ct_or_zero(k));
   for (int k = 0; k < nk; ++k)
-    if (differentiable(c[nc + ns + k].type())) in.push_back(array(0.0, {c[nc + ns + k].dtype(), false, c[nc + ns + k].shape()}));
+    if (differentiable(c[nc + ns + k].type()))
+      in.push_back(array(0.0, {c[nc + ns + k].dtype(), false, c[nc + ns + k].shape()}));
   for (int k = 0; k < nc; ++k) in.push_back(forward_results[nc + ny + k]);
   for (int k = 0; k < ns; ++k) in.push_back(c[nc + k]);
   for (int k = 0; k < ny; ++k)
@@ -150,12 +156,14 @@ constexpr arrays scan_jvp(const call& c) {
   arrays args, tangents, operands;
   for (int group = 0, first = 0; group < 3; first += groups[group], ++group) {  // values, then tangents, in each group
     for (int k = first; k < first + groups[group]; ++k) {
-      args.push_back(body_input(b, group == 1 ? entry_type(c[k].type()) : array_type{c[k].dtype(), false, c[k].shape()}));
+      args.push_back(
+          body_input(b, group == 1 ? entry_type(c[k].type()) : array_type{c[k].dtype(), false, c[k].shape()}));
       operands.push_back(c[k]);
     }
     for (int k = first; k < first + groups[group]; ++k) {
       tangents.push_back(floating(k) ? body_input(b, args[k].type()) : array());
-      if (floating(k)) operands.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, {c[k].dtype(), false, c[k].shape()}));
+      if (floating(k))
+        operands.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, {c[k].dtype(), false, c[k].shape()}));
     }
   }
   arrays ys = inline_graph(b, body, args.data());
@@ -173,7 +181,8 @@ constexpr arrays scan_jvp(const call& c) {
   auto put = [&](int from, int n) {
     for (int k = from; k < from + n; ++k) b.outputs.push_back(ys[k].id());
     for (int k = from; k < from + n; ++k)
-      if (is_floating(ys[k].dtype())) b.outputs.push_back(lift(b, dys[k].exists() ? dys[k] : array(0.0, ys[k].type())).id());
+      if (is_floating(ys[k].dtype()))
+        b.outputs.push_back(lift(b, dys[k].exists() ? dys[k] : array(0.0, ys[k].type())).id());
   };
   put(0, w.carries);
   put(w.carries, w.stacked);

@@ -13,19 +13,23 @@ namespace detail {
 /// New names for the leaves of a tree, so that only their uses inside the function count.
 template <class Tree>
 constexpr Tree as_variables(Tree tree) {
-  for_each_leaf([](auto& a) {
-    if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
-  }, tree);
+  for_each_leaf(
+      [](auto& a) {
+        if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
+      },
+      tree);
   return tree;
 }
 /// A tree like `like` with the cotangents `cts`; one that does not exist is a literal zero.
 template <class Tree>
 constexpr Tree cotangent_tree(Tree like, const arrays& cts) {
   int k = 0;
-  for_each_leaf([&](auto& a) {
-    const array& ct = cts[k++];
-    static_cast<array&>(a) = ct.exists() ? ct : array(0.0, {a.dtype(), false, a.shape()});
-  }, like);
+  for_each_leaf(
+      [&](auto& a) {
+        const array& ct = cts[k++];
+        static_cast<array&>(a) = ct.exists() ? ct : array(0.0, {a.dtype(), false, a.shape()});
+      },
+      like);
   return like;
 }
 template <class T>
@@ -38,7 +42,8 @@ struct loss_of<std::pair<L, Aux>> {
 };
 constexpr void require_scalar(const array& loss) {
   if (loss.rank() != 0 || !is_floating(loss.dtype()))
-    call{.inputs = &loss, .count = 1, .trace = loss.trace()}.fail("grad: value of the function", loss.type(), "a floating scalar");
+    call{.inputs = &loss, .count = 1, .trace = loss.trace()}.fail("grad: value of the function", loss.type(),
+                                                                  "a floating scalar");
 }
 }  // namespace detail
 

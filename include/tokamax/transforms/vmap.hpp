@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>         // in_trace
-#include <tokamax/lax/transpose.hpp>      // move the batch axis
-#include <tokamax/transforms/batch.hpp>   // batch
+#include <tokamax/core/trace.hpp>        // in_trace
+#include <tokamax/lax/transpose.hpp>     // move the batch axis
+#include <tokamax/transforms/batch.hpp>  // batch
 
 namespace tokamax {
 
@@ -38,7 +38,8 @@ struct vmap_function {
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
-    return in_trace([this](graph& g, const Args&... traced) -> result_type { return map<result_type>(g, traced...); }, args...);
+    return in_trace([this](graph& g, const Args&... traced) -> result_type { return map<result_type>(g, traced...); },
+                    args...);
   }
 
  private:
@@ -51,18 +52,20 @@ struct vmap_function {
       const std::int64_t axis = options.in_axes.rank() ? options.in_axes[argument] : 0;
       ++argument;
       if (axis == not_mapped) return tree;
-      for_each_leaf([&](auto& a) {
-        const array b = detail::move_axis(a, static_cast<int>(axis), 0);
-        if (n == -1) n = b.extent(0);
-        if (b.rank() == 0 || n != b.extent(0))
-          call{.inputs = &b, .count = 1, .trace = &g}.fail("vmap: batch extent", b.type(), text("leading ") << n);
-        array_type t = b.type();
-        t.extents = {};
-        for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));
-        examples.push_back(placeholder(g, t));
-        batches.push_back(b);
-        static_cast<array&>(a) = examples.back();
-      }, tree);
+      for_each_leaf(
+          [&](auto& a) {
+            const array b = detail::move_axis(a, static_cast<int>(axis), 0);
+            if (n == -1) n = b.extent(0);
+            if (b.rank() == 0 || n != b.extent(0))
+              call{.inputs = &b, .count = 1, .trace = &g}.fail("vmap: batch extent", b.type(), text("leading ") << n);
+            array_type t = b.type();
+            t.extents = {};
+            for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));
+            examples.push_back(placeholder(g, t));
+            batches.push_back(b);
+            static_cast<array&>(a) = examples.back();
+          },
+          tree);
       return tree;
     };
     std::tuple<Args...> inside{example(args)...};  // braces: from left to right

@@ -112,10 +112,10 @@ TEST_CASE("attention: forward and backward against double loops") {
       const auto vv = dense<const float>(v.data(), s.keys, s.kv_heads, s.head_size);
       simd::attention(s, qv, kv_view, vv, dense(out.data(), s.queries, s.heads, s.head_size), lse.data());
       simd::attention_backward(s, qv, kv_view, vv, dense<const float>(out.data(), s.queries, s.heads, s.head_size),
-                              lse.data(), dense<const float>(dout.data(), s.queries, s.heads, s.head_size),
-                              dense(dq.data(), s.queries, s.heads, s.head_size),
-                              dense(dk.data(), s.keys, s.kv_heads, s.head_size),
-                              dense(dv.data(), s.keys, s.kv_heads, s.head_size));
+                               lse.data(), dense<const float>(dout.data(), s.queries, s.heads, s.head_size),
+                               dense(dq.data(), s.queries, s.heads, s.head_size),
+                               dense(dk.data(), s.keys, s.kv_heads, s.head_size),
+                               dense(dv.data(), s.keys, s.kv_heads, s.head_size));
       CAPTURE(s.queries, s.keys, s.heads, s.head_size, s.causal, threads);
       CHECK(distance(out, e.out) < 4e-6);
       if (s.keys > 0) CHECK(distance(lse, e.lse) < 4e-6);
@@ -141,7 +141,7 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
   const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
   floats fused(static_cast<std::size_t>(cells)), apart = fused;
   const simd::heads_view<float> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
-                                           s.queries * s.head_size};
+                                            s.queries * s.head_size};
   simd::attention(s, part(0), part(1), part(2), heads_first, nullptr);
   floats copies[3];
   for (std::int64_t i = 0; i < 3; ++i)
@@ -149,9 +149,9 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
       for (std::int64_t j = 0; j < s.heads * s.head_size; ++j)
         copies[i].push_back(qkv[static_cast<std::size_t>(t * row + i * s.heads * s.head_size + j)]);
   simd::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
-                 dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
-                 dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
-                 dense(apart.data(), s.queries, s.heads, s.head_size), nullptr);
+                  dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
+                  dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
+                  dense(apart.data(), s.queries, s.heads, s.head_size), nullptr);
   const auto other = dense(apart.data(), s.queries, s.heads, s.head_size);
   bool same = true;
   for (std::int64_t b = 0; b < s.batch; ++b)

@@ -121,11 +121,11 @@ TEST_CASE("gemm: same bits for any team, height, and fused machine") {
     simd::set_num_threads(2);
     for (std::int64_t i = 0; i < s.m; i += 5)
       simd::gemm(std::min<std::int64_t>(5, s.m - i), s.n, s.k, {a.data() + i * s.k, s.k, 1}, vb, other.data() + i * s.n,
-                s.n);
+                 s.n);
     CHECK(std::memcmp(one.data(), other.data(), bytes) == 0);
     if (simd::best_gemm_machine() == simd::gemm_machine::avx512) {
       simd::detail::gemm_one({s.m, s.n, s.k, va, vb, other.data(), s.n, simd::gemm_mode::assign, {}},
-                            simd::gemm_kernels_for(simd::gemm_machine::avx2), 2);
+                             simd::gemm_kernels_for(simd::gemm_machine::avx2), 2);
       CHECK(std::memcmp(one.data(), other.data(), bytes) == 0);
     }
     simd::set_num_threads(0);
@@ -145,14 +145,14 @@ TEST_CASE("gemm: the epilogue sees each element once, finished") {
     simd::gemm(s.m, s.n, s.k, va, vb, plain.data(), s.n);
     const context seen{bias.data(), s.n, fused.data()};
     const simd::gemm_epilogue add_bias{[](const void* p, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col,
-                                         std::int64_t rows, std::int64_t cols) noexcept {
-                                        const auto& x = *static_cast<const context*>(p);
-                                        if (c != x.base + row * ldc + col) return;
-                                        for (std::int64_t i = 0; i < rows; ++i)
-                                          for (std::int64_t j = 0; j < cols; ++j)
-                                            c[i * ldc + j] += x.bias[(row + i) * x.ldc + col + j];
-                                      },
-                                      &seen};
+                                          std::int64_t rows, std::int64_t cols) noexcept {
+                                         const auto& x = *static_cast<const context*>(p);
+                                         if (c != x.base + row * ldc + col) return;
+                                         for (std::int64_t i = 0; i < rows; ++i)
+                                           for (std::int64_t j = 0; j < cols; ++j)
+                                             c[i * ldc + j] += x.bias[(row + i) * x.ldc + col + j];
+                                       },
+                                       &seen};
     simd::gemm(s.m, s.n, s.k, va, vb, fused.data(), s.n, simd::gemm_mode::assign, add_bias);
     bool same = true;
     for (std::size_t i = 0; i < plain.size(); ++i) same = same && fused[i] == plain[i] + bias[i];
@@ -167,11 +167,11 @@ TEST_CASE("gemm_batched: equals one product after the other") {
       floats one(static_cast<std::size_t>(batch * s.m * s.n)), all = one;
       for (std::int64_t i = 0; i < batch; ++i)
         simd::gemm(s.m, s.n, s.k, {a.data() + i * s.m * s.k, s.k, 1}, {b.data(), 1, s.k}, one.data() + i * s.m * s.n,
-                  s.n);
+                   s.n);
       for (const int threads : {1, 2, 4}) {
         simd::set_num_threads(threads);
         simd::gemm_batched(batch, s.m, s.n, s.k, {a.data(), s.k, 1}, s.m * s.k, {b.data(), 1, s.k}, 0, all.data(), s.n,
-                          s.m * s.n);
+                           s.m * s.n);
         CHECK(one == all);
       }
       simd::set_num_threads(0);

@@ -80,7 +80,7 @@ TEST_CASE("norm: forward and backward against double loops") {
           if (centred) {
             simd::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
             simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
-                                     doffset.data());
+                                      doffset.data());
             CHECK(distance(doffset, e.doffset) < 1e-5);
           } else {
             simd::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
@@ -113,6 +113,6 @@ TEST_CASE("norm: results may replace their inputs") {
   CHECK(y == in_place);
   simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), other.data());
   simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
-                           sums.data(), other.data());
+                            sums.data(), other.data());
   CHECK(dx == dx_in_place);
 }

@@ -65,9 +65,9 @@ TEST_CASE("softmax: all of it against double loops") {
         simd::logsumexp(rows, cols, x.data(), sums_got.data());
         simd::softmax_cross_entropy(rows, cols, x.data(), labels.data(), loss_got.data(), lse.data());
         simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(),
-                                            d_got.data());
+                                             d_got.data());
         simd::softmax_cross_entropy_backward<std::int32_t>(rows, cols, x.data(), labels.data(), nullptr, dloss.data(),
-                                                          d_again.data());
+                                                           d_again.data());
         CAPTURE(rows, cols, threads);
         CHECK(distance(y_got, y) < 2e-6);
         if (cols > 1) CHECK(distance(dx_got, dx) < 1e-5);

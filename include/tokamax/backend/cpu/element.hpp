@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, mask
-#include <tokamax/lax/convert.hpp>       // convert_element_type_p
 #include <tokamax/lax/compare.hpp>       // element_of
+#include <tokamax/lax/convert.hpp>       // convert_element_type_p
 
 #include <type_traits>  // conditional_t
 
@@ -64,18 +64,24 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
     return detail::load_bool(reinterpret_cast<const bool*>(p), Full ? width : n);
   } else if constexpr (T == bf16) {
     const auto* q = reinterpret_cast<const std::uint16_t*>(p);
-    if constexpr (Full) return load_bfloat16(q);
-    else return load_bfloat16_partial(q, n);
+    if constexpr (Full)
+      return load_bfloat16(q);
+    else
+      return load_bfloat16_partial(q, n);
   } else {
     using V = register_t<T>;
     const auto* q = reinterpret_cast<const typename V::value_type*>(p);
-    if constexpr (Full) return load<V>(q);
-    else return load_partial<V>(q, n);
+    if constexpr (Full)
+      return load<V>(q);
+    else
+      return load_partial<V>(q, n);
   }
 }
 
 template <dtype T>
-using memory_t = std::conditional_t<T == bool_, bool, std::conditional_t<T == bf16, std::uint16_t, std::conditional_t<T == f32, float, std::int32_t>>>;
+using memory_t =
+    std::conditional_t<T == bool_, bool,
+                       std::conditional_t<T == bf16, std::uint16_t, std::conditional_t<T == f32, float, std::int32_t>>>;
 
 /// The same with any stride, in elements.
 template <dtype T>
@@ -92,45 +98,62 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
     detail::store_bool(reinterpret_cast<bool*>(p), v, Full ? width : n);
   } else if constexpr (T == bf16) {
     auto* q = reinterpret_cast<std::uint16_t*>(p);
-    if constexpr (Full) store_bfloat16(q, v);
-    else store_bfloat16_partial(q, v, n);
+    if constexpr (Full)
+      store_bfloat16(q, v);
+    else
+      store_bfloat16_partial(q, v, n);
   } else {
     auto* q = reinterpret_cast<typename register_t<T>::value_type*>(p);
-    if constexpr (Full) store(q, v);
-    else store_partial(q, v, n);
+    if constexpr (Full)
+      store(q, v);
+    else
+      store_partial(q, v, n);
   }
 }
 
 /// One value in every lane.
 template <dtype T>
 register_t<T> splat(double v) noexcept {
-  if constexpr (T == bool_) return v != 0 ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
-  else if constexpr (T == i32) return i32v(static_cast<std::int32_t>(v));
-  else if constexpr (T == u32) return u32v(static_cast<std::uint32_t>(static_cast<std::int64_t>(v)));
-  else if constexpr (T == bf16) return f32v(static_cast<float>(bfloat16(static_cast<float>(v))));
-  else return f32v(static_cast<float>(v));
+  if constexpr (T == bool_)
+    return v != 0 ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
+  else if constexpr (T == i32)
+    return i32v(static_cast<std::int32_t>(v));
+  else if constexpr (T == u32)
+    return u32v(static_cast<std::uint32_t>(static_cast<std::int64_t>(v)));
+  else if constexpr (T == bf16)
+    return f32v(static_cast<float>(bfloat16(static_cast<float>(v))));
+  else
+    return f32v(static_cast<float>(v));
 }
 
 /// first, first + step, ... as elements of dtype T.
 template <dtype T>
 register_t<T> count_from(std::int64_t first, std::int64_t step) noexcept {
   const i32v v = i32v(static_cast<std::int32_t>(first)) + iota() * i32v(static_cast<std::int32_t>(step));
-  if constexpr (T == i32) return v;
-  else if constexpr (T == u32) return bitcast<u32v>(v);
-  else if constexpr (T == bool_) return detail::int_to_mask(v);
+  if constexpr (T == i32)
+    return v;
+  else if constexpr (T == u32)
+    return bitcast<u32v>(v);
+  else if constexpr (T == bool_)
+    return detail::int_to_mask(v);
   else {
     const f32v f = xsimd::to_float(v);
-    if constexpr (T == bf16) return round_to_bfloat16(f);
-    else return f;
+    if constexpr (T == bf16)
+      return round_to_bfloat16(f);
+    else
+      return f;
   }
 }
 
 namespace detail {
 /// u32 to f32: exact halves, then one rounding.
-inline f32v unsigned_to_float(u32v v) noexcept { return from_native<f32v>(__builtin_convertvector(native(v), native_t<f32v>)); }
+inline f32v unsigned_to_float(u32v v) noexcept {
+  return from_native<f32v>(__builtin_convertvector(native(v), native_t<f32v>));
+}
 inline i32v float_to_int(f32v v) noexcept {  // toward zero; NaN is 0, out of range is the nearest end
   const f32v top(2147483648.0f);
-  const i32v cut = from_native<i32v>(__builtin_convertvector(native(select(abs(v) < top, v, f32v(0.0f))), native_t<i32v>));
+  const i32v cut =
+      from_native<i32v>(__builtin_convertvector(native(select(abs(v) < top, v, f32v(0.0f))), native_t<i32v>));
   const i32v high = select_bits(v >= top, i32v(std::numeric_limits<std::int32_t>::max()), cut);
   return select_bits(v <= -top, i32v(std::numeric_limits<std::int32_t>::min()), high);
 }
@@ -147,23 +170,35 @@ inline u32v float_to_unsigned(f32v v) noexcept {
 template <dtype To, dtype From>
 register_t<To> convert(register_t<From> v) noexcept {
   constexpr bool from_float = From == f32 || From == bf16, to_float = To == f32 || To == bf16;
-  if constexpr (To == From) return v;
+  if constexpr (To == From)
+    return v;
   else if constexpr (From == bool_) {
-    if constexpr (to_float) return select(v, f32v(1.0f), f32v(0.0f));
-    else return select_bits(v, register_t<To>(1), register_t<To>(0));
+    if constexpr (to_float)
+      return select(v, f32v(1.0f), f32v(0.0f));
+    else
+      return select_bits(v, register_t<To>(1), register_t<To>(0));
   } else if constexpr (To == bool_) {
-    if constexpr (from_float) return !(v == f32v(0.0f));
-    else return to_mask(v != register_t<From>(0));
+    if constexpr (from_float)
+      return !(v == f32v(0.0f));
+    else
+      return to_mask(v != register_t<From>(0));
   } else if constexpr (to_float) {
     f32v f;
-    if constexpr (from_float) f = v;
-    else if constexpr (From == i32) f = xsimd::to_float(v);
-    else f = detail::unsigned_to_float(v);
-    if constexpr (To == bf16) return round_to_bfloat16(f);
-    else return f;
+    if constexpr (from_float)
+      f = v;
+    else if constexpr (From == i32)
+      f = xsimd::to_float(v);
+    else
+      f = detail::unsigned_to_float(v);
+    if constexpr (To == bf16)
+      return round_to_bfloat16(f);
+    else
+      return f;
   } else if constexpr (from_float) {
-    if constexpr (To == i32) return detail::float_to_int(v);
-    else return detail::float_to_unsigned(v);
+    if constexpr (To == i32)
+      return detail::float_to_int(v);
+    else
+      return detail::float_to_unsigned(v);
   } else {
     return bitcast<register_t<To>>(v);
   }
@@ -172,16 +207,22 @@ register_t<To> convert(register_t<From> v) noexcept {
 namespace detail {
 inline mask canonical(mask m) noexcept { return m; }
 template <class T>
-mask canonical(xsimd::batch_bool<T> m) noexcept { return to_mask(m); }
+mask canonical(xsimd::batch_bool<T> m) noexcept {
+  return to_mask(m);
+}
 template <class V>
-V canonical(V v) noexcept { return v; }
+V canonical(V v) noexcept {
+  return v;
+}
 
 /// A predicate as the values it chooses between want it.
 template <class V>
 auto predicate_for(mask m) noexcept {
   if constexpr (std::is_same_v<V, i32v> || std::is_same_v<V, u32v>)
-    return xsimd::batch_bool<typename V::value_type>(std::bit_cast<typename xsimd::batch_bool<typename V::value_type>::register_type>(m.data));
-  else return m;
+    return xsimd::batch_bool<typename V::value_type>(
+        std::bit_cast<typename xsimd::batch_bool<typename V::value_type>::register_type>(m.data));
+  else
+    return m;
 }
 }  // namespace detail
 

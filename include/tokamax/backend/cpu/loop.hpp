@@ -2,20 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/threads.hpp>     // parallel_for
-#include <tokamax/runtime/executable.hpp>      // loop_arguments
+#include <tokamax/backend/cpu/threads.hpp>  // parallel_for
+#include <tokamax/runtime/executable.hpp>   // loop_arguments
 
 namespace tokamax::simd {
 
 /// One row: n elements of every slot, the k-th one moving by strides[k] elements.
-using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides, const loop_arguments& loop);
+using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
+                                const loop_arguments& loop);
 
 inline constexpr int max_loop_slots = 128;
 
 namespace detail {
 /// Pointers of all slots at element `row` of the outer axes, moved `first` elements along the innermost one.
 inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first, std::byte** p) noexcept {
-  for (int k = 0; k < a.slots; ++k) p[k] = a.pointers[k] + first * a.strides[k * a.rank + a.rank - 1] * a.element_bytes[k];
+  for (int k = 0; k < a.slots; ++k)
+    p[k] = a.pointers[k] + first * a.strides[k * a.rank + a.rank - 1] * a.element_bytes[k];
   for (int axis = a.rank - 2; axis >= 0; --axis) {
     const std::int64_t i = row % a.extents[axis];
     row /= a.extents[axis];

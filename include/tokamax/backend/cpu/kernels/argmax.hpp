@@ -35,7 +35,8 @@ void arg_extreme(const array_view& x, int axis, std::int32_t* out) {
   for (int i = 0; i < axis; ++i) outer *= x.extent(i);
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.extent(i);
   const T* in = x.as<T>();
-  const std::int64_t results = outer * inner, grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, n));
+  const std::int64_t results = outer * inner,
+                     grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, n));
   parallel_for((results + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t k = chunk * grain; k < std::min(results, (chunk + 1) * grain); ++k) {
       const T* p = in + k / inner * n * inner + k % inner;
@@ -71,7 +72,11 @@ void arg_dispatch(const kernel_arguments& a) {
 
 }  // namespace simd::detail
 
-inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) { simd::detail::arg_dispatch<simd::detail::max_of>(a); }
-inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) { simd::detail::arg_dispatch<simd::detail::min_of>(a); }
+inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::arg_dispatch<simd::detail::max_of>(a);
+}
+inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::arg_dispatch<simd::detail::min_of>(a);
+}
 
 }  // namespace tokamax

@@ -45,7 +45,7 @@ inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   const simd::float_result<struct attention_out> out(a.out[0]);
   simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
-                 heads_of<struct attention_v>(a.in[2]), dense_heads(out.data(), a.out[0]), a.out[1].as<float>());
+                  heads_of<struct attention_v>(a.in[2]), dense_heads(out.data(), a.out[0]), a.out[1].as<float>());
 }
 
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
@@ -54,10 +54,10 @@ inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const simd::float_result<struct attention_dk> dk(a.out[1]);
   const simd::float_result<struct attention_dv> dv(a.out[2]);
   simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
-                          heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
-                          heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
-                          heads_of<struct attention_ct>(a.in[5]), dense_heads(dq.data(), a.out[0]),
-                          dense_heads(dk.data(), a.out[1]), dense_heads(dv.data(), a.out[2]));
+                           heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
+                           heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
+                           heads_of<struct attention_ct>(a.in[5]), dense_heads(dq.data(), a.out[0]),
+                           dense_heads(dk.data(), a.out[1]), dense_heads(dv.data(), a.out[2]));
 }
 
 }  // namespace tokamax

@@ -17,7 +17,8 @@ inline void kernel(op_c<concatenate_p>, cpu_tag, const kernel_arguments& a) {
   std::int64_t rows = 1, unit = size_of(a.out[0].type);  // bytes of one step along the axis
   for (int i = 0; i < axis; ++i) rows *= a.out[0].extent(i);
   for (int i = axis + 1; i < a.out[0].rank(); ++i) unit *= a.out[0].extent(i);
-  const std::int64_t row = a.out[0].extent(axis) * unit, grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, row));
+  const std::int64_t row = a.out[0].extent(axis) * unit,
+                     grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, row));
   simd::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
       auto* to = a.out[0].as<std::byte>() + r * row;

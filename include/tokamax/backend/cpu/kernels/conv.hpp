@@ -18,11 +18,11 @@ namespace simd::detail {
 /// Where each place of the output meets each place of the window: an offset into the image, or -1 for padding.
 struct conv_geometry {
   struct axis {
-    std::int64_t places, window;         // extents of the output and of the window
-    std::vector<std::int64_t> offset;    // [places, window], in elements
+    std::int64_t places, window;       // extents of the output and of the window
+    std::vector<std::int64_t> offset;  // [places, window], in elements
   };
   std::vector<axis> space;
-  std::int64_t places = 1, window = 1;   // of all axes together
+  std::int64_t places = 1, window = 1;  // of all axes together
 
   conv_geometry(const array_view& x, const array_view& w, const array_view& y, const conv_options& o) {
     const int d = o.strides.rank();
@@ -85,32 +85,37 @@ inline void conv_depthwise(const conv_geometry& geometry, const float* x, std::i
 }
 
 /// rows [first, first + m) of the unrolled image, window places [k0, k1): [m, (k1 - k0) channels]
-inline void unroll(const conv_geometry& geometry, const float* x, std::int64_t image, std::int64_t channels, std::int64_t first,
-                   std::int64_t m, std::int64_t k0, std::int64_t k1, float* to) noexcept {
+inline void unroll(const conv_geometry& geometry, const float* x, std::int64_t image, std::int64_t channels,
+                   std::int64_t first, std::int64_t m, std::int64_t k0, std::int64_t k1, float* to) noexcept {
   for (std::int64_t r = first; r < first + m; ++r) {
     const float* base = x + r / geometry.places * image;
     for (std::int64_t k = k0; k < k1; ++k, to += channels) {
       const std::int64_t at = geometry.offset(r % geometry.places, k);
-      if (at < 0) std::fill_n(to, channels, 0.0f);
-      else if (channels == 1) *to = base[at];
-      else std::copy_n(base + at, channels, to);
+      if (at < 0)
+        std::fill_n(to, channels, 0.0f);
+      else if (channels == 1)
+        *to = base[at];
+      else
+        std::copy_n(base + at, channels, to);
     }
   }
 }
 
-inline void conv_f32(const array_view& x, const array_view& w, const array_view& y, const conv_options& o, const float* image,
-                     const float* window, float* out) {
+inline void conv_f32(const array_view& x, const array_view& w, const array_view& y, const conv_options& o,
+                     const float* image, const float* window, float* out) {
   const conv_geometry geometry(x, w, y, o);
   const int rank = x.rank();
   const std::int64_t channels = w.extent(rank - 2), features = w.extent(rank - 1), all_channels = x.extent(rank - 1);
   const std::int64_t groups = o.feature_groups * o.batch_groups, each = features / groups;
   const std::int64_t batch = y.extent(0), image_size = x.extent(0) ? x.size() / x.extent(0) : 0;
   if (y.size() == 0) return;
-  if (channels == 1 && o.feature_groups > 1) return conv_depthwise(geometry, image, image_size, window, out, batch, all_channels, features);
+  if (channels == 1 && o.feature_groups > 1)
+    return conv_depthwise(geometry, image, image_size, window, out, batch, all_channels, features);
   // Blocks of the unrolled image that stay in the second-level cache; shapes alone choose them.
   const std::int64_t rows = batch * geometry.places;
   const std::int64_t k_step = std::clamp<std::int64_t>(2048 / std::max<std::int64_t>(1, channels), 1, geometry.window);
-  const std::int64_t m_step = std::clamp<std::int64_t>(262144 / (k_step * std::max<std::int64_t>(1, channels)), 48, 768);
+  const std::int64_t m_step =
+      std::clamp<std::int64_t>(262144 / (k_step * std::max<std::int64_t>(1, channels)), 48, 768);
   const std::int64_t blocks = (rows + m_step - 1) / m_step;
   parallel_for(groups * blocks, [&](std::int64_t t) {
     const std::int64_t g = t / blocks, first = t % blocks * m_step, m = std::min(m_step, rows - first);
@@ -140,7 +145,8 @@ inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments
   using namespace simd::detail;
   const array_view& y = a.out[0];
   float* out = y.type == f32 ? y.as<float>() : simd::scratch<conv_result>(y.size() + 1);
-  conv_f32(a.in[0], a.in[1], y, a.attrs<conv_options>(), widened<conv_image>(a.in[0]), widened<conv_window>(a.in[1]), out);
+  conv_f32(a.in[0], a.in[1], y, a.attrs<conv_options>(), widened<conv_image>(a.in[0]), widened<conv_window>(a.in[1]),
+           out);
   if (y.type != f32)
     for (std::int64_t i = 0; i < y.size(); ++i) y.as<bfloat16>()[i] = bfloat16(out[i]);
 }

@@ -29,7 +29,8 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
       S sum[strip] = {};
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t row = (from_end ? n - 1 - i : i) * m;
-        for (std::int64_t j = 0; j < w; ++j) out[row + j] = static_cast<T>(sum[j] = static_cast<S>(sum[j] + static_cast<S>(in[row + j])));
+        for (std::int64_t j = 0; j < w; ++j)
+          out[row + j] = static_cast<T>(sum[j] = static_cast<S>(sum[j] + static_cast<S>(in[row + j])));
       }
     });
   });

@@ -25,8 +25,10 @@ inline joint_axis join(const array_view& v, const axes& which) {
   for (int i = which.rank() - 1; i >= 0; --i) {
     const auto a = static_cast<int>(which[i]);
     if (v.extent(a) == 1) continue;
-    if (j.extent == 1) j.stride = v.stride(a);
-    else j.regular = j.regular && v.stride(a) == j.stride * j.extent;
+    if (j.extent == 1)
+      j.stride = v.stride(a);
+    else
+      j.regular = j.regular && v.stride(a) == j.stride * j.extent;
     j.extent *= v.extent(a);
   }
   return j;
@@ -77,14 +79,17 @@ inline void integer_dot(const array_view& a, const array_view& b, const array_vi
     for (std::int64_t i : which) n *= v.extent(static_cast<int>(i));
     return n;
   };
-  const std::int64_t batches = count(a, d.lhs_batch), m = count(a, fa), n = count(b, fb), k = count(a, d.lhs_contracting);
+  const std::int64_t batches = count(a, d.lhs_batch), m = count(a, fa), n = count(b, fb),
+                     k = count(a, d.lhs_contracting);
   for (std::int64_t s = 0; s < batches; ++s)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         std::uint32_t sum = 0;
-        const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i), pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
+        const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i),
+                           pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
         for (std::int64_t x = 0; x < k; ++x)
-          sum += a.as<std::uint32_t>()[pa + offset(a, d.lhs_contracting, x)] * b.as<std::uint32_t>()[pb + offset(b, d.rhs_contracting, x)];
+          sum += a.as<std::uint32_t>()[pa + offset(a, d.lhs_contracting, x)] *
+                 b.as<std::uint32_t>()[pb + offset(b, d.rhs_contracting, x)];
         c.as<std::uint32_t>()[(s * m + i) * n + j] = sum;
       }
 }
@@ -108,16 +113,21 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     rows = tokamax::detail::range_axes(nb, nr);
     columns = tokamax::detail::range_axes(nb + nr, columns.rank());
   };
-  if (!regular(x, d.lhs_batch, fx, d.lhs_contracting)) straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
-  if (!regular(y, d.rhs_batch, d.rhs_contracting, fy)) straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
+  if (!regular(x, d.lhs_batch, fx, d.lhs_contracting))
+    straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
+  if (!regular(y, d.rhs_batch, d.rhs_contracting, fy))
+    straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
   const bool narrow = a.out[0].type == bf16;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
   const simd::matrix_view va{x.as<float>(), m.stride, kx.stride}, vb{y.as<float>(), ky.stride, n.stride};
-  if (batches == 1) simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
-  else simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent, m.extent * n.extent);
+  if (batches == 1)
+    simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
+  else
+    simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
+                       m.extent * n.extent);
   if (narrow)
     for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i) a.out[0].as<bfloat16>()[i] = bfloat16(c[i]);
 }

@@ -17,7 +17,8 @@ namespace simd::detail {
 /// Calls copy(place in the array, place in the box, bytes) for the contiguous runs of the box, whose starts are the
 /// operands from `first_start` on.
 template <class F>
-void for_each_run(const kernel_arguments& a, int first_start, const array_view& x, const array_view& box, int batch, F copy) {
+void for_each_run(const kernel_arguments& a, int first_start, const array_view& x, const array_view& box, int batch,
+                  F copy) {
   const int rank = x.rank();
   int last = rank;  // axes from here on are whole, so they lie in one piece
   while (last > batch && x.extent(last - 1) == box.extent(last - 1)) --last;
@@ -57,8 +58,9 @@ inline void kernel(op_c<dynamic_slice_p>, cpu_tag, const kernel_arguments& a) {
   if (a.out[0].size() == 0) return;
   const auto* from = a.in[0].as<const std::byte>();
   auto* to = a.out[0].as<std::byte>();
-  simd::detail::for_each_run(a, 1, a.in[0], a.out[0], a.attrs<dynamic_slice_options>().batch,
-                            [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + box, from + at, n); });
+  simd::detail::for_each_run(
+      a, 1, a.in[0], a.out[0], a.attrs<dynamic_slice_options>().batch,
+      [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + box, from + at, n); });
 }
 
 inline void kernel(op_c<dynamic_update_slice_p>, cpu_tag, const kernel_arguments& a) {
@@ -67,8 +69,9 @@ inline void kernel(op_c<dynamic_update_slice_p>, cpu_tag, const kernel_arguments
   auto* to = a.out[0].as<std::byte>();
   if (a.in[0].data != a.out[0].data && bytes) std::memcpy(to, a.in[0].data, bytes);
   if (a.in[1].size() == 0) return;
-  simd::detail::for_each_run(a, 2, a.out[0], a.in[1], a.attrs<dynamic_slice_options>().batch,
-                            [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + at, update + box, n); });
+  simd::detail::for_each_run(
+      a, 2, a.out[0], a.in[1], a.attrs<dynamic_slice_options>().batch,
+      [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + at, update + box, n); });
 }
 
 }  // namespace tokamax

@@ -18,22 +18,30 @@ namespace simd::detail {
 /// What a gather reads outside of the table: NaN, the lowest i32, the highest u32, true.
 template <class T>
 T fill_value() noexcept {
-  if constexpr (std::is_same_v<T, bfloat16>) return bfloat16(std::numeric_limits<float>::quiet_NaN());
-  else if constexpr (std::is_same_v<T, float>) return std::numeric_limits<float>::quiet_NaN();
-  else if constexpr (std::is_same_v<T, std::int32_t>) return std::numeric_limits<std::int32_t>::lowest();
-  else return std::numeric_limits<T>::max();
+  if constexpr (std::is_same_v<T, bfloat16>)
+    return bfloat16(std::numeric_limits<float>::quiet_NaN());
+  else if constexpr (std::is_same_v<T, float>)
+    return std::numeric_limits<float>::quiet_NaN();
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return std::numeric_limits<std::int32_t>::lowest();
+  else
+    return std::numeric_limits<T>::max();
 }
 
 template <class T>
-void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n, T* out) noexcept {
+void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n,
+                 T* out) noexcept {
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m));
   parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t i = chunk * grain; i < std::min(n, (chunk + 1) * grain); ++i) {
       const std::int64_t r = index[i];
       const bool inside = r >= 0 && r < rows;
-      if (m == 1) out[i] = inside ? table[r] : fill_value<T>();
-      else if (inside) std::memcpy(out + i * m, table + r * m, static_cast<std::size_t>(m) * sizeof(T));
-      else std::fill_n(out + i * m, m, fill_value<T>());
+      if (m == 1)
+        out[i] = inside ? table[r] : fill_value<T>();
+      else if (inside)
+        std::memcpy(out + i * m, table + r * m, static_cast<std::size_t>(m) * sizeof(T));
+      else
+        std::fill_n(out + i * m, m, fill_value<T>());
     }
   });
 }
@@ -43,12 +51,14 @@ struct scatter_order;
 /// Each row of the result is the sum of its updates in their order, so neither rows nor columns need to know of each
 /// other, whichever thread takes them. A stable counting sort brings the updates of a row together.
 template <class T>
-void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m, T* out, std::int64_t rows) noexcept {
+void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m, T* out,
+                      std::int64_t rows) noexcept {
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
-  auto* first = reinterpret_cast<std::int32_t*>(scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: where a row's updates start
-  std::int32_t* order = first + rows + 1;                                               // [n]: positions, by row
+  auto* first =
+      reinterpret_cast<std::int32_t*>(scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: where a row's updates start
+  std::int32_t* order = first + rows + 1;                                     // [n]: positions, by row
   std::fill_n(first, rows + 1, 0);
   auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };
   for (std::int64_t i = 0; i < n; ++i)
@@ -98,7 +108,8 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   simd::dispatch(a.out[0].type, [&]<class T>(T*) {
-    simd::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
+    simd::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(),
+                                   rows);
   });
 }
 

@@ -63,11 +63,16 @@ struct lanes<bool> {
 template <class F>
 void dispatch(dtype t, F f) {
   switch (t) {
-    case bool_: return f(static_cast<bool*>(nullptr));
-    case i32: return f(static_cast<std::int32_t*>(nullptr));
-    case u32: return f(static_cast<std::uint32_t*>(nullptr));
-    case bf16: return f(static_cast<bfloat16*>(nullptr));
-    default: return f(static_cast<float*>(nullptr));
+    case bool_:
+      return f(static_cast<bool*>(nullptr));
+    case i32:
+      return f(static_cast<std::int32_t*>(nullptr));
+    case u32:
+      return f(static_cast<std::uint32_t*>(nullptr));
+    case bf16:
+      return f(static_cast<bfloat16*>(nullptr));
+    default:
+      return f(static_cast<float*>(nullptr));
   }
 }
 

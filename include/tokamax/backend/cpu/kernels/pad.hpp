@@ -24,8 +24,9 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
   std::int64_t rows = 1;
   for (int i = 0; i < last; ++i) rows *= extents[i];
   const T* in = x.as<T>();
-  const std::int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;                                 // element at or after 0
-  const std::int64_t end = std::min(n, m > low ? (m - low + step - 1) / step : std::int64_t{0});  // element at or after m
+  const std::int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;  // element at or after 0
+  const std::int64_t end =
+      std::min(n, m > low ? (m - low + step - 1) / step : std::int64_t{0});  // element at or after m
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m * unit));
   parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
@@ -46,7 +47,8 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
       const T* from = in + source * n * unit;
       if (step == 1) {
         std::fill_n(to, (low + first) * unit, value);
-        std::memcpy(to + (low + first) * unit, from + first * unit, static_cast<std::size_t>((end - first) * unit) * sizeof(T));
+        std::memcpy(to + (low + first) * unit, from + first * unit,
+                    static_cast<std::size_t>((end - first) * unit) * sizeof(T));
         std::fill_n(to + (low + end) * unit, (m - low - end) * unit, value);
       } else {
         std::fill_n(to, m * unit, value);

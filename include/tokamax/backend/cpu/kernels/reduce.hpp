@@ -54,7 +54,8 @@ typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
   if (n <= block) return reduce_block<Op>(p, n);
   typename lanes<T>::scalar part[reduce_grain / block];
   std::int64_t parts = 0;
-  for (std::int64_t from = 0; from < n; from += block) part[parts++] = reduce_block<Op>(p + from, std::min(block, n - from));
+  for (std::int64_t from = 0; from < n; from += block)
+    part[parts++] = reduce_block<Op>(p + from, std::min(block, n - from));
   combine<Op>(part, parts, 1);
   return part[0];
 }
@@ -95,7 +96,8 @@ void reduce_inner(const reduce_plan& p, const T* in, T* out) {
   if (units <= 1) {
     const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * p.inner));
     parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
-      for (std::int64_t k = chunk * grain; k < std::min(p.kept.total, (chunk + 1) * grain); ++k) out[k] = static_cast<T>(unit(k, 0));
+      for (std::int64_t k = chunk * grain; k < std::min(p.kept.total, (chunk + 1) * grain); ++k)
+        out[k] = static_cast<T>(unit(k, 0));
     });
     return;
   }
@@ -131,7 +133,10 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
     for (; j + L::size <= m; j += L::size)
       A::store(acc + j, Op::apply(A::load(acc + j), rows([&](int i) { return L::load(row[i] + j); })));
     if (j < m)
-      A::store(acc + j, Op::apply(A::load(acc + j, m - j, start), rows([&](int i) { return L::load(row[i] + j, m - j, start); })), m - j);
+      A::store(
+          acc + j,
+          Op::apply(A::load(acc + j, m - j, start), rows([&](int i) { return L::load(row[i] + j, m - j, start); })),
+          m - j);
   }
 }
 
@@ -148,7 +153,8 @@ void reduce_outer(const reduce_plan& p, const T* in, T* out) {
   };
   if (units == 1) {
     const std::int64_t tasks = p.kept.total * strips;
-    const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * std::min(m, reduce_strip)));
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * std::min(m, reduce_strip)));
     parallel_for((tasks + grain - 1) / grain, [&](std::int64_t chunk) {
       alignas(64) S acc[static_cast<std::size_t>(reduce_strip)];
       for (std::int64_t t = chunk * grain; t < std::min(tasks, (chunk + 1) * grain); ++t) {
@@ -185,25 +191,40 @@ void reduce_typed(const kernel_arguments& a) {
   const reduce_plan p(a.in[0].extents, a.attrs<reduce_attributes>().axis);
   const T* in = a.in[0].as<T>();
   T* out = a.out[0].as<T>();
-  if (p.inner_reduced) reduce_inner<Op>(p, in, out);
-  else reduce_outer<Op>(p, in, out);
+  if (p.inner_reduced)
+    reduce_inner<Op>(p, in, out);
+  else
+    reduce_outer<Op>(p, in, out);
 }
 
 template <class Op>
 void reduce_numbers(const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<class T>(T*) {
-    if constexpr (!std::is_same_v<T, bool>) reduce_typed<Op, T>(a);
-    else if constexpr (std::is_same_v<Op, min_of>) reduce_typed<and_of, T>(a);
-    else reduce_typed<or_of, T>(a);
+    if constexpr (!std::is_same_v<T, bool>)
+      reduce_typed<Op, T>(a);
+    else if constexpr (std::is_same_v<Op, min_of>)
+      reduce_typed<and_of, T>(a);
+    else
+      reduce_typed<or_of, T>(a);
   });
 }
 
 }  // namespace simd::detail
 
-inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::sum_of>(a); }
-inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::max_of>(a); }
-inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_numbers<simd::detail::min_of>(a); }
-inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_typed<simd::detail::and_of, bool>(a); }
-inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) { simd::detail::reduce_typed<simd::detail::or_of, bool>(a); }
+inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::reduce_numbers<simd::detail::sum_of>(a);
+}
+inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::reduce_numbers<simd::detail::max_of>(a);
+}
+inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::reduce_numbers<simd::detail::min_of>(a);
+}
+inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::reduce_typed<simd::detail::and_of, bool>(a);
+}
+inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) {
+  simd::detail::reduce_typed<simd::detail::or_of, bool>(a);
+}
 
 }  // namespace tokamax

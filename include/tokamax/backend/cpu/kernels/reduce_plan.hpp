@@ -15,41 +15,57 @@ struct sum_of {
   template <class S>
   static constexpr S start = S(0);
   template <class V>
-  static V apply(V a, V b) noexcept { return a + b; }
+  static V apply(V a, V b) noexcept {
+    return a + b;
+  }
 };
 struct max_of {  // NaN if one of them is
   template <class S>
-  static constexpr S start = std::numeric_limits<S>::has_infinity ? -std::numeric_limits<S>::infinity() : std::numeric_limits<S>::lowest();
+  static constexpr S start =
+      std::numeric_limits<S>::has_infinity ? -std::numeric_limits<S>::infinity() : std::numeric_limits<S>::lowest();
   template <class V>  // one value, or a compiler vector
-  static V apply(V a, V b) noexcept { return ((a > b) | (a != a)) ? a : b; }
+  static V apply(V a, V b) noexcept {
+    return ((a > b) | (a != a)) ? a : b;
+  }
   template <class T>
   static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
-    if constexpr (std::is_same_v<T, float>) return xsimd::select((a > b) | xsimd::isnan(a), a, b);
-    else return xsimd::max(a, b);
+    if constexpr (std::is_same_v<T, float>)
+      return xsimd::select((a > b) | xsimd::isnan(a), a, b);
+    else
+      return xsimd::max(a, b);
   }
 };
 struct min_of {
   template <class S>
-  static constexpr S start = std::numeric_limits<S>::has_infinity ? std::numeric_limits<S>::infinity() : std::numeric_limits<S>::max();
+  static constexpr S start =
+      std::numeric_limits<S>::has_infinity ? std::numeric_limits<S>::infinity() : std::numeric_limits<S>::max();
   template <class V>  // one value, or a compiler vector
-  static V apply(V a, V b) noexcept { return ((a < b) | (a != a)) ? a : b; }
+  static V apply(V a, V b) noexcept {
+    return ((a < b) | (a != a)) ? a : b;
+  }
   template <class T>
   static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
-    if constexpr (std::is_same_v<T, float>) return xsimd::select((a < b) | xsimd::isnan(a), a, b);
-    else return xsimd::min(a, b);
+    if constexpr (std::is_same_v<T, float>)
+      return xsimd::select((a < b) | xsimd::isnan(a), a, b);
+    else
+      return xsimd::min(a, b);
   }
 };
 struct and_of {
   template <class S>
   static constexpr S start = S(true);
   template <class V>
-  static V apply(V a, V b) noexcept { return static_cast<V>(a & b); }
+  static V apply(V a, V b) noexcept {
+    return static_cast<V>(a & b);
+  }
 };
 struct or_of {
   template <class S>
   static constexpr S start = S(false);
   template <class V>
-  static V apply(V a, V b) noexcept { return static_cast<V>(a | b); }
+  static V apply(V a, V b) noexcept {
+    return static_cast<V>(a | b);
+  }
 };
 
 /// Axes that lie next to each other in memory and are all reduced, or all kept, count as one.
@@ -113,7 +129,8 @@ inline constexpr std::int64_t reduce_rows = 256, reduce_strip = 2048;
 template <class Op, class S>
 void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
   for (std::int64_t step = 1; step < n; step *= 2)
-    for (std::int64_t i = 0; i + step < n; i += 2 * step) p[i * stride] = Op::apply(p[i * stride], p[(i + step) * stride]);
+    for (std::int64_t i = 0; i + step < n; i += 2 * step)
+      p[i * stride] = Op::apply(p[i * stride], p[(i + step) * stride]);
 }
 
 }  // namespace tokamax::simd::detail

@@ -30,8 +30,10 @@ inline void kernel(op_c<reverse_p>, cpu_tag, const kernel_arguments& a) {
           rest /= e;
         }
         const T* from = x.as<T>() + source * n;
-        if (inner) std::reverse_copy(from, from + n, a.out[0].as<T>() + r * n);
-        else std::copy_n(from, n, a.out[0].as<T>() + r * n);
+        if (inner)
+          std::reverse_copy(from, from + n, a.out[0].as<T>() + r * n);
+        else
+          std::copy_n(from, n, a.out[0].as<T>() + r * n);
       }
     });
   });

@@ -19,7 +19,7 @@ inline void kernel(op_c<softmax_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
   const simd::float_result<struct softmax_dx> dx(a.out[0]);
   simd::softmax_backward(rows, cols, simd::dense_floats<struct softmax_x>(a.in[0]),
-                        simd::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
+                         simd::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
 }
 
 }  // namespace tokamax

@@ -73,7 +73,8 @@ inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
           simd::dispatch(a.in[k].type, [&]<class T>(T*) {
             const T* from = a.in[k].as<T>() + base;
             T* to = a.out[k].as<T>() + base;
-            for (std::int64_t i = 0; i < n; ++i) to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];
+            for (std::int64_t i = 0; i < n; ++i)
+              to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];
           });
       }
     });

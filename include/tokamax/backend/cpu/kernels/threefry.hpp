@@ -45,7 +45,8 @@ void threefry_hash(std::uint32_t k0, std::uint32_t k1, V& x0, V& x1) noexcept {
 }
 
 /// Counters [from, from + n) of one key into `out`.
-inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int64_t n, bool pairs, std::uint32_t* out) noexcept {
+inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int64_t n, bool pairs,
+                         std::uint32_t* out) noexcept {
   constexpr std::int64_t group = 4;  // independent hashes, so that the additions of one wait for nobody
   using V = native_t<u32v>;
   std::int64_t i = 0;
@@ -67,8 +68,10 @@ inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int6
     const std::uint64_t counter = from + static_cast<std::uint64_t>(i);
     auto x0 = static_cast<std::uint32_t>(counter >> 32), x1 = static_cast<std::uint32_t>(counter);
     threefry_hash(key[0], key[1], x0, x1);
-    if (pairs) out[2 * i] = x0, out[2 * i + 1] = x1;
-    else out[i] = x0 ^ x1;
+    if (pairs)
+      out[2 * i] = x0, out[2 * i + 1] = x1;
+    else
+      out[i] = x0 ^ x1;
   }
 }
 
@@ -85,7 +88,8 @@ inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   const bool both = pairs;
   simd::parallel_for(keys * chunks, [&](std::int64_t t) {
     const std::int64_t k = t / chunks, from = t % chunks * grain;
-    simd::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from), std::min(grain, n - from), both, out + (k * n + from) * per_hash);
+    simd::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from), std::min(grain, n - from),
+                               both, out + (k * n + from) * per_hash);
   });
 }
 
