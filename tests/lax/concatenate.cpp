@@ -1,0 +1,46 @@
+// tests/lax/concatenate.cpp: arrays joined along an axis.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/concatenate.hpp>
+
+#include "support/check_op.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+const bool known = (reference_rules()[&concatenate_p] = [](const asked& a) -> values {
+  const int axis = a.attrs<concatenate_options>().axis;
+  value out = zeros_of(a.n.type);
+  std::int64_t first = 0;
+  for (const value& x : a.in) {
+    for_each_place(x.type.extents, [&](shape at, std::size_t i) {
+      at[axis] += first;
+      out.data[place(out.type.extents, at)] = x.data[i];
+    });
+    first += x.extent(axis);
+  }
+  return {out};
+}, true);
+}  // namespace
+
+TEST_CASE("concatenate keeps the contract") {
+  check_op(concatenate_p, {{{noise({2, 3}, 1), noise({2, 1}, 2), noise({2, 4}, 3)}, pack(concatenate_options{1})},
+                           {{noise({2, 3}, 1), noise({1, 3}, 2)}, pack(concatenate_options{0})},
+                           {{noise({2, 2, 2}, 1, bf16), noise({2, 3, 2}, 2, bf16)}, pack(concatenate_options{1})},
+                           {{noise({0}, 1), noise({3}, 2)}, pack(concatenate_options{0})}});
+  check_golden("concatenate", [](const arrays& x) -> arrays { return concatenate(x, 1); }, 2);
+}
+
+TEST_CASE("concatenate promotes, and stack makes a new axis") {
+  CHECK(concatenate({zeros({2}, i32), zeros({3})}).type() == array_type{f32, false, {5}});
+  const array s = stack({array::from<float>({1, 2}), array::from<float>({3, 4})}, -1);
+  CHECK(s.shape() == shape{2, 2});
+  CHECK(s.values<float>()[1] == 3);
+  CHECK(stack({zeros({2}), zeros({2}), zeros({2})}).shape() == shape{3, 2});
+}
+
+TEST_CASE("operands that do not fit are rejected") {
+  CHECK_THROWS_WITH(concatenate({zeros({2, 3}), zeros({3, 2})}),
+                    contains("concatenate: operand: found f32[3,2], expected f32[2,3]"));
+  CHECK_THROWS_WITH(concatenate({zeros({2, 3})}, 2), contains("concatenate: axis"));
+}

@@ -1,0 +1,38 @@
+// tests/lax/cumulative.cpp: running sums.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/cumulative.hpp>
+
+#include "support/check_op.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+const bool known = (reference_rules()[&cumsum_p] = [](const asked& a) -> values {
+  const auto o = a.attrs<cumulative_options>();
+  value out = zeros_of(a.n.type);
+  for_each_place(a.n.type.extents, [&](shape at, std::size_t i) {
+    const std::int64_t here = at[o.axis];
+    for (std::int64_t k = o.reverse ? here : 0; k < (o.reverse ? a.n.type.extents[o.axis] : here + 1); ++k) {
+      at[o.axis] = k;
+      out.data[i] += a.in[0].data[place(a.n.type.extents, at)];
+    }
+    out.data[i] = wrap(out.data[i], a.n.type.type);
+  });
+  return {out};
+}, true);
+}  // namespace
+
+TEST_CASE("cumsum keeps the contract") {
+  check_op(cumsum_p, {{{noise({2, 3, 4}, 1)}, pack(cumulative_options{1, false})},
+                      {{noise({7}, 1)}, pack(cumulative_options{0, true})},
+                      {{noise({3, 5}, 1, bf16)}, pack(cumulative_options{0, false})},
+                      {{noise({3, 0}, 1)}, pack(cumulative_options{1, false})}});
+}
+
+TEST_CASE("truth values are counted") {
+  const array c = cumsum(array::from<bool>({true, false, true, true}));
+  CHECK(c.type() == array_type{i32, false, {4}});
+  CHECK(c.values<std::int32_t>()[3] == 3);
+  CHECK_THROWS_WITH(cumsum(zeros({2}), 1), contains("cumsum: axis"));
+}

@@ -1,0 +1,76 @@
+// tests/lax/dynamic_slice.cpp: boxes whose place is a value.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/dynamic_slice.hpp>
+
+#include "support/check_op.hpp"
+#include "support/golden.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+/// Calls f(place in the array, place in the box) for every element of the box.
+void each_in_box(const asked& a, std::size_t first, const shape& whole, const shape& box, int batch,
+                 const std::function<void(std::size_t, std::size_t)>& f) {
+  for_each_place(box, [&](shape at, std::size_t i) {
+    shape entry;
+    for (int k = 0; k < batch; ++k) entry.push_back(at[k]);
+    for (int k = batch; k < at.rank(); ++k) {
+      const value& start = a.in[first + static_cast<std::size_t>(k - batch)];
+      auto from = static_cast<std::int64_t>(start.data[place(start.type.extents, entry)]);
+      if (from < 0) from += whole[k];
+      at[k] += std::clamp<std::int64_t>(from, 0, whole[k] - box[k]);
+    }
+    f(place(whole, at), i);
+  });
+}
+const bool known = (reference_rules()[&dynamic_slice_p] = [](const asked& a) -> values {
+  value out = zeros_of(a.n.type);
+  each_in_box(a, 1, a.in[0].type.extents, a.n.type.extents, a.attrs<dynamic_slice_options>().batch,
+              [&](std::size_t at, std::size_t i) { out.data[i] = a.in[0].data[at]; });
+  return {out};
+}, reference_rules()[&dynamic_update_slice_p] = [](const asked& a) -> values {
+  value out = a.in[0];
+  each_in_box(a, 2, out.type.extents, a.in[1].type.extents, a.attrs<dynamic_slice_options>().batch,
+              [&](std::size_t at, std::size_t i) { out.data[at] = a.in[1].data[i]; });
+  return {out};
+}, true);
+array number(int i) { return array::from<std::int32_t>({i}, {}); }
+}  // namespace
+
+TEST_CASE("dynamic slices keep the contract") {
+  check_op(dynamic_slice_p, {{{noise({4, 5}, 1), number(1), number(2)}, pack(dynamic_slice_options{{2, 3}, 0})},
+                             {{noise({4, 5}, 1), number(3), number(-2)}, pack(dynamic_slice_options{{2, 5}, 0})},
+                             {{noise({6}, 1, bf16), number(9)}, pack(dynamic_slice_options{{2}, 0})}});
+  check_op(dynamic_update_slice_p,
+           {{{noise({4, 5}, 1), noise({2, 3}, 2), number(1), number(2)}, pack(dynamic_slice_options{{2, 3}, 0})},
+            {{noise({4, 5}, 1), noise({1, 5}, 2), number(-1), number(0)}, pack(dynamic_slice_options{{1, 5}, 0})}});
+}
+
+TEST_CASE("starts are clamped as in JAX, literal or not") {
+  const std::pair<const char*, int> cases[] = {{"minus7", -7}, {"minus1", -1}, {"0", 0}, {"2", 2}, {"3", 3}, {"9", 9}};
+  for (const auto& [name, at] : cases) {
+    const int start = at;
+    check_golden(std::string("dynamic_slice_") + name,
+                 [=](const arrays& x) -> arrays { return dynamic_slice(x[0], {start}, {3}); });
+    check_golden(
+        std::string("dynamic_update_slice_") + name,
+        [=](const arrays& x) -> arrays { return dynamic_update_slice(x[0], x[1], {number(start)}); }, 2);
+  }
+}
+
+TEST_CASE("one axis at a time") {
+  check_function([](const arrays& x) -> arrays { return dynamic_index_in_dim(x[0], x[1], 1, false); },
+                 {noise({2, 3, 4}, 1), number(2)});
+  check_function([](const arrays& x) -> arrays { return dynamic_update_slice_in_dim(x[0], x[1], x[2], -1); },
+                 {noise({2, 3}, 1), noise({2, 1}, 2), number(1)});
+  CHECK(dynamic_slice_in_dim(zeros({4, 5}), 1, 2, 1).shape() == shape{4, 2});
+}
+
+TEST_CASE("boxes that do not fit are rejected") {
+  CHECK_THROWS_WITH(dynamic_slice(zeros({2, 3}), {0, 0}, {2, 4}),
+                    contains("dynamic_slice: sizes: found [2,4], expected inside f32[2,3]"));
+  CHECK_THROWS_WITH(dynamic_slice(zeros({2, 3}), {0}, {2, 2}), contains("dynamic_slice: starts"));
+  CHECK_THROWS_WITH(dynamic_update_slice(zeros({2, 3}), zeros({3, 3}), {0, 0}),
+                    contains("dynamic_update_slice: update"));
+}
