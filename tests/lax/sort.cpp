@@ -1,0 +1,75 @@
+// tests/lax/sort.cpp: stable sorting of several operands by the first.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/sort.hpp>
+
+#include "support/check_op.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+const bool known = (reference_rules()[&sort_p] = [](const asked& a) -> values {
+  const auto o = a.attrs<sort_options>();
+  values out = a.in;
+  const value& key = a.in[0];
+  const std::int64_t n = key.extent(o.axis);
+  auto before = [&](double x, double y) {  // NaN is the largest
+    if (o.descending) std::swap(x, y);
+    return std::isnan(y) ? !std::isnan(x) : x < y;
+  };
+  for_each_place(key.type.extents, [&](shape at, std::size_t) {
+    if (at[o.axis] != 0) return;
+    auto where = [&](std::int64_t i) {
+      at[o.axis] = i;
+      return place(key.type.extents, at);
+    };
+    std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return before(key.data[where(i)], key.data[where(j)]); });
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < out.size(); ++k) out[k].data[where(i)] = a.in[k].data[where(order[static_cast<std::size_t>(i)])];
+  });
+  return out;
+}, true);
+constexpr float infinite = std::numeric_limits<float>::infinity(), undefined = std::numeric_limits<float>::quiet_NaN();
+}  // namespace
+
+TEST_CASE("sort keeps the contract") {
+  check_op(sort_p, {{{noise({3, 5}, 1)}, pack(sort_options{1, false})},
+                    {{noise({4, 3}, 1), noise({4, 3}, 2), noise({4, 3}, 3)}, pack(sort_options{0, true})},
+                    {{array::from<std::int32_t>({3, -1, 3, 0, -1}), noise({5}, 1)}, pack(sort_options{0, false})}});
+}
+
+TEST_CASE("long lines are sorted by their digits, with the same order") {
+  check_values([](const arrays& x) -> arrays { return sort({x[0], x[1]}); },
+               {noise({2, 3000}, 1), noise({2, 3000}, 2)});
+  const array few = astype(noise({5000}, 3) * 4.0f, i32);
+  check_values([](const arrays& x) -> arrays { return argsort(x[0]); }, {few});
+  check_values([](const arrays& x) -> arrays { return argsort(x[0], 0, true); }, {few});
+}
+
+TEST_CASE("NaN comes last, and zeros are equal") {
+  const array x = array::from<float>({undefined, 0.0f, infinite, -0.0f, -infinite, 1.0f});
+  const auto order = argsort(x);
+  const std::vector<std::int32_t> expected{4, 1, 3, 5, 2, 0};
+  CHECK(std::equal(expected.begin(), expected.end(), order.values<std::int32_t>().begin()));
+  const array u = sort(array::from<std::uint32_t>({0x80000000u, 1u, 0xffffffffu, 0u}));
+  CHECK(u.values<std::uint32_t>()[2] == 0x80000000u);
+  CHECK(sort(array::from<bool>({true, false})).values<bool>()[0] == false);
+}
+
+TEST_CASE("argsort and top_k agree with JAX") {
+  check_golden("argsort_stable", [](const arrays& x) -> arrays { return argsort(x[0]); });
+  check_golden("top_k_values", [](const arrays& x) -> arrays { return top_k(x[0], 3).values; });
+  check_golden("top_k_indices", [](const arrays& x) -> arrays { return top_k(x[0], 3).indices; });
+}
+
+TEST_CASE("operands of other shapes are rejected") {
+  CHECK_THROWS_WITH(sort({zeros({2}), zeros({3})}), contains("sort: shapes: found f32[3], expected f32[2]"));
+  CHECK_THROWS_WITH(sort(zeros({2}), 1), contains("sort: axis"));
+}
