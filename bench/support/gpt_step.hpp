@@ -1,0 +1,56 @@
+// bench/support/gpt_step.hpp: the training step that the benchmarks compile, run and measure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/tokamax.hpp>
+
+namespace bench {
+
+namespace tk = tokamax;
+
+/// A GPT of size C trained on B windows of its context: AdamW with rate 3e-4 and decay 0.1 on everything.
+template <tk::train::gpt_config C, std::int64_t B>
+struct gpt_step {
+  using model = tk::train::fixed_gpt<C>;
+  using ids = tk::tensor<tk::i32, B, C.context>;
+  static constexpr auto loss = [](const model& m, const ids& x, const ids& y) {
+    return tk::mean(tk::softmax_cross_entropy(m(x), y));
+  };
+  static constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
+  struct state {
+    model parameters;
+    decltype(optimizer.init(model{})) memory = optimizer.init(model{});
+  };
+  static constexpr auto step = [](state s, const ids& x, const ids& y) {
+    auto [value, grads] = tk::value_and_grad(loss)(s.parameters, x, y);
+    auto [updates, memory] = optimizer.update(grads, s.memory, s.parameters);
+    return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
+  };
+
+  /// A state to start from, and ids that repeat; values are made without a program of their own.
+  static state start() {
+    state s;
+    std::uint32_t bits = 1;
+    tk::for_each_leaf(
+        [&](tk::array& a) {
+          if (a.is_literal()) return;  // scales and offsets
+          tk::array filled = tk::array::uninitialized(a.type());
+          float* p = filled.data<float>();
+          for (std::int64_t i = 0; i < a.size(); ++i) {
+            bits = bits * 1664525 + 1013904223;
+            p[i] = (static_cast<float>(bits >> 8) / 16777216.0f - 0.5f) * 0.07f;
+          }
+          a = filled;
+        },
+        s.parameters);
+    s.memory = optimizer.init(s.parameters);
+    return s;
+  }
+  static ids repeating(int shift) {
+    tk::array a = tk::array::uninitialized(ids::static_type);
+    for (std::int64_t i = 0; i < a.size(); ++i) a.data<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + shift) % C.vocabulary);
+    return ids(a);
+  }
+};
+
+}  // namespace bench

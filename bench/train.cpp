@@ -1,0 +1,34 @@
+// bench/train.cpp: tokens per second of GPT training steps compiled statically, and the time of the first step.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/gpt_step.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+using clock_type = std::chrono::steady_clock;
+
+template <tokamax::train::gpt_config C, std::int64_t B>
+void measure(const char* name) {
+  using work = bench::gpt_step<C, B>;
+  const auto run = tokamax::jit(work::step, tokamax::cpu);
+  typename work::state s = work::start();
+  const auto x = work::repeating(0), y = work::repeating(7);
+  std::vector<double> seconds;
+  for (int i = 0; i < 9; ++i) {
+    const auto begin = clock_type::now();
+    auto [next, loss] = run(std::move(s), x, y);
+    s = std::move(next);
+    seconds.push_back(std::chrono::duration<double>(clock_type::now() - begin).count());
+  }
+  std::sort(seconds.begin() + 2, seconds.end());  // after two warm-up steps
+  fmt::print("{{\"suite\": \"train\", \"case\": \"{}\", \"impl\": \"tokamax\", \"value\": {:.1f}, \"unit\": \"tokens/s\"}}\n", name,
+             static_cast<double>(B * C.context) / seconds[5]);
+  using program = typename std::remove_cvref_t<decltype(run)>::template for_types<typename work::state, typename work::ids, typename work::ids>;
+  static_assert(program::total_bytes >= 2 * program::peak_bytes, "the arena is less than half of all intermediates");
+}
+
+int main() {
+  measure<{.vocabulary = 256, .context = 128, .width = 384, .heads = 6, .layers = 6}, 8>("char GPT 6L384 B8 T128");
+  measure<{.vocabulary = 50304, .context = 64, .width = 768, .heads = 12, .layers = 12}, 4>("GPT-2 124M B4 T64");
+}
