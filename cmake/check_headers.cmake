@@ -1,5 +1,5 @@
-# check_headers.cmake: each header opens as agreed, is short, and has a test at the same path; package files state the
-# version of base/version.hpp.
+# check_headers.cmake: each header opens as agreed, is short, and has a test: at the same path, or where its line
+# "// tested by tests/..." says; package files state the version of base/version.hpp.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(longest 400)
@@ -27,9 +27,16 @@ foreach(header IN LISTS headers)
   endif()
   list(APPEND lengths ${length})
   string(REGEX REPLACE "\\.hpp$" "" stem ${header})
-  file(GLOB tests ${root}/tests/${stem}.cpp)
+  set(test tests/${stem}.cpp)
+  if(header MATCHES "^backend/[a-z]+/kernels/(.*)\\.hpp$")  # check_op runs an op's kernels in the test of the op
+    set(test tests/*/${CMAKE_MATCH_1}.cpp)
+  endif()
+  if(text MATCHES "\n// tested by (tests/[^\n]+)\n")  # a part of something that has a test of its own
+    set(test ${CMAKE_MATCH_1})
+  endif()
+  file(GLOB tests ${root}/${test})
   if(NOT tests AND NOT IS_DIRECTORY ${root}/include/tokamax/${stem} AND NOT header STREQUAL tokamax.hpp)
-    problem("${header}: expected a test in tests/${stem}.cpp")
+    problem("${header}: expected a test in ${test}")
   endif()
 endforeach()
 

@@ -1,5 +1,6 @@
 // tokamax/base/tree_node.hpp: what a type is inside a tree: leaf, static value, sequence or record.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/base/tree.cpp
 #pragma once
 #include <tokamax/base/bfloat16.hpp>  // a static value
 #include <tokamax/base/reflect.hpp>   // fields_of

@@ -1,5 +1,6 @@
 // tokamax/base/tree_walk.hpp: the one recursion behind all tree functions.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/base/tree.cpp
 #pragma once
 #include <tokamax/base/tree_node.hpp>  // kind_of
 

@@ -1,5 +1,6 @@
 // tokamax/compiler/plan.hpp: the tables that a program is run from.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/compiler/schedule.cpp
 #pragma once
 
 #include <tokamax/base/vec.hpp>   // vec

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/base/reflect.hpp>  // fields: options to attribute words
 #include <tokamax/core/array.hpp>    // array
 
@@ -79,7 +80,7 @@ struct call {
     return o;
   }
   /// Rejects the call. While compiling, the first mistake is kept in the trace; at run time it is thrown.
-  constexpr array_type fail(text what, text found, text expected) const {
+  TOKAMAX_INLINE constexpr array_type fail(text what, text found, text expected) const {
     if (trace && std::is_constant_evaluated()) {
       if (!trace->error.failed) trace->error = {true, what, found, expected, where};
     } else {
@@ -89,7 +90,7 @@ struct call {
   }
 
  private:
-  void throw_error(const text& what, const text& found, const text& expected) const {
+  TOKAMAX_INLINE void throw_error(const text& what, const text& found, const text& expected) const {
     throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
                 where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
   }

@@ -199,7 +199,7 @@ constexpr array operator-(const array& a, const located& b) { return detail::bin
 constexpr array operator*(const array& a, const located& b) { return detail::binary(mul_p, a, b.value, b.where); }
 constexpr array operator/(const array& a, const located& b) {
   if (is_floating(a.dtype()) || is_floating(b.value.dtype())) return detail::binary(div_p, a, b.value, b.where);
-  return detail::binary(div_p, astype(a, f32), b.value, b.where);
+  return detail::binary(div_p, convert_element_type(a, f32, a.type().weak && b.value.type().weak), b.value, b.where);
 }
 constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/compiler/lower.hpp>      // lower
 #include <tokamax/compiler/schedule.hpp>   // make_plan
 #include <tokamax/core/trace.hpp>          // trace_into
@@ -21,18 +22,17 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  template <class Device>
-  static std::unique_ptr<owned_program> make(const graph& traced, Device) {
+  TOKAMAX_INLINE static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device) {
     auto p = std::make_unique<owned_program>();
     lower(p->lowered, with_captures_as_inputs(traced, p->captured),
           [](const op& o) { return o.kernels && o.kernels().run; });
     constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, symbols);
-    std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), Device::interpreted_loop());
+    std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
     std::vector<kernel_function> kernels;
     for (const op* o : p->tables.ops) {
       if (!o->kernels || !o->kernels().run)
-        throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(Device::name));
+        throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
       kernels.push_back(o->kernels().run);
     }
     p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
@@ -41,7 +41,7 @@ struct owned_program {
 
  private:
   /// Captured data becomes further inputs, so that nothing after the trace knows of it.
-  static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
+  TOKAMAX_INLINE static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
     graph g(traced);
     for (int i = 0; i < g.count(); ++i) {
       node& n = g.nodes[i];
@@ -123,7 +123,7 @@ class dynamic_program {
       auto skeleton = std::make_shared<result_type>();
       trace_into(g, f, *skeleton, given...);
       entries_.push_back(
-          std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device{}), std::move(skeleton)}));
+          std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device::interpreted_loop(), Device::name), std::move(skeleton)}));
       e = entries_.back().get();
     }
     inputs_.clear();

@@ -1,5 +1,6 @@
 // tokamax/runtime/kernel.hpp: what a kernel gets, and how one is found for an op.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/runtime/executable.cpp
 #pragma once
 
 #include <tokamax/core/op.hpp>  // op_c

@@ -1,7 +1,9 @@
 // tokamax/transforms/backward.hpp: reverse mode as a pass over the node table.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/vjp.cpp
 #pragma once
 
+#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
@@ -12,11 +14,11 @@ namespace detail {
 constexpr array node_array(graph& g, int id) { return array(&g, id, g[id].type); }
 
 /// The nodes up to `top` that depend on one of `wrt` through floating values.
-constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
+TOKAMAX_INLINE constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   vec<char> active(static_cast<std::size_t>(top) + 1, 0);
   int first = top;
   for (int w : wrt) {
-    if (w <= top) active[w] = 1;
+    if (w <= top && is_floating(g[w].type.type)) active[w] = 1;
     if (w < first) first = w;
   }
   for (int i = first; i <= top; ++i) {
@@ -36,7 +38,7 @@ struct recalled_call {
   vec<char> flags;
   call c;
 
-  constexpr recalled_call(graph& g, int id, const vec<char>& active) {
+  TOKAMAX_INLINE constexpr recalled_call(graph& g, int id, const vec<char>& active) {
     const node n = g[id];
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = g.operand(n, k);
@@ -70,7 +72,7 @@ struct recalled_call {
 /// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
 /// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
 /// differentiating its `compose`.
-constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+TOKAMAX_INLINE constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   int top = -1;
   vec<int> wrt_ids;
   for (const array& y : ys)

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/element.hpp: element functions on SIMD registers, and how registers meet memory.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/fused.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, mask

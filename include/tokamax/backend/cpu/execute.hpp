@@ -1,16 +1,18 @@
 // tokamax/backend/cpu/execute.hpp: ties programs and eager calls to the CPU's loops and kernels.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/fused.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/generated/kernels.hpp>  // kernels_of
+#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/runtime/dynamic_program.hpp>        // owned_program
 
 namespace tokamax {
 
 namespace detail {
 /// Runs a graph once: what eager calls and eagerly called transformations do.
-inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
-  const auto program = owned_program::make(g, cpu_tag{});
+TOKAMAX_INLINE arrays execute_on_cpu(const graph& g, const arrays& inputs) {
+  const auto program = owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
   std::vector<std::byte*> in, out;
   for (const array& a : inputs) {
     if (a.is_literal()) const_cast<array&>(a).materialize();

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/loop.hpp: walk the axes of a fused loop and hand its rows to an inner function.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/fused.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/threads.hpp>  // parallel_for

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/floats.hpp: operands and results of any float and stride as dense f32 for the row kernels.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/softmax.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes

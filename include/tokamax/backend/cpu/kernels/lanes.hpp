@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/lanes.hpp: how kernels read and write vectors of each element type.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/reduce.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, load, store

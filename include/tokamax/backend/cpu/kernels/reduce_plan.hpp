@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/reduce_plan.hpp: the operations of reductions, and the loops that their axes come to.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/reduce.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>  // select
