@@ -1,0 +1,47 @@
+// tests/lax/random.cpp: samples against JAX: the same bits but for what goes through a logarithm.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/random.hpp>
+
+#include "support/check_op.hpp"
+#include "support/golden.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+array row(const std::string& name) { return golden("random.txt", name); }
+void check_bits(const array& found, const std::string& name) {
+  CAPTURE(name);
+  CHECK(bit_difference({found}, {row(name)}) == "");
+}
+const random::key k(42);
+}  // namespace
+
+TEST_CASE("uniform samples") {
+  check_bits(random::uniform(k), "uniform_scalar");
+  check_bits(random::uniform(k, {3, 4}), "uniform_3x4");
+  check_bits(random::uniform(k, {8}, f32, -2.0, 3.0), "uniform_minus2_3");
+  check_bits(astype(random::uniform(k, {4}, bf16), f32), "uniform_bf16_4");
+}
+
+TEST_CASE("normal samples") {
+  CHECK(distance(random::normal(k, {8}), row("normal_8")) < 1e-6);
+  CHECK(distance(random::normal(random::key(0), {3, 4}), row("normal_key0_3x4")) < 1e-6);
+  CHECK(distance(astype(random::normal(k, {8}, bf16), f32), row("normal_bf16_8")) < 1e-2);
+  CHECK(distance(random::truncated_normal(k, -2, 2, {8}), row("truncated_normal_minus2_2_8")) < 1e-6);
+  const array many = random::normal(k, {100000});
+  CHECK(mean(many * many).item() == Approx(row("normal_100000_mean_square").item()).epsilon(1e-5));
+  const array ends = row("normal_100000_extremes");
+  CHECK(min(many).item() == Approx(ends.values<float>()[0]).epsilon(1e-5));
+  CHECK(max(many).item() == Approx(ends.values<float>()[1]).epsilon(1e-5));
+}
+
+TEST_CASE("other distributions") {
+  CHECK(distance(random::gumbel(k, {4}), row("gumbel_4")) < 1e-6);
+  CHECK(distance(random::exponential(k, {4}), row("exponential_4")) < 1e-6);
+  check_bits(random::bernoulli(k, 0.3, {16}), "bernoulli_0.3_16");
+  check_bits(random::bernoulli(k, 0.5, {2, 5}), "bernoulli_0.5_2x5");
+  check_bits(random::categorical(k, row("categorical_logits"), -1, {8}), "categorical_8");
+  check_bits(random::categorical(k, row("categorical_rows_logits")), "categorical_rows");
+  check_bits(random::categorical(k, row("categorical_rows_logits"), 0), "categorical_rows_axis0");
+}
