@@ -3,7 +3,7 @@
 // tested by tests/transforms/vjp.cpp
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
+#include <tokamax/base/linkage.hpp>       // TOKAMAX_INLINE
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
@@ -88,7 +88,10 @@ TOKAMAX_INLINE constexpr arrays backward(graph& g, const arrays& ys, const array
   vec<entry> entries;
   auto accumulate = [&](int id, const array& value) {
     if (id > top || !active[id] || !value.exists()) return;
-    ct[id] = ct[id].exists() ? lift(g, ct[id]) + value : value;
+    if (ct[id].exists())
+      ct[id] = lift(g, ct[id]) + value;
+    else
+      ct[id] = value;
   };
   for (int k = 0; k < ys.count(); ++k)
     if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
@@ -129,7 +132,10 @@ TOKAMAX_INLINE constexpr arrays backward(graph& g, const arrays& ys, const array
       if (r.flags[k]) accumulate(r.inputs[k].id(), in_cts[k]);
   }
   arrays result;
-  for (int w : wrt_ids) result.push_back(w <= top ? ct[w] : array());
+  for (int w : wrt_ids) {
+    result.push_back(array());
+    if (w <= top) result.back() = ct[w];
+  }
   return result;
 }
 

@@ -27,7 +27,10 @@ constexpr Tree cotangent_tree(Tree like, const arrays& cts) {
   for_each_leaf(
       [&](auto& a) {
         const array& ct = cts[k++];
-        static_cast<array&>(a) = ct.exists() ? ct : array(0.0, {a.dtype(), false, a.shape()});
+        if (ct.exists())
+          static_cast<array&>(a) = ct;
+        else
+          static_cast<array&>(a) = array(0.0, {a.dtype(), false, a.shape()});
       },
       like);
   return like;
@@ -58,9 +61,9 @@ struct value_and_grad_function {
         [this](graph& g, const Tree& traced, const Rest&... others) -> std::pair<result_type, Tree> {
           const Tree variables = detail::as_variables(traced);
           const result_type result = f(variables, others...);
-          const array loss = lift(g, detail::loss_of<result_type>::get(result));
-          detail::require_scalar(loss);
-          const arrays cts = backward(g, loss, array(1.0, loss.type()), leaves(variables));
+          const array scalar = lift(g, detail::loss_of<result_type>::get(result));
+          detail::require_scalar(scalar);
+          const arrays cts = backward(g, scalar, array(1.0, scalar.type()), leaves(variables));
           return {result, detail::cotangent_tree(traced, cts)};
         },
         x, rest...);

@@ -1,0 +1,23 @@
+// tests/support/threads.hpp: the results of a function do not depend on the number of threads.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/check_op.hpp"
+
+namespace tokamax::test {
+
+/// f gives the reference's values, and the same bits with one, two and three threads.
+inline void check_threads(const function& f, const std::vector<array>& inputs, double tolerance = 3e-6) {
+  std::vector<array> one;
+  for (int threads : {1, 2, 3}) {
+    simd::set_num_threads(threads);
+    const std::vector<array> found = listed(execute_graph(trace(f, types_of(inputs)), listed(inputs)));
+    if (threads == 1) one = found;
+    CAPTURE(threads);
+    CHECK(bit_difference(found, one) == "");
+  }
+  simd::set_num_threads(0);
+  check_values(f, inputs, tolerance, false);
+}
+
+}  // namespace tokamax::test
