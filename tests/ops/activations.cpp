@@ -4,7 +4,7 @@
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/transforms/vjp.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -62,4 +62,9 @@ TEST_CASE("relu and relu6 have no gradient at their corners") {
     CHECK(close(y, row(name + ".out")));
     CHECK(close(g, row(name + ".grad0")));
   }
+}
+
+TEST_CASE("relu keeps the contract of ops") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16}) tk::test::check_op(tk::relu_p, {{{noise({3, 5}, 1, t)}}});
 }

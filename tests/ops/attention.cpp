@@ -5,7 +5,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -117,4 +117,23 @@ TEST_CASE("attention rejects heads that do not fit") {
   CHECK_THROWS_WITH(full(abstract({2, 5, 3, 8}, {2, 6, 2, 8})),
                     contains("attention: k, v") && contains("f32[2,6,2,8]"));
   CHECK_THROWS_WITH(full(abstract({2, 5, 8}, {2, 6, 8})), contains("attention: q"));
+}
+
+TEST_CASE("attention keeps the contract of ops") {
+  using tk::test::noise;
+  for (const bool past : {false, true}) {
+    const auto options = pack(tk::attention_options{past, 0.5});
+    tk::test::check_op(tk::attention_p,
+                       {{{noise({2, 3, 4, 2}, 1), noise({2, 5, 2, 2}, 2), noise({2, 5, 2, 2}, 3)}, options}});
+  }
+  const auto options = pack(tk::attention_options{true, 0.5});
+  tk::test::check_op(
+      tk::attention_p,
+      {{{noise({1, 3, 2, 2}, 1, tk::bf16), noise({1, 3, 1, 2}, 2, tk::bf16), noise({1, 3, 1, 2}, 3, tk::bf16)},
+        options}});
+  tk::test::check_op(tk::attention_vjp_p,
+                     {{{noise({1, 3, 2, 2}, 1), noise({1, 3, 1, 2}, 2), noise({1, 3, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
+                        noise({1, 2, 3}, 5) + 1.0, noise({1, 3, 2, 2}, 6)},
+                       options}},
+                     {.order = 1});
 }

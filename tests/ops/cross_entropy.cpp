@@ -5,7 +5,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -76,4 +76,13 @@ TEST_CASE("gradients of examples in a batch are their gradients alone") {
 TEST_CASE("softmax_cross_entropy rejects labels of another shape") {
   CHECK_THROWS_WITH(tk::softmax_cross_entropy(array(floats({2, 3, 10})), array(integers({2}))),
                     contains("softmax_cross_entropy: labels") && contains("i32[2]") && contains("i32[2,3]"));
+}
+
+TEST_CASE("cross_entropy keeps the contract of ops") {
+  using tk::test::noise;
+  const array labels = array::from<std::int32_t>({0, 4, 2});
+  for (const tk::dtype t : {tk::f32, tk::bf16}) {
+    tk::test::check_op(tk::cross_entropy_p, {{{noise({3, 5}, 1, t), labels}}});
+    tk::test::check_op(tk::cross_entropy_vjp_p, {{{noise({3, 5}, 1, t), labels, noise({3}, 2) + 2.0, noise({3}, 3)}}});
+  }
 }

@@ -5,7 +5,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -76,4 +76,15 @@ TEST_CASE("layer_norm in bf16 rounds the result of f32 arithmetic") {
   const array y = norm({rounded, a.scale, a.offset});
   REQUIRE(y.dtype() == tk::bf16);
   CHECK(tk::test::distance(astype(y, tk::f32), norm({astype(rounded, tk::f32), a.scale, a.offset})) < 4e-3);
+}
+
+TEST_CASE("layer_norm keeps the contract of ops") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16})
+    tk::test::check_op(tk::layer_norm_p,
+                       {{{noise({3, 5}, 1, t), noise({5}, 2), noise({5}, 3)}, pack(tk::layer_norm_options{})}});
+  tk::test::check_op(tk::layer_norm_p,
+                     {{{noise({2, 2, 19}, 1), noise({19}, 2), noise({19}, 3)}, pack(tk::layer_norm_options{1e-3})}});
+  tk::test::check_op(tk::layer_norm_vjp_p,
+                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::layer_norm_options{})}});
 }

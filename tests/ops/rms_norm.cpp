@@ -5,7 +5,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -47,4 +47,13 @@ TEST_CASE("rms_norm of a batch is the batch of rms_norms") {
   const array x = row("in0"), scales = array::from<float>({1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1}, {2, 6});  // x [2, 3, 6]
   const array found = tk::vmap(norm)(norm_arguments{x, scales});
   CHECK(tk::test::distance(found, norm({x, tk::ones({6})}) * reshape(scales, {2, 1, 6})) < 1e-6);
+}
+
+TEST_CASE("rms_norm keeps the contract of ops") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16})
+    tk::test::check_op(tk::rms_norm_p, {{{noise({3, 5}, 1, t), noise({5}, 2)}, pack(tk::rms_norm_options{})}});
+  tk::test::check_op(tk::rms_norm_p, {{{noise({2, 2, 19}, 1), noise({19}, 2)}, pack(tk::rms_norm_options{1e-3})}});
+  tk::test::check_op(tk::rms_norm_vjp_p,
+                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::rms_norm_options{})}});
 }

@@ -5,7 +5,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
-#include "support/contains.hpp"
+#include "support/check_op.hpp"
 #include "support/golden.hpp"
 
 namespace tk = tokamax;
@@ -41,6 +41,10 @@ constexpr auto whole_logsumexp = [](const array& x) { return tk::logsumexp(x); }
 }  // namespace
 
 TEST_CASE("softmax and its relatives are those of JAX") {
+  check_case("softmax", "softmax.in0", last_softmax);
+  check_case("softmax_axis0", "softmax.in0", first_softmax);
+  check_case("log_softmax", "softmax.in0", last_log_softmax);
+  check_case("logsumexp", "softmax.in0", last_logsumexp);
   check_case("softmax_masked", "softmax_masked.in0", last_softmax);
   check_case("log_softmax_masked", "log_softmax_masked.in0", last_log_softmax);
   check_case("logsumexp_masked", "logsumexp_masked.in0", last_logsumexp);
@@ -57,4 +61,12 @@ TEST_CASE("softmax of a batch, and along another axis, is softmax of the rows") 
 
 TEST_CASE("softmax rejects integers") {
   CHECK_THROWS_WITH(tk::softmax(array::from<std::int32_t>({1, 2})), contains("softmax: x"));
+}
+
+TEST_CASE("softmax keeps the contract of ops") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16}) {
+    tk::test::check_op(tk::softmax_p, {{{noise({3, 5}, 1, t)}}, {{noise({2, 3, 17}, 2, t)}}});
+    tk::test::check_op(tk::softmax_vjp_p, {{{noise({3, 5}, 1, t), noise({3, 5}, 2, t)}}});
+  }
 }

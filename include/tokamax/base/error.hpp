@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
-
 #include <stdexcept>  // runtime_error
 #include <string>     // string
 #include <utility>    // move
@@ -13,7 +11,7 @@ namespace tokamax {
 /// A run-time failure in four parts: what went wrong, what was found, what was expected, and where (a source line, a
 /// file, the path of a tree leaf).
 struct error : std::runtime_error {
-  TOKAMAX_INLINE error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
+  error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
       : std::runtime_error(what_ + ": found " + found_ + ", expected " + expected_ +
                            (where_.empty() ? "" : " (" + where_ + ")")),
         subject(std::move(what_)),

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/compiler/views.hpp>     // view ops
 #include <tokamax/lax/stop_gradient.hpp>  // optimization_barrier_p
 
@@ -20,7 +19,7 @@ struct fusion {
   vec<int> root;   ///< of each elementwise node: the first node of its group; -1 for other nodes
   vec<int> order;  ///< all nodes, by phase and then as traced
 
-  TOKAMAX_INLINE constexpr explicit fusion(const graph& g)
+  constexpr explicit fusion(const graph& g)
       : phase(g.nodes.size(), 0), root(g.nodes.size(), -1), order(g.nodes.size(), 0) {
     const int n = g.count();
     auto fusible = [&](int p, int c) {

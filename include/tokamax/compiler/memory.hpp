@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/compiler/plan.hpp>  // plan
 
 namespace tokamax {
@@ -12,7 +11,7 @@ namespace tokamax {
 /// `symbols` for programs with dynamic extents.
 ///
 /// An in-place step is one whose result has a loop operand with the same memory layout that dies there (`reuse`).
-TOKAMAX_INLINE constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, const std::int64_t* symbols) {
+constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, const std::int64_t* symbols) {
   const int n = r.buffer_count, steps = r.step_count;
   vec<int> last(static_cast<std::size_t>(n), -1);
   auto each_operand = [&](int s, auto&& f) {

@@ -111,7 +111,15 @@ inline std::string expression_text(const plan_view& p, int k, const double* cons
   return s.substr(0, s.size() - 2);
 }
 
-/// A plan as text: the steps in order, with the memory they read and write.
+/// The fused loops of a plan as text. On the CPU each is one type, `simd::expression<line<...>...>`, with one line for each
+/// load, op and store.
+inline std::string loops_to_text(const plan_view& p) {
+  std::string s;
+  for (int k = 0; k < p.loop_count; ++k) s += fmt::format("loop {}: {}\n", k, expression_text(p, k));
+  return s;
+}
+
+/// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
 inline std::string to_text(const plan_view& p) {
   auto where = [&](const plan_operand& o) -> std::string {
     if (o.buffer < 0) return "count";
@@ -120,7 +128,7 @@ inline std::string to_text(const plan_view& p) {
     if (b.kind == plan_buffer::what::output) return fmt::format("output {}", b.index);
     return fmt::format("arena+{}", b.offset);
   };
-  std::string s;
+  std::string s = loops_to_text(p);
   for (int r = 0; r < p.region_count; ++r) {
     const plan_region& region = p.regions[r];
     s +=
@@ -137,7 +145,6 @@ inline std::string to_text(const plan_view& p) {
       s += "\n";
     }
   }
-  for (int k = 0; k < p.loop_count; ++k) s += fmt::format("  loop {}: {}\n", k, expression_text(p, k));
   return s;
 }
 

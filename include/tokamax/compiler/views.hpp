@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/lax/convert.hpp>    // bitcast_convert_type_p
 #include <tokamax/lax/iota.hpp>       // iota_p
 #include <tokamax/lax/slice.hpp>      // slice_p, and with it the other views
@@ -39,7 +38,7 @@ constexpr bool is_row_major(const shape& extents, const shape& strides) {
 }
 
 /// Strides of the same memory under the extents `to`; false if it would have to move.
-TOKAMAX_INLINE constexpr bool reshape_strides(const shape& from, const shape& strides, const shape& to, shape& result) {
+constexpr bool reshape_strides(const shape& from, const shape& strides, const shape& to, shape& result) {
   shape fe, fs;  // without extents of 1
   for (int i = 0; i < from.rank(); ++i)
     if (from[i] != 1) {
@@ -91,7 +90,7 @@ struct view_table {
   }
 
  private:
-  TOKAMAX_INLINE constexpr strided look(const graph& g, int id) {
+  constexpr strided look(const graph& g, int id) {
     const node& n = g[id];
     if (n.kind == &iota_p) {
       const auto [type, extents, dimension] =

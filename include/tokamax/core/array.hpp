@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tokamax/base/error.hpp>  // error
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/base/tree.hpp>   // is_leaf
 #include <tokamax/core/graph.hpp>  // graph, location
 
@@ -121,7 +120,7 @@ class array {
     }
   }
   /// Gives a literal its buffer; every other array stays as it is.
-  TOKAMAX_INLINE void materialize() {
+  void materialize() {
     if (!literal_) return;
     array a = uninitialized(type_);
     const auto n = static_cast<std::size_t>(size());

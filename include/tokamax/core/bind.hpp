@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/core/op.hpp>  // op, call
 
 namespace tokamax {
@@ -37,7 +36,7 @@ constexpr int add_constant(graph& g, double value, const array_type& t, location
 }
 
 /// Copies what `id` needs of a constant expression into `to`.
-TOKAMAX_INLINE constexpr int import_expression(graph& to, const graph& from, int id) {
+constexpr int import_expression(graph& to, const graph& from, int id) {
   vec<int> map(static_cast<std::size_t>(id) + 1, -1);
   vec<char> live(static_cast<std::size_t>(id) + 1, 0);
   live[id] = 1;
@@ -56,7 +55,7 @@ TOKAMAX_INLINE constexpr int import_expression(graph& to, const graph& from, int
 }
 
 /// The id in `g` of a value of a graph around it: bodies take what they close over as further inputs.
-TOKAMAX_INLINE constexpr int capture(graph& g, const array& a) {
+constexpr int capture(graph& g, const array& a) {
   if (a.trace() == &g) return a.id();
   const int outer = capture(*g.parent, a);
   for (int i = 0; i < g.captures.count(); ++i)
@@ -69,7 +68,7 @@ TOKAMAX_INLINE constexpr int capture(graph& g, const array& a) {
 
 /// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
 /// errors  tokamax::error for an abstract array, or a value of a trace that has ended
-TOKAMAX_INLINE constexpr array lift(graph& g, const array& a, location where = {}) {
+constexpr array lift(graph& g, const array& a, location where = {}) {
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
@@ -99,7 +98,7 @@ TOKAMAX_INLINE constexpr array lift(graph& g, const array& a, location where = {
 namespace detail {
 
 /// Adds the node to `g`, after the op's own rules have had a chance to find something cheaper.
-TOKAMAX_INLINE constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
   vec<array> lifted;
   lifted.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
@@ -156,7 +155,7 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
   return g;
 }
 
-TOKAMAX_INLINE arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
+inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
   if (!execute_graph) throw error("no backend", std::string(o.name), "#include <tokamax/backend/cpu.hpp>", where.file);
   graph g;
   arrays data;
@@ -177,7 +176,7 @@ TOKAMAX_INLINE arrays run_eagerly(const op& o, const array* in, int n, const wor
 }  // namespace detail
 
 /// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
-TOKAMAX_INLINE constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
+constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
   handle owner;
   graph* g = detail::trace_of(in, n, owner);
   if (!std::is_constant_evaluated() && !g) g = ambient_graph;
@@ -209,7 +208,7 @@ TOKAMAX_INLINE constexpr arrays bind_all(const op& o, const array* in, int n, co
 }
 
 /// The same for ops with one result.
-TOKAMAX_INLINE constexpr array bind(const op& o, std::initializer_list<array> in, const words& w, location where) {
+constexpr array bind(const op& o, std::initializer_list<array> in, const words& w, location where) {
   return bind_all(o, in.begin(), static_cast<int>(in.size()), w, where)[0];
 }
 template <class Options = words>

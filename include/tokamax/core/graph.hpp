@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/base/vec.hpp>     // vec
 #include <tokamax/core/buffer.hpp>  // handle: constants captured at run time
 #include <tokamax/core/type.hpp>    // array_type
@@ -72,7 +71,7 @@ struct graph {
 
   /// The node with this op, operands and attributes: the one that is there, or a new one (hash-consing).
   /// `unique` nodes are never shared. The type follows from the rest, except for ops without operands.
-  TOKAMAX_INLINE constexpr int find_or_add(const op* kind, std::size_t salt, bool unique, const int* in, int n_in,
+  constexpr int find_or_add(const op* kind, std::size_t salt, bool unique, const int* in, int n_in,
                             const std::int64_t* attributes, int n_words, const array_type& type, location where) {
     std::size_t slot = 0;
     if (!unique) {
@@ -119,7 +118,7 @@ struct graph {
       if (words[n.first_word + i] != attributes[i]) return false;
     return n_in > 0 || (n.type == type && n.type.weak == type.weak);
   }
-  TOKAMAX_INLINE constexpr void rehash() {
+  constexpr void rehash() {
     const std::size_t size = table_.size() ? 4 * table_.size() : 1024;
     vec<int> table(size, -1);
     vec<std::size_t> hashes(size);

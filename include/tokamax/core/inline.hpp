@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/core/bind.hpp>  // emit
 
 namespace tokamax {
 
 /// Which nodes the outputs need.
-TOKAMAX_INLINE constexpr vec<char> live_nodes(const graph& g) {
+constexpr vec<char> live_nodes(const graph& g) {
   vec<char> live(g.nodes.size(), 0);
   for (int o : g.outputs) live[o] = 1;
   for (int i = g.count() - 1; i >= 0; --i)
@@ -18,7 +17,7 @@ TOKAMAX_INLINE constexpr vec<char> live_nodes(const graph& g) {
 }
 
 /// The attribute words of a node, its body (if any) copied to `to`.
-TOKAMAX_INLINE constexpr words carry_words(const graph& from, const node& n, graph& to) {
+constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w;
   w.reserve(static_cast<std::size_t>(n.word_count));
   for (int k = 0; k < n.word_count; ++k) w.push_back(from.words_of(n)[k]);
@@ -82,7 +81,7 @@ constexpr arrays inline_graph(graph& to, const graph& from, const array* args, R
   return result;
 }
 
-TOKAMAX_INLINE constexpr arrays inline_graph(graph& to, const graph& from, const array* args) {
+constexpr arrays inline_graph(graph& to, const graph& from, const array* args) {
   return inline_graph(to, from, args, [](const call&) { return arrays(); });
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/base/reflect.hpp>  // fields: options to attribute words
 #include <tokamax/core/array.hpp>    // array
 
@@ -80,7 +79,7 @@ struct call {
     return o;
   }
   /// Rejects the call. While compiling, the first mistake is kept in the trace; at run time it is thrown.
-  TOKAMAX_INLINE constexpr array_type fail(text what, text found, text expected) const {
+  constexpr array_type fail(text what, text found, text expected) const {
     if (trace && std::is_constant_evaluated()) {
       if (!trace->error.failed) trace->error = {true, what, found, expected, where};
     } else {
@@ -90,7 +89,7 @@ struct call {
   }
 
  private:
-  TOKAMAX_INLINE void throw_error(const text& what, const text& found, const text& expected) const {
+  void throw_error(const text& what, const text& found, const text& expected) const {
     throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
                 where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
   }

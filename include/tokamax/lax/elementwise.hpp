@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/core/bind.hpp>             // bind
 #include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
 #include <tokamax/lax/convert.hpp>           // convert_element_type
@@ -10,7 +9,7 @@
 namespace tokamax {
 
 namespace detail {
-TOKAMAX_INLINE constexpr array_type same_type_infer(const call& c) {
+constexpr array_type same_type_infer(const call& c) {
   array_type t = c[0].type();
   for (int i = 1; i < c.count; ++i) {
     if (!(c[i].type() == t)) return c.fail(text(c.self->name) << ": operand types", c[i].type(), t);
@@ -25,7 +24,7 @@ constexpr array_type compare_infer(const call& c) {
   return t;
 }
 /// Leading axis for every operand that has none, then the op itself.
-TOKAMAX_INLINE constexpr arrays elementwise_batch(const call& c) {
+constexpr arrays elementwise_batch(const call& c) {
   vec<array> in;
   for (int i = 0; i < c.count; ++i) in.push_back(c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size));
   words w;
@@ -45,7 +44,7 @@ consteval op elementwise(op o) {
 }
 
 /// The NumPy broadcast of two shapes; `ok` is false where extents differ and neither is 1.
-TOKAMAX_INLINE constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
+constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
   const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
   shape s;
   for (int i = 0; i < rank; ++i) {
@@ -59,7 +58,7 @@ TOKAMAX_INLINE constexpr shape broadcast_shapes(const shape& a, const shape& b, 
 
 /// `x` with the shape `s`, by NumPy's rule: missing leading axes and extents of 1 are repeated.
 /// errors  "broadcast_to: shape" if an extent is neither 1 nor that of `s`
-TOKAMAX_INLINE constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
+constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
   if (x.shape() == s) return x;
   bool ok = x.rank() <= s.rank();
   if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
@@ -96,14 +95,14 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
-TOKAMAX_INLINE constexpr array binary(const op& o, const array& a, const array& b, location where) {
+constexpr array binary(const op& o, const array& a, const array& b, location where) {
   array x[2] = {a, b};
   unify(o, x, where);
   return bind(o, {x[0], x[1]}, words{}, where);
 }
 constexpr array unary(const op& o, const array& a, location where) { return bind(o, {a}, words{}, where); }
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
-TOKAMAX_INLINE constexpr array float_unary(const op& o, const array& a, location where) {
+constexpr array float_unary(const op& o, const array& a, location where) {
   if (is_floating(a.dtype())) return bind(o, {a}, words{}, where);
   return bind(o, {convert_element_type(a, f32)}, words{}, where);
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/compiler/lower.hpp>      // lower
 #include <tokamax/compiler/schedule.hpp>   // make_plan
 #include <tokamax/core/trace.hpp>          // trace_into
@@ -22,7 +21,7 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  TOKAMAX_INLINE static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device) {
+  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device) {
     auto p = std::make_unique<owned_program>();
     lower(p->lowered, with_captures_as_inputs(traced, p->captured),
           [](const op& o) { return o.kernels && o.kernels().run; });
@@ -41,7 +40,7 @@ struct owned_program {
 
  private:
   /// Captured data becomes further inputs, so that nothing after the trace knows of it.
-  TOKAMAX_INLINE static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
+  static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
     graph g(traced);
     for (int i = 0; i < g.count(); ++i) {
       node& n = g.nodes[i];

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/compiler/plan.hpp>   // plan_view
 #include <tokamax/core/buffer.hpp>     // handle, buffer_pool
 #include <tokamax/runtime/kernel.hpp>  // array_view, kernel_function
@@ -32,7 +31,7 @@ class executable {
  public:
   executable() = default;
   /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
-  TOKAMAX_INLINE executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
              const std::int64_t* symbols)
       : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
     views_.resize(static_cast<std::size_t>(p.operand_count));
@@ -53,14 +52,14 @@ class executable {
   }
 
   /// Runs the program on the buffers of its inputs and outputs.
-  TOKAMAX_INLINE void run(std::byte* const* inputs, std::byte* const* outputs) {
+  void run(std::byte* const* inputs, std::byte* const* outputs) {
     patch(0, arena_->data, inputs, outputs);
     run_region(0);
   }
   const plan_view& plan() const { return plan_; }
 
  private:
-  TOKAMAX_INLINE void prepare(const plan_step& s, const std::int64_t* symbols) {
+  void prepare(const plan_step& s, const std::int64_t* symbols) {
     for (int k = 0; k < s.in_count + s.out_count; ++k) {
       const plan_operand& o = plan_.operands[s.operands + k];
       const auto at = static_cast<std::size_t>(s.operands + k);
@@ -74,7 +73,7 @@ class executable {
       }
     }
   }
-  TOKAMAX_INLINE void append_strides(const plan_step& s, const std::int64_t* symbols) {
+  void append_strides(const plan_step& s, const std::int64_t* symbols) {
     step_data d;
     d.strides = strides_.size();
     if (s.kind == plan_step::what::loop) {
@@ -90,7 +89,7 @@ class executable {
   }
 
   /// Sets the pointers of a region's operands.
-  TOKAMAX_INLINE void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs) {
+  void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs) {
     const plan_region& r = plan_.regions[region];
     for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
       const plan_buffer& p = plan_.buffers[b];
@@ -112,7 +111,7 @@ class executable {
     }
   }
 
-  TOKAMAX_INLINE void run_region(int region) {
+  void run_region(int region) {
     const plan_region& r = plan_.regions[region];
     for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
       const plan_step& st = plan_.steps[s];
@@ -133,7 +132,7 @@ class executable {
   }
 
   // words: body, carries, sequences, closed-over values, stacked results, length, reverse
-  TOKAMAX_INLINE void run_scan(const plan_step& st) {
+  void run_scan(const plan_step& st) {
     const std::int64_t* w = plan_.numbers + st.numbers;
     const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
     const std::int64_t length = w[5];

@@ -14,7 +14,7 @@ namespace detail {
 constexpr array node_array(graph& g, int id) { return array(&g, id, g[id].type); }
 
 /// The nodes up to `top` that depend on one of `wrt` through floating values.
-TOKAMAX_INLINE constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
+constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   vec<char> active(static_cast<std::size_t>(top) + 1, 0);
   int first = top;
   for (int w : wrt) {
@@ -38,7 +38,7 @@ struct recalled_call {
   vec<char> flags;
   call c;
 
-  TOKAMAX_INLINE constexpr recalled_call(graph& g, int id, const vec<char>& active) {
+  constexpr recalled_call(graph& g, int id, const vec<char>& active) {
     const node n = g[id];
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = g.operand(n, k);
@@ -72,7 +72,7 @@ struct recalled_call {
 /// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
 /// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
 /// differentiating its `compose`.
-TOKAMAX_INLINE constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   int top = -1;
   vec<int> wrt_ids;
   for (const array& y : ys)

@@ -3,7 +3,6 @@
 // tested by tests/transforms/vmap.cpp
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/transforms/backward.hpp>  // recalled_call
 
 namespace tokamax {
@@ -17,7 +16,7 @@ constexpr array placeholder(graph& g, const array_type& type) {
 
 /// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not
 /// exist in the result.
-TOKAMAX_INLINE constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
+constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();

@@ -3,17 +3,16 @@
 // tested by tests/transforms/jvp.cpp
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/transforms/backward.hpp>  // active_nodes, recalled_call; derived rules transpose twice
 
 namespace tokamax {
 
-TOKAMAX_INLINE constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys);
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys);
 
 namespace detail {
 
 /// Tangents of the outputs of an op without a jvp rule.
-TOKAMAX_INLINE constexpr arrays derived_jvp(graph& g, call& c) {
+constexpr arrays derived_jvp(graph& g, call& c) {
   const op& o = *c.self;
   if (o.linear) {
     vec<array> in;
@@ -79,7 +78,7 @@ TOKAMAX_INLINE constexpr arrays derived_jvp(graph& g, call& c) {
 }  // namespace detail
 
 /// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
-TOKAMAX_INLINE constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();

@@ -3,7 +3,6 @@
 // tested by tests/transforms/scan.cpp
 #pragma once
 
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/core/inline.hpp>         // inline_graph
 #include <tokamax/lax/transpose.hpp>       // transpose
 #include <tokamax/transforms/batch.hpp>    // batch
@@ -21,9 +20,9 @@ struct scan_attributes {
 };
 
 namespace detail {
-TOKAMAX_INLINE constexpr arrays scan_vjp(const call& c);
-TOKAMAX_INLINE constexpr arrays scan_jvp(const call& c);
-TOKAMAX_INLINE constexpr arrays scan_batch(const call& c);
+constexpr arrays scan_vjp(const call& c);
+constexpr arrays scan_jvp(const call& c);
+constexpr arrays scan_batch(const call& c);
 
 constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
   array_type s{t.type, false, {n}};
@@ -67,7 +66,7 @@ constexpr array body_input(graph& g, const array_type& t) { return array(&g, g.i
 
 /// The backward loop: its carry holds the cotangents of the carries and the sums of those of the closed-over values; the
 /// body runs the forward body again from the saved carry and pulls the cotangents through it.
-TOKAMAX_INLINE constexpr arrays scan_vjp(const call& c) {
+constexpr arrays scan_vjp(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   graph& g = *c.trace;
   const graph body(g.bodies[w.body]);
@@ -149,7 +148,7 @@ TOKAMAX_INLINE constexpr arrays scan_vjp(const call& c) {
 }
 
 /// One loop that carries values and tangents together.
-TOKAMAX_INLINE constexpr arrays scan_jvp(const call& c) {
+constexpr arrays scan_jvp(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.trace->bodies[w.body]);
   const int groups[3] = {w.carries, w.sequences, w.constants};
@@ -201,7 +200,7 @@ TOKAMAX_INLINE constexpr arrays scan_jvp(const call& c) {
 }
 
 /// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
-TOKAMAX_INLINE constexpr arrays scan_batch(const call& c) {
+constexpr arrays scan_batch(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.trace->bodies[w.body]);
   graph b;

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <tokamax/backend/cpu/generated/kernels.hpp>  // kernels_of
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 #include <tokamax/runtime/dynamic_program.hpp>        // owned_program
 
 namespace tokamax {
 
 namespace detail {
 /// Runs a graph once: what eager calls and eagerly called transformations do.
-TOKAMAX_INLINE arrays execute_on_cpu(const graph& g, const arrays& inputs) {
+inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
   const auto program = owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
   std::vector<std::byte*> in, out;
   for (const array& a : inputs) {

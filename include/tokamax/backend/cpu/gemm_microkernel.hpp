@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/gemm_microkernel.hpp: register tiles of C += A B for AVX-512, AVX2 and any other machine.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_pack.hpp>  // pack_panel_fn

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels_of.hpp: what a program finds of an op and of a fused loop on the CPU.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/fused.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>  // cpu_tag

@@ -90,10 +90,10 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
   parallel_for((sums * cols + strip - 1) / strip, [=](std::int64_t i) {
     const std::int64_t first = i * strip;
     const std::int64_t count = std::min(strip, sums * cols - first);
-    for (std::int64_t step = 1; step < chunks; step *= 2) {
-      for (std::int64_t c = 0; c + step < chunks; c += 2 * step) {
+    for (std::int64_t apart = 1; apart < chunks; apart *= 2) {
+      for (std::int64_t c = 0; c + apart < chunks; c += 2 * apart) {
         float* const to = partial + c * sums * cols + first;
-        const float* const from = to + step * sums * cols;
+        const float* const from = to + apart * sums * cols;
         for_vectors(count, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) + lanes(from + j)); });
       }
     }

@@ -5,7 +5,6 @@
 
 #include <tokamax/backend/cpu/element.hpp>  // apply_element, read, write
 #include <tokamax/backend/cpu/loop.hpp>     // run_loop
-#include <tokamax/base/linkage.hpp>  // TOKAMAX_INLINE
 
 namespace tokamax::simd {
 
@@ -85,7 +84,7 @@ inline void round_tile(void* p, std::int64_t n) noexcept {
 
 struct tile_scratch;
 
-TOKAMAX_INLINE void interpret(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
+inline void interpret(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
                       const loop_arguments& loop) noexcept {
   const loop_kernel& k = *loop.kernel;
   auto* registers = reinterpret_cast<std::byte*>(scratch<tile_scratch>(k.count * tile_size));

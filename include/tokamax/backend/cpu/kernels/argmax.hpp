@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/argmax.hpp: index of the first largest or smallest element along one axis.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/reduce.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/kernels/reduce.hpp>  // max_of, min_of, reduce_row

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/pad.hpp: a value around and between the elements.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/slice.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>         // cpu_tag

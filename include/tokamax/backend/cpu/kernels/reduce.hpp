@@ -175,9 +175,9 @@ void reduce_outer(const reduce_plan& p, const T* in, T* out) {
     using A = lanes<S>;
     const std::int64_t k = t / strips, from = t % strips * reduce_strip, n = std::min(reduce_strip, m - from);
     S* base = partial + k * units * m + from;
-    for (std::int64_t step = 1; step < units; step *= 2)
-      for (std::int64_t u = 0; u + step < units; u += 2 * step) {
-        S *a = base + u * m, *b = base + (u + step) * m;
+    for (std::int64_t apart = 1; apart < units; apart *= 2)
+      for (std::int64_t u = 0; u + apart < units; u += 2 * apart) {
+        S *a = base + u * m, *b = base + (u + apart) * m;
         std::int64_t j = 0;
         for (; j + A::size <= n; j += A::size) A::store(a + j, Op::apply(A::load(a + j), A::load(b + j)));
         for (; j < n; ++j) a[j] = Op::apply(a[j], b[j]);

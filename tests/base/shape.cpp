@@ -1,0 +1,28 @@
+// tests/base/shape.cpp
+#include <tokamax/base/shape.hpp>
+
+#include "support/catch.hpp"
+
+using namespace tokamax;
+
+static_assert(shape{2, 3}.rank() == 2 && shape{2, 3}[-1] == 3 && shape{}.rank() == 0);
+static_assert(shape{2, 3} == shape{2, 3} && !(shape{2, 3} == shape{2}) && !(shape{2, 3} == shape{3, 2}));
+static_assert(size(shape{2, 3, 4}) == 24 && size(shape{}) == 1 && size(shape{5, 0}) == 0);
+static_assert(shape{2, 3}.contains(3) && !shape{2, 3}.contains(4));
+static_assert(iota_axes(3) == axes{0, 1, 2} && other_axes(4, {1, 3}) == axes{0, 2});
+
+// Dynamic extents are a factor times a symbol.
+static_assert(is_dyn(dyn()) && !is_dyn(0) && !is_dyn(7));
+constexpr std::int64_t symbols[8] = {5, 7, 1, 1, 1, 1, 1, 1};
+static_assert(resolve(dyn(), symbols) == 5 && resolve(dyn(1, 3), symbols) == 21 && resolve(9, symbols) == 9);
+static_assert(mul_extent(dyn(1), 3) == dyn(1, 3) && mul_extent(3, dyn(1, 2)) == dyn(1, 6) && mul_extent(3, 4) == 12);
+static_assert(mul_extent(dyn(0), dyn(1)) == 0);
+static_assert(size(shape{dyn(), 4}) == dyn(0, 4));
+
+TEST_CASE("extents can be listed and walked") {
+  shape s{1};
+  s.push_back(8);
+  std::int64_t sum = 0;
+  for (const std::int64_t e : s) sum += e;
+  CHECK(sum == 9);
+}

@@ -1,0 +1,33 @@
+// tests/compiler/print.cpp
+#include <tokamax/compiler/print.hpp>
+
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/core/tensor.hpp>
+#include <tokamax/runtime.hpp>
+
+#include "support/catch.hpp"
+
+namespace tk = tokamax;
+using vector = tk::tensor<tk::f32, 4>;
+constexpr auto program_function = [](const vector& x, const vector& y) { return tk::tanh(x * 2.0f + y); };
+using compiled = tk::program<tk::cpu_tag, std::remove_cvref_t<decltype(program_function)>, vector, vector>;
+
+TEST_CASE("a graph prints one line a node") {
+  const std::string s = tk::to_text(tk::thaw(compiled::trace));
+  CHECK(s ==
+        "%in0 : f32[4]\n%in1 : f32[4]\n%2 = constant 2 : f32[4]\n%3 = mul(%in0, %2) : f32[4]\n"
+        "%4 = add(%in1, %3) : f32[4]\n%5 = tanh(%4) : f32[4]\nreturn %5\n");
+}
+
+TEST_CASE("a graph can be drawn") {
+  const std::string s = tk::to_dot(tk::thaw(compiled::trace));
+  CHECK(s.substr(0, 17) == "digraph program {");
+  CHECK(s.find("n4 -> n5;") != std::string::npos);
+}
+
+TEST_CASE("a plan prints its steps and expressions") {
+  const std::string s = tk::to_text(view(compiled::tables));
+  CHECK(s.find("program: 1 steps") != std::string::npos);
+  CHECK(s.find("out0 = tanh(add(in0, mul(in1, c0)))") != std::string::npos);
+  CHECK(s.find("input 1, input 0 -> output 0") != std::string::npos);
+}

@@ -1,0 +1,47 @@
+// tests/lax/gather.cpp: rows by index, their transpose, and take.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/gather.hpp>
+
+#include "support/check_op.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+array indices(std::initializer_list<std::int32_t> v, const shape& s) { return array::from<std::int32_t>(v, s); }
+}  // namespace
+
+TEST_CASE("gather keeps the contract") {
+  check_op(gather_p, {{{noise({4, 3}, 1), indices({0, 3, 3, 1}, {4})}},
+                      {{noise({4, 3}, 1), indices({0, 3, 2, 1, 2, 2}, {2, 3})}},
+                      {{noise({4, 2, 2}, 1), indices({2}, {})}},
+                      {{noise({5}, 1), indices({4, 0, 4}, {3})}},
+                      {{noise({4, 3}, 1, bf16), indices({1, 1}, {2})}},
+                      {{noise({4, 3}, 1), indices({}, {0})}}});
+}
+
+TEST_CASE("scatter_add keeps the contract and drops what lies outside") {
+  const words four = pack(scatter_attributes{4});
+  check_op(scatter_add_p, {{{indices({0, 3, 3}, {3}), noise({3, 2}, 1)}, four},
+                           {{indices({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}, four},
+                           {{indices({2}, {1}), noise({1}, 1)}, four},
+                           {{indices({}, {0}), noise({0, 2}, 1)}, four}});
+}
+
+TEST_CASE("take counts from the end, fills with NaN and works along any axis") {
+  const array wanted = indices({2, 0, 0}, {3}), mixed = indices({0, 3, 4, -1, -4, -5, 9}, {7});
+  check_golden("take_axis1", [&](const arrays& x) -> arrays { return take(x[0], wanted, 1); });
+  check_golden("take_fill", [](const arrays& x) -> arrays { return take(x[0], x[1]); }, 2);
+  check_golden("take_fill_i32", [&](const arrays& x) -> arrays { return take(x[0], mixed); });
+  check_function([](const arrays& x) -> arrays { return take(x[0], x[1], -1); },
+                 {noise({2, 3, 4}, 1), indices({3, 0}, {2})});
+  check_golden(
+      "scatter_add",
+      [](const arrays& x) -> arrays { return x[0] + scatter_add(select(x[2] < 0, x[2] + 4, x[2]), x[1], 4); }, 3);
+}
+
+TEST_CASE("a table without rows and indices of another dtype are rejected") {
+  CHECK_THROWS_WITH(gather(zeros({2, 2}), zeros({2})), contains("gather: index dtype: found f32[2], expected i32"));
+  CHECK_THROWS_WITH(gather(zeros({}), zeros({2}, i32)), contains("gather: table"));
+  CHECK_THROWS_WITH(scatter_add(zeros({3}, i32), zeros({2, 2}), 4), contains("scatter_add: updates"));
+}

@@ -1,0 +1,73 @@
+// tests/lax/reduce.cpp: sum, mean, var, max, min, all, any, argmax, argmin.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/reduce.hpp>
+
+#include "support/check_op.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+TEST_CASE("reductions keep the contract over any axes") {
+  for (const op* o : {&reduce_max_p, &reduce_min_p})
+    for (const axes& a : {axes{0}, axes{1}, axes{2}, axes{0, 2}, axes{0, 1, 2}, axes{}})
+      check_op(*o,
+               {{{noise({2, 3, 5}, 1)}, pack(reduce_attributes{a})},
+                {{noise({2, 3, 17}, 1, bf16)}, pack(reduce_attributes{a})}},
+               {.order = 1});
+  const array truth = noise({3, 4}, 1) > -0.5f;
+  for (const op* o : {&reduce_and_p, &reduce_or_p})
+    for (const axes& a : {axes{0}, axes{1}, axes{0, 1}}) check_op(*o, {{{truth}, pack(reduce_attributes{a})}});
+  const array integers = array::from<std::int32_t>({3, -7, 2147483647, 4, 5, -2147483647}, {2, 3});
+  for (const op* o : {&reduce_sum_p, &reduce_max_p, &reduce_min_p})
+    check_op(*o, {{{integers}, pack(reduce_attributes{{1}})}});
+}
+
+TEST_CASE("argmax and argmin keep the contract") {
+  for (const op* o : {&argmax_p, &argmin_p})
+    for (const int axis : {0, 1, 2})
+      check_op(*o, {{{noise({2, 3, 7}, 1)}, pack(arg_attributes{axis})},
+                    {{array::from<std::int32_t>({1, 3, 3, -1, -1, 0}, {1, 2, 3})}, pack(arg_attributes{axis})}});
+}
+
+TEST_CASE("long rows and columns agree with the reference") {
+  for (const axes& a : {axes{0}, axes{1}, axes{0, 1}})
+    check_values(
+        [&](const arrays& x) -> arrays { return {sum(x[0], {a}), max(x[0], {a}), mean(x[0], {a}), var(x[0], {a})}; },
+        {noise({333, 517}, 1)});
+}
+
+TEST_CASE("NaN, ties and special values follow JAX") {
+  check_golden("max", [](const arrays& x) -> arrays { return max(x[0], {{1}}); });
+  check_golden("min", [](const arrays& x) -> arrays { return min(x[0], {{0}}); });
+  check_golden("sum", [](const arrays& x) -> arrays { return sum(x[0], {{0}}); });
+  check_golden("mean", [](const arrays& x) -> arrays { return mean(x[0], {{1}}); });
+  check_golden("var", [](const arrays& x) -> arrays { return var(x[0], {{1}}); });
+  check_golden("reduce_max_ties", [](const arrays& x) -> arrays { return max(x[0], {{1}}); });
+  check_golden("reduce_min_ties", [](const arrays& x) -> arrays { return min(x[0], {{1}}); });
+  check_golden("reduce_max_special", [](const arrays& x) -> arrays { return max(x[0], {{1}}); });
+  check_golden("reduce_min_special", [](const arrays& x) -> arrays { return min(x[0], {{1}}); });
+  check_golden("argmax_special", [](const arrays& x) -> arrays { return argmax(x[0], 1); });
+  check_golden("argmin_special", [](const arrays& x) -> arrays { return argmin(x[0], 1); });
+  check_golden("argmax_axis0", [](const arrays& x) -> arrays { return argmax(x[0], 0); });
+  check_golden("sum_i32_wraps", [](const arrays& x) -> arrays { return sum(x[0]); });
+  check_golden("sum_bool", [](const arrays& x) -> arrays { return sum(x[0]); });
+}
+
+TEST_CASE("negative axes, kept extents and dtypes of results") {
+  const array x(array_type{f32, false, {2, 3, 5}}), i(array_type{i32, false, {4}}), b(array_type{bool_, false, {4}});
+  static_assert(sum(array(array_type{f32, false, {2, 3}}), {{-1}, true}).shape() == shape{2, 1});
+  CHECK(sum(x, {{-1, 0}}).shape() == shape{3});
+  CHECK(sum(x).shape() == shape{});
+  CHECK(sum(b).dtype() == i32);
+  CHECK(mean(i).dtype() == f32);
+  CHECK(all(i).dtype() == bool_);
+  CHECK(argmax(x, -2).type() == array_type{i32, false, {2, 5}});
+}
+
+TEST_CASE("axes that are not there are rejected") {
+  const array x = zeros({2, 3});
+  CHECK_THROWS_WITH(sum(x, {{2}}),
+                    contains("reduce_sum: axis: found [2], expected axes of f32[2,3]") && contains("reduce.cpp"));
+  CHECK_THROWS_WITH(max(x, {{0, 0}}), contains("reduce_max: axis"));
+  CHECK_THROWS_WITH(argmax(x, 2), contains("argmax: axis: found 2"));
+}
