@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>  // madvise
+#endif
+
 #include <atomic>   // atomic_ref
 #include <bit>      // bit_width
 #include <cstddef>  // byte, size_t
@@ -44,8 +48,7 @@ class buffer_pool {
       }
     }
     const std::size_t capacity = class_bytes(c);
-    auto* raw = static_cast<std::byte*>(std::aligned_alloc(64, 64 + capacity));
-    if (!raw) throw std::bad_alloc();
+    auto* raw = system_memory(64 + capacity);
     return new (raw) buffer_block{1, capacity, raw + 64, nullptr, nullptr, nullptr};
   }
   void release(buffer_block* b) noexcept {
@@ -67,6 +70,18 @@ class buffer_pool {
     if (c == 0) return 256;
     const int top = (c - 1) / 4 + 8, quarter = (c - 1) % 4;
     return (std::size_t{1} << top) + (std::size_t(quarter) + 1) * (std::size_t{1} << (top - 2));
+  }
+  /// 64-byte aligned; what is large lies on huge pages where the system has them.
+  static std::byte* system_memory(std::size_t bytes) {
+    constexpr std::size_t huge = std::size_t{1} << 21;
+    const std::size_t alignment = bytes >= 2 * huge ? huge : 64;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    void* p = std::aligned_alloc(alignment, bytes);
+    if (!p) throw std::bad_alloc();
+#if defined(__linux__)
+    if (alignment == huge) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return static_cast<std::byte*>(p);
   }
   std::mutex mutex_;
   buffer_block* free_[256] = {};
