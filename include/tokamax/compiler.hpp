@@ -1,18 +1,20 @@
 // tokamax/compiler.hpp: all of compiler.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   compiler/freeze.hpp    exact-size constant copies of what a constant expression built.
-//   compiler/fuse.hpp      which elementwise ops share one loop, and in which order loops and kernels run.
-//   compiler/lower.hpp     rewrite a traced program into ops that the backend has kernels for.
-//   compiler/memory.hpp    one arena for all intermediate buffers of a region.
-//   compiler/plan.hpp      the tables that a program is run from.
-//   compiler/print.hpp     programs as text and as Graphviz drawings, before and after compilation.
-//   compiler/schedule.hpp  from a lowered graph to steps, operands and buffers.
-//   compiler/views.hpp     which values are other values' memory seen with other strides.
+//   compiler/freeze.hpp        exact-size constant copies of what a constant expression built.
+//   compiler/fuse.hpp          which elementwise ops share one loop, and in which order loops and kernels run.
+//   compiler/loop_builder.hpp  write one fused loop of a plan, line by line.
+//   compiler/lower.hpp         rewrite a traced program into ops that the backend has kernels for.
+//   compiler/memory.hpp        one arena for all intermediate buffers of a region.
+//   compiler/plan.hpp          the tables that a program is run from.
+//   compiler/print.hpp         programs as text and as Graphviz drawings, before and after compilation.
+//   compiler/schedule.hpp      from a lowered graph to steps, operands and buffers.
+//   compiler/views.hpp         which values are other values' memory seen with other strides.
 #pragma once
 
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
+#include <tokamax/compiler/loop_builder.hpp>
 #include <tokamax/compiler/lower.hpp>
 #include <tokamax/compiler/memory.hpp>
 #include <tokamax/compiler/plan.hpp>

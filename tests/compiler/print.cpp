@@ -28,6 +28,6 @@ TEST_CASE("a graph can be drawn") {
 TEST_CASE("a plan prints its steps and expressions") {
   const std::string s = tk::to_text(view(compiled::tables));
   CHECK(s.find("program: 1 steps") != std::string::npos);
-  CHECK(s.find("out0 = tanh(add(in0, mul(in1, c0)))") != std::string::npos);
-  CHECK(s.find("input 1, input 0 -> output 0") != std::string::npos);
+  CHECK(s.find("out0 = tanh(add(in1, mul(in0, c0)))") != std::string::npos);
+  CHECK(s.find("input 0, input 1 -> output 0") != std::string::npos);
 }

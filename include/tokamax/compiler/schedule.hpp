@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/fuse.hpp>    // fusion
-#include <tokamax/compiler/memory.hpp>  // assign_arena
+#include <tokamax/compiler/fuse.hpp>          // fusion
+#include <tokamax/compiler/loop_builder.hpp>  // loop_builder
+#include <tokamax/compiler/memory.hpp>        // assign_arena
 
 #include <bit>  // bit_cast
 
@@ -50,10 +51,10 @@ class scheduler {
     r.outputs = p_.numbers.count();
     r.output_count = g_.outputs.count();
     for (int b : output_buffer_) p_.numbers.push_back(b);
-    find_donors(r);
-    plan_bodies(r);
-    reuse_.resize(static_cast<std::size_t>(r.buffer_count), -1);
-    assign_arena(p_, r, reuse_, symbols_);
+    const vec<int> reuse = loop_.reuse();
+    find_donors(r, reuse);
+    plan_bodies();
+    assign_arena(p_, r, reuse, symbols_);
     return r;
   }
 
@@ -157,22 +158,19 @@ class scheduler {
   constexpr int operand_register(int id, bool copying) {
     id = real(id);
     if (reg_[id] >= 0) return reg_[id];
-    instruction line;
-    line.type = g_[id].type.type;
     if (g_[id].kind == &constant_p) {
-      line.kind = instruction::what::constant;
-      line.a = static_cast<short>(constants_.count());
-      constants_.push_back(*g_.words_of(g_[id]));
+      reg_[id] = loop_.add_constant(*g_.words_of(g_[id]), g_[id].type.type);
     } else {
       const strided v = copying ? views_.of[id] : memory(id);
-      line.kind = v.counting ? instruction::what::iota : instruction::what::load;
-      line.a = static_cast<short>(slots_.count());
-      slots_.push_back({v.counting ? -1 : buffer_[real(v.base)], v.offset, v.strides, line.type});
+      reg_[id] = loop_.add_load(v.counting ? -1 : buffer_[real(v.base)], v.offset, v.strides, g_[id].type.type);
     }
-    reg_[id] = lines_.count();
     touched_.push_back(id);
-    lines_.push_back(line);
     return reg_[id];
+  }
+  constexpr void finish_loop(int id) {
+    loop_.finish(g_[id].type.extents, id);
+    for (int t : touched_) reg_[t] = -1;
+    touched_.clear();
   }
   constexpr void emit_group(int root) {
     vec<int> results;
@@ -185,18 +183,16 @@ class scheduler {
       short r[3] = {-1, -1, -1};
       for (int k = 0; k < n.operand_count; ++k) r[k] = static_cast<short>(operand_register(g_.operand(n, k), false));
       line.a = r[0], line.b = r[1], line.c = r[2];
-      reg_[m] = lines_.count();
+      reg_[m] = loop_.add(line);
       touched_.push_back(m);
-      lines_.push_back(line);
       if (buffer_[m] >= 0) results.push_back(m);
     }
-    for (int m : results) add_store(reg_[m], buffer_[m], g_[m].type);
-    finish_loop(g_[root].type.extents, root);
+    for (int m : results) loop_.add_store(reg_[m], buffer_[m], g_[m].type);
+    finish_loop(root);
   }
   constexpr void emit_copy(int id, int to) {
-    const int r = operand_register(id, true);
-    add_store(r, to, g_[id].type);
-    finish_loop(g_[id].type.extents, id);
+    loop_.add_store(operand_register(id, true), to, g_[id].type);
+    finish_loop(id);
   }
   constexpr void copy_outputs() {
     for (int k = 0; k < g_.outputs.count(); ++k) {
@@ -205,135 +201,6 @@ class scheduler {
       emit_copy(id, output_buffer_[k]);
     }
   }
-  constexpr void add_store(int r, int buffer, const array_type& t) {
-    instruction line;
-    line.kind = instruction::what::store;
-    line.type = line.operand = t.type;
-    line.a = static_cast<short>(r);
-    line.b = static_cast<short>(slots_.count());
-    slots_.push_back({buffer, 0, row_major(t.extents), t.type});
-    ++stores_;
-    lines_.push_back(line);
-  }
-
-  struct slot {
-    int buffer = -1;
-    std::int64_t offset = 0;
-    shape strides;
-    dtype type = dtype::none;
-  };
-
-  /// Merges the axes that every slot walks through contiguously, and writes the step.
-  constexpr void finish_loop(const shape& s, int node_id) {
-    shape extents, source;
-    for (int i = 0; i < s.rank(); ++i) {
-      if (s[i] == 1) continue;
-      bool merge = extents.rank() > 0;
-      for (int k = 0; merge && k < slots_.count(); ++k)
-        merge = slots_[k].strides[static_cast<int>(source[-1])] == mul_extent(slots_[k].strides[i], s[i]);
-      if (merge && is_dyn(extents[-1]) && is_dyn(s[i])) merge = false;
-      if (merge) {
-        extents[-1] = mul_extent(extents[-1], s[i]);
-        source[-1] = i;
-      } else {
-        extents.push_back(s[i]);
-        source.push_back(i);
-      }
-    }
-    if (extents.rank() == 0) {
-      extents.push_back(1);
-      source.push_back(-1);
-    }
-    plan_step st;
-    st.rank = extents.count;
-    st.node = node_id;
-    st.operands = p_.operands.count();
-    st.in_count = slots_.count() - stores_;
-    st.out_count = stores_;
-    auto stride = [&](const slot& x, int axis) -> std::int64_t {
-      const auto from = static_cast<int>(source[axis]);
-      return from < 0 || s.rank() == 0 ? 0 : x.strides[from];
-    };
-    for (instruction& line : lines_)
-      if (line.kind == instruction::what::load || line.kind == instruction::what::iota) {
-        const std::int64_t inner = stride(slots_[line.a], extents.rank() - 1);
-        line.inner = inner == 0   ? instruction::step::none
-                     : inner == 1 ? instruction::step::unit
-                                  : instruction::step::any;
-      }
-    for (const slot& x : slots_) {
-      plan_operand o;
-      o.buffer = x.buffer;
-      o.type = x.type;
-      o.rank = extents.count;
-      o.offset = x.offset;
-      o.numbers = p_.numbers.count();
-      for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
-      p_.operands.push_back(o);
-    }
-    st.numbers = p_.numbers.count();
-    for (std::int64_t e : extents) p_.numbers.push_back(e);
-    for (std::int64_t c : constants_) p_.numbers.push_back(c);
-    st.number_count = p_.numbers.count() - st.numbers;
-    note_reuse(st);
-    st.function = loop_index();
-    p_.steps.push_back(st);
-    for (int id : touched_) reg_[id] = -1;
-    lines_.clear();
-    slots_.clear();
-    constants_.clear();
-    touched_.clear();
-    stores_ = 0;
-  }
-  /// A result may take the place of an operand that is read in exactly the same order.
-  constexpr void note_reuse(const plan_step& st) {
-    for (int r = st.in_count; r < st.in_count + st.out_count; ++r) {
-      const plan_operand& out = p_.operands[st.operands + r];
-      for (int k = 0; k < st.in_count; ++k) {
-        const plan_operand& in = p_.operands[st.operands + k];
-        if (in.buffer < 0 || in.offset != 0 || size_of(in.type) != size_of(out.type)) continue;
-        if (p_.buffers[in.buffer].bytes != p_.buffers[out.buffer].bytes) continue;
-        bool same = true;
-        for (int a = 0; same && a < st.rank; ++a) same = p_.numbers[in.numbers + a] == p_.numbers[out.numbers + a];
-        bool again = false;  // the same memory under other strides in this step
-        for (int j = 0; j < st.in_count; ++j)
-          again = again || (j != k && p_.operands[st.operands + j].buffer == in.buffer);
-        if (!same || again) continue;
-        const auto index = static_cast<std::size_t>(out.buffer - first_buffer());
-        reuse_.resize(index + 1, -1);
-        bool taken = false;
-        for (int other : reuse_) taken = taken || other == in.buffer - first_buffer();
-        if (!taken && reuse_[index] < 0) reuse_[index] = in.buffer - first_buffer();
-      }
-    }
-  }
-  constexpr int first_buffer() const { return first_buffer_; }
-  constexpr int loop_index() {
-    loop_kernel k;
-    k.count = lines_.count();
-    k.slots = slots_.count();
-    k.stores = stores_;
-    k.constants = constants_.count();
-    k.hash = 17;
-    for (const instruction& l : lines_)
-      k.hash = (k.hash ^ (static_cast<std::uint64_t>(l.a + 1) | static_cast<std::uint64_t>(l.b + 1) << 12 |
-                          static_cast<std::uint64_t>(l.c + 1) << 24 | static_cast<std::uint64_t>(l.kind) << 36 |
-                          static_cast<std::uint64_t>(l.inner) << 40 | static_cast<std::uint64_t>(l.type) << 44 |
-                          static_cast<std::uint64_t>(l.function ? l.function->name.size() : 0) << 52)) *
-               0x9E3779B97F4A7C15u;
-    for (int j = 0; j < p_.loops.count(); ++j) {
-      const loop_kernel& o = p_.loops[j];
-      if (o.hash != k.hash || o.count != k.count || o.slots != k.slots) continue;
-      bool same = true;
-      for (int i = 0; same && i < k.count; ++i) same = p_.instructions[o.first + i] == lines_[i];
-      if (same) return j;
-    }
-    k.first = p_.instructions.count();
-    for (const instruction& l : lines_) p_.instructions.push_back(l);
-    p_.loops.push_back(k);
-    return p_.loops.count() - 1;
-  }
-
   constexpr void add_operand(int buffer, std::int64_t offset, const array_type& t, const shape& strides) {
     plan_operand o;
     o.buffer = buffer;
@@ -410,7 +277,7 @@ class scheduler {
   }
 
   /// An output that could be written over an input of the caller, if the caller gives that one away.
-  constexpr void find_donors(const plan_region& r) {
+  constexpr void find_donors(const plan_region& r, const vec<int>& reuse) {
     vec<int> last(static_cast<std::size_t>(r.buffer_count), -1), writer(static_cast<std::size_t>(r.buffer_count), -1);
     for (int s = 0; s < r.step_count; ++s) {
       const plan_step& st = p_.steps[r.first_step + s];
@@ -423,15 +290,15 @@ class scheduler {
           writer[b] = s;
       }
     }
-    for (int b = 0; b < r.buffer_count && b < reuse_.count(); ++b) {
+    for (int b = 0; b < r.buffer_count; ++b) {
       plan_buffer& out = p_.buffers[r.first_buffer + b];
-      const int d = reuse_[b];
+      const int d = reuse[b];
       if (d < 0 || out.kind != plan_buffer::what::output) continue;
       if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b])
         out.donor = p_.buffers[r.first_buffer + d].index;
     }
   }
-  constexpr void plan_bodies(const plan_region&) {
+  constexpr void plan_bodies() {
     for (int s : scans_) {
       const int body = p_.steps[s].function, self = p_.regions.count();
       p_.regions.push_back({});
@@ -455,12 +322,8 @@ class scheduler {
   fusion groups_;
   vec<char> needed_;
   vec<int> buffer_, reg_, head_, next_;
-  vec<int> output_buffer_, reuse_, scans_, touched_;
-  vec<instruction> lines_;
-  vec<slot> slots_;
-  vec<std::int64_t> constants_;
-  int stores_ = 0;
-  int first_buffer_ = p_.buffers.count();
+  vec<int> output_buffer_, scans_, touched_;
+  loop_builder loop_{p_};
 };
 
 }  // namespace detail

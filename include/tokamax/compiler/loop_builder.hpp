@@ -1,0 +1,197 @@
+// tokamax/compiler/loop_builder.hpp: write one fused loop of a plan, line by line.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/compiler/schedule.cpp
+#pragma once
+
+#include <tokamax/compiler/plan.hpp>   // plan
+#include <tokamax/compiler/views.hpp>  // row_major
+#include <tokamax/core/op.hpp>         // op names
+
+namespace tokamax {
+
+/// Collects the lines, slots and constants of a loop, and appends it to a plan as a step.
+class loop_builder {
+ public:
+  constexpr explicit loop_builder(plan& p) : p_(p), first_buffer_(p.buffers.count()) {}
+
+  constexpr int add_constant(std::int64_t bits, dtype t) {
+    instruction line;
+    line.kind = instruction::what::constant;
+    line.type = t;
+    line.a = static_cast<short>(constants_.count());
+    constants_.push_back(bits);
+    return add(line);
+  }
+  /// An operand; buffer -1 is a count that starts at `offset`.
+  constexpr int add_load(int buffer, std::int64_t offset, const shape& strides, dtype t) {
+    instruction line;
+    line.kind = buffer < 0 ? instruction::what::iota : instruction::what::load;
+    line.type = t;
+    line.a = static_cast<short>(slots_.count());
+    slots_.push_back({buffer, offset, strides, t});
+    return add(line);
+  }
+  constexpr int add(const instruction& line) {
+    lines_.push_back(line);
+    return lines_.count() - 1;
+  }
+  constexpr void add_store(int reg, int buffer, const array_type& t) {
+    instruction line;
+    line.kind = instruction::what::store;
+    line.type = line.operand = t.type;
+    line.a = static_cast<short>(reg);
+    line.b = static_cast<short>(slots_.count());
+    slots_.push_back({buffer, 0, row_major(t.extents), t.type});
+    ++stores_;
+    lines_.push_back(line);
+  }
+
+  /// Appends the loop over the extents `s` and starts a new one.
+  constexpr void finish(const shape& s, int node_id) {
+    shape extents, source;  // the loop's axes, and the innermost axis of s that each one covers
+    merge_axes(s, extents, source);
+    plan_step st;
+    st.rank = extents.count;
+    st.node = node_id;
+    st.operands = p_.operands.count();
+    st.in_count = slots_.count() - stores_;
+    st.out_count = stores_;
+    auto stride = [&](const slot& x, int axis) -> std::int64_t {
+      const auto from = static_cast<int>(source[axis]);
+      return from < 0 ? 0 : x.strides[from];
+    };
+    for (instruction& line : lines_)
+      if (line.kind == instruction::what::load || line.kind == instruction::what::iota) {
+        const std::int64_t inner = stride(slots_[line.a], extents.rank() - 1);
+        line.inner = inner == 0   ? instruction::step::none
+                     : inner == 1 ? instruction::step::unit
+                                  : instruction::step::any;
+      }
+    for (const slot& x : slots_) {
+      plan_operand o;
+      o.buffer = x.buffer;
+      o.type = x.type;
+      o.rank = extents.count;
+      o.offset = x.offset;
+      o.numbers = p_.numbers.count();
+      for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
+      p_.operands.push_back(o);
+    }
+    st.numbers = p_.numbers.count();
+    for (std::int64_t e : extents) p_.numbers.push_back(e);
+    for (std::int64_t c : constants_) p_.numbers.push_back(c);
+    st.number_count = p_.numbers.count() - st.numbers;
+    note_reuse(st);
+    st.function = loop_index();
+    p_.steps.push_back(st);
+    lines_.clear();
+    slots_.clear();
+    constants_.clear();
+    stores_ = 0;
+  }
+
+  /// For each buffer of the region: one that it may take over, because a loop reads that in the order it writes this
+  /// one; -1 if there is none.
+  constexpr vec<int> reuse() const {
+    vec<int> r = reuse_;
+    r.resize(p_.buffers.size() - static_cast<std::size_t>(first_buffer_), -1);
+    return r;
+  }
+
+ private:
+  struct slot {
+    int buffer = -1;
+    std::int64_t offset = 0;
+    shape strides;
+    dtype type = dtype::none;
+  };
+
+  /// Axes that every slot walks through contiguously become one.
+  constexpr void merge_axes(const shape& s, shape& extents, shape& source) const {
+    for (int i = 0; i < s.rank(); ++i) {
+      if (s[i] == 1) continue;
+      bool merge = extents.rank() > 0 && !(is_dyn(extents[-1]) && is_dyn(s[i]));
+      for (int k = 0; merge && k < slots_.count(); ++k)
+        merge = slots_[k].strides[static_cast<int>(source[-1])] == mul_extent(slots_[k].strides[i], s[i]);
+      if (merge) {
+        extents[-1] = mul_extent(extents[-1], s[i]);
+        source[-1] = i;
+      } else {
+        extents.push_back(s[i]);
+        source.push_back(i);
+      }
+    }
+    if (extents.rank() == 0) {
+      extents.push_back(1);
+      source.push_back(-1);
+    }
+  }
+
+  constexpr void note_reuse(const plan_step& st) {
+    for (int r = st.in_count; r < st.in_count + st.out_count; ++r) {
+      const plan_operand& out = p_.operands[st.operands + r];
+      for (int k = 0; k < st.in_count; ++k) {
+        const plan_operand& in = p_.operands[st.operands + k];
+        if (in.buffer < 0 || !may_replace(st, k, out)) continue;
+        const auto count = p_.buffers.size() - static_cast<std::size_t>(first_buffer_);
+        reuse_.resize(count, -1);
+        taken_.resize(count, 0);
+        if (taken_[in.buffer - first_buffer_]) continue;
+        taken_[in.buffer - first_buffer_] = 1;
+        reuse_[out.buffer - first_buffer_] = in.buffer - first_buffer_;
+        break;
+      }
+    }
+  }
+  /// Is operand k read exactly where `out` is written, by nothing else in this loop, and of the kind that can be given
+  /// away: an input for an output, a place in the arena for another one?
+  constexpr bool may_replace(const plan_step& st, int k, const plan_operand& out) const {
+    const plan_operand& in = p_.operands[st.operands + k];
+    const plan_buffer &from = p_.buffers[in.buffer], &to = p_.buffers[out.buffer];
+    if (in.offset != 0 || size_of(in.type) != size_of(out.type) || from.bytes != to.bytes) return false;
+    if ((to.kind == plan_buffer::what::output) != (from.kind == plan_buffer::what::input)) return false;
+    for (int a = 0; a < st.rank; ++a)
+      if (p_.numbers[in.numbers + a] != p_.numbers[out.numbers + a]) return false;
+    for (int j = 0; j < st.in_count; ++j)
+      if (j != k && p_.operands[st.operands + j].buffer == in.buffer) return false;
+    return true;
+  }
+
+  /// The loop kernel with this structure: one that is there, or a new one.
+  constexpr int loop_index() {
+    loop_kernel k;
+    k.count = lines_.count();
+    k.slots = slots_.count();
+    k.stores = stores_;
+    k.constants = constants_.count();
+    k.hash = 17;
+    for (const instruction& l : lines_)
+      k.hash = (k.hash ^ (static_cast<std::uint64_t>(l.a + 1) | static_cast<std::uint64_t>(l.b + 1) << 12 |
+                          static_cast<std::uint64_t>(l.c + 1) << 24 | static_cast<std::uint64_t>(l.kind) << 36 |
+                          static_cast<std::uint64_t>(l.inner) << 40 | static_cast<std::uint64_t>(l.type) << 44 |
+                          static_cast<std::uint64_t>(l.function ? l.function->name.size() : 0) << 52)) *
+               0x9E3779B97F4A7C15u;
+    for (int j = 0; j < p_.loops.count(); ++j) {
+      const loop_kernel& o = p_.loops[j];
+      if (o.hash != k.hash || o.count != k.count || o.slots != k.slots) continue;
+      bool same = true;
+      for (int i = 0; same && i < k.count; ++i) same = p_.instructions[o.first + i] == lines_[i];
+      if (same) return j;
+    }
+    k.first = p_.instructions.count();
+    for (const instruction& l : lines_) p_.instructions.push_back(l);
+    p_.loops.push_back(k);
+    return p_.loops.count() - 1;
+  }
+
+  plan& p_;
+  int first_buffer_;
+  vec<instruction> lines_;
+  vec<slot> slots_;
+  vec<std::int64_t> constants_;
+  int stores_ = 0;
+  vec<int> reuse_;
+  vec<char> taken_;
+};
+
+}  // namespace tokamax
