@@ -8,6 +8,6 @@ using namespace tokamax;
 using namespace tokamax::test;
 
 TEST_CASE("concatenate: the same bits on any number of threads") {
-  check_threads([](const arrays& x) -> arrays { return concatenate({x[0], x[1], x[0]}, 1); },
-                {noise({300, 70, 3}, 1), noise({300, 1, 3}, 2)});
+  check_same_bits([](const arrays& x) -> arrays { return concatenate({x[0], x[1], x[0]}, 1); },
+                  {noise({300, 70, 3}, 1), noise({300, 1, 3}, 2)});
 }

@@ -8,6 +8,6 @@ using namespace tokamax;
 using namespace tokamax::test;
 
 TEST_CASE("reverse: the same bits on any number of threads") {
-  check_threads([](const arrays& x) -> arrays { return {reverse(x[0], {0, 2}), reverse(x[0], {1})}; },
-                {noise({40, 30, 50}, 1)});
+  check_same_bits([](const arrays& x) -> arrays { return {reverse(x[0], {0, 2}), reverse(x[0], {1})}; },
+                  {noise({40, 30, 50}, 1)});
 }
