@@ -29,21 +29,43 @@ constexpr standardized standardize(const array& x, double epsilon) {
   const array rstd = rsqrt(mean(centred * centred, over_last) + epsilon);
   return {centred * rstd, rstd};
 }
-/// The sum over all axes but the last: what a parameter shared by all rows gets.
-constexpr array sum_rows(const array& x) { return reduce_sum(x, iota_axes(x.rank() - 1)); }
+/// The sum over the axes [first, rank - 1): what a parameter shared by rows gets.
+constexpr array sum_rows(const array& x, int first = 0) {
+  axes rows;
+  for (int i = first; i + 1 < x.rank(); ++i) rows.push_back(i);
+  return reduce_sum(x, rows);
+}
+/// A parameter [C], or [B, C] with one row an example, to be multiplied with x [B, ..., C]; f32.
+constexpr array spread_parameter(const array& p, const shape& x, bool batched) {
+  const array v = astype(p, f32);
+  if (batched) return broadcast_in_dim(v, x, {0, x.rank() - 1});
+  return v;
+}
+/// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale; parameters get a row for each of the first
+/// `kept` axes.
+constexpr arrays layer_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon,
+                                      int kept, dtype parameter) {
+  const auto [x_hat, rstd] = standardize(x, epsilon);
+  const array ct = astype(upstream, f32), g = ct * scale;
+  const array dx = rstd * (g - mean(g, over_last) - x_hat * mean(g * x_hat, over_last));
+  return {astype(dx, x.dtype()), astype(sum_rows(ct * x_hat, kept), parameter), astype(sum_rows(ct, kept), parameter)};
+}
 }  // namespace detail
 
 /// The gradients of layer_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op layer_norm_vjp_p{
     .name = "layer_norm_vjp",
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[1].type()}; },
-    // dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale
     .compose = [](const call& c) -> arrays {
-      const auto [x_hat, rstd] = detail::standardize(c[0], c.attrs<layer_norm_options>().epsilon);
-      const array ct = astype(c[2], f32), g = ct * astype(c[1], f32);
-      const array dx = rstd * (g - mean(g, detail::over_last) - x_hat * mean(g * x_hat, detail::over_last));
-      return {astype(dx, c[0].dtype()), astype(detail::sum_rows(ct * x_hat), c[1].dtype()),
-              astype(detail::sum_rows(ct), c[1].dtype())};
+      return detail::layer_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<layer_norm_options>().epsilon, 0,
+                                          c[1].dtype());
+    },
+    .batch = [](const call& c) -> arrays {
+      array x = c[0], ct = c[2];
+      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
+      if (!c.batched(2)) ct = with_leading_axis(ct, c.batch_size);
+      const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));
+      return detail::layer_norm_gradients(x, scale, ct, c.attrs<layer_norm_options>().epsilon, 1, c[1].dtype());
     },
     .kernels = kernels_of<layer_norm_vjp_p>,
 };
@@ -73,12 +95,9 @@ inline constexpr op layer_norm_p{
       if (!c.batched(1) && !c.batched(2)) return layer_norm(x, c[1], c[2], options);
       // One scale and offset an example: the row op normalises, the rest is arithmetic.
       const shape feature{c[0].extent(-1)};
-      auto spread = [&](int i) {  // [C] or [B, C] -> the axes of x
-        if (c.batched(i)) return broadcast_in_dim(c[i], x.shape(), {0, x.rank() - 1});
-        return broadcast_to(c[i], x.shape());
-      };
       const array x_hat = layer_norm(x, ones(feature, c[1].dtype()), zeros(feature, c[2].dtype()), options);
-      return astype(x_hat * spread(1) + spread(2), x.dtype());
+      const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));
+      return astype(x_hat * scale + detail::spread_parameter(c[2], x.shape(), c.batched(2)), x.dtype());
     },
     .kernels = kernels_of<layer_norm_p>,
 };

@@ -20,18 +20,31 @@ namespace detail {
 constexpr array reciprocal_rms(const array& x, double epsilon) {
   return rsqrt(mean(x * x, over_last) + epsilon);
 }  // [..., 1]
+/// dx = r * (g - x_hat * mean(g * x_hat)) with r = 1 / rms(x), x_hat = x * r, g = ct * scale; the scale gets a row for
+/// each of the first `kept` axes.
+constexpr arrays rms_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon, int kept,
+                                    dtype parameter) {
+  const array v = astype(x, f32), ct = astype(upstream, f32), g = ct * scale;
+  const array r = reciprocal_rms(v, epsilon), x_hat = v * r;
+  const array dx = r * (g - x_hat * mean(g * x_hat, over_last));
+  return {astype(dx, x.dtype()), astype(sum_rows(ct * x_hat, kept), parameter)};
+}
 }  // namespace detail
 
 /// The gradients of rms_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op rms_norm_vjp_p{
     .name = "rms_norm_vjp",
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type()}; },
-    // dx = r * (g - x_hat * mean(g * x_hat)) with r = 1 / rms(x), x_hat = x * r, g = ct * scale
     .compose = [](const call& c) -> arrays {
-      const array x = astype(c[0], f32), ct = astype(c[2], f32), g = ct * astype(c[1], f32);
-      const array r = detail::reciprocal_rms(x, c.attrs<rms_norm_options>().epsilon), x_hat = x * r;
-      return {astype(r * (g - x_hat * mean(g * x_hat, detail::over_last)), c[0].dtype()),
-              astype(detail::sum_rows(ct * x_hat), c[1].dtype())};
+      return detail::rms_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<rms_norm_options>().epsilon, 0,
+                                        c[1].dtype());
+    },
+    .batch = [](const call& c) -> arrays {
+      array x = c[0], ct = c[2];
+      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
+      if (!c.batched(2)) ct = with_leading_axis(ct, c.batch_size);
+      const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));
+      return detail::rms_norm_gradients(x, scale, ct, c.attrs<rms_norm_options>().epsilon, 1, c[1].dtype());
     },
     .kernels = kernels_of<rms_norm_vjp_p>,
 };
@@ -58,7 +71,7 @@ inline constexpr op rms_norm_p{
       if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
       if (!c.batched(1)) return rms_norm(x, c[1], options);
       const array x_hat = rms_norm(x, ones({c[0].extent(-1)}, c[1].dtype()), options);
-      return astype(x_hat * broadcast_in_dim(c[1], x.shape(), {0, x.rank() - 1}), x.dtype());
+      return astype(x_hat * detail::spread_parameter(c[1], x.shape(), true), x.dtype());
     },
     .kernels = kernels_of<rms_norm_p>,
 };
