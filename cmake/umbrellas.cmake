@@ -7,7 +7,7 @@
 # is kept as it is, all else is generated. A header with the line "// umbrella: no" stays out, and so does all in generated/.
 #
 # backend/cpu/generated/kernels.hpp, which stands for backend/cpu/kernels/, is written and checked here too: it names every op
-# whose descriptor asks for kernels_of<op>, so that a library can hold them all.
+# whose descriptor asks for kernels_of<op>, and every linked<function>, so that a library can hold them all.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(include ${root}/include/tokamax)
@@ -95,15 +95,26 @@ set(linked "")
 set(includes "")
 foreach(header IN LISTS headers)
   file(READ ${include}/${header} text)
+  set(needed OFF)
   if(header MATCHES "^(core|lax|transforms|ops)/")
     string(REGEX MATCHALL "kernels_of<[a-z0-9_]+_p>" found "${text}")
-    if(found)
-      string(APPEND define "#include <tokamax/${header}>\n")
-    endif()
     foreach(use IN LISTS found)
+      set(needed ON)
       string(APPEND linked "TOKAMAX_KERNELS kernel_set ${use}();\n")
     endforeach()
-  elseif(header MATCHES "^backend/cpu/kernels/")
+  endif()
+  if(NOT header STREQUAL base/linked.hpp)
+    string(REGEX MATCHALL "linked(_function)?<[a-z][a-z_:]+>" found "${text}")
+    foreach(use IN LISTS found)
+      string(REGEX REPLACE ".*<(.*)>" "\\1" name ${use})
+      set(needed ON)
+      list(APPEND functions ${name})
+    endforeach()
+  endif()
+  if(needed AND header MATCHES "^(core|lax|transforms|ops|runtime)/")
+    string(APPEND define "#include <tokamax/${header}>\n")
+  endif()
+  if(header MATCHES "^backend/cpu/kernels/")
     string(APPEND includes "  #include <tokamax/${header}>\n")
     string(REGEX MATCHALL "kernel\\(op_c<[a-z0-9_]+_p>" found "${text}")
     foreach(use IN LISTS found)
@@ -117,6 +128,10 @@ foreach(header IN LISTS headers)
     endforeach()
   endif()
 endforeach()
+list(REMOVE_DUPLICATES functions)
+foreach(name IN LISTS functions)
+  string(APPEND linked "TOKAMAX_KERNELS struct linked_function<${name}>;\n")
+endforeach()
 foreach(name IN LISTS kernels)
   if(NOT linked MATCHES "kernels_of<${name}>")
     problem("${name} has a kernel, so its descriptor must say .kernels = kernels_of<${name}>")
@@ -126,7 +141,7 @@ write_or_check(backend/cpu/generated/kernels.hpp
 "// tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by cmake/umbrellas.cmake. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
+// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
 // compiled with TOKAMAX_INSTANTIATE_KERNELS.
 #pragma once
 

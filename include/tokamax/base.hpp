@@ -7,6 +7,7 @@
 //   base/field_count.hpp   how many fields a plain struct has, found by trying initialisers.
 //   base/fixed_string.hpp  text of bounded length that can be a template argument.
 //   base/hana.hpp          Boost.Hana's structs and tuples as records\; the only header of base that includes Hana.
+//   base/linked.hpp        functions that constant expressions evaluate and run-time calls may find in a linked library.
 //   base/reflect.hpp       fields and field names of plain structs.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
@@ -22,6 +23,7 @@
 #include <tokamax/base/field_count.hpp>
 #include <tokamax/base/fixed_string.hpp>
 #include <tokamax/base/hana.hpp>
+#include <tokamax/base/linked.hpp>
 #include <tokamax/base/reflect.hpp>
 #include <tokamax/base/shape.hpp>
 #include <tokamax/base/tree.hpp>

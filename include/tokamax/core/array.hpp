@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
-#include <tokamax/base/tree.hpp>   // is_leaf
-#include <tokamax/core/graph.hpp>  // graph, location
+#include <tokamax/base/error.hpp>   // error
+#include <tokamax/base/linked.hpp>  // linked_function
+#include <tokamax/base/tree.hpp>    // is_leaf
+#include <tokamax/core/graph.hpp>   // graph, location
 
 #include <algorithm>    // fill_n, copy_n
 #include <concepts>     // integral
@@ -119,30 +120,32 @@ class array {
         return static_cast<T>(*data<float>());
     }
   }
-  /// Gives a literal its buffer; every other array stays as it is.
-  void materialize() {
-    if (!literal_) return;
-    array a = uninitialized(type_);
-    const auto n = static_cast<std::size_t>(size());
-    switch (type_.type) {
+  /// A concrete array with one value in every element.
+  static array filled(const array_type& type, double value) {
+    array a = uninitialized(type);
+    const auto n = static_cast<std::size_t>(a.size());
+    switch (type.type) {
       case bool_:
-        std::fill_n(reinterpret_cast<bool*>(a.block_->data), n, value_ != 0);
+        std::fill_n(a.data<bool>(), n, value != 0);
         break;
       case i32:
-        std::fill_n(reinterpret_cast<std::int32_t*>(a.block_->data), n, static_cast<std::int32_t>(value_));
+        std::fill_n(a.data<std::int32_t>(), n, static_cast<std::int32_t>(value));
         break;
       case u32:
-        std::fill_n(reinterpret_cast<std::uint32_t*>(a.block_->data), n,
-                    static_cast<std::uint32_t>(static_cast<std::int64_t>(value_)));
+        std::fill_n(a.data<std::uint32_t>(), n, static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
         break;
       case bf16:
-        std::fill_n(reinterpret_cast<bfloat16*>(a.block_->data), n, bfloat16(static_cast<float>(value_)));
+        std::fill_n(a.data<bfloat16>(), n, bfloat16(static_cast<float>(value)));
         break;
       default:
-        std::fill_n(reinterpret_cast<float*>(a.block_->data), n, static_cast<float>(value_));
+        std::fill_n(a.data<float>(), n, static_cast<float>(value));
         break;
     }
-    *this = a;
+    return a;
+  }
+  /// Gives a literal its buffer; every other array stays as it is.
+  void materialize() {
+    if (literal_) *this = linked_function<array::filled>::run(type_, value_);
   }
 
  private:

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/op.hpp>  // op, call
+#include <tokamax/base/linked.hpp>  // linked
+#include <tokamax/core/op.hpp>      // op, call
 
 namespace tokamax {
 
@@ -68,7 +69,7 @@ constexpr int capture(graph& g, const array& a) {
 
 /// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
 /// errors  tokamax::error for an abstract array, or a value of a trace that has ended
-constexpr array lift(graph& g, const array& a, location where = {}) {
+constexpr array lift_here(graph& g, const array& a, location where) {
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
@@ -79,7 +80,7 @@ constexpr array lift(graph& g, const array& a, location where = {}) {
       throw error("array of another trace", std::string(text(a.type()).view()), "a value of this trace or data");
   }
   if (!std::is_constant_evaluated() && a.is_concrete()) {
-    if (g.parent) return array(&g, detail::capture(g, lift(*g.parent, a, where)), a.type());
+    if (g.parent) return array(&g, detail::capture(g, lift_here(*g.parent, a, where)), a.type());
     for (int i = 0; i < g.captured.count(); ++i)
       if (g.captured[i].get() == a.storage().get()) {
         const std::int64_t k = i;
@@ -94,11 +95,12 @@ constexpr array lift(graph& g, const array& a, location where = {}) {
                                                                    "an argument or data");
   return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
 }
+constexpr array lift(graph& g, const array& a, location where = {}) { return linked<lift_here>(g, a, where); }
 
 namespace detail {
 
 /// Adds the node to `g`, after the op's own rules have had a chance to find something cheaper.
-constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const words& w, location where) {
   vec<array> lifted;
   lifted.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
@@ -141,6 +143,9 @@ constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words
   if (o.commutative && n == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
   return array(&g, add_node(g, o, ids.data(), n, w, c.type, where), c.type);
 }
+constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+  return linked<detail::emit_here>(g, o, in, n, w, where);
+}
 
 /// The innermost graph among the operands; a constant expression's only if there is no other.
 constexpr graph* trace_of(const array* in, int n, handle& owner) {
@@ -176,7 +181,7 @@ inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, l
 }  // namespace detail
 
 /// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
-constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
+constexpr arrays bind_all_here(const op& o, const array* in, int n, const words& w, location where) {
   handle owner;
   graph* g = detail::trace_of(in, n, owner);
   if (!std::is_constant_evaluated() && !g) g = ambient_graph;
@@ -204,7 +209,10 @@ constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, l
     for (array& a : out) a = array(a.trace(), a.id(), a.type(), shared);
     return out;
   }
-  return detail::run_eagerly(o, in, n, w, where);
+  return linked_function<detail::run_eagerly>::run(o, in, n, w, where);
+}
+constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
+  return linked<bind_all_here>(o, in, n, w, where);
 }
 
 /// The same for ops with one result.

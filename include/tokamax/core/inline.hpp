@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/bind.hpp>  // emit
+#include <tokamax/base/linked.hpp>  // linked
+#include <tokamax/core/bind.hpp>    // emit
 
 namespace tokamax {
 
@@ -81,8 +82,11 @@ constexpr arrays inline_graph(graph& to, const graph& from, const array* args, R
   return result;
 }
 
-constexpr arrays inline_graph(graph& to, const graph& from, const array* args) {
+constexpr arrays inline_graph_here(graph& to, const graph& from, const array* args) {
   return inline_graph(to, from, args, [](const call&) { return arrays(); });
+}
+constexpr arrays inline_graph(graph& to, const graph& from, const array* args) {
+  return linked<inline_graph_here>(to, from, args);
 }
 
 }  // namespace tokamax

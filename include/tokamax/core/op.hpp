@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>   // linked
 #include <tokamax/base/reflect.hpp>  // fields: options to attribute words
 #include <tokamax/core/array.hpp>    // array
 
@@ -50,6 +51,13 @@ constexpr words pack(const Options& options) {
   return w;
 }
 
+namespace detail {
+inline void throw_error(const text& what, const text& found, const text& expected, location where) {
+  throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
+              where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
+}
+}  // namespace detail
+
 /// What a rule sees of one use of an op.
 struct call {
   const op* self = nullptr;
@@ -83,15 +91,9 @@ struct call {
     if (trace && std::is_constant_evaluated()) {
       if (!trace->error.failed) trace->error = {true, what, found, expected, where};
     } else {
-      throw_error(what, found, expected);
+      linked_function<detail::throw_error>::run(what, found, expected, where);
     }
     return count ? inputs[0].type() : array_type{};
-  }
-
- private:
-  void throw_error(const text& what, const text& found, const text& expected) const {
-    throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
-                where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
   }
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>           // linked
 #include <tokamax/core/bind.hpp>             // bind
 #include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
 #include <tokamax/lax/convert.hpp>           // convert_element_type
@@ -24,13 +25,14 @@ constexpr array_type compare_infer(const call& c) {
   return t;
 }
 /// Leading axis for every operand that has none, then the op itself.
-constexpr arrays elementwise_batch(const call& c) {
+constexpr arrays elementwise_batch_here(const call& c) {
   vec<array> in;
   for (int i = 0; i < c.count; ++i) in.push_back(c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size));
   words w;
   for (int i = 0; i < c.attribute_count; ++i) w.push_back(c.attributes[i]);
   return bind_all(*c.self, in.data(), in.count(), w, c.where);
 }
+constexpr arrays elementwise_batch(const call& c) { return linked<detail::elementwise_batch_here>(c); }
 }  // namespace detail
 
 /// Completes the descriptor of an elementwise op whose element function is `F::apply` on `Arity` values.
@@ -58,7 +60,7 @@ constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
 
 /// `x` with the shape `s`, by NumPy's rule: missing leading axes and extents of 1 are repeated.
 /// errors  "broadcast_to: shape" if an extent is neither 1 nor that of `s`
-constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
+constexpr array broadcast_to_here(const array& x, const shape& s, source_line l) {
   if (x.shape() == s) return x;
   bool ok = x.rank() <= s.rank();
   if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
@@ -69,6 +71,9 @@ constexpr array broadcast_to(const array& x, const shape& s, source_line l = sou
   axes where;  // axis of s that each axis of x becomes
   for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
   return broadcast_in_dim(x, s, where, l);
+}
+constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
+  return linked<broadcast_to_here>(x, s, l);
 }
 
 namespace detail {
@@ -95,16 +100,22 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
-constexpr array binary(const op& o, const array& a, const array& b, location where) {
+constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
   array x[2] = {a, b};
   unify(o, x, where);
   return bind(o, {x[0], x[1]}, words{}, where);
 }
+constexpr array binary(const op& o, const array& a, const array& b, location where) {
+  return linked<detail::binary_here>(o, a, b, where);
+}
 constexpr array unary(const op& o, const array& a, location where) { return bind(o, {a}, words{}, where); }
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
-constexpr array float_unary(const op& o, const array& a, location where) {
+constexpr array float_unary_here(const op& o, const array& a, location where) {
   if (is_floating(a.dtype())) return bind(o, {a}, words{}, where);
   return bind(o, {convert_element_type(a, f32)}, words{}, where);
+}
+constexpr array float_unary(const op& o, const array& a, location where) {
+  return linked<detail::float_unary_here>(o, a, where);
 }
 /// Is `a` the constant `v` in every element?
 constexpr bool is_constant(const array& a, double v) {

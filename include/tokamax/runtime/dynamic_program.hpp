@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>         // linked
 #include <tokamax/compiler/lower.hpp>      // lower
 #include <tokamax/compiler/schedule.hpp>   // make_plan
 #include <tokamax/core/trace.hpp>          // trace_into
@@ -121,8 +122,9 @@ class dynamic_program {
       graph g;
       auto skeleton = std::make_shared<result_type>();
       trace_into(g, f, *skeleton, given...);
-      entries_.push_back(
-          std::make_unique<entry>(entry{signature_, detail::owned_program::make(g, Device::interpreted_loop(), Device::name), std::move(skeleton)}));
+      entries_.push_back(std::make_unique<entry>(
+          entry{signature_, linked<detail::owned_program::make>(g, Device::interpreted_loop(), Device::name),
+                std::move(skeleton)}));
       e = entries_.back().get();
     }
     inputs_.clear();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>     // linked_function
 #include <tokamax/compiler/plan.hpp>   // plan_view
 #include <tokamax/core/buffer.hpp>     // handle, buffer_pool
 #include <tokamax/runtime/kernel.hpp>  // array_view, kernel_function
@@ -34,6 +35,23 @@ class executable {
   executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
              const std::int64_t* symbols)
       : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
+    linked_function<executable::set_up>::run(*this, symbols);
+  }
+
+  /// Runs the program on the buffers of its inputs and outputs.
+  void run(std::byte* const* inputs, std::byte* const* outputs) {
+    linked_function<executable::run_on>::run(*this, inputs, outputs);
+  }
+  const plan_view& plan() const { return plan_; }
+
+ private:
+  static void set_up(executable& e, const std::int64_t* symbols) { e.lay_out(symbols); }
+  static void run_on(executable& e, std::byte* const* inputs, std::byte* const* outputs) {
+    e.patch(0, e.arena_->data, inputs, outputs);
+    e.run_region(0);
+  }
+  void lay_out(const std::int64_t* symbols) {
+    const plan_view& p = plan_;
     views_.resize(static_cast<std::size_t>(p.operand_count));
     pointers_.resize(views_.size());
     bytes_.resize(views_.size());
@@ -50,15 +68,6 @@ class executable {
     arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
     patch(0, arena_->data, nullptr, nullptr);
   }
-
-  /// Runs the program on the buffers of its inputs and outputs.
-  void run(std::byte* const* inputs, std::byte* const* outputs) {
-    patch(0, arena_->data, inputs, outputs);
-    run_region(0);
-  }
-  const plan_view& plan() const { return plan_; }
-
- private:
   void prepare(const plan_step& s, const std::int64_t* symbols) {
     for (int k = 0; k < s.in_count + s.out_count; ++k) {
       const plan_operand& o = plan_.operands[s.operands + k];

@@ -3,7 +3,7 @@
 // tested by tests/transforms/vjp.cpp
 #pragma once
 
-#include <tokamax/base/linkage.hpp>       // TOKAMAX_INLINE
+#include <tokamax/base/linked.hpp>        // linked
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
@@ -72,7 +72,7 @@ struct recalled_call {
 /// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
 /// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
 /// differentiating its `compose`.
-constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   int top = -1;
   vec<int> wrt_ids;
   for (const array& y : ys)
@@ -123,7 +123,7 @@ constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const a
       call inner = r.c;
       inner.inputs = vars.data();
       const arrays composed = kind->compose(inner);
-      in_cts = backward(g, composed, out_cts, vars);
+      in_cts = backward_here(g, composed, out_cts, vars);
     } else {
       r.c.fail(text(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
       continue;
@@ -137,6 +137,9 @@ constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const a
     if (w <= top) result.back() = ct[w];
   }
   return result;
+}
+constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+  return linked<backward_here>(g, ys, cts, wrt);
 }
 
 }  // namespace tokamax

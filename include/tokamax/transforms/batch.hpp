@@ -3,6 +3,7 @@
 // tested by tests/transforms/vmap.cpp
 #pragma once
 
+#include <tokamax/base/linked.hpp>          // linked
 #include <tokamax/transforms/backward.hpp>  // recalled_call
 
 namespace tokamax {
@@ -16,7 +17,7 @@ constexpr array placeholder(graph& g, const array_type& type) {
 
 /// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not
 /// exist in the result.
-constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
+constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
@@ -49,7 +50,7 @@ constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays&
       call inner = r.c;
       inner.inputs = vars.data();
       inner.flags = nullptr;
-      out = batch(g, n, vars, batched_vars, kind->compose(inner));
+      out = batch_here(g, n, vars, batched_vars, kind->compose(inner));
     } else {
       r.c.fail(text(kind->name) << ": vmap", "no batch rule", "a rule or compose");
       continue;
@@ -60,6 +61,9 @@ constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays&
   arrays result;
   for (const array& y : ys) result.push_back(y.trace() == &g && y.id() <= top ? batched[y.id()] : array());
   return result;
+}
+constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
+  return linked<batch_here>(g, n, xs, batched_xs, ys);
 }
 
 }  // namespace tokamax

@@ -3,6 +3,7 @@
 // tested by tests/transforms/jvp.cpp
 #pragma once
 
+#include <tokamax/base/linked.hpp>          // linked
 #include <tokamax/transforms/backward.hpp>  // active_nodes, recalled_call; derived rules transpose twice
 
 namespace tokamax {
@@ -78,7 +79,7 @@ constexpr arrays derived_jvp(graph& g, call& c) {
 }  // namespace detail
 
 /// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
-constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
+constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
@@ -109,6 +110,9 @@ constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, con
   arrays result;
   for (const array& y : ys) result.push_back(y.trace() == &g ? tangent[y.id()] : array());
   return result;
+}
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
+  return linked<forward_here>(g, xs, tangents, ys);
 }
 
 }  // namespace tokamax

@@ -3,6 +3,7 @@
 // tested by tests/transforms/scan.cpp
 #pragma once
 
+#include <tokamax/base/linked.hpp>         // linked
 #include <tokamax/core/inline.hpp>         // inline_graph
 #include <tokamax/lax/transpose.hpp>       // transpose
 #include <tokamax/transforms/batch.hpp>    // batch
@@ -66,7 +67,7 @@ constexpr array body_input(graph& g, const array_type& t) { return array(&g, g.i
 
 /// The backward loop: its carry holds the cotangents of the carries and the sums of those of the closed-over values; the
 /// body runs the forward body again from the saved carry and pulls the cotangents through it.
-constexpr arrays scan_vjp(const call& c) {
+constexpr arrays scan_vjp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   graph& g = *c.trace;
   const graph body(g.bodies[w.body]);
@@ -146,9 +147,10 @@ constexpr arrays scan_vjp(const call& c) {
     if (differentiable(c[nc + ns + k].type())) grads[nc + ns + k] = results[constant_at++];
   return grads;
 }
+constexpr arrays scan_vjp(const call& c) { return linked<detail::scan_vjp_here>(c); }
 
 /// One loop that carries values and tangents together.
-constexpr arrays scan_jvp(const call& c) {
+constexpr arrays scan_jvp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.trace->bodies[w.body]);
   const int groups[3] = {w.carries, w.sequences, w.constants};
@@ -198,9 +200,10 @@ constexpr arrays scan_jvp(const call& c) {
     if (is_floating(ys[w.carries + k].dtype())) out[w.carries + k] = results[at++];
   return out;
 }
+constexpr arrays scan_jvp(const call& c) { return linked<detail::scan_jvp_here>(c); }
 
 /// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
-constexpr arrays scan_batch(const call& c) {
+constexpr arrays scan_batch_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.trace->bodies[w.body]);
   graph b;
@@ -238,6 +241,7 @@ constexpr arrays scan_batch(const call& c) {
   }
   return out;
 }
+constexpr arrays scan_batch(const call& c) { return linked<detail::scan_batch_here>(c); }
 
 }  // namespace detail
 

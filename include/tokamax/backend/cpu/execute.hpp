@@ -3,8 +3,9 @@
 // tested by tests/backend/cpu/fused.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/generated/kernels.hpp>  // kernels_of
-#include <tokamax/runtime/dynamic_program.hpp>        // owned_program
+#include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of
+#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/runtime/dynamic_program.hpp>  // owned_program
 
 namespace tokamax {
 
@@ -26,7 +27,9 @@ inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
   program->code.run(in.data(), out.data());
   return results;
 }
-inline const bool cpu_executes = (execute_graph = execute_on_cpu, true);
+inline const bool cpu_executes = (execute_graph = linked_function<detail::execute_on_cpu>::run, true);
 }  // namespace detail
 
 }  // namespace tokamax
+
+#include <tokamax/backend/cpu/generated/kernels.hpp>  // the kernels themselves

@@ -1,11 +1,15 @@
 // tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by cmake/umbrellas.cmake. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
+// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
 // compiled with TOKAMAX_INSTANTIATE_KERNELS.
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
+#include <tokamax/core/array.hpp>
+#include <tokamax/core/bind.hpp>
+#include <tokamax/core/inline.hpp>
+#include <tokamax/core/op.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>
 #include <tokamax/lax/broadcast_in_dim.hpp>
@@ -17,6 +21,7 @@
 #include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/dynamic_slice.hpp>
+#include <tokamax/lax/elementwise.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
@@ -31,6 +36,12 @@
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/runtime/dynamic_program.hpp>
+#include <tokamax/runtime/executable.hpp>
+#include <tokamax/transforms/backward.hpp>
+#include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/forward.hpp>
+#include <tokamax/transforms/scan_rules.hpp>
 
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
@@ -199,6 +210,29 @@ TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
+TOKAMAX_KERNELS struct linked_function<detail::execute_on_cpu>;
+TOKAMAX_KERNELS struct linked_function<simd::run_interpreted>;
+TOKAMAX_KERNELS struct linked_function<detail::error_text>;
+TOKAMAX_KERNELS struct linked_function<array::filled>;
+TOKAMAX_KERNELS struct linked_function<lift_here>;
+TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
+TOKAMAX_KERNELS struct linked_function<detail::run_eagerly>;
+TOKAMAX_KERNELS struct linked_function<bind_all_here>;
+TOKAMAX_KERNELS struct linked_function<inline_graph_here>;
+TOKAMAX_KERNELS struct linked_function<detail::throw_error>;
+TOKAMAX_KERNELS struct linked_function<detail::elementwise_batch_here>;
+TOKAMAX_KERNELS struct linked_function<broadcast_to_here>;
+TOKAMAX_KERNELS struct linked_function<detail::binary_here>;
+TOKAMAX_KERNELS struct linked_function<detail::float_unary_here>;
+TOKAMAX_KERNELS struct linked_function<detail::owned_program::make>;
+TOKAMAX_KERNELS struct linked_function<executable::set_up>;
+TOKAMAX_KERNELS struct linked_function<executable::run_on>;
+TOKAMAX_KERNELS struct linked_function<backward_here>;
+TOKAMAX_KERNELS struct linked_function<batch_here>;
+TOKAMAX_KERNELS struct linked_function<forward_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
