@@ -22,9 +22,12 @@ void measure(const char* name) {
     seconds.push_back(std::chrono::duration<double>(clock_type::now() - begin).count());
   }
   std::sort(seconds.begin() + 2, seconds.end());  // after two warm-up steps
-  fmt::print("{{\"suite\": \"train\", \"case\": \"{}\", \"impl\": \"tokamax\", \"value\": {:.1f}, \"unit\": \"tokens/s\"}}\n", name,
-             static_cast<double>(B * C.context) / seconds[5]);
-  using program = typename std::remove_cvref_t<decltype(run)>::template for_types<typename work::state, typename work::ids, typename work::ids>;
+  fmt::print(
+      "{{\"suite\": \"train\", \"case\": \"{}\", \"impl\": \"tokamax\", \"value\": {:.1f}, \"unit\": \"tokens/s\"}}\n",
+      name, static_cast<double>(B * C.context) / seconds[5]);
+  using program =
+      typename std::remove_cvref_t<decltype(run)>::template for_types<typename work::state, typename work::ids,
+                                                                      typename work::ids>;
   static_assert(program::total_bytes >= 2 * program::peak_bytes, "the arena is less than half of all intermediates");
 }
 

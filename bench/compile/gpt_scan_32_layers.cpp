@@ -28,7 +28,9 @@ struct gpt {
   }
 };
 using ids = tk::tensor<tk::i32, batch, context>;
-constexpr auto loss = [](const gpt& m, const ids& x, const ids& y) { return tk::mean(tk::softmax_cross_entropy(m(x), y)); };
+constexpr auto loss = [](const gpt& m, const ids& x, const ids& y) {
+  return tk::mean(tk::softmax_cross_entropy(m(x), y));
+};
 constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
 struct state {
   gpt parameters;

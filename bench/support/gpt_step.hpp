@@ -48,7 +48,8 @@ struct gpt_step {
   }
   static ids repeating(int shift) {
     tk::array a = tk::array::uninitialized(ids::static_type);
-    for (std::int64_t i = 0; i < a.size(); ++i) a.data<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + shift) % C.vocabulary);
+    for (std::int64_t i = 0; i < a.size(); ++i)
+      a.data<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + shift) % C.vocabulary);
     return ids(a);
   }
 };
