@@ -4,28 +4,33 @@
 
 #include <cstddef>           // size_t
 #include <initializer_list>  // initializer_list
+#include <memory>            // allocator, construct_at
+#include <type_traits>       // is_trivially_default_constructible_v
 #include <utility>           // move
 
 namespace tokamax {
 
 /// A minimal std::vector for the node tables. Every pass runs inside the compiler too, where each call is an
-/// evaluator step: std::vector costs g++ 12 a quarter more time and memory on the same trace.
+/// evaluator step: std::vector costs g++ 12 a quarter more time and memory on the same trace. Memory beyond the size
+/// holds no objects, because the compiler would build, and never free, every one of them.
 template <class T>
 class vec {
  public:
   using value_type = T;
 
   constexpr vec() = default;
-  constexpr explicit vec(std::size_t n, const T& value = T{}) : data_(n ? new T[n] : nullptr), size_(n), capacity_(n) {
-    for (std::size_t i = 0; i < n; ++i) data_[i] = value;
+  constexpr explicit vec(std::size_t n, const T& value = T{}) : data_(allocate(n)), size_(n), capacity_(n) {
+    fill(0, n, value);
   }
-  constexpr vec(std::initializer_list<T> values) {
-    reserve(values.size());
-    for (const T& v : values) data_[size_++] = v;
+  constexpr vec(std::initializer_list<T> values) : vec(values.begin(), values.size()) {}
+  constexpr vec(const T* values, std::size_t n) : data_(allocate(n)), size_(n), capacity_(n) {
+    if constexpr (plain()) {
+      for (std::size_t i = 0; i < n; ++i) data_[i] = values[i];
+    } else {
+      for (std::size_t i = 0; i < n; ++i) std::construct_at(data_ + i, values[i]);
+    }
   }
-  constexpr vec(const vec& o) : data_(o.size_ ? new T[o.size_] : nullptr), size_(o.size_), capacity_(o.size_) {
-    for (std::size_t i = 0; i < size_; ++i) data_[i] = o.data_[i];
-  }
+  constexpr vec(const vec& o) : vec(o.data_, o.size_) {}
   constexpr vec(vec&& o) noexcept : data_(o.data_), size_(o.size_), capacity_(o.capacity_) {
     o.data_ = nullptr;
     o.size_ = o.capacity_ = 0;
@@ -40,7 +45,9 @@ class vec {
     swap(o);
     return *this;
   }
-  constexpr ~vec() { delete[] data_; }
+  constexpr ~vec() {
+    if (data_) release();
+  }
 
   constexpr void swap(vec& o) noexcept {
     std::swap(data_, o.data_);
@@ -49,23 +56,38 @@ class vec {
   }
   constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
-    T* grown = new T[n];
-    for (std::size_t i = 0; i < size_; ++i) grown[i] = std::move(data_[i]);
-    delete[] data_;
+    T* grown = allocate(n);
+    if constexpr (plain()) {
+      for (std::size_t i = 0; i < size_; ++i) grown[i] = data_[i];
+    } else {
+      for (std::size_t i = 0; i < size_; ++i) std::construct_at(grown + i, std::move(data_[i]));
+    }
+    if (data_) release();
     data_ = grown;
     capacity_ = n;
   }
-  constexpr void push_back(T value) {
+  constexpr void push_back(const T& value) {
+    if (size_ == capacity_) return push_back(T(value));  // it may lie in the memory that is left
+    if constexpr (plain())
+      data_[size_++] = value;
+    else
+      std::construct_at(data_ + size_++, value);
+  }
+  constexpr void push_back(T&& value) {
     if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);
-    data_[size_++] = std::move(value);
+    if constexpr (plain())
+      data_[size_++] = value;
+    else
+      std::construct_at(data_ + size_++, std::move(value));
   }
   constexpr void resize(std::size_t n, const T& value = T{}) {
     reserve(n);
-    for (std::size_t i = size_; i < n; ++i) data_[i] = value;
+    fill(size_, n, value);
+    if (n < size_) truncate(n);
     size_ = n;
   }
-  constexpr void pop_back() { --size_; }
-  constexpr void clear() { size_ = 0; }
+  constexpr void pop_back() { truncate(size_ - 1); }
+  constexpr void clear() { truncate(0); }
   constexpr std::size_t size() const { return size_; }
   constexpr int count() const { return static_cast<int>(size_); }  ///< size as the signed index type of the tables
   constexpr bool empty() const { return size_ == 0; }
@@ -87,6 +109,36 @@ class vec {
   constexpr const T* end() const { return data_ + size_; }
 
  private:
+  // Numbers are assigned to: an object of such a type needs no beginning. All else is built where it belongs.
+  static consteval bool plain() { return std::is_trivially_default_constructible_v<T>; }
+  static constexpr T* allocate(std::size_t n) {
+    if (n == 0) return nullptr;
+    if constexpr (plain())
+      return new T[n];
+    else
+      return std::allocator<T>().allocate(n);
+  }
+  constexpr void fill(std::size_t from, std::size_t to, const T& value) {
+    if constexpr (plain()) {
+      for (std::size_t i = from; i < to; ++i) data_[i] = value;
+    } else {
+      for (std::size_t i = from; i < to; ++i) std::construct_at(data_ + i, value);
+    }
+  }
+  constexpr void truncate(std::size_t n) {
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      for (std::size_t i = n; i < size_; ++i) std::destroy_at(data_ + i);
+    size_ = n;
+  }
+  constexpr void release() {
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      for (std::size_t i = 0; i < size_; ++i) std::destroy_at(data_ + i);
+    if constexpr (plain())
+      delete[] data_;
+    else
+      std::allocator<T>().deallocate(data_, capacity_);
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0, capacity_ = 0;
 };

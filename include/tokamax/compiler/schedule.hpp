@@ -37,11 +37,13 @@ class scheduler {
     plan_region r;
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
-    for (int i = g_.count() - 1; i >= 0; --i)
-      if (const int root = groups_.root[i]; root >= 0) {
-        next_[i] = head_[root];
-        head_[root] = i;
-      }
+    for (int i = g_.count() - 1; i >= 0; --i) {  // lists of what belongs together: a loop's nodes, a kernel's results
+      int owner = groups_.root[i];
+      if (g_.nodes[i].kind == &get_p) owner = g_.operand(g_.nodes[i], 0);
+      if (owner < 0) continue;
+      next_[i] = head_[owner];
+      head_[owner] = i;
+    }
     const int first = p_.steps.count();
     for (int i : groups_.order) emit(i);
     copy_outputs();
@@ -230,22 +232,17 @@ class scheduler {
         add_operand(buffer_[o], 0, g_[o].type, row_major(g_[o].type.extents));
     }
     if (n.kind->infer_all) {  // results are the nodes that pick from it; unused ones get memory of their own
-      vec<array> in;
-      for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g_[g_.operand(n, k)].type));
-      graph scratch;
-      if (n.kind->has_body) scratch.bodies.push_back(graph(g_.bodies[*g_.words_of(n)]));
-      words w;
-      for (int k = 0; k < n.word_count; ++k) w.push_back(g_.words_of(n)[k]);
-      if (n.kind->has_body) w[0] = 0;
+      arrays in;
+      in.reserve(static_cast<std::size_t>(n.operand_count));
+      for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g_.nodes[g_.operand(n, k)].type));
       const types ts = n.kind->infer_all(call{.self = n.kind,
                                               .inputs = in.data(),
                                               .count = in.count(),
-                                              .attributes = w.data(),
-                                              .attribute_count = w.count(),
-                                              .trace = &scratch});
+                                              .attributes = g_.words_of(n),
+                                              .attribute_count = n.word_count,
+                                              .trace = const_cast<graph*>(&g_)});  // only read
       vec<int> result(ts.size(), -1);
-      for (int j = i + 1; j < g_.count(); ++j)
-        if (g_[j].kind == &get_p && g_.operand(g_[j], 0) == i) result[*g_.words_of(g_[j])] = j;
+      for (int j = head_[i]; j >= 0; j = next_[j]) result[*g_.words_of(g_.nodes[j])] = j;
       for (int k = 0; k < ts.count(); ++k)
         add_operand(result[k] >= 0 ? buffer_[result[k]] : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k],
                     row_major(ts[k].extents));
