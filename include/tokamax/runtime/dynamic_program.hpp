@@ -36,6 +36,10 @@ struct owned_program {
       kernels.push_back(o->kernels().run);
     }
     p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
+    std::vector<tile_function> tiles;
+    for (const instruction& i : p->tables.instructions)
+      tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
+    p->code.interpret_with(std::move(tiles));
     return p;
   }
 
@@ -112,19 +116,24 @@ class dynamic_program {
   template <class... Given>
   auto run(const F& f, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
+    using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
     const std::lock_guard lock(busy_);
-    signature_.clear();
+    signature_.assign(1, reinterpret_cast<std::intptr_t>(&type_mark<skeleton_type>));
     (append_signature(given), ...);
     entry* e = nullptr;
     for (auto& known : entries_)
-      if (known->signature == signature_) e = known.get();
+      if (known->signature == signature_ && static_cast<skeleton_type*>(known->trees.get())->same_static_as(given...))
+        e = known.get();
     if (!e) {
       graph g;
-      auto skeleton = std::make_shared<result_type>();
-      trace_into(g, f, *skeleton, given...);
+      auto trees = std::make_shared<skeleton_type>();
+      trace_into(g, f, trees->result, given...);
+      trees->arguments = {given...};
+      std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
+                 trees->arguments);
       entries_.push_back(std::make_unique<entry>(
           entry{signature_, linked<detail::owned_program::make>(g, Device::interpreted_loop(), Device::name),
-                std::move(skeleton)}));
+                std::move(trees)}));
       e = entries_.back().get();
     }
     inputs_.clear();
@@ -137,7 +146,7 @@ class dynamic_program {
     };
     (for_each_leaf(collect, given), ...);
     for (const handle& h : e->program->captured) inputs_.push_back(h->data);
-    return detail::run_executable(e->program->code, *static_cast<const result_type*>(e->result.get()), inputs_,
+    return detail::run_executable(e->program->code, static_cast<skeleton_type*>(e->trees.get())->result, inputs_,
                                   outputs_, std::forward<Given>(given)...);
   }
 
@@ -152,10 +161,21 @@ class dynamic_program {
         },
         tree);
   }
+  /// The result with abstract leaves, and the arguments without leaves: their static fields are part of the program.
+  template <class Result, class... Args>
+  struct skeletons {
+    Result result;
+    std::tuple<Args...> arguments;
+    bool same_static_as(const Args&... args) const {
+      return std::apply([&](const Args&... known) { return (same_static(known, args) && ...); }, arguments);
+    }
+  };
+  template <class T>
+  static constexpr char type_mark = 0;
   struct entry {
-    std::vector<std::int64_t> signature;
+    std::vector<std::int64_t> signature;  ///< type mark, then dtype and shape of every leaf
     std::unique_ptr<detail::owned_program> program;
-    std::shared_ptr<void> result;
+    std::shared_ptr<void> trees;
   };
   std::mutex busy_;
   std::vector<std::unique_ptr<entry>> entries_;

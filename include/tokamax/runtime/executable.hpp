@@ -23,6 +23,7 @@ struct loop_arguments {
   const double* constants = nullptr;
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
+  const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`
 };
 using loop_function = void (*)(const loop_arguments&);
 
@@ -43,6 +44,8 @@ class executable {
     linked_function<executable::run_on>::run(*this, inputs, outputs);
   }
   const plan_view& plan() const { return plan_; }
+  /// The tile loop of each instruction, for loops that are interpreted.
+  void interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
 
  private:
   static void set_up(executable& e, const std::int64_t* symbols) { e.lay_out(symbols); }
@@ -130,7 +133,8 @@ class executable {
         const loop_kernel& k = plan_.loops[st.function];
         loops_[static_cast<std::size_t>(st.function)](
             {st.rank, st.in_count + st.out_count, d.extents, &pointers_[at], strides_.data() + d.strides, &bytes_[at],
-             constants_.data() + d.constants, &k, plan_.instructions + k.first});
+             constants_.data() + d.constants, &k, plan_.instructions + k.first,
+             tiles_.empty() ? nullptr : tiles_.data() + k.first});
       } else if (st.kind == plan_step::what::kernel) {
         kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count,
                                                          st.out_count, plan_.numbers + st.numbers, st.number_count});
@@ -186,6 +190,7 @@ class executable {
   plan_view plan_;
   std::vector<loop_function> loops_;
   std::vector<kernel_function> kernels_;
+  std::vector<tile_function> tiles_;
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;
   std::vector<std::int64_t> bytes_, strides_;

@@ -113,6 +113,8 @@ class jit_function {
   /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
   template <class... Args>
   auto operator()(Args&&... args) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
+    if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
     if constexpr (detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
       if (!late_) return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     }

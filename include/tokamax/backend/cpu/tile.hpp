@@ -84,70 +84,93 @@ inline void round_tile(void* p, std::int64_t n) noexcept {
 
 struct tile_scratch;
 
-inline void interpret(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
-                      const loop_arguments& loop) noexcept {
-  const loop_kernel& k = *loop.kernel;
-  auto* registers = reinterpret_cast<std::byte*>(scratch<tile_scratch>(k.count * tile_size));
-  auto reg = [&](int i) { return registers + i * tile_size * 4; };
-  for (std::int64_t at = 0; at < n; at += tile_size) {
-    const std::int64_t m = std::min(tile_size, n - at);
-    for (int i = 0; i < k.count; ++i) {
-      const instruction& l = loop.instructions[i];
-      switch (l.kind) {
-        case instruction::what::constant:
-          if (at == 0)
-            with_dtype(l.type, [&]<dtype T>() {
-              each_vector(tile_size, [&](std::int64_t b) { to_tile(reg(i) + b, splat<T>(loop.constants[l.a])); });
-            });
-          break;
-        case instruction::what::load:
+/// A block of a loop that fits into registers: some rows, which lie behind each other in a register.
+struct tile_block {
+  std::int64_t rows, columns;  // of the block; rows * columns <= tile_size
+  std::byte* const* slots;     // its first element in each slot
+  const loop_arguments& loop;
+  std::int64_t elements() const { return rows * columns; }
+  std::int64_t column_stride(int slot) const { return loop.strides[slot * loop.rank + loop.rank - 1]; }
+  std::int64_t row_stride(int slot) const { return loop.rank > 1 ? loop.strides[slot * loop.rank + loop.rank - 2] : 0; }
+};
+
+/// Rows are written in order, so that what a vector writes behind the end of one row is overwritten by the next.
+template <dtype T>
+void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
+  constexpr std::int64_t bytes = tokamax::size_of(T);
+  const std::int64_t stride = b.column_stride(slot);
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    const std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
+    std::byte* row = to + r * b.columns * 4;
+    for (std::int64_t j = 0; j < b.columns; j += width) {
+      const std::int64_t count = std::min(width, b.columns - j);
+      if (stride == 0)
+        to_tile(row + j * 4, read_strided<T>(p, 0, width));
+      else if (stride != 1)
+        to_tile(row + j * 4, read_strided<T>(p + j * stride * bytes, stride, count));
+      else if (count == width)
+        to_tile(row + j * 4, read<T, true>(p + j * bytes, width));
+      else
+        to_tile(row + j * 4, read<T, false>(p + j * bytes, count));
+    }
+  }
+}
+template <dtype T>
+void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
+  const auto first = reinterpret_cast<std::int64_t>(b.slots[slot]);
+  for (std::int64_t r = 0; r < b.rows; ++r)
+    for (std::int64_t j = 0; j < b.columns; j += width)
+      to_tile(to + (r * b.columns + j) * 4,
+              count_from<T>(first + r * b.row_stride(slot) + j * b.column_stride(slot), b.column_stride(slot)));
+}
+template <dtype T>
+void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
+  constexpr std::int64_t bytes = tokamax::size_of(T);
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
+    for (std::int64_t j = 0; j < b.columns; j += width) {
+      const register_t<T> v = from_tile<T>(from + (r * b.columns + j) * 4);
+      if (b.columns - j >= width)
+        write<T, true>(p + j * bytes, v, width);
+      else
+        write<T, false>(p + j * bytes, v, b.columns - j);
+    }
+  }
+}
+
+/// Runs the lines of a loop on one block. `fresh`: the registers hold no constants yet.
+inline void interpret(const tile_block& b, std::byte* registers, bool fresh) noexcept {
+  const loop_arguments& loop = b.loop;
+  auto reg = [&](int i) { return registers + i * (tile_size + width) * 4; };
+  for (int i = 0; i < loop.kernel->count; ++i) {
+    const instruction& l = loop.instructions[i];
+    switch (l.kind) {
+      case instruction::what::constant:
+        if (fresh)
           with_dtype(l.type, [&]<dtype T>() {
-            const std::int64_t stride = strides[l.a];
-            const std::byte* p = slots[l.a] + at * stride * tokamax::size_of(T);
-            if (stride == 0 && at > 0) return;
-            for (std::int64_t j = 0; j < (stride == 0 ? tile_size : m); j += width) {
-              const std::int64_t count = std::min(width, m - j);
-              if (stride == 1)
-                to_tile(reg(i) + j * 4, count == width ? read<T, true>(p + j * tokamax::size_of(T), width)
-                                                       : read<T, false>(p + j * tokamax::size_of(T), count));
-              else
-                to_tile(reg(i) + j * 4,
-                        read_strided<T>(p + j * stride * tokamax::size_of(T), stride, stride == 0 ? width : count));
-            }
+            each_vector(tile_size, [&](std::int64_t at) { to_tile(reg(i) + at, splat<T>(loop.constants[l.a])); });
           });
-          break;
-        case instruction::what::iota:
-          with_dtype(l.type, [&]<dtype T>() {
-            for (std::int64_t j = 0; j < m; j += width)
-              to_tile(
-                  reg(i) + j * 4,
-                  count_from<T>(reinterpret_cast<std::int64_t>(slots[l.a]) + (at + j) * strides[l.a], strides[l.a]));
+        break;
+      case instruction::what::load:
+        with_dtype(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        break;
+      case instruction::what::iota:
+        with_dtype(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
+        break;
+      case instruction::what::store:
+        with_dtype(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
+        break;
+      case instruction::what::apply: {
+        const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
+        if (l.function == &convert_element_type_p) {
+          with_dtype(l.type, [&]<dtype To>() {
+            with_dtype(l.operand, [&]<dtype From>() { convert_loop<To, From>(reg(i), in, b.elements()); });
           });
-          break;
-        case instruction::what::store:
-          with_dtype(l.type, [&]<dtype T>() {
-            std::byte* p = slots[l.b] + at * tokamax::size_of(T);
-            for (std::int64_t j = 0; j < m; j += width) {
-              const register_t<T> v = from_tile<T>(reg(l.a) + j * 4);
-              if (m - j >= width)
-                write<T, true>(p + j * tokamax::size_of(T), v, width);
-              else
-                write<T, false>(p + j * tokamax::size_of(T), v, m - j);
-            }
-          });
-          break;
-        case instruction::what::apply: {
-          const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
-          if (l.function == &convert_element_type_p) {
-            with_dtype(l.type, [&]<dtype To>() {
-              with_dtype(l.operand, [&]<dtype From>() { convert_loop<To, From>(reg(i), in, m); });
-            });
-          } else {
-            l.function->kernels().tile(l.operand)(reg(i), in, m);
-            if (l.type == bf16) round_tile(reg(i), m);
-          }
-          break;
+        } else {
+          loop.tiles[i](reg(i), in, b.elements());
+          if (l.type == bf16) round_tile(reg(i), b.elements());
         }
+        break;
       }
     }
   }
@@ -155,8 +178,29 @@ inline void interpret(std::int64_t n, std::byte* const* slots, const std::int64_
 
 }  // namespace detail
 
-/// Runs any fused loop from its instructions.
-inline void run_interpreted(const loop_arguments& a) { run_loop(a, detail::interpret); }
+/// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
+inline void run_interpreted(const loop_arguments& a) noexcept {
+  const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
+  std::int64_t outer = 1;
+  for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
+  if (outer * inner_rows * n == 0) return;
+  const std::int64_t columns = std::min(n, tile_size),
+                     rows = std::min(inner_rows, std::max<std::int64_t>(1, tile_size / n));
+  const std::int64_t across = (n + columns - 1) / columns, down = (inner_rows + rows - 1) / rows,
+                     blocks = outer * down * across;
+  constexpr std::int64_t together = 32;  // blocks a chunk
+  parallel_for((blocks + together - 1) / together, [&](std::int64_t chunk) {
+    auto* registers =
+        reinterpret_cast<std::byte*>(scratch<detail::tile_scratch>(a.kernel->count * (tile_size + width)));
+    const std::int64_t first = chunk * together;
+    for (std::int64_t i = first; i < std::min(blocks, first + together); ++i) {
+      const std::int64_t column = i % across * columns, row = i / across % down * rows;
+      std::byte* p[max_loop_slots];
+      detail::locate(a, i / across / down * inner_rows + row, column, p);
+      detail::interpret({std::min(rows, inner_rows - row), std::min(columns, n - column), p, a}, registers, i == first);
+    }
+  });
+}
 
 /// The tile loop of an elementwise op for operands of a dtype; null if the op is not defined for it.
 template <const op& Op>
