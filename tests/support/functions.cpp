@@ -145,7 +145,7 @@ std::string difference(const values& found, const values& expected, double toler
       s << "result " << k << ": " << text(found[k].type).view() << ", expected " << text(expected[k].type).view();
       return s.str();
     }
-    double scale = 1e-2;  // numbers that cancel out keep the errors of what they are the difference of
+    double scale = 0.1;  // numbers that cancel out keep the errors of what they are the difference of
     for (double e : expected[k].data)
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < found[k].data.size(); ++i) {

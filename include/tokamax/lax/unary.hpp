@@ -296,7 +296,8 @@ struct pow_fn {
   template <class V>
   static constexpr V apply(V x, V y) {
     using namespace scalar_math;
-    return select((y == V(0)) | (x == V(1)), V(1), pow(x, y));  // also of infinities and NaN
+    const V power = select((x == V(0)) & (y < V(0)), V(1) / abs(x), pow(x, y));
+    return select((y == V(0)) | (x == V(1)), V(1), power);  // also of infinities and NaN
   }
 };
 inline constexpr op pow_p = elementwise<pow_fn, 2>({
