@@ -28,7 +28,8 @@ foreach(folder IN LISTS folders)
 endforeach()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
-  tokamax_program(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)
+  add_executable(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)  # without the kernel library
+  target_link_libraries(tokamax_test_odr PRIVATE tokamax::headers nlohmann_json::nlohmann_json tokamax_warnings)
   add_test(NAME two_files_link COMMAND tokamax_test_odr)
   if(NOT TOKAMAX_SANITIZE)
     add_test(NAME package.cmake COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCXX=${CMAKE_CXX_COMPILER}

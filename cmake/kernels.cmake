@@ -1,0 +1,28 @@
+# kernels.cmake: the library that holds, once for a program, what every file of it would compile again: kernels and passes.
+# Installed: find_package(tokamax) reads it too, so the library is built by its user, with the user's compiler and flags.
+
+option(TOKAMAX_HEADER_ONLY "Link no library: every file compiles the kernels that it uses" OFF)
+
+# Lets users of `core` link the library, compiled with what `headers` asks for.
+function(tokamax_link_kernels core headers)
+  if(TOKAMAX_HEADER_ONLY)
+    return()
+  endif()
+  if(NOT TARGET tokamax_kernels)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT [[
+#define TOKAMAX_INSTANTIATE_KERNELS
+#include <tokamax/backend/cpu/execute.hpp>
+]])
+    add_library(tokamax_kernels STATIC EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(tokamax_kernels PRIVATE ${headers})
+    set_target_properties(tokamax_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    if(TOKAMAX_SANITIZE)
+      target_compile_options(tokamax_kernels PRIVATE -O1)
+    else()
+      target_compile_options(tokamax_kernels PRIVATE $<$<NOT:$<OR:$<CONFIG:Debug>,$<CONFIG:Release>>>:-O2>)
+    endif()
+  endif()
+  target_compile_definitions(${core} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_KERNELS>)
+  target_link_libraries(${core} INTERFACE $<BUILD_INTERFACE:tokamax_kernels>)
+endfunction()
