@@ -22,18 +22,13 @@ inline constexpr op get_p{.name = "get", .kind = op_kind::alias};
 
 namespace detail {
 
-constexpr std::size_t salt(const op& o) {  // one expression: hashed for every node
-  return o.name.size() * 0x9E3779B97F4A7C15u + static_cast<unsigned char>(o.name[0]) * 0x85EBCA6Bu +
-         static_cast<unsigned char>(o.name[o.name.size() / 2]) * 0xC2B2AE35u +
-         static_cast<unsigned char>(o.name.back());
-}
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
-  return g.find_or_add(&o, salt(o), o.unique, in, n_in, w.data(), w.count(), t, l);
+  return g.find_or_add(&o, o.salt, o.unique, in, n_in, w.data(), w.count(), t, l);
 }
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
-  return g.find_or_add(&constant_p, salt(constant_p), false, nullptr, 0, &bits, 1, t, l);
+  return g.find_or_add(&constant_p, constant_p.salt, false, nullptr, 0, &bits, 1, t, l);
 }
 
 /// Copies what `id` needs of a constant expression into `to`.
@@ -49,8 +44,8 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
     const node& n = from[i];
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
-    map[i] = to.find_or_add(n.kind, salt(*n.kind), n.kind->unique, in.data(), in.count(), from.words_of(n),
-                            n.word_count, n.type, n.where);
+    map[i] = to.find_or_add(n.kind, n.kind->salt, n.kind->unique, in.data(), in.count(), from.words_of(n), n.word_count,
+                            n.type, n.where);
   }
   return map[id];
 }
@@ -99,49 +94,86 @@ constexpr array lift(graph& g, const array& a, location where = {}) { return lin
 
 namespace detail {
 
-/// Adds the node to `g`, after the op's own rules have had a chance to find something cheaper.
-constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+/// The operands of a node as values of its graph, and their ids. What lies in the graph already is not copied.
+struct operand_list {
+  const array* values;
   vec<array> lifted;
-  lifted.reserve(static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
+  int few[4] = {};
+  vec<int> many;
+  int* ids = few;
+
+  constexpr operand_list(graph& g, const array* in, int n, location where) : values(in) {
+    bool inside = true;
+    for (int i = 0; i < n; ++i) inside = inside && in[i].trace() == &g;
+    if (!inside) {
+      lifted.reserve(static_cast<std::size_t>(n));
+      for (int i = 0; i < n; ++i) lifted.push_back(lift(g, in[i], where));
+      values = lifted.data();
+    }
+    if (n > 4) {
+      many.resize(static_cast<std::size_t>(n));
+      ids = many.data();
+    }
+    for (int i = 0; i < n; ++i) ids[i] = values[i].id();
+  }
+  operand_list(const operand_list&) = delete;
+};
+
+/// The value of an op with constant operands, if it is folded while tracing.
+constexpr array folded(graph& g, const op& o, const int* ids, int n, const array_type& type, location where) {
+  double x[3] = {};
+  for (int i = 0; i < n; ++i) {
+    const node& constant = g.nodes[ids[i]];
+    if (constant.kind != &constant_p) return {};
+    x[i] = std::bit_cast<double>(g.words[constant.first_word]);
+  }
+  const double v = o.fold(x);
+  return array(&g, add_constant(g, type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, type, where),
+               type);
+}
+
+/// Adds a node with one result to `g`, after the op's own rules have had a chance to find something cheaper. `known` is
+/// its type, where that needs no inference.
+constexpr array emit_one(graph& g, const op& o, const array* in, int n, const words& w, location where,
+                         const array_type* known = nullptr) {
+  operand_list operands(g, in, n, where);
+  int* const ids = operands.ids;
   call c{.self = &o,
-         .inputs = lifted.data(),
+         .inputs = operands.values,
          .count = n,
          .attributes = w.data(),
          .attribute_count = w.count(),
          .trace = &g,
          .where = where};
-  vec<int> ids;
-  ids.reserve(static_cast<std::size_t>(n));
-  for (const array& a : lifted) ids.push_back(a.id());
-  if (o.infer_all) {
-    const types ts = o.infer_all(c);
-    const int tuple = add_node(g, o, ids.data(), n, w, {}, where);
-    arrays out;
-    for (int k = 0; k < ts.count(); ++k)
-      out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
-    return out;
-  }
-  c.type = o.infer(c);
+  if (known)
+    c.type = *known;
+  else
+    c.type = o.infer(c);
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.fold && o.fold_constants) {
-    double x[3] = {};
-    bool constant = true;
-    for (int i = 0; i < n && constant; ++i) {
-      constant = g[ids[i]].kind == &constant_p;
-      if (constant) x[i] = std::bit_cast<double>(*g.words_of(g[ids[i]]));
-    }
-    if (constant) {
-      const double v = o.fold(x);
-      return array(&g,
-                   add_constant(g, c.type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, c.type, where),
-                   c.type);
-    }
-  }
+  if (o.fold_constants && o.fold)
+    if (array value = folded(g, o, ids, n, c.type, where); value.exists()) return value;
   if (o.simplify)
     if (array better = o.simplify(c); better.exists()) return better;
   if (o.commutative && n == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
-  return array(&g, add_node(g, o, ids.data(), n, w, c.type, where), c.type);
+  return array(&g, add_node(g, o, ids, n, w, c.type, where), c.type);
+}
+
+/// The same for any number of results.
+constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const words& w, location where) {
+  if (!o.infer_all) return emit_one(g, o, in, n, w, where);
+  const operand_list operands(g, in, n, where);
+  const types ts = o.infer_all(call{.self = &o,
+                                    .inputs = operands.values,
+                                    .count = n,
+                                    .attributes = w.data(),
+                                    .attribute_count = w.count(),
+                                    .trace = &g,
+                                    .where = where});
+  const int tuple = add_node(g, o, operands.ids, n, w, {}, where);
+  arrays out;
+  for (int k = 0; k < ts.count(); ++k)
+    out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
+  return out;
 }
 constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
   return linked<detail::emit_here>(g, o, in, n, w, where);
@@ -154,7 +186,7 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
     graph* t = in[i].trace();
     if (t && (!g || (g->floating && !t->floating) || (g->floating == t->floating && t->depth > g->depth))) {
       g = t;
-      owner = in[i].storage();
+      if (t->floating) owner = in[i].storage();
     }
   }
   return g;
@@ -216,8 +248,15 @@ constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, l
 }
 
 /// The same for ops with one result.
+constexpr array bind_one(const op& o, const array* in, int n, const words& w, location where) {
+  if (std::is_constant_evaluated()) {  // the usual case, in few steps
+    handle owner;
+    if (graph* g = detail::trace_of(in, n, owner); g && !g->floating) return detail::emit_one(*g, o, in, n, w, where);
+  }
+  return bind_all(o, in, n, w, where)[0];
+}
 constexpr array bind(const op& o, std::initializer_list<array> in, const words& w, location where) {
-  return bind_all(o, in.begin(), static_cast<int>(in.size()), w, where)[0];
+  return bind_one(o, in.begin(), static_cast<int>(in.size()), w, where);
 }
 template <class Options = words>
 constexpr array bind(const op& o, std::initializer_list<array> in, const Options& options, location where) {

@@ -73,41 +73,36 @@ struct graph {
   /// `unique` nodes are never shared. The type follows from the rest, except for ops without operands.
   constexpr int find_or_add(const op* kind, std::size_t salt, bool unique, const int* in, int n_in,
                             const std::int64_t* attributes, int n_words, const array_type& type, location where) {
-    std::size_t slot = 0;
     if (!unique) {
-      if (2 * nodes.size() >= table_.size()) rehash();
-      slot = hash(salt, in, n_in, attributes, n_words) & (table_.size() - 1);
-      while (table_[slot] >= 0) {
-        if (equals(nodes[table_[slot]], kind, in, n_in, attributes, n_words, type)) return table_[slot];
-        slot = (slot + 1) & (table_.size() - 1);
+      if (2 * nodes.size() >= table_.size()) grow_table();
+      const std::uint64_t h = hash(salt, in, n_in, attributes, n_words, type), mask = table_.size() - 1;
+      std::uint64_t slot = h & mask;
+      for (; table_[slot] != 0; slot = (slot + 1) & mask) {
+        if (table_[slot] >> 32 != h) continue;
+        const auto id = static_cast<int>(table_[slot] & 0xFFFFFFFF) - 1;
+        if (equals(nodes[id], kind, in, n_in, attributes, n_words, type)) return id;
       }
-      table_[slot] = count();
-      hashes_[slot] = salt;
+      table_[slot] = h << 32 | (nodes.size() + 1);
     }
-    node n;
-    n.kind = kind;
-    n.first_operand = operands.count();
-    n.operand_count = n_in;
-    n.first_word = words.count();
-    n.word_count = n_words;
-    n.type = type;
-    n.where = where;
+    nodes.push_back(node{kind, operands.count(), n_in, words.count(), n_words, type, where});
     for (int i = 0; i < n_in; ++i) operands.push_back(in[i]);
     for (int i = 0; i < n_words; ++i) words.push_back(attributes[i]);
-    nodes.push_back(n);
     return count() - 1;
   }
 
  private:
-  vec<int> table_;           // open addressing, -1: empty
-  vec<std::size_t> hashes_;  // the salt of each entry, to rehash without asking the op
+  vec<std::uint64_t> table_;  // open addressing: a node's hash and, in the low half, its id + 1; 0: empty
 
-  // One expression an operand: evaluator steps are compile time.
-  static constexpr std::size_t hash(std::size_t salt, const int* in, int n_in, const std::int64_t* words, int n_words) {
-    std::size_t h = salt;
-    for (int i = 0; i < n_in; ++i) h = (h ^ static_cast<std::size_t>(in[i])) * 0x9E3779B97F4A7C15u;
-    for (int i = 0; i < n_words; ++i) h = (h ^ static_cast<std::size_t>(words[i])) * 0xC2B2AE3D27D4EB4Fu;
-    return h ^ (h >> 29);
+  // One expression an operand: evaluator steps are compile time. The type tells apart only what has no operands.
+  static constexpr std::uint64_t hash(std::size_t salt, const int* in, int n_in, const std::int64_t* words, int n_words,
+                                      const array_type& type) {
+    std::uint64_t h = salt;
+    for (int i = 0; i < n_in; ++i) h = (h * 31 + static_cast<std::uint64_t>(in[i])) * 0x9E3779B1u;
+    for (int i = 0; i < n_words; ++i) h = (h ^ static_cast<std::uint64_t>(words[i])) * 0xC2B2AE3D27D4EB4Fu;
+    if (n_in == 0)
+      for (int i = 0; i < type.extents.count; ++i)
+        h = (h ^ static_cast<std::uint64_t>(type.extents.values[i])) * 0x9E3779B1u;
+    return (h >> 32 ^ h >> 12) & 0xFFFFFFFF;
   }
   constexpr bool equals(const node& n, const op* kind, const int* in, int n_in, const std::int64_t* attributes,
                         int n_words, const array_type& type) const {
@@ -118,22 +113,16 @@ struct graph {
       if (words[n.first_word + i] != attributes[i]) return false;
     return n_in > 0 || (n.type == type && n.type.weak == type.weak);
   }
-  constexpr void rehash() {
-    const std::size_t size = table_.size() ? 4 * table_.size() : 1024;
-    vec<int> table(size, -1);
-    vec<std::size_t> hashes(size);
-    for (std::size_t i = 0; i < table_.size(); ++i) {
-      if (table_[i] < 0) continue;
-      const node& n = nodes[table_[i]];
-      std::size_t slot = hash(hashes_[i], operands.data() + n.first_operand, n.operand_count,
-                              words.data() + n.first_word, n.word_count) &
-                         (size - 1);
-      while (table[slot] >= 0) slot = (slot + 1) & (size - 1);
-      table[slot] = table_[i];
-      hashes[slot] = hashes_[i];
+  constexpr void grow_table() {
+    const std::uint64_t size = table_.size() ? 4 * table_.size() : 1024, mask = size - 1;
+    vec<std::uint64_t> grown(size, 0);
+    for (const std::uint64_t entry : table_) {
+      if (entry == 0) continue;
+      std::uint64_t slot = entry >> 32 & mask;
+      while (grown[slot] != 0) slot = (slot + 1) & mask;
+      grown[slot] = entry;
     }
-    table_.swap(table);
-    hashes_.swap(hashes);
+    table_.swap(grown);
   }
 };
 

@@ -19,9 +19,7 @@ constexpr vec<char> live_nodes(const graph& g) {
 
 /// The attribute words of a node, its body (if any) copied to `to`.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
-  words w;
-  w.reserve(static_cast<std::size_t>(n.word_count));
-  for (int k = 0; k < n.word_count; ++k) w.push_back(from.words_of(n)[k]);
+  words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
   if (n.kind->has_body) {
     to.bodies.push_back(graph(from.bodies[w[0]]));
     w[0] = to.bodies.count() - 1;
@@ -69,10 +67,12 @@ constexpr arrays inline_graph(graph& to, const graph& from, const array* args, R
                               .type = n.type,
                               .trace = &to,
                               .where = n.where});
-    if (out.empty()) out = detail::emit(to, *n.kind, in.data(), in.count(), w, n.where);
     if (n.kind->infer_all) {
+      if (out.empty()) out = detail::emit(to, *n.kind, in.data(), in.count(), w, n.where);
       tuple_of[i] = tuple.count();
       tuple.push_back(std::move(out));
+    } else if (out.empty()) {
+      value[i] = detail::emit_one(to, *n.kind, in.data(), in.count(), w, n.where, &n.type);
     } else {
       value[i] = out[0];
     }

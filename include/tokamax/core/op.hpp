@@ -14,7 +14,7 @@ namespace tokamax {
 /// What a rule returns: one array an output (or an input); an array that does not exist stands for zero.
 struct arrays : vec<array> {
   using vec<array>::vec;
-  constexpr arrays(const array& a) : vec<array>{a} {}
+  constexpr arrays(const array& a) : vec<array>(&a, 1) {}
 };
 
 using types = vec<array_type>;
@@ -47,7 +47,8 @@ constexpr void unpack_value(const std::int64_t*& w, T& v) {
 template <class Options>
 constexpr words pack(const Options& options) {
   words w;
-  std::apply([&](const auto&... f) { (detail::pack_value(w, f), ...); }, fields(options));
+  w.reserve(sizeof(Options) / sizeof(std::int64_t) + 8);
+  visit_fields(options, [&](const auto&... field) { (detail::pack_value(w, field), ...); });
   return w;
 }
 
@@ -83,7 +84,7 @@ struct call {
   constexpr Options attrs() const {
     Options o{};
     const std::int64_t* w = attributes;
-    std::apply([&](auto&... f) { (detail::unpack_value(w, f), ...); }, fields(o));
+    visit_fields(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
     return o;
   }
   /// Rejects the call. While compiling, the first mistake is kept in the trace; at run time it is thrown.
@@ -110,6 +111,15 @@ enum class op_kind : std::uint8_t {
 /// The dtypes an elementwise op is defined for.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
+namespace detail {
+/// A hash of an op's name.
+constexpr std::size_t salt_of(std::string_view name) {
+  std::size_t h = name.size();
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x9E3779B1u % 0xFFFFFFFBu;
+  return h;
+}
+}  // namespace detail
+
 /// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
 /// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`.
 struct op {
@@ -131,6 +141,7 @@ struct op {
   double (*fold)(const double*) = nullptr;     ///< elementwise: value at one place
   bool fold_constants = false;                 ///< fold while tracing too (exact in double, then rounded)
   kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
+  std::size_t salt = detail::salt_of(name);    ///< where hashes of the op's nodes begin
 };
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.

@@ -85,6 +85,7 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
   shape s = x[0].shape();
   bool ok = true;
   for (int i = 1; i < N; ++i) {
+    if (x[i].shape() == s) continue;
     s = broadcast_shapes(s, x[i].shape(), ok);
     if (!ok) {
       graph* g = nullptr;
@@ -96,19 +97,20 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
   }
   std::source_location l{};
   for (int i = 0; i < N; ++i) {
-    if (i >= first_value) x[i] = convert_element_type(x[i], p.type, p.weak, l);
+    if (i >= first_value && !(promoted{x[i].dtype(), x[i].type().weak} == p))
+      x[i] = convert_element_type(x[i], p.type, p.weak, l);
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
 constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
   array x[2] = {a, b};
   unify(o, x, where);
-  return bind(o, {x[0], x[1]}, words{}, where);
+  return bind_one(o, x, 2, words{}, where);
 }
 constexpr array binary(const op& o, const array& a, const array& b, location where) {
   return linked<detail::binary_here>(o, a, b, where);
 }
-constexpr array unary(const op& o, const array& a, location where) { return bind(o, {a}, words{}, where); }
+constexpr array unary(const op& o, const array& a, location where) { return bind_one(o, &a, 1, words{}, where); }
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
 constexpr array float_unary_here(const op& o, const array& a, location where) {
   if (is_floating(a.dtype())) return bind(o, {a}, words{}, where);
@@ -121,8 +123,9 @@ constexpr array float_unary(const op& o, const array& a, location where) {
 constexpr bool is_constant(const array& a, double v) {
   if (a.is_literal()) return a.literal() == v;
   if (!a.trace()) return false;
-  const node& n = (*a.trace())[a.id()];
-  return n.kind == &constant_p && std::bit_cast<double>(*a.trace()->words_of(n)) == v;
+  const graph& g = *a.trace();
+  const node& n = g.nodes[a.id()];
+  return n.kind == &constant_p && std::bit_cast<double>(g.words[n.first_word]) == v;
 }
 }  // namespace detail
 
