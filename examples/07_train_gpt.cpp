@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
     if (i == 300) break;
   }
   const auto symbols = tk::data::byte_vocabulary();
-  const auto logits = tk::jit([](const gpt& m, const tk::tensor<tk::i32, 1, size.context>& ids) { return m(ids); }, tk::cpu);
+  const auto logits =
+      tk::jit([](const gpt& m, const tk::tensor<tk::i32, 1, size.context>& ids) { return m(ids); }, tk::cpu);
   const auto next = [&](const tk::array& ids) { return logits(s.model, tk::tensor<tk::i32, 1, size.context>(ids)); };
   const auto prompt = symbols.encode(std::string_view("1+1=2\n3+4="));
   fmt::print("{}\n", symbols.decode(tk::train::generate(next, prompt, size.context, {.count = 18, .temperature = 0})));
