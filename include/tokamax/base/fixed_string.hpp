@@ -25,6 +25,7 @@ struct fixed_string {
   /// Keeps the first `N` characters of `text`.
   constexpr explicit fixed_string(std::string_view text) : length(text.substr(0, N).size()) {
     for (std::size_t i = 0; i < length; ++i) chars[i] = text[i];
+    chars[length] = '\0';  // clang prints an array as text only if its end was written
   }
 
   /// The first `size` characters of `text`. nvcc spells template arguments this way to the host compiler.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/inline.hpp>        // inline_graph
+#include <tokamax/core/trace.hpp>         // inline_graph, ambient_trace
 #include <tokamax/lax/stop_gradient.hpp>  // variable, barrier
 
 namespace tokamax {
@@ -36,6 +36,7 @@ struct lowering {
     for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
     if (o.has_body) w[0] = 0;
     asked.attributes = w.data();
+    const ambient_trace scope(inner);
     for (const array& y : o.compose(asked)) inner.outputs.push_back(lift(inner, y).id());
     return inline_graph(to, inner, c.inputs, *this);
   }

@@ -154,7 +154,10 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
     if (array value = folded(g, o, ids, n, c.type, where); value.exists()) return value;
   if (o.simplify)
     if (array better = o.simplify(c); better.exists()) return better;
-  if (o.commutative && n == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+  if (o.commutative && n == 2) {  // one order for equal calls; constants last, so that equal layers have equal loops
+    const bool first = g[ids[0]].kind == &constant_p, second = g[ids[1]].kind == &constant_p;
+    if (first != second ? first : ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+  }
   return array(&g, add_node(g, o, ids, n, w, c.type, where), c.type);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #if defined(__linux__)
-#include <sys/mman.h>  // madvise
+  #include <sys/mman.h>  // madvise
 #endif
 
 #include <atomic>   // atomic_ref
@@ -49,6 +49,10 @@ class buffer_pool {
     }
     const std::size_t capacity = class_bytes(c);
     auto* raw = system_memory(64 + capacity);
+    {
+      const std::lock_guard lock(mutex_);
+      ++from_system_;
+    }
     return new (raw) buffer_block{1, capacity, raw + 64, nullptr, nullptr, nullptr};
   }
   void release(buffer_block* b) noexcept {
@@ -56,6 +60,11 @@ class buffer_pool {
     const std::lock_guard lock(mutex_);
     b->next = free_[c];
     free_[c] = b;
+  }
+  /// How many blocks came from the system so far; a repeated step leaves it alone.
+  std::size_t from_system() const {
+    const std::lock_guard lock(mutex_);
+    return from_system_;
   }
   buffer_pool(const buffer_pool&) = delete;
 
@@ -83,7 +92,8 @@ class buffer_pool {
 #endif
     return static_cast<std::byte*>(p);
   }
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::size_t from_system_ = 0;
   buffer_block* free_[256] = {};
 };
 

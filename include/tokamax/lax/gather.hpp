@@ -106,7 +106,8 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 /// source  jax.numpy.take
 constexpr array take(const array& x, const array& indices, int axis = 0, source_line l = source_line::current()) {
   if (axis < 0) axis += x.rank();
-  array i = indices.is_literal() ? convert_element_type(indices, i32) : indices;
+  array i = indices;
+  if (i.is_literal()) i = convert_element_type(indices, i32);
   i = select(i < 0, i + array(static_cast<double>(x.extent(axis)), {i32, false, {}}), i, l);
   if (axis == 0) return gather(x, i, l);
   axes front{axis};

@@ -37,11 +37,14 @@ template <class T>
 constexpr bool all_leaves_known() {
   bool known = true;
   T tree{};
-  for_each_leaf([&](const array& a) { known = known && a.exists(); }, tree);
+  for_each_leaf([&](const array& a) { known = known && a.exists() && !a.is_traced(); }, tree);
   return known;
 }
 template <class T>
 concept constant_default = requires { typename std::bool_constant<(static_cast<void>(T{}), true)>; };
+
+template <class T>
+inline constexpr T default_of{};
 
 /// Are structure, dtypes and shapes of the arguments part of their types and default values?
 template <class F, class... Args>
@@ -72,28 +75,33 @@ executable bind_program() {
   return executable(view(Program::tables), std::move(loops), std::move(kernels), symbols);
 }
 
-/// Checks one argument against what the program was compiled for, and lists its buffers.
+/// Says what is wrong with an argument that does not fit the program.
 template <class T>
-void check_argument(const T& expected, const T& given, int position, std::vector<std::byte*>& buffers) {
+[[noreturn]] void reject_argument(const T& expected, const T& given, int position) {
   const std::string root = "argument " + std::to_string(position);
   if (std::string path = first_static_difference(expected, given, root); !path.empty())
     throw error("jit: static field", "another value", "the one it was compiled with", path);
-  std::vector<array_type> types;
-  for_each_leaf([&](const array& a) { types.push_back(a.type()); }, expected);
-  std::size_t k = 0;
-  bool ok = true;
-  for_each_leaf([&](const array& a) { ok = ok && a.is_concrete() && a.type() == types[k], ++k; }, given);
-  if (!ok) {
-    k = 0;
-    for_each_leaf_with_path(
-        [&](std::string_view path, const array& a) {
-          if (!a.is_concrete() || !(a.type() == types[k]))
-            throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"),
-                        std::string(text(types[k]).view()), std::string(path));
-          ++k;
-        },
-        given, root);
-  }
+  const arrays want = leaves(expected);
+  int k = 0;
+  for_each_leaf_with_path(
+      [&](std::string_view path, const array& a) {
+        const array_type& type = want[k++].type();
+        if (!a.is_concrete() || !(a.type() == type))
+          throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"),
+                      std::string(text(type).view()), std::string(path));
+      },
+      given, root);
+  throw error("jit: argument", "another structure", "the one it was compiled with", root);
+}
+
+/// Checks one argument against what the program was compiled for, and lists its buffers.
+template <class T>
+void check_argument(const T& expected, const T& given, int position, std::vector<std::byte*>& buffers) {
+  bool fits = same_static(expected, given);
+  if (fits)
+    for_each_leaf([&](const array& a, const array& b) { fits = fits && b.is_concrete() && b.type() == a.type(); },
+                  expected, given);
+  if (!fits) reject_argument(expected, given, position);
   for_each_leaf(
       [&](const array& a) {
         if (a.is_literal()) const_cast<array&>(a).materialize();
@@ -105,20 +113,20 @@ void check_argument(const T& expected, const T& given, int position, std::vector
 }  // namespace detail
 
 /// What `jit(f, device)` returns: f, compiled.
-template <class F, class Device>
+template <class F, class Device, bool Late = false>
 class jit_function {
  public:
-  explicit jit_function(F f, bool trace_late = false) : f_(std::move(f)), late_(trace_late) {}
+  explicit jit_function(F f) : f_(std::move(f)) {}
 
   /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
   template <class... Args>
   auto operator()(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
-    if constexpr (detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
-      if (!late_) return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
-    }
-    return dynamic_->run(f_, std::forward<Args>(args)...);
+    if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>())
+      return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
+    else
+      return dynamic_->run(f_, std::forward<Args>(args)...);
   }
 
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
@@ -127,7 +135,7 @@ class jit_function {
 
  private:
   template <class... Args, class... Given>
-  static auto run_known(Given&&... given) {
+  static std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> run_known(Given&&... given) {
     using compiled = program<Device, F, Args...>;
     compiled::check();
     if constexpr (compiled::valid) {
@@ -138,13 +146,12 @@ class jit_function {
       inputs.clear();
       outputs.clear();
       int position = 0;
-      (detail::check_argument(Args{}, static_cast<const Args&>(given), position++, inputs), ...);
-      return detail::run_executable(code, compiled::traced.result, inputs, outputs, std::forward<Given>(given)...);
+      (detail::check_argument(detail::default_of<Args>, static_cast<const Args&>(given), position++, inputs), ...);
+      return detail::run_executable(code, compiled::result, inputs, outputs, std::forward<Given>(given)...);
     }
   }
 
   F f_;
-  bool late_ = false;
   std::shared_ptr<dynamic_program<Device, F>> dynamic_ = std::make_shared<dynamic_program<Device, F>>();
 };
 
@@ -159,8 +166,8 @@ jit_function<F, Device> jit(F f, Device) {
   return jit_function<F, Device>(std::move(f));
 }
 template <class F, class Device>
-jit_function<F, Device> jit(F f, Device, at_run_time_tag) {
-  return jit_function<F, Device>(std::move(f), true);
+jit_function<F, Device, true> jit(F f, Device, at_run_time_tag) {
+  return jit_function<F, Device, true>(std::move(f));
 }
 
 }  // namespace tokamax

@@ -116,6 +116,7 @@ template <class Device, class F, class... Args>
 struct program {
   static constexpr auto traced = detail::trace_program<F, Args...>();
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
+  static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
   static constexpr bool valid = !traced.error.failed;
 
   static constexpr frozen_graph<traced.size> trace = detail::shrink<traced.size>(traced.program);

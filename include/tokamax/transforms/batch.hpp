@@ -50,7 +50,10 @@ constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const ar
       call inner = r.c;
       inner.inputs = vars.data();
       inner.flags = nullptr;
-      out = batch_here(g, n, vars, batched_vars, kind->compose(inner));
+      const arrays composed = kind->compose(inner);
+      out = batch_here(g, n, vars, batched_vars, composed);
+      for (int k = 0; k < out.count(); ++k)
+        if (!out[k].exists()) out[k] = with_leading_axis(composed[k], n);
     } else {
       r.c.fail(text(kind->name) << ": vmap", "no batch rule", "a rule or compose");
       continue;

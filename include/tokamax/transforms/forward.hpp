@@ -103,7 +103,11 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
     }
     if (!any) continue;
     r.c.tangents = in_tangents.data();
-    const arrays out = kind->jvp ? kind->jvp(r.c) : detail::derived_jvp(g, r.c);
+    arrays out;
+    if (kind->jvp)
+      out = kind->jvp(r.c);
+    else
+      out = detail::derived_jvp(g, r.c);
     for (int k = 0; k < out.count(); ++k)
       if (r.outputs[k].id() <= top) tangent[r.outputs[k].id()] = out[k];
   }

@@ -1,0 +1,151 @@
+// tests/runtime/jit.cpp: eager, compiled and traced at run time are one meaning; steps allocate nothing.
+#include <tokamax/runtime/jit.hpp>
+
+#include <tokamax/tokamax.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace {
+std::size_t news = 0;  // calls of operator new in this program
+}
+void* operator new(std::size_t n) {
+  ++news;
+  if (void* p = std::malloc(n)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace tk = tokamax;
+using tk::array;
+
+namespace {
+
+struct network {
+  tk::nn::linear first{8, 32}, second{32, 1};
+  constexpr array operator()(const array& x) const { return second(tk::tanh(first(x))); }
+};
+struct batch {
+  tk::tensor<tk::f32, 16, 8> x;
+  tk::tensor<tk::f32, 16, 1> y;
+};
+constexpr auto loss = [](const network& m, const batch& b) { return tk::mean(tk::square(m(b.x) - b.y)); };
+constexpr auto optimizer = tk::optim::adam({.learning_rate = 1e-2});
+struct state {
+  network model;
+  decltype(optimizer.init(network{})) memory = optimizer.init(network{});
+};
+constexpr auto step = [](state s, const batch& b) {
+  auto [value, grads] = tk::value_and_grad(loss)(s.model, b);
+  auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
+  return std::pair{state{tk::optim::apply_updates(s.model, updates), memory}, value};
+};
+
+batch data() {
+  const auto [a, b] = tk::random::split(tk::random::key(5));
+  return {tk::random::normal(a, {16, 8}), tk::random::normal(b, {16, 1})};
+}
+state start() {
+  const network m = tk::init<network>(tk::random::key(3));
+  return {m, optimizer.init(m)};
+}
+bool same_bits(const array& a, const array& b) {
+  return a.type() == b.type() && std::memcmp(a.storage()->data, b.storage()->data,
+                                             static_cast<std::size_t>(a.size() * tk::size_of(a.dtype()))) == 0;
+}
+bool same_bits(const state& a, const state& b) {
+  bool same = true;
+  tk::for_each_leaf([&](const array& x, const array& y) { same = same && same_bits(x, y); }, a, b);
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("compiled, traced at run time, and with one thread: the same bits") {
+  const auto known = tk::jit(step, tk::cpu);
+  const auto late = tk::jit(step, tk::cpu, tk::at_run_time);
+  const batch b = data();
+  state s = start(), t = start(), u = start();
+  for (int i = 0; i < 5; ++i) {
+    auto [s1, v1] = known(std::move(s), b);
+    auto [t1, v2] = late(std::move(t), b);
+    tk::simd::set_num_threads(1);
+    auto [u1, v3] = known(std::move(u), b);
+    tk::simd::set_num_threads(0);
+    s = std::move(s1), t = std::move(t1), u = std::move(u1);
+    CHECK(v1.item() == v2.item());
+    CHECK(v1.item() == v3.item());
+  }
+  CHECK(same_bits(s, t));
+  CHECK(same_bits(s, u));
+  CHECK(std::abs(step(start(), b).second.item() - known(start(), b).second.item()) < 1e-6f);
+}
+
+TEST_CASE("after the first steps nothing is allocated") {
+  const auto run = tk::jit(step, tk::cpu);
+  const batch b = data();
+  state s = start();
+  auto once = [&] {
+    auto [next, value] = run(std::move(s), b);
+    s = std::move(next);
+  };
+  once();
+  once();
+  const std::size_t before = news, blocks = tk::buffer_pool::instance().from_system();
+  for (int i = 0; i < 5; ++i) once();
+  CHECK(news == before);
+  CHECK(tk::buffer_pool::instance().from_system() == blocks);
+}
+
+TEST_CASE("arguments that are moved in give their buffers to the results") {
+  const auto run = tk::jit(step, tk::cpu);
+  const batch b = data();
+  state s = start();
+  tk::for_each_leaf([](array& a) { a.materialize(); }, s);
+  const state kept = s;  // shared, so this call must not write into it
+  auto [next, value] = run(std::move(s), b);
+  CHECK(!same_bits(kept.model.first.kernel, next.model.first.kernel));
+  std::vector<const void*> before, after;
+  tk::for_each_leaf([&](const array& a) { before.push_back(a.storage()->data); }, next);
+  auto [last, again] = run(std::move(next), b);
+  tk::for_each_leaf([&](const array& a) { after.push_back(a.storage()->data); }, last);
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  CHECK(before == after);
+}
+
+TEST_CASE("the memory of a program is a constant") {
+  using program = decltype(tk::jit(step, tk::cpu))::for_types<state, batch>;
+  static_assert(program::peak_bytes > 0 && program::peak_bytes <= 16384);
+  static_assert(2 * program::peak_bytes <= program::total_bytes);
+}
+
+TEST_CASE("arguments that do not fit are named") {
+  const auto run = tk::jit(loss, tk::cpu);
+  network m = start().model;
+  m.second.kernel = tk::zeros({31, 1});
+  CHECK_THROWS_WITH(run(m, data()),
+                    contains("argument 0.second.kernel") && contains("f32[31,1]") && contains("f32[32,1]"));
+  network n = start().model;
+  n.first.use_bias = false;
+  CHECK_THROWS_WITH(run(n, data()), contains("argument 0.first.use_bias"));
+  CHECK_THROWS_WITH(run(network{}, data()), contains("without data"));
+}
+
+TEST_CASE("a compiled function may be called while another one is traced") {
+  const auto inner = tk::jit([](const array& x) { return x * 3.0f; }, tk::cpu);
+  const auto outer = tk::jit([&](const array& x) { return inner(x) + 1.0f; }, tk::cpu);
+  CHECK(outer(array::from<float>({2})).item() == 7.0f);
+}
+
+TEST_CASE("data that a function closes over is part of its program") {
+  const array w = array::from<float>({1, 2, 3});
+  const auto f = tk::jit([w](const array& x) { return tk::sum(w * x); }, tk::cpu);
+  CHECK(f(array::from<float>({1, 1, 2})).item() == 9.0f);
+  CHECK(f(array::from<float>({0, 0, 1})).item() == 3.0f);
+}

@@ -1,0 +1,44 @@
+// tests/runtime/program.cpp: what the compiler makes of a function, as constants.
+#include <tokamax/runtime/program.hpp>
+
+#include <tokamax/tokamax.hpp>
+
+#include "support/catch.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+using matrix = tk::tensor<tk::f32, 8, 8>;
+
+namespace {
+struct chain_of_products {
+  constexpr array operator()(const matrix& a) const {
+    array x = a;
+    for (int i = 0; i < 6; ++i) x = tk::tanh(tk::matmul(x, a) + 1.0f);
+    return tk::sum(x);
+  }
+};
+using program = tk::program<tk::cpu_tag, chain_of_products, matrix>;
+static_assert(program::valid);
+static_assert(program::trace.nodes[0].kind == nullptr, "the first node is the argument");
+static_assert(program::planned.size.steps == 13, "six products, six fused loops, one sum");
+static_assert(program::planned.size.loops == 1, "which all are the same loop");
+static_assert(program::peak_bytes * 2 <= program::total_bytes);
+
+struct wrong {
+  constexpr array operator()(const matrix& a) const { return tk::matmul(a, tk::slice_in_dim(a, 0, 4, 0)); }
+};
+static_assert(!tk::program<tk::cpu_tag, wrong, matrix>::valid);
+static_assert(tk::program<tk::cpu_tag, wrong, matrix>::traced.error.what.view() == "matmul: inner extents");
+static_assert(tk::program<tk::cpu_tag, wrong, matrix>::traced.error.found.view() == "f32[4,8]");
+static_assert(tk::program<tk::cpu_tag, wrong, matrix>::traced.error.expected.view() == "f32[8,8]");
+static_assert(tk::program<tk::cpu_tag, wrong, matrix>::traced.error.where.line == 28);
+}  // namespace
+
+TEST_CASE("a frozen graph thaws to itself") {
+  const tk::graph g = tk::thaw(program::trace);
+  CHECK(g.count() == program::traced.size.nodes);
+  CHECK(g.inputs.count() == 1);
+  CHECK(g.outputs.count() == 1);
+  for (int i = 0; i < g.count(); ++i)
+    for (int k = 0; k < g[i].operand_count; ++k) CHECK(g.operand(g[i], k) < i);
+}
