@@ -16,6 +16,8 @@ constexpr array_type same_type_infer(const call& c) {
     if (!(c[i].type() == t)) return c.fail(text(c.self->name) << ": operand types", c[i].type(), t);
     t.weak = t.weak && c[i].type().weak;
   }
+  if (c.self->dtypes == accepts::numbers && t.type == bool_)
+    return c.fail(text(c.self->name) << ": dtype", t, "numbers");
   return t;
 }
 constexpr array_type compare_infer(const call& c) {

@@ -43,10 +43,10 @@ template <class L, class Aux>
 struct loss_of<std::pair<L, Aux>> {
   static constexpr const array& get(const std::pair<L, Aux>& r) { return r.first; }
 };
-constexpr void require_scalar(const array& loss) {
-  if (loss.rank() != 0 || !is_floating(loss.dtype()))
-    call{.inputs = &loss, .count = 1, .trace = loss.trace()}.fail("grad: value of the function", loss.type(),
-                                                                  "a floating scalar");
+constexpr void require_scalar(const graph& g, const array& loss) {
+  if (loss.rank() == 0 && is_floating(loss.dtype())) return;
+  call{.inputs = &loss, .count = 1, .trace = loss.trace(), .where = g[loss.id()].where}.fail(
+      "grad: value of the function", loss.type(), "a floating scalar");
 }
 }  // namespace detail
 
@@ -62,7 +62,7 @@ struct value_and_grad_function {
           const Tree variables = detail::as_variables(traced);
           const result_type result = f(variables, others...);
           const array scalar = lift(g, detail::loss_of<result_type>::get(result));
-          detail::require_scalar(scalar);
+          detail::require_scalar(g, scalar);
           const arrays cts = backward(g, scalar, array(1.0, scalar.type()), leaves(variables));
           return {result, detail::cotangent_tree(traced, cts)};
         },

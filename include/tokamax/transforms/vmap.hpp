@@ -35,6 +35,7 @@ template <class F>
 struct vmap_function {
   F f;
   vmap_options options;
+  location where;  ///< of the call of vmap
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
@@ -57,7 +58,8 @@ struct vmap_function {
             const array b = detail::move_axis(a, static_cast<int>(axis), 0);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
-              call{.inputs = &b, .count = 1, .trace = &g}.fail("vmap: batch extent", b.type(), text("leading ") << n);
+              call{.inputs = &b, .count = 1, .trace = &g, .where = where}.fail("vmap: batch extent", b.type(),
+                                                                               text("leading ") << n);
             array_type t = b.type();
             t.extents = {};
             for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));
@@ -87,8 +89,8 @@ struct vmap_function {
 /// errors  "vmap: batch extent" if leaves disagree
 /// source  jax.vmap
 template <class F>
-constexpr vmap_function<F> vmap(F f, vmap_options options = {}) {
-  return {f, options};
+constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {
+  return {f, options, l};
 }
 
 }  // namespace tokamax
