@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/compiler/plan.hpp>  // plan
-#include <tokamax/core/op.hpp>        // op, graph
+#include <tokamax/core/inline.hpp>    // live_nodes
 
 namespace tokamax {
 
@@ -65,7 +65,8 @@ struct graph_size {
 
 /// Where one graph lies in the joint tables.
 struct graph_extent {
-  int nodes = 0, inputs = 0, outputs = 0, bodies = 0, node_count = 0, input_count = 0, output_count = 0, body_count = 0;
+  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, bodies = 0;
+  int node_count = 0, operand_count = 0, word_count = 0, input_count = 0, output_count = 0, body_count = 0;
 };
 
 /// A graph as one constant object: what the trace hands to the planner.
@@ -85,38 +86,42 @@ namespace detail {
 /// Writes the live part of a graph behind what is there already.
 template <graph_size Size>
 constexpr void freeze(frozen_graph<Size>& f, graph_size& n, const graph& g, int self) {
-  vec<char> live(g.nodes.size(), 0);
-  for (int o : g.outputs) live[o] = 1;
+  vec<char> live = live_nodes(g);
   for (int i : g.inputs) live[i] = 1;
-  for (int i = g.count() - 1; i >= 0; --i)
-    if (live[i])
-      for (int k = 0; k < g[i].operand_count; ++k) live[g.operand(g[i], k)] = 1;
   graph_extent e;
   e.nodes = n.nodes;
+  e.operands = n.operands;
+  e.words = n.words;
   e.inputs = n.inputs;
   e.outputs = n.outputs;
   e.input_count = g.inputs.count();
   e.output_count = g.outputs.count();
   vec<int> map(g.nodes.size(), -1);
   vec<int> bodies;
+  int nodes = n.nodes, operands = n.operands, words = n.words;
   for (int i = 0; i < g.count(); ++i) {
     if (!live[i]) continue;
-    node c = g[i];
-    c.first_operand = n.operands;
-    for (int k = 0; k < c.operand_count; ++k) f.operands[n.operands++] = map[g.operand(g[i], k)];
-    if (c.kind) {
-      c.first_word = n.words;
-      for (int k = 0; k < c.word_count; ++k) f.words[n.words++] = g.words_of(g[i])[k];
-      if (c.kind->has_body) {
-        bodies.push_back(static_cast<int>(g.words_of(g[i])[0]));
-        f.words[c.first_word] = bodies.count() - 1;
+    const node& from = g.nodes[i];
+    node& to = f.nodes[nodes];
+    to = from;
+    to.first_operand = operands - e.operands;
+    for (int k = 0; k < from.operand_count; ++k) f.operands[operands++] = map[g.operands[from.first_operand + k]];
+    if (from.kind) {
+      to.first_word = words - e.words;
+      for (int k = 0; k < from.word_count; ++k) f.words[words++] = g.words[from.first_word + k];
+      if (from.kind->has_body) {
+        bodies.push_back(static_cast<int>(g.words[from.first_word]));
+        f.words[words - from.word_count] = bodies.count() - 1;
       }
-      if (c.word_count == 0) c.first_word = 0;
     }
-    map[i] = n.nodes - e.nodes;
-    f.nodes[n.nodes++] = c;
+    map[i] = nodes++ - e.nodes;
   }
-  e.node_count = n.nodes - e.nodes;
+  e.node_count = nodes - e.nodes;
+  e.operand_count = operands - e.operands;
+  e.word_count = words - e.words;
+  n.nodes = nodes;
+  n.operands = operands;
+  n.words = words;
   for (int i : g.inputs) f.inputs[n.inputs++] = map[i];
   for (int o : g.outputs) f.outputs[n.outputs++] = map[o];
   e.bodies = n.graphs;
@@ -130,21 +135,15 @@ constexpr void freeze(frozen_graph<Size>& f, graph_size& n, const graph& g, int 
 /// Rebuilds graph `self` from the joint tables.
 constexpr graph thaw(const auto& f, int self = 0) {
   const graph_extent e = f.graphs[self];
+  auto part = []<class T>(const T* table, int from, int count) {
+    return vec<T>(table + from, static_cast<std::size_t>(count));
+  };
   graph g;
-  g.nodes.reserve(static_cast<std::size_t>(e.node_count));
-  for (int i = 0; i < e.node_count; ++i) {
-    node n = f.nodes[e.nodes + i];
-    const int operand = n.first_operand, word = n.first_word;
-    n.first_operand = g.operands.count();
-    for (int k = 0; k < n.operand_count; ++k) g.operands.push_back(f.operands[operand + k]);
-    if (n.kind) {
-      n.first_word = g.words.count();
-      for (int k = 0; k < n.word_count; ++k) g.words.push_back(f.words[word + k]);
-    }
-    g.nodes.push_back(n);
-  }
-  for (int i = 0; i < e.input_count; ++i) g.inputs.push_back(f.inputs[e.inputs + i]);
-  for (int i = 0; i < e.output_count; ++i) g.outputs.push_back(f.outputs[e.outputs + i]);
+  g.nodes = part(f.nodes, e.nodes, e.node_count);
+  g.operands = part(f.operands, e.operands, e.operand_count);
+  g.words = part(f.words, e.words, e.word_count);
+  g.inputs = part(f.inputs, e.inputs, e.input_count);
+  g.outputs = part(f.outputs, e.outputs, e.output_count);
   for (int b = 0; b < e.body_count; ++b) g.bodies.push_back(thaw(f, e.bodies + b));
   return g;
 }

@@ -20,11 +20,13 @@ struct lowering {
   graph& to;
   const HasKernel& has_kernel;
 
+  constexpr bool handles(const op& o) const {
+    return &o == &variable_p || &o == &stop_gradient_p || (o.has_body && !o.compose) || (o.compose && !has_kernel(o));
+  }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
     if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
-    if (!o.compose || has_kernel(o)) return arrays();
     graph inner;
     arrays in;
     for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
@@ -44,7 +46,7 @@ struct lowering {
  private:
   constexpr arrays with_lowered_body(const call& c) const {
     graph body;
-    lower(body, graph(to.bodies[c.attributes[0]]), has_kernel);
+    lower(body, to.bodies[c.attributes[0]], has_kernel);
     to.bodies[c.attributes[0]] = std::move(body);
     return arrays();
   }

@@ -63,7 +63,7 @@ class scheduler {
  private:
   /// A barrier is the value behind it.
   constexpr int real(int id) const {
-    while (g_[id].kind == &optimization_barrier_p) id = g_.operand(g_[id], 0);
+    while (g_.nodes[id].kind == &optimization_barrier_p) id = g_.operands[g_.nodes[id].first_operand];
     return id;
   }
   /// The memory that `id` is read from.
@@ -74,9 +74,10 @@ class scheduler {
     v.base = real(v.base);
     return v;
   }
+  constexpr bool is_counting(int id) const { return !views_.dense[id] && views_.of[id].counting; }
   constexpr bool is_dense(int id) const {
-    const strided v = memory(id);
-    return !v.counting && is_row_major(g_[id].type.extents, v.strides);
+    if (views_.dense[id] || views_.of[id].base == id) return !is_counting(id);
+    return !is_counting(id) && is_row_major(g_.nodes[id].type.extents, views_.of[id].strides);
   }
   constexpr bool in_group_with(int p, int i) const {
     return groups_.root[p] >= 0 && groups_.root[p] == groups_.root[i];
@@ -88,26 +89,32 @@ class scheduler {
     if (const strided& v = views_.of[id]; is_view(g_, id) && !v.counting) needed_[real(v.base)] = 1;
   }
   constexpr void need_memory(int id) {
-    if (const strided v = memory(id); !v.counting) need(v.base);
+    id = real(id);
+    if (views_.dense[id])
+      need(id);
+    else if (const strided& v = views_.of[id]; !v.counting)
+      need(v.base);
   }
 
   /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
   constexpr void mark_needed() {
     for (int i = g_.count() - 1; i >= 0; --i) {
-      const node& n = g_[i];
-      if (!n.kind || n.kind == &optimization_barrier_p) continue;
-      if (n.kind == &get_p) continue;
-      const bool kernel = n.kind->kind == op_kind::general && !is_free(g_, i);
-      for (int k = 0; k < n.operand_count; ++k) {
-        const int o = real(g_.operand(n, k));
-        if (is_elementwise(g_, i)) {
-          if (!in_group_with(o, i) && g_[o].kind != &constant_p) need_memory(o);
-        } else if (kernel) {
-          const strided v = memory(o);
-          if (!v.counting && (takes_strides_(*n.kind) || is_dense(o)))
-            need_memory(o);
-          else
+      const node& n = g_.nodes[i];
+      if (!n.kind || n.operand_count == 0) continue;
+      const int* const operands = g_.operands.data() + n.first_operand;
+      if (n.kind->kind == op_kind::elementwise) {
+        for (int k = 0; k < n.operand_count; ++k) {
+          const int o = real(operands[k]);
+          if (!in_group_with(o, i) && g_.nodes[o].kind != &constant_p) need_memory(o);
+        }
+      } else if (n.kind->kind == op_kind::general) {
+        const bool any_strides = takes_strides_(*n.kind);
+        for (int k = 0; k < n.operand_count; ++k) {
+          const int o = real(operands[k]);
+          if (is_counting(o) || !(any_strides || is_dense(o)))
             need(o);
+          else
+            need_memory(o);
         }
       }
     }

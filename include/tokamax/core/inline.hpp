@@ -11,9 +11,13 @@ namespace tokamax {
 constexpr vec<char> live_nodes(const graph& g) {
   vec<char> live(g.nodes.size(), 0);
   for (int o : g.outputs) live[o] = 1;
-  for (int i = g.count() - 1; i >= 0; --i)
-    if (live[i])
-      for (int k = 0; k < g[i].operand_count; ++k) live[g.operand(g[i], k)] = 1;
+  const node* const nodes = g.nodes.data();
+  const int* const operands = g.operands.data();
+  for (int i = g.count() - 1; i >= 0; --i) {
+    if (!live[i]) continue;
+    const int first = nodes[i].first_operand, last = first + nodes[i].operand_count;
+    for (int k = first; k < last; ++k) live[operands[k]] = 1;
+  }
   return live;
 }
 
@@ -31,59 +35,114 @@ constexpr words carry_words(const graph& from, const node& n, graph& to) {
   return w;
 }
 
-/// Emits the live nodes of `from` into `to`, `args` standing for its inputs, and returns its outputs there. Simplification
-/// and sharing happen again on the way. `replace(call)` may return arrays that take the place of a node.
+namespace detail {
+/// Repeats one graph in another.
 template <class Replace>
-constexpr arrays inline_graph(graph& to, const graph& from, const array* args, Replace replace) {
-  const vec<char> live = live_nodes(from);
-  vec<array> value(from.nodes.size());
-  vec<arrays> tuple;  // outputs of nodes with several
-  vec<int> tuple_of(from.nodes.size(), -1);
-  for (int i = 0; i < from.inputs.count(); ++i) value[from.inputs[i]] = args[i];
-  vec<array> in;
-  for (int i = 0; i < from.count(); ++i) {
-    const node& n = from[i];
-    if (!live[i] || !n.kind) continue;
-    if (n.kind == &get_p) {
-      value[i] = tuple[tuple_of[from.operand(n, 0)]][*from.words_of(n)];
-      continue;
+class inliner {
+ public:
+  constexpr inliner(graph& to, const graph& from, const array* args, const Replace& replace)
+      : to_(to), from_(from), args_(args), replace_(replace), id_(from.nodes.size(), -1) {
+    for (int k = 0; k < from.inputs.count(); ++k) id_[from.inputs[k]] = -2 - k;
+  }
+
+  constexpr arrays run() {
+    const vec<char> live = live_nodes(from_);
+    for (int i = 0; i < from_.count(); ++i)
+      if (live[i] && from_.nodes[i].kind) add(i, from_.nodes[i]);
+    arrays result;
+    result.reserve(from_.outputs.size());
+    for (int o : from_.outputs) {
+      if (id_[o] < -1)
+        result.push_back(args_[-2 - id_[o]]);
+      else
+        result.push_back(value(o));
     }
-    if (n.kind == &constant_p) {
-      value[i] = array(std::bit_cast<double>(*from.words_of(n)), n.type);
-      continue;
-    }
-    in.clear();
-    for (int k = 0; k < n.operand_count; ++k) in.push_back(value[from.operand(n, k)]);
-    const words w = carry_words(from, n, to);
-    if (n.kind == &captured_p) {
-      value[i] = array(&to, detail::add_node(to, captured_p, nullptr, 0, w, n.type, n.where), n.type);
-      continue;
-    }
-    arrays out = replace(call{.self = n.kind,
-                              .inputs = in.data(),
-                              .count = in.count(),
-                              .attributes = w.data(),
-                              .attribute_count = w.count(),
-                              .type = n.type,
-                              .trace = &to,
-                              .where = n.where});
-    if (n.kind->infer_all) {
-      if (out.empty()) out = detail::emit(to, *n.kind, in.data(), in.count(), w, n.where);
-      tuple_of[i] = tuple.count();
-      tuple.push_back(std::move(out));
-    } else if (out.empty()) {
-      value[i] = detail::emit_one(to, *n.kind, in.data(), in.count(), w, n.where, &n.type);
-    } else {
-      value[i] = out[0];
+    return result;
+  }
+
+ private:
+  constexpr array value(int i) {
+    if (id_[i] < 0) id_[i] = lift(to_, args_[-2 - id_[i]]).id();  // an input
+    return array(&to_, id_[i], to_.nodes[id_[i]].type);
+  }
+  constexpr void add(int i, const node& n) {
+    const op& o = *n.kind;
+    if (&o == &get_p) {
+      id_[i] = lift(to_, tuples_[tuple_of_[from_.operand(n, 0)]][*from_.words_of(n)]).id();
+    } else if (&o == &constant_p) {
+      id_[i] = add_constant(to_, std::bit_cast<double>(*from_.words_of(n)), n.type, n.where);
+    } else if (&o == &captured_p) {
+      id_[i] = add_node(to_, o, nullptr, 0, carry_words(from_, n, to_), n.type, n.where);
+    } else if (o.infer_all || o.has_body || replace_.handles(o) || !repeat(i, n)) {
+      call_again(i, n);
     }
   }
-  arrays result;
-  for (int o : from.outputs) result.push_back(value[o]);
-  return result;
+  /// A node on operands of the kinds that it was traced on has nothing left to simplify.
+  constexpr bool repeat(int i, const node& n) {
+    int ids[4] = {};
+    if (n.operand_count > 4) return false;
+    for (int k = 0; k < n.operand_count; ++k) {
+      const int o = from_.operands[n.first_operand + k];
+      if (id_[o] < 0) value(o);
+      if (to_.nodes[id_[o]].kind != from_.nodes[o].kind) return false;
+      ids[k] = id_[o];
+    }
+    if (n.kind->commutative && n.operand_count == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+    id_[i] = to_.find_or_add(n.kind, n.kind->salt, n.kind->unique, ids, n.operand_count, from_.words_of(n),
+                             n.word_count, n.type, n.where);
+    return true;
+  }
+  constexpr void call_again(int i, const node& n) {
+    arrays in;
+    in.reserve(static_cast<std::size_t>(n.operand_count));
+    for (int k = 0; k < n.operand_count; ++k) in.push_back(value(from_.operand(n, k)));
+    const words w = carry_words(from_, n, to_);
+    arrays out;
+    if (replace_.handles(*n.kind))
+      out = replace_(call{.self = n.kind,
+                          .inputs = in.data(),
+                          .count = in.count(),
+                          .attributes = w.data(),
+                          .attribute_count = w.count(),
+                          .type = n.type,
+                          .trace = &to_,
+                          .where = n.where});
+    if (!n.kind->infer_all) {
+      if (out.empty()) out.push_back(emit_one(to_, *n.kind, in.data(), in.count(), w, n.where, &n.type));
+      id_[i] = lift(to_, out[0]).id();
+      return;
+    }
+    if (out.empty()) out = emit(to_, *n.kind, in.data(), in.count(), w, n.where);
+    tuple_of_.resize(from_.nodes.size(), -1);
+    tuple_of_[i] = tuples_.count();
+    tuples_.push_back(std::move(out));
+  }
+
+  graph& to_;
+  const graph& from_;
+  const array* args_;
+  const Replace& replace_;
+  vec<int> id_;         // of each value, in `to`; -2 - k: input k, not lifted yet
+  vec<arrays> tuples_;  // results of nodes with several
+  vec<int> tuple_of_;
+};
+
+struct replace_nothing {
+  constexpr bool handles(const op&) const { return false; }
+  constexpr arrays operator()(const call&) const { return {}; }
+};
+}  // namespace detail
+
+/// Emits the live nodes of `from` into `to`, `args` standing for its inputs, and returns its outputs there. Simplification
+/// and sharing happen again on the way. For an op that `replace.handles(op)`, `replace(call)` may return arrays that take
+/// the place of the node.
+template <class Replace>
+constexpr arrays inline_graph(graph& to, const graph& from, const array* args, const Replace& replace) {
+  return detail::inliner<Replace>(to, from, args, replace).run();
 }
 
 constexpr arrays inline_graph_here(graph& to, const graph& from, const array* args) {
-  return inline_graph(to, from, args, [](const call&) { return arrays(); });
+  return inline_graph(to, from, args, detail::replace_nothing{});
 }
 constexpr arrays inline_graph(graph& to, const graph& from, const array* args) {
   return linked<inline_graph_here>(to, from, args);

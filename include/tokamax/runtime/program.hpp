@@ -22,15 +22,18 @@ namespace detail {
 
 /// Every op of a program, and of what these are composed of.
 constexpr vec<const op*> ops_of(const graph& g) {
-  vec<const op*> found;
-  vec<graph> composed;
+  vec<const op*> found, table(512, nullptr);  // the table finds them by hash: there is one look-up a node
+  auto is_new = [&](const op* kind) {
+    std::size_t slot = kind->salt % table.size();
+    for (; table[slot]; slot = (slot + 1) % table.size())
+      if (table[slot] == kind) return false;
+    table[slot] = kind;
+    return true;
+  };
   auto scan = [&](const graph& some, auto& self) -> void {
     for (int i = 0; i < some.count(); ++i) {
-      const op* kind = some[i].kind;
-      if (!kind) continue;
-      bool known = false;
-      for (const op* f : found) known = known || f == kind;
-      if (known) continue;
+      const op* kind = some.nodes[i].kind;
+      if (!kind || !is_new(kind)) continue;
       found.push_back(kind);
       if (!kind->compose || kind->has_body) continue;
       graph inner;
