@@ -1,0 +1,61 @@
+// tests/core/buffer.cpp: shared blocks, and the pool that hands them out again.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/core/buffer.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+using namespace tokamax;
+
+TEST_CASE("handles count their owners") {
+  handle a(buffer_pool::instance().allocate(100));
+  CHECK(a.unique());
+  {
+    const handle b = a;
+    CHECK(!a.unique());
+    CHECK(b.get() == a.get());
+  }
+  CHECK(a.unique());
+  handle c = std::move(a);
+  CHECK(c.unique());
+  CHECK(!handle());
+}
+
+TEST_CASE("a freed block is handed out again to what fits its size class") {
+  const std::size_t sizes[] = {1, 256, 257, 1000, 4096, 5000, 100000, 3 << 20};
+  for (const std::size_t n : sizes) {
+    auto* block = buffer_pool::instance().allocate(n);
+    CHECK(block->bytes >= n);
+    CHECK(reinterpret_cast<std::uintptr_t>(block->data) % 64 == 0);
+    std::byte* const data = block->data;
+    { const handle h(block); }
+    const std::size_t before = buffer_pool::instance().from_system();
+    const handle again(buffer_pool::instance().allocate(n));
+    CHECK(again->data == data);
+    CHECK(buffer_pool::instance().from_system() == before);
+  }
+}
+
+TEST_CASE("capacity exceeds what is asked for by a quarter at most") {
+  for (std::size_t n = 300; n < 100000; n = n * 9 / 8) {
+    const handle h(buffer_pool::instance().allocate(n));
+    CHECK(h->bytes >= n);
+    CHECK(h->bytes <= n + n / 4 + 64);
+  }
+}
+
+TEST_CASE("the pool serves several threads") {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < 2000; ++i) {
+        const handle h(buffer_pool::instance().allocate(static_cast<std::size_t>(64 + (i * 37 + t) % 3000)));
+        h->data[0] = std::byte(t);
+        const handle copy = h;
+      }
+    });
+  for (auto& t : threads) t.join();
+}

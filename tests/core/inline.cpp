@@ -1,0 +1,66 @@
+// tests/core/inline.cpp: a graph repeated in another one.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/core/inline.hpp>
+#include <tokamax/core/trace.hpp>
+#include <tokamax/lax/unary.hpp>
+
+#include "support/catch.hpp"
+
+using namespace tokamax;
+
+namespace {
+constexpr array_type row{f32, false, {3}};
+template <class F>
+constexpr graph traced(const F& f) {
+  graph g;
+  array result;
+  trace_into(g, f, result, array(row));
+  return g;
+}
+
+constexpr bool drops_dead_nodes() {
+  const graph g = traced([](const array& x) {
+    const array unused = sin(x);
+    return exp(x);
+  });
+  graph to;
+  const array x(&to, to.input(row), row);
+  const arrays y = inline_graph(to, g, &x);
+  return g.count() == 3 && to.count() == 2 && y[0].trace() == &to;
+}
+static_assert(drops_dead_nodes());
+
+constexpr bool replaces() {
+  const graph g = traced([](const array& x) { return exp(x) + 1.0f; });
+  graph to;
+  const array x(&to, to.input(row), row);
+  const arrays y = inline_graph(to, g, &x, [](const call& c) {
+    arrays out;
+    if (c.self == &exp_p) out.push_back(c[0]);
+    return out;
+  });
+  return to[to.operand(to[y[0].id()], 0)].kind == nullptr;  // the input itself
+}
+static_assert(replaces());
+}  // namespace
+
+TEST_CASE("captured data moves along") {
+  const array w = array::from<float>({1, 2, 3});
+  const graph g = traced([&](const array& x) { return x * w; });
+  graph to;
+  const array x(&to, to.input(row), row);
+  to.outputs.push_back(inline_graph(to, g, &x)[0].id());
+  CHECK(execute_graph(to, array::from<float>({2, 2, 2}))[0].values<float>()[2] == 6);
+}
+
+TEST_CASE("live nodes are those that outputs need") {
+  const graph g = traced([](const array& x) {
+    (void)sin(x);
+    return exp(x);
+  });
+  const vec<char> live = live_nodes(g);
+  int count = 0;
+  for (int i = 0; i < g.count(); ++i) count += live[i];
+  CHECK(count == 2);
+}
