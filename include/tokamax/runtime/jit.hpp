@@ -44,7 +44,11 @@ template <class T>
 concept constant_default = requires { typename std::bool_constant<(static_cast<void>(T{}), true)>; };
 
 template <class T>
-inline constexpr T default_of{};
+constexpr T make_default() {
+  return {};
+}
+template <class T>
+inline constexpr T default_of = make_default<T>();  // g++ 12 rejects {} where a default member value has temporaries
 
 /// Are structure, dtypes and shapes of the arguments part of their types and default values?
 template <class F, class... Args>
