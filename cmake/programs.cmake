@@ -26,6 +26,7 @@ if(TOKAMAX_BUILD_EXAMPLES)
     if(TOKAMAX_BUILD_TESTS)
       add_test(NAME example.${name} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_${name}>
                -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/${name}.expected -P ${scripts}/run_example.cmake)
+      set_tests_properties(example.${name} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # tests share the cores
     endif()
   endforeach()
 endif()
@@ -34,6 +35,16 @@ file(GLOB app CONFIGURE_DEPENDS examples/tokamax_train.cpp)
 if(TOKAMAX_BUILD_APPS AND app)
   tokamax_program(tokamax_train ${app})
   target_link_libraries(tokamax_train PRIVATE CLI11::CLI11)
+  if(TOKAMAX_BUILD_TESTS)
+    set(TOKAMAX_TINYSHAKESPEARE "$ENV{TOKAMAX_TINYSHAKESPEARE}" CACHE FILEPATH "Tiny Shakespeare, for the test train.published_gpt")
+    foreach(test IN ITEMS resume published_gpt)
+      add_test(NAME train.${test} COMMAND ${CMAKE_COMMAND} -DTRAINER=$<TARGET_FILE:tokamax_train>
+               -DWORK=${PROJECT_BINARY_DIR}/train_${test} -DTEXT=${TOKAMAX_TINYSHAKESPEARE}
+               -P ${scripts}/${test}_test.cmake)
+      set_tests_properties(train.${test} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
+    endforeach()
+    set_tests_properties(train.published_gpt PROPERTIES LABELS slow SKIP_REGULAR_EXPRESSION "skipped:" RUN_SERIAL ON)
+  endif()
 endif()
 
 if(TOKAMAX_BUILD_BENCH)

@@ -1,10 +1,12 @@
 # test.cmake: sets up, builds and tests everything; the exit status says whether all passed.
 #
-#   cmake [-DCXX=clang++-19] [-DSANITIZE=address,undefined] [-DFOLDERS="data;runtime"] [-DONLY=regex] -P cmake/test.cmake
+#   cmake [-DCXX=clang++-19] [-DSANITIZE=address,undefined] [-DFOLDERS="data;runtime"] [-DONLY=regex] [-DSLOW=ON]
+#         -P cmake/test.cmake
 #
 # Checks that need no build come first and stop the run when they fail. A run with CXX, SANITIZE or FOLDERS leaves them out,
 # for they would tell the same again; SANITIZE (also: thread) leaves out the examples, programs and benchmarks too. FOLDERS
-# builds and runs the test programs of these folders of tests/ only; ONLY runs the tests whose names match.
+# builds and runs the test programs of these folders of tests/ only; ONLY runs the tests whose names match; SLOW=ON adds
+# those that take minutes.
 cmake_minimum_required(VERSION 3.25)
 list(APPEND wanted catch2 catch2)
 include(${CMAKE_CURRENT_LIST_DIR}/setup.cmake)
@@ -56,7 +58,11 @@ if(failed EQUAL 0)
   if(FOLDERS)
     run_tests(-R "^unit\\.(${folders})$")
   else()
-    run_tests(-LE check)
+    if(SLOW)
+      run_tests(-LE check)
+    else()
+      run_tests(-LE "check|slow")
+    endif()
   endif()
 endif()
 message(STATUS "tests: ${passed} passed, ${failed} failed")

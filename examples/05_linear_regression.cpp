@@ -12,7 +12,7 @@ struct points {
 constexpr auto loss = [](const line& l, const points& p) { return tk::mean(tk::square(l(p.x) - p.y)); };
 constexpr auto step = [](const line& l, const points& p) {
   auto [value, grads] = tk::value_and_grad(loss)(l, p);
-  return std::pair{tk::tree_map([](const tk::array& v, const tk::array& g) { return v - 0.1f * g; }, l, grads), value};
+  return std::pair{tk::tree_map([](const tk::array& v, const tk::array& g) { return v - 0.05f * g; }, l, grads), value};
 };
 
 int main() {
@@ -24,7 +24,7 @@ int main() {
   for (int i = 1; i <= 100; ++i) {
     auto [next, value] = run(std::move(fit), data);
     fit = std::move(next);
-    if (i % 25 == 0) fmt::print("step {:3}  loss {:.4f}\n", i, value.item());
+    if (i % 20 == 0) fmt::print("step {:3}  loss {:.4f}\n", i, value.item());
   }
   fmt::print("y = {:.2f} x + {:.2f}\n", fit.slope.item(), fit.intercept.item());
 }

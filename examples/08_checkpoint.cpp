@@ -40,7 +40,7 @@ float train(const std::filesystem::path& folder, std::int64_t last) {
     value = l.item();
     checkpoints.save(i, s, tk::checkpoint::metadata{}.set("position", reader.position()));
   }
-  fmt::print("{:<8} to step {}  loss {:.9f}\n", folder.filename().string(), last, value);
+  fmt::print("{:<8} to step {}  loss {:.6f}\n", folder.filename().string(), last, value);
   return value;
 }
 
