@@ -68,6 +68,10 @@ constexpr array lift_here(graph& g, const array& a, location where) {
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
+    if (from->floating && from->error.failed) {  // a mistake made before there was a trace to keep it
+      if (!g.error.failed) g.error = from->error;
+      return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
+    }
     if (from->floating) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
     for (graph* p = g.parent; p; p = p->parent)
       if (p == from) return array(&g, detail::capture(g, a), a.type());
