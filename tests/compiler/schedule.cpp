@@ -1,0 +1,35 @@
+// tests/compiler/schedule.cpp: plans of random programs compute what the programs mean.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/compiler/schedule.hpp>
+
+#include "support/check_op.hpp"
+#include "support/random_program.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+TEST_CASE("random programs and their gradients agree with the reference") {
+  const std::vector<array> in{noise({4, 6}, 1) * 0.7f, noise({4, 6}, 2) * 0.7f};
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    INFO("seed " << seed);
+    check_values(random_program(seed, 15), in, 2e-5);
+    auto pull = in;
+    for (int k = 0; k < trace(random_program(seed, 8), types_of(in)).outputs.count(); ++k)
+      pull.push_back(noise({4, 6}, 10));
+    check_values(vjp_of(random_program(seed, 8), 2), pull, 2e-4, false);
+  }
+}
+
+TEST_CASE("a value that is a result, an operand and a result again is kept") {
+  check_values(
+      [](const arrays& x) -> arrays {
+        const array a = x[0] + x[1], t = transpose(a);
+        return {a, t, a, x[0], reshape(t, {24}), full({2, 2}, 3.0), sum(a)};
+      },
+      {noise({4, 6}, 1), noise({4, 6}, 2)});
+}
+
+TEST_CASE("results of programs without steps") {
+  check_values([](const arrays& x) -> arrays { return {x[1], x[0]}; }, {noise({3}, 1), noise({2}, 2)});
+  check_values([](const arrays&) -> arrays { return {iota(i32, {5}, 0), zeros({2})}; }, {noise({3}, 1)});
+}
