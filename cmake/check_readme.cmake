@@ -25,7 +25,7 @@ if(count LESS 3)
 endif()
 
 file(READ ${root}/README.md rest)
-while(rest MATCHES "\\]\\(([^)#:]+)\\)(.*)")
+while(rest MATCHES "\\]\\(([^) #:]+)\\)(.*)")
   set(rest "${CMAKE_MATCH_2}")
   if(NOT EXISTS ${root}/${CMAKE_MATCH_1})
     problem("README.md: a link leads to ${CMAKE_MATCH_1}, which is not there")

@@ -10,6 +10,7 @@ check(format -P ${scripts}/check_format.cmake)
 check(includes -P ${scripts}/check_includes.cmake)
 check(umbrellas -P ${scripts}/umbrellas.cmake)
 check(headers -P ${scripts}/check_headers.cmake)
+check(readme -P ${scripts}/check_readme.cmake)
 
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/include/tokamax CONFIGURE_DEPENDS include/tokamax/*.hpp)
 list(TRANSFORM headers REPLACE "(/.*|\\.hpp$)" "")
