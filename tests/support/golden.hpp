@@ -36,13 +36,13 @@ inline array golden(const std::string& file, const std::string& name) {
     s.push_back(n);
   }
   in >> word;  // the colon
-  std::vector<double> values;
+  std::vector<double> numbers;
   while (in >> word)
-    values.push_back(word[0] == '0' && word[1] == 'x' ? static_cast<double>(std::stoul(word, nullptr, 16))
+    numbers.push_back(word[0] == '0' && word[1] == 'x' ? static_cast<double>(std::stoul(word, nullptr, 16))
                                                       : std::stod(word));
   auto of = [&]<class T>(T*) {
     array a = array::uninitialized({dtype_of<T>, false, s});
-    for (std::size_t i = 0; i < values.size(); ++i) a.data<T>()[i] = static_cast<T>(values[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) a.data<T>()[i] = static_cast<T>(numbers[i]);
     return a;
   };
   if (type == "bool") return of(static_cast<bool*>(nullptr));
