@@ -115,21 +115,28 @@ function vmap_of(const function& f, std::int64_t n, unsigned mask) {
     return out;
   });
 }
+namespace {
+/// Calls ops that have rules and a meaning as copies without the rules.
+struct rule_remover {
+  bool handles(const op& o) const { return o.compose && (o.vjp || o.jvp); }
+  arrays operator()(const call& c) const {
+    static std::map<const op*, std::unique_ptr<op>> stripped;
+    auto& o = stripped[c.self];
+    if (!o) {
+      o = std::make_unique<op>(*c.self);
+      o->vjp = o->jvp = nullptr;
+    }
+    words w;
+    for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
+    return bind_all(*o, c.inputs, c.count, w, c.where);
+  }
+};
+}  // namespace
+
 function without_rules(const function& f) {
   return [f](const arrays& x) {
-    static std::map<const op*, std::unique_ptr<op>> stripped;
     const graph inner = trace(f, types_of(listed(x)));
-    return inline_graph(*ambient_graph, inner, x.data(), [](const call& c) {
-      if (!c.self->compose || !(c.self->vjp || c.self->jvp)) return arrays();
-      auto& o = stripped[c.self];
-      if (!o) {
-        o = std::make_unique<op>(*c.self);
-        o->vjp = o->jvp = nullptr;
-      }
-      words w;
-      for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
-      return bind_all(*o, c.inputs, c.count, w, c.where);
-    });
+    return inline_graph(*ambient_graph, inner, x.data(), rule_remover{});
   };
 }
 
