@@ -106,6 +106,15 @@ inline constexpr bool needs_no_kernel(const op& o) {
   return o.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.has_body;
 }
 
+/// Is a node of this kind in a program or in one of its loops? A trace also holds what the program does not need.
+constexpr bool uses(const graph& g, const op& o) {
+  for (const node& n : g.nodes)
+    if (n.kind == &o) return true;
+  for (const graph& body : g.bodies)
+    if (uses(body, o)) return true;
+  return false;
+}
+
 struct plan_result {
   frozen_plan<plan_capacity> tables{};
   plan_size size{};
@@ -144,7 +153,8 @@ struct program {
     detail::plan_result r;
     const graph g = lowered();
     for (const auto& f : facts)
-      if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind)) r.missing = f.kind;
+      if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind) && detail::uses(g, *f.kind))
+        r.missing = f.kind;
     if (r.missing) return r;
     constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     const plan p = make_plan(
