@@ -17,6 +17,7 @@
 //   lax/gather.hpp            rows of a table by index (take), and its transpose, scatter_add.
 //   lax/iota.hpp              arrays made from nothing: iota, arange, full, zeros, ones, eye.
 //   lax/key.hpp               the state of random numbers as a value, and how new ones are made of it.
+//   lax/logaddexp.hpp         sums of numbers given by their logarithms.
 //   lax/pool.hpp              largest, sum and mean of the windows of an image.
 //   lax/randint.hpp           random integers and random orders.
 //   lax/random.hpp            samples of the usual distributions, with JAX's bits.
@@ -50,6 +51,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/key.hpp>
+#include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/randint.hpp>
 #include <tokamax/lax/random.hpp>

@@ -23,6 +23,7 @@
 #include <tokamax/lax/dynamic_slice.hpp>
 #include <tokamax/lax/elementwise.hpp>
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
@@ -172,6 +173,7 @@ TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
