@@ -103,10 +103,10 @@ shape pick(const shape& at, const axes& which) {
 namespace reference {
 
 values broadcast_in_dim(const asked& a) {
-  const auto [s, dimensions] = a.attrs<broadcast_options>();
+  const auto o = a.attrs<broadcast_options>();
   value y = zeros_of(a.n.type);
-  for_each_place(s, [&, dimensions = dimensions](const shape& at, std::size_t k) {
-    shape from = pick(at, dimensions);
+  for_each_place(o.extents, [&](const shape& at, std::size_t k) {
+    shape from = pick(at, o.dimensions);
     for (int i = 0; i < from.rank(); ++i)
       if (a.in[0].extent(i) == 1) from[i] = 0;
     y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
