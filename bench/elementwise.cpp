@@ -42,6 +42,7 @@ int main() {
   const auto chain = tk::jit(
       [](const vector& a, const vector& b) { return (a * 2.0f + b) * (a - b) + tk::maximum(a, 0.1f) * b; }, tk::cpu);
   print("chain of 8 ops, two operands", "tokamax", 12.0 * n, median_seconds([&] { chain(x, y); }));
-  const auto gelu = tk::jit([](const vector& a) { return tk::gelu(tk::gelu(1.01f * a + 0.01f) * 0.99f - 0.01f); }, tk::cpu);
+  const auto gelu =
+      tk::jit([](const vector& a) { return tk::gelu(tk::gelu(1.01f * a + 0.01f) * 0.99f - 0.01f); }, tk::cpu);
   print("gelu chain 16777216 f32", "tokamax", 8.0 * n, median_seconds([&] { gelu(x); }));
 }

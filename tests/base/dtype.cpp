@@ -8,7 +8,8 @@ using namespace tokamax;
 static_assert(size_of(bool_) == 1 && size_of(bf16) == 2 && size_of(f32) == 4);
 static_assert(name(i32) == "i32" && info(bool_).stablehlo == "i1");
 static_assert(is_floating(bf16) && !is_floating(u32) && is_integer(u32) && !is_integer(bool_));
-static_assert(dtype_of<float> == f32 && dtype_of<bfloat16> == bf16 && dtype_of<bool> == bool_ && dtype_of<double> == dtype::none);
+static_assert(dtype_of<float> == f32 && dtype_of<bfloat16> == bf16 && dtype_of<bool> == bool_ &&
+              dtype_of<double> == dtype::none);
 
 // JAX's lattice, 64-bit types disabled.
 constexpr promoted strong(dtype t) { return {t, false}; }

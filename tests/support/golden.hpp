@@ -39,7 +39,7 @@ inline array golden(const std::string& file, const std::string& name) {
   std::vector<double> numbers;
   while (in >> word)
     numbers.push_back(word[0] == '0' && word[1] == 'x' ? static_cast<double>(std::stoul(word, nullptr, 16))
-                                                      : std::stod(word));
+                                                       : std::stod(word));
   auto of = [&]<class T>(T*) {
     array a = array::uninitialized({dtype_of<T>, false, s});
     for (std::size_t i = 0; i < numbers.size(); ++i) a.data<T>()[i] = static_cast<T>(numbers[i]);

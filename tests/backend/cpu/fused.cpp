@@ -16,8 +16,8 @@ array ramp(const tk::shape& s, float from, float step) {
   return a;
 }
 bool same_bits(const array& a, const array& b) {
-  return a.type() == b.type() &&
-         std::memcmp(a.storage()->data, b.storage()->data, static_cast<std::size_t>(a.size() * tk::size_of(a.dtype()))) == 0;
+  return a.type() == b.type() && std::memcmp(a.storage()->data, b.storage()->data,
+                                             static_cast<std::size_t>(a.size() * tk::size_of(a.dtype()))) == 0;
 }
 /// Both ways of running f, and with one thread.
 template <class F, class... Args>
@@ -55,7 +55,7 @@ TEST_CASE("operands with strides: transposed, broadcast, sliced, counted") {
   const matrix m(ramp({37, 29}, -5, 0.01f));
   const array y = check_both(
       [](const matrix& a) {
-        const array row = tk::slice_in_dim(a, 3, 4, 0);                                          // [1, 29]
+        const array row = tk::slice_in_dim(a, 3, 4, 0);  // [1, 29]
         return tk::transpose(a) * 2.0f + tk::transpose(row) - tk::astype(tk::iota(tk::i32, {29, 37}, 1), tk::f32);
       },
       m);
