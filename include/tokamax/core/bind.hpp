@@ -62,8 +62,6 @@ constexpr int capture(graph& g, const array& a) {
 
 }  // namespace detail
 
-/// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
-/// errors  tokamax::error for an abstract array, or a value of a trace that has ended
 constexpr array lift_here(graph& g, const array& a, location where) {
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
@@ -94,6 +92,8 @@ constexpr array lift_here(graph& g, const array& a, location where) {
                                                                    "an argument or data");
   return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
 }
+/// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
+/// errors  tokamax::error for an abstract array, or a value of a trace that has ended
 constexpr array lift(graph& g, const array& a, location where = {}) { return linked<lift_here>(g, a, where); }
 
 namespace detail {
@@ -219,7 +219,6 @@ inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, l
 
 }  // namespace detail
 
-/// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
 constexpr arrays bind_all_here(const op& o, const array* in, int n, const words& w, location where) {
   handle owner;
   graph* g = detail::trace_of(in, n, owner);
@@ -250,6 +249,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   }
   return linked_function<detail::run_eagerly>::run(o, in, n, w, where);
 }
+/// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
 constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
   return linked<bind_all_here>(o, in, n, w, where);
 }

@@ -60,8 +60,6 @@ constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
   return s;
 }
 
-/// `x` with the shape `s`, by NumPy's rule: missing leading axes and extents of 1 are repeated.
-/// errors  "broadcast_to: shape" if an extent is neither 1 nor that of `s`
 constexpr array broadcast_to_here(const array& x, const shape& s, source_line l) {
   if (x.shape() == s) return x;
   bool ok = x.rank() <= s.rank();
@@ -74,6 +72,8 @@ constexpr array broadcast_to_here(const array& x, const shape& s, source_line l)
   for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
   return broadcast_in_dim(x, s, where, l);
 }
+/// `x` with the shape `s`, by NumPy's rule: missing leading axes and extents of 1 are repeated.
+/// errors  "broadcast_to: shape" if an extent is neither 1 nor that of `s`
 constexpr array broadcast_to(const array& x, const shape& s, source_line l = source_line::current()) {
   return linked<broadcast_to_here>(x, s, l);
 }

@@ -69,9 +69,6 @@ struct recalled_call {
 
 }  // namespace detail
 
-/// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
-/// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
-/// differentiating its `compose`.
 constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   int top = -1;
   vec<int> wrt_ids;
@@ -138,6 +135,9 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   }
   return result;
 }
+/// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
+/// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
+/// differentiating its `compose`.
 constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   return linked<backward_here>(g, ys, cts, wrt);
 }

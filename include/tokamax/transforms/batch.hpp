@@ -15,8 +15,6 @@ constexpr array placeholder(graph& g, const array_type& type) {
   return array(&g, detail::add_node(g, placeholder_p, nullptr, 0, {}, type, {}), type);
 }
 
-/// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not
-/// exist in the result.
 constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
@@ -65,6 +63,8 @@ constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const ar
   for (const array& y : ys) result.push_back(y.trace() == &g && y.id() <= top ? batched[y.id()] : array());
   return result;
 }
+/// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not
+/// exist in the result.
 constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
   return linked<batch_here>(g, n, xs, batched_xs, ys);
 }

@@ -78,7 +78,6 @@ constexpr arrays derived_jvp(graph& g, call& c) {
 
 }  // namespace detail
 
-/// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
 constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
@@ -115,6 +114,7 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
   for (const array& y : ys) result.push_back(y.trace() == &g ? tangent[y.id()] : array());
   return result;
 }
+/// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
 constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
   return linked<forward_here>(g, xs, tangents, ys);
 }
