@@ -1,6 +1,8 @@
 // tests/train/gpt.cpp: the model whose size is in its type and the one made at run time are the same model.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/core.hpp>
+#include <tokamax/lax.hpp>
 #include <tokamax/nn.hpp>
 #include <tokamax/ops.hpp>
 #include <tokamax/optim.hpp>
@@ -8,7 +10,7 @@
 #include <tokamax/train/gpt.hpp>
 #include <tokamax/transforms.hpp>
 
-#include <cstring>
+#include <cmath>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
