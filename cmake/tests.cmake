@@ -25,6 +25,7 @@ foreach(folder IN LISTS folders)
     target_precompile_headers(tokamax_test_${folder} REUSE_FROM ${precompiled})
   endif()
   add_test(NAME unit.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(unit.${folder} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # several tests share the cores
 endforeach()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
