@@ -30,7 +30,7 @@ inline constexpr bool tokamax::is_leaf<zoo::other_leaf> = true;
 namespace zoo {
 
 enum class mode { train, test };
-constexpr auto ramp = [](float x) { return x > 0 ? x : 0; };
+constexpr auto relu = [](float x) { return x > 0 ? x : 0; };
 struct gelu {};
 
 struct linear {
@@ -39,7 +39,7 @@ struct linear {
 };
 struct block {
   linear up{4.0f, 5.0f}, down{6.0f, 7.0f};
-  decltype(ramp) activation = ramp;
+  decltype(relu) activation = relu;
   gelu other{};
 };
 class scaling {
@@ -89,7 +89,7 @@ static_assert(kind_of<linear> == tree_kind::record && kind_of<scaling> == tree_k
 static_assert(kind_of<std::pair<int, leaf>> == tree_kind::record && kind_of<std::tuple<>> == tree_kind::record);
 static_assert(kind_of<std::array<int, 2>> == tree_kind::sequence && kind_of<leaf[3]> == tree_kind::sequence);
 static_assert(kind_of<bool> == tree_kind::constant && kind_of<mode> == tree_kind::constant);
-static_assert(kind_of<decltype(ramp)> == tree_kind::constant && kind_of<gelu> == tree_kind::record);
+static_assert(kind_of<decltype(relu)> == tree_kind::constant && kind_of<gelu> == tree_kind::record);
 static_assert(kind_of<int (*)(int)> == tree_kind::constant && kind_of<std::string> == tree_kind::constant);
 static_assert(kind_of<bfloat16> == tree_kind::constant && kind_of<int scaling::*> == tree_kind::constant);
 static_assert(!tree_node<int*> && !tree_node<decltype(capturing::f)> && !tree_node<std::map<int, int>>);
@@ -154,7 +154,7 @@ constexpr bool differs(auto change) {
 static_assert(!differs([](model&) {}) && !differs([](model& m) { m.embed.bias = 100.0f; }));
 static_assert(differs([](model& m) { m.blocks[1].up.in = 4; }) && differs([](model& m) { m.phase = mode::test; }));
 static_assert(differs([](model& m) { m.name = "bert"; }) && differs([](model& m) { m.name = nullptr; }));
-static_assert(differs([](model& m) { m.last.eps = 0; }) && differs([](model& m) { m.function = ramp; }));
+static_assert(differs([](model& m) { m.last.eps = 0; }) && differs([](model& m) { m.function = relu; }));
 static_assert(equal_static(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()));
 constexpr char gpt_again[] = "gpt";
 static_assert(!differs([](model& m) { m.name = gpt_again; }), "texts compare by content");
