@@ -10,6 +10,10 @@
 #include <cstring>
 #include <new>
 
+#if defined(__GNUC__) && !defined(__clang__)
+  #pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // once inlined, new is malloc and delete is free
+#endif
+
 namespace {
 std::size_t news = 0;  // calls of operator new in this program
 }

@@ -26,6 +26,11 @@ constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const wor
                        location l) {
   return g.find_or_add(&o, o.salt, o.unique, in, n_in, w.data(), w.count(), t, l);
 }
+/// One order for equal calls of a commutative op; constants last, so that equal layers have equal loops.
+constexpr void order_operands(const graph& g, int* ids) {
+  const bool first = g[ids[0]].kind == &constant_p, second = g[ids[1]].kind == &constant_p;
+  if (first != second ? first : ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+}
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
   return g.find_or_add(&constant_p, constant_p.salt, false, nullptr, 0, &bits, 1, t, l);
@@ -158,10 +163,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
     if (array value = folded(g, o, ids, n, c.type, where); value.exists()) return value;
   if (o.simplify)
     if (array better = o.simplify(c); better.exists()) return better;
-  if (o.commutative && n == 2) {  // one order for equal calls; constants last, so that equal layers have equal loops
-    const bool first = g[ids[0]].kind == &constant_p, second = g[ids[1]].kind == &constant_p;
-    if (first != second ? first : ids[0] > ids[1]) std::swap(ids[0], ids[1]);
-  }
+  if (o.commutative && n == 2) order_operands(g, ids);
   return array(&g, add_node(g, o, ids, n, w, c.type, where), c.type);
 }
 

@@ -87,7 +87,7 @@ class inliner {
       if (to_.nodes[id_[o]].kind != from_.nodes[o].kind) return false;
       ids[k] = id_[o];
     }
-    if (n.kind->commutative && n.operand_count == 2 && ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+    if (n.kind->commutative && n.operand_count == 2) order_operands(to_, ids);
     id_[i] = to_.find_or_add(n.kind, n.kind->salt, n.kind->unique, ids, n.operand_count, from_.words_of(n),
                              n.word_count, n.type, n.where);
     return true;

@@ -13,8 +13,8 @@ inline constexpr std::int64_t not_mapped = -1000;
 
 /// How vmap maps its arguments.
 struct vmap_options {
-  axes in_axes;      ///< one an argument: the axis of its leaves that is the batch, or not_mapped; empty: all 0
-  int out_axis = 0;  ///< the axis of the results that is the batch
+  axes in_axes = {};  ///< one an argument: the axis of its leaves that is the batch, or not_mapped; empty: all 0
+  int out_axis = 0;   ///< the axis of the results that is the batch
 };
 
 namespace detail {
