@@ -39,7 +39,7 @@ TEST_CASE("concatenate promotes, and stack makes a new axis") {
   CHECK(stack({zeros({2}), zeros({2}), zeros({2})}).shape() == shape{3, 2});
 }
 
-TEST_CASE("operands that do not fit are rejected") {
+TEST_CASE("concatenate rejects operands that do not fit") {
   CHECK_THROWS_WITH(concatenate({zeros({2, 3}), zeros({3, 2})}),
                     contains("concatenate: operand: found f32[3,2], expected f32[2,3]"));
   CHECK_THROWS_WITH(concatenate({zeros({2, 3})}, 2), contains("concatenate: axis"));
