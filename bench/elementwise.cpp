@@ -8,8 +8,8 @@
 #include <vector>
 
 namespace tk = tokamax;
-constexpr std::int64_t n = 1 << 24;
-using vector = tk::tensor<tk::f32, n>;
+constexpr std::int64_t elements = 1 << 24;
+using vector = tk::tensor<tk::f32, elements>;
 
 void print(const char* name, const char* impl, double bytes, double seconds) {
   fmt::print(
@@ -30,19 +30,19 @@ double median_seconds(F f) {
 }
 
 int main() {
-  const vector x(tk::full({n}, 0.5)), y(tk::full({n}, 0.25));
+  const vector x(tk::full({elements}, 0.5)), y(tk::full({elements}, 0.25));
   const float* from = x.data<float>();
   tk::array to = tk::array::uninitialized(x.type());
   float* out = to.data<float>();
   constexpr std::int64_t chunk = 1 << 16;
-  print("copy 16777216 f32", "tokamax", 8.0 * n, median_seconds([&] {
-          tk::simd::parallel_for(n / chunk,
+  print("copy 16777216 f32", "tokamax", 8.0 * elements, median_seconds([&] {
+          tk::simd::parallel_for(elements / chunk,
                                  [&](std::int64_t i) { std::memcpy(out + i * chunk, from + i * chunk, chunk * 4); });
         }));
   const auto chain = tk::jit(
       [](const vector& a, const vector& b) { return (a * 2.0f + b) * (a - b) + tk::maximum(a, 0.1f) * b; }, tk::cpu);
-  print("chain of 8 ops, two operands", "tokamax", 12.0 * n, median_seconds([&] { chain(x, y); }));
+  print("chain of 8 ops, two operands", "tokamax", 12.0 * elements, median_seconds([&] { chain(x, y); }));
   const auto gelu =
       tk::jit([](const vector& a) { return tk::gelu(tk::gelu(1.01f * a + 0.01f) * 0.99f - 0.01f); }, tk::cpu);
-  print("gelu chain 16777216 f32", "tokamax", 8.0 * n, median_seconds([&] { gelu(x); }));
+  print("gelu chain 16777216 f32", "tokamax", 8.0 * elements, median_seconds([&] { gelu(x); }));
 }
