@@ -37,6 +37,28 @@ TEST_CASE("simd: an unqualified store needs no alignment") {
   CHECK(all[1] == 2.0f);
 }
 
+TEST_CASE("simd: tanh_rational") {
+  const auto at = [](float x) {
+    float y[64];
+    simd::store(y, simd::tanh_rational(simd::f32v(x)));
+    return y[0];
+  };
+  double most = 0;
+  for (int i = 1; i < 400000; ++i) {
+    const float x = std::exp2(-30.0f + 34.0f * static_cast<float>(i) / 400000.0f);
+    const double exact = std::tanh(static_cast<double>(x));
+    most = std::max(most, std::fabs(static_cast<double>(at(x)) - exact) / exact);
+    if (at(-x) != -at(x)) FAIL("not odd at " << x);
+  }
+  CHECK(most < 4.0 * 1.2e-7);
+  CHECK(at(0.0f) == 0.0f);
+  CHECK(std::signbit(at(-0.0f)));
+  CHECK(at(1e-40f) == 1e-40f);
+  CHECK(at(INFINITY) == 1.0f);
+  CHECK(at(-1e30f) == -1.0f);
+  CHECK(std::isnan(at(NAN)));
+}
+
 TEST_CASE("simd: exp_nonpositive") {
   double most = 0;
   for (int i = 0; i < 200000; ++i) {

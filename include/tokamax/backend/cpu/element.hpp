@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, mask
 #include <tokamax/lax/compare.hpp>       // element_of
 #include <tokamax/lax/convert.hpp>       // convert_element_type_p
+#include <tokamax/lax/unary.hpp>         // tanh_p
 
 #include <type_traits>  // conditional_t
 
@@ -227,10 +228,18 @@ auto predicate_for(mask m) noexcept {
 }
 }  // namespace detail
 
+/// What an op computes on registers: its element function, unless there is a faster one.
+template <const op& Op>
+struct register_function : element_of<Op> {};
+template <>
+struct register_function<tanh_p> {
+  static f32v apply(f32v x) noexcept { return tanh_rational(x); }
+};
+
 /// The element function of Op on registers; a bf16 result is rounded.
 template <const op& Op, dtype Result, class A, class... Rest>
 auto apply_element(A a, Rest... rest) noexcept {
-  using F = element_of<Op>;
+  using F = register_function<Op>;
   if constexpr (sizeof...(Rest) == 2 && std::is_same_v<A, mask>) {
     using V = std::tuple_element_t<0, std::tuple<Rest...>>;
     if constexpr (std::is_same_v<V, mask>) {
