@@ -8,9 +8,9 @@
 
 using clock_type = std::chrono::steady_clock;
 
-template <tokamax::train::gpt_config C, std::int64_t B>
+template <tokamax::train::gpt_config C, std::int64_t B, tokamax::precision_policy P = {}>
 void measure(const char* name) {
-  using work = bench::gpt_step<C, B>;
+  using work = bench::gpt_step<C, B, P>;
   const auto run = tokamax::jit(work::step, tokamax::cpu);
   typename work::state s = work::start();
   const auto x = work::repeating(0), y = work::repeating(7);
@@ -31,7 +31,12 @@ void measure(const char* name) {
   static_assert(program::total_bytes >= 2 * program::peak_bytes, "the arena is less than half of all intermediates");
 }
 
+constexpr tokamax::train::gpt_config char_gpt{.vocabulary = 256, .context = 128, .width = 384, .heads = 6, .layers = 6};
+constexpr tokamax::train::gpt_config gpt2{.vocabulary = 50304, .context = 64, .width = 768, .heads = 12, .layers = 12};
+
 int main() {
-  measure<{.vocabulary = 256, .context = 128, .width = 384, .heads = 6, .layers = 6}, 8>("char GPT 6L384 B8 T128");
-  measure<{.vocabulary = 50304, .context = 64, .width = 768, .heads = 12, .layers = 12}, 4>("GPT-2 124M B4 T64");
+  measure<char_gpt, 8>("char GPT 6L384 B8 T128");
+  measure<gpt2, 4>("GPT-2 124M B4 T64");
+  measure<char_gpt, 8, tokamax::bf16_products>("char GPT 6L384 B8 T128 bf16");
+  measure<gpt2, 4, tokamax::bf16_products>("GPT-2 124M B4 T64 bf16");
 }

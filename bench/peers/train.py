@@ -1,16 +1,17 @@
 """bench/peers/train.py: tokens per second of a GPT training step in PyTorch and JAX, on the CPU.
 
-    python train.py [--case char gpt2] [--impl torch torch.compile jax] [--bf16] [--threads 2] [--steps 7]
+    python train.py [--case char gpt2] [--impl torch torch.compile jax] [--dtype f32 bf16] [--threads 2] [--steps 7]
 
 One JSON line a case and implementation: the median of `steps` steps after two warm-up steps. A step is the forward
-pass, the mean cross entropy, the backward pass and AdamW (rate 3e-4, weight decay 0.1) over tied embeddings, float32
-unless --bf16, which asks PyTorch for autocast. An implementation that is not installed is named on stderr and left out.
+pass, the mean cross entropy, the backward pass and AdamW (rate 3e-4, weight decay 0.1) over tied embeddings, in float32
+or, in PyTorch, under bfloat16 autocast. An implementation that is not installed is named on stderr and left out.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import dataclasses
 import functools
 import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -162,7 +163,7 @@ def main():
     parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--impl", nargs="+", choices=["torch", "torch.compile", "jax"],
                         default=["torch", "torch.compile", "jax"])
-    parser.add_argument("--bf16", action="store_true", help="PyTorch under bfloat16 autocast")
+    parser.add_argument("--dtype", nargs="+", choices=["f32", "bf16"], default=["f32", "bf16"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=7)
     options = parser.parse_args()
@@ -175,14 +176,16 @@ def main():
         if importlib.util.find_spec(package) is None:
             print(f"{package} is not installed: left out", file=sys.stderr)
             continue
-        for case in (CASES[name] for name in options.case):
+        for case, dtype in itertools.product((CASES[name] for name in options.case), options.dtype):
+            bf16 = dtype == "bf16"
             if impl == "jax":
+                if bf16:
+                    continue
                 step = jax_step(case)
             else:
-                step = torch_step(case, options.threads, impl == "torch.compile", options.bf16)
+                step = torch_step(case, options.threads, impl == "torch.compile", bf16)
             seconds, first = median_seconds(step, options.steps)
-            name = impl + (" bf16" if options.bf16 and impl != "jax" else "")
-            print(json.dumps(dict(suite="train", case=case.name, impl=name,
+            print(json.dumps(dict(suite="train", case=case.name + (" bf16" if bf16 else ""), impl=impl,
                                   value=round(case.batch * case.context / seconds, 1), unit="tokens/s",
                                   step_ms=round(seconds * 1e3, 2), first_step_s=round(first, 2),
                                   threads=options.threads)), flush=True)

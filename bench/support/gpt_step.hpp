@@ -9,13 +9,19 @@ namespace bench {
 namespace tk = tokamax;
 
 /// A GPT of size C trained on B windows of its context: AdamW with rate 3e-4 and decay 0.1 on everything.
-template <tk::train::gpt_config C, std::int64_t B>
+template <tk::train::gpt_config C, std::int64_t B, tk::precision_policy P = {}>
 struct gpt_step {
   using model = tk::train::fixed_gpt<C>;
   using ids = tk::tensor<tk::i32, B, C.context>;
-  static constexpr auto loss = [](const model& m, const ids& x, const ids& y) {
+  static constexpr auto exact_loss = [](const model& m, const ids& x, const ids& y) {
     return tk::mean(tk::softmax_cross_entropy(m(x), y));
   };
+  static constexpr auto loss = [] {
+    if constexpr (P.dots == tk::dot_algorithm::unspecified)
+      return exact_loss;
+    else
+      return tk::with_precision<P>(exact_loss);
+  }();
   static constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
   struct state {
     model parameters;

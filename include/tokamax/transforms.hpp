@@ -5,6 +5,7 @@
 //   transforms/batch.hpp       vectorisation as a pass over the node table\; the batch axis is always the first.
 //   transforms/forward.hpp     forward mode as a pass over the node table.
 //   transforms/jvp.hpp         the derivative of a function along a direction.
+//   transforms/precision.hpp   choose the numbers a function computes in, without touching the function.
 //   transforms/remat.hpp       recompute a function in the backward pass instead of keeping what it computed.
 //   transforms/scan.hpp        a loop over the leading axis whose body is traced once.
 //   transforms/scan_rules.hpp  the scan op and its derivative and batching rules.
@@ -16,6 +17,7 @@
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/jvp.hpp>
+#include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/scan_rules.hpp>

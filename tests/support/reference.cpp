@@ -194,7 +194,8 @@ values dot_general(const asked& a) {
     for_each_place(inner, [&](const shape& c, std::size_t) {
       for (int i = 0; i < c.rank(); ++i)
         li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
-      total += l.data[place(l.type.extents, li)] * r.data[place(r.type.extents, ri)];
+      const double x = l.data[place(l.type.extents, li)], z = r.data[place(r.type.extents, ri)];
+      total += d.algorithm == dot_algorithm::bf16_bf16_f32 ? wrap(x, bf16) * wrap(z, bf16) : x * z;
     });
     y.data[k] = wrap(total, y.type.type);
   });

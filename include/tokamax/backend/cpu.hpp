@@ -6,7 +6,8 @@
 //   backend/cpu/element.hpp           element functions on SIMD registers, and how registers meet memory.
 //   backend/cpu/execute.hpp           ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/fused.hpp             a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
-//   backend/cpu/gemm.hpp              single-precision matrix products with any strides, blocked and packed for the caches.
+//   backend/cpu/gemm.hpp              matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
+//   backend/cpu/gemm_bfloat16.hpp     panels and tiles of products in bfloat16 that are summed in f32.
 //   backend/cpu/gemm_microkernel.hpp  register tiles of C += A B for AVX-512, AVX2 and any other machine.
 //   backend/cpu/gemm_pack.hpp         copies strips of a matrix into the order in which the GEMM tiles read them.
 //   backend/cpu/kernels_of.hpp        what a program finds of an op and of a fused loop on the CPU.
@@ -25,6 +26,7 @@
 #include <tokamax/backend/cpu/execute.hpp>
 #include <tokamax/backend/cpu/fused.hpp>
 #include <tokamax/backend/cpu/gemm.hpp>
+#include <tokamax/backend/cpu/gemm_bfloat16.hpp>
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>
 #include <tokamax/backend/cpu/gemm_pack.hpp>
 #include <tokamax/backend/cpu/kernels_of.hpp>

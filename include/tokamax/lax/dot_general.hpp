@@ -7,9 +7,14 @@
 
 namespace tokamax {
 
+/// In which numbers f32 operands are multiplied and summed. `unspecified` is f32 unless with_precision says otherwise.
+/// source  jax.lax.DotAlgorithmPreset
+enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f32 };
+
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
   axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
+  dot_algorithm algorithm = dot_algorithm::unspecified;
 };
 
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions,
@@ -30,8 +35,8 @@ constexpr axes range_axes(int from, int n) {
 /// axes [batch, mine's free, mine's contracted], or with the operands exchanged [batch, contracted, free]; the order
 /// that needs no transpose is taken where there is one.
 constexpr array dot_transpose(const array& mine, const array& other, const array& ct, const axes& contract,
-                              const axes& batch, const axes& other_contract, const axes& other_batch,
-                              bool mine_is_lhs) {
+                              const axes& batch, const axes& other_contract, const axes& other_batch, bool mine_is_lhs,
+                              dot_algorithm algorithm) {
   const axes free = other_axes(mine.rank(), merged(contract, batch));
   const axes other_free = other_axes(other.rank(), merged(other_contract, other_batch));
   const int nb = batch.rank(), nf = free.rank(), no = other_free.rank();
@@ -45,8 +50,8 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
              other_first = merged(merged(batch, contract_order), free);
   const bool exchange = other_first == iota_axes(mine.rank());
   const axes produced = exchange ? other_first : ct_first;
-  const array g = exchange ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch})
-                           : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch});
+  const array g = exchange ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch, algorithm})
+                           : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, algorithm});
   axes back = produced;  // axis of g that holds mine's axis i
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
   return transpose(g, back);
@@ -77,10 +82,10 @@ inline constexpr op dot_general_p{
     .vjp = [](const call& c) -> arrays {
       const auto d = c.attrs<dot_dimensions>();
       return {c.needs(0) ? detail::dot_transpose(c[0], c[1], c.ct(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting,
-                                                 d.rhs_batch, true)
+                                                 d.rhs_batch, true, d.algorithm)
                          : array(),
               c.needs(1) ? detail::dot_transpose(c[1], c[0], c.ct(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting,
-                                                 d.lhs_batch, false)
+                                                 d.lhs_batch, false, d.algorithm)
                          : array()};
     },
     .jvp = [](const call& c) -> arrays {
@@ -115,7 +120,7 @@ inline constexpr op dot_general_p{
 /// Contracts two arrays: result axes are [batch, lhs free, rhs free].
 ///
 /// shapes  contracted and batched extents agree pairwise
-/// dtypes  promoted to one dtype; bf16 accumulates in f32
+/// dtypes  promoted to one dtype; bf16 accumulates in f32, and so do f32 operands that `algorithm` rounds to bf16
 /// errors  "matmul: inner extents", "dot_general: batch extents"
 /// source  jax.lax.dot_general
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {

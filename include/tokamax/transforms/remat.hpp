@@ -43,7 +43,7 @@ inline constexpr op remat_p{
 /// What `remat(f)` returns.
 template <class F>
 struct remat_function {
-  F f;
+  [[no_unique_address]] F f;
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;

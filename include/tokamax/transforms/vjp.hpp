@@ -53,7 +53,7 @@ constexpr void require_scalar(const graph& g, const array& loss) {
 /// What `value_and_grad(f)` returns; a function of the arguments of f.
 template <class F>
 struct value_and_grad_function {
-  F f;
+  [[no_unique_address]] F f;
   template <class Tree, class... Rest>
   constexpr auto operator()(const Tree& x, const Rest&... rest) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&, const Rest&...>>;
@@ -84,7 +84,7 @@ constexpr value_and_grad_function<F> value_and_grad(F f) {
 /// What `grad(f)` returns.
 template <class F>
 struct grad_function {
-  F f;
+  [[no_unique_address]] F f;
   template <class Tree, class... Rest>
   constexpr Tree operator()(const Tree& x, const Rest&... rest) const {
     return value_and_grad_function<F>{f}(x, rest...).second;

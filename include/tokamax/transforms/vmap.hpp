@@ -33,7 +33,7 @@ constexpr array move_axis(const array& x, int from, int to) {
 /// What `vmap(f)` returns.
 template <class F>
 struct vmap_function {
-  F f;
+  [[no_unique_address]] F f;
   vmap_options options;
   location where;  ///< of the call of vmap
   template <class... Args>

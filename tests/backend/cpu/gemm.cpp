@@ -1,7 +1,9 @@
 // tests/backend/cpu/gemm.cpp: products against double loops, every machine, any strides, same bits for any team.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/gemm.hpp>
+#include <tokamax/base/bfloat16.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -31,18 +33,26 @@ simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t cols, bo
   return transposed ? simd::matrix_view{x.data(), 1, rows + gap} : simd::matrix_view{x.data(), cols + gap, 1};
 }
 
-float at(simd::matrix_view v, std::int64_t i, std::int64_t j) { return v.data[i * v.row_stride + j * v.column_stride]; }
+float rounded(float x) { return static_cast<float>(tokamax::bfloat16(x)); }
+float at(simd::matrix_view v, std::int64_t i, std::int64_t j, simd::gemm_precision precision) {
+  if (v.bfloat16) {
+    std::uint16_t bits;
+    std::memcpy(&bits, v.at(i, j), sizeof bits);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
+  return precision == simd::gemm_precision::f32 ? *v.f32_at(i, j) : rounded(*v.f32_at(i, j));
+}
 
 // Largest error in units of the bound k * eps * sum |a b|.
 double worst(const shape_case& s, simd::matrix_view a, simd::matrix_view b, const floats& c, std::int64_t ldc,
-             const floats& old) {
+             const floats& old, simd::gemm_precision precision = simd::gemm_precision::f32) {
   double most = 0;
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
       double sum = old.empty() ? 0.0 : static_cast<double>(old[static_cast<std::size_t>(i * ldc + j)]);
       double size = std::fabs(sum) + 1e-30;
       for (std::int64_t p = 0; p < s.k; ++p) {
-        const double term = static_cast<double>(at(a, i, p)) * static_cast<double>(at(b, p, j));
+        const double term = static_cast<double>(at(a, i, p, precision)) * static_cast<double>(at(b, p, j, precision));
         sum += term;
         size += std::fabs(term);
       }
@@ -93,6 +103,31 @@ TEST_CASE("gemm: all strides on all machines") {
   }
 }
 
+TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
+  constexpr auto precision = simd::gemm_precision::bfloat16;
+  std::vector<const simd::gemm_kernels*> all;
+  for (const auto machine : machines())
+    for (const bool emulated : {true, false}) all.push_back(&simd::gemm_kernels_for(machine, precision, emulated));
+  for (const shape_case& s : cases) {
+    const floats a = random_floats((s.m + 3) * (s.k + 3), 21), b = random_floats((s.n + 3) * (s.k + 3), 22);
+    std::vector<tokamax::bfloat16> half_a(a.begin(), a.end()), half_b(b.begin(), b.end());
+    for (int form = 0; form < 16; ++form) {
+      auto va = view(a, s.m, s.k, form & 1, 3), vb = view(b, s.k, s.n, form & 2, 3);
+      if (form & 4) va.data = half_a.data(), va.bfloat16 = true;
+      if (form & 8) vb.data = half_b.data(), vb.bfloat16 = true;
+      const floats old = random_floats(s.m * s.n, 23);
+      for (const simd::gemm_kernels* kernels : all) {
+        floats one = old, two = old;
+        simd::detail::gemm_one({s.m, s.n, s.k, va, vb, one.data(), s.n, simd::gemm_mode::accumulate, {}}, *kernels, 1);
+        simd::detail::gemm_one({s.m, s.n, s.k, va, vb, two.data(), s.n, simd::gemm_mode::accumulate, {}}, *kernels, 2);
+        CAPTURE(s.m, s.n, s.k, form, kernels->terms, kernels->rows);
+        REQUIRE(worst(s, va, vb, one, s.n, old, precision) < 1.0);
+        REQUIRE(one == two);
+      }
+    }
+  }
+}
+
 TEST_CASE("gemm: strides that are nowhere one") {
   const shape_case s{19, 23, 29};
   const floats a = random_floats(s.m * s.k * 6, 4), b = random_floats(s.k * s.n * 6, 5);
@@ -103,6 +138,8 @@ TEST_CASE("gemm: strides that are nowhere one") {
   const floats row = random_floats(s.k, 6);
   simd::gemm(s.m, s.n, s.k, {row.data(), 0, 1}, vb, c.data(), s.n);  // a broadcast row
   CHECK(worst(s, {row.data(), 0, 1}, vb, c, s.n, {}) < 1.0);
+  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, {}, simd::gemm_precision::bfloat16);
+  CHECK(worst(s, va, vb, c, s.n, {}, simd::gemm_precision::bfloat16) < 1.0);
 }
 
 TEST_CASE("gemm: same bits for any team, height, and fused machine") {

@@ -1,20 +1,30 @@
-// tokamax/backend/cpu/gemm.hpp: single-precision matrix products with any strides, blocked and packed for the caches.
+// tokamax/backend/cpu/gemm.hpp: matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels, best_gemm_machine
-#include <tokamax/backend/cpu/threads.hpp>           // parallel_for_dynamic, scratch
+#include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for_dynamic, scratch
 
 #include <algorithm>  // min, max, fill_n
+#include <cstddef>    // byte
 #include <cstdint>    // int64_t
 
 namespace tokamax::simd {
 
 /// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
 struct matrix_view {
-  const float* data;
+  const void* data;
   std::int64_t row_stride;
   std::int64_t column_stride;
+  bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
+
+  std::int64_t element_bytes() const noexcept { return bfloat16 ? 2 : 4; }
+  const std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const std::byte*>(data) + (row * row_stride + column * column_stride) * element_bytes();
+  }
+  const float* f32_at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const float*>(data) + row * row_stride + column * column_stride;
+  }
 };
 
 /// What happens to the old C.
@@ -50,6 +60,19 @@ constexpr std::int64_t gemm_k_block(std::int64_t k) noexcept { return round_up(c
 struct gemm_packed_a;  // A of one super block, shared by the threads
 struct gemm_packed_b;  // the panels of B that a thread works on
 
+/// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
+inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
+                       std::int64_t steps, const matrix_view& v, std::int64_t row, std::int64_t column,
+                       bool lanes_are_rows) noexcept {
+  const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
+                     step = lanes_are_rows ? v.column_stride : v.row_stride;
+  if (v.bfloat16)
+    kernels.pack_bfloat16(packed, padded, lanes, steps, reinterpret_cast<const std::uint16_t*>(v.at(row, column)), lane,
+                          step);
+  else
+    kernels.pack(packed, padded, lanes, steps, v.f32_at(row, column), lane, step);
+}
+
 inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
                    std::int64_t cols) noexcept {
   if (g.epilogue.apply != nullptr)
@@ -62,14 +85,14 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
   const std::int64_t block = gemm_k_block(g.k);
   const std::int64_t panels = ceil_div(g.m, kernels.rows);
   const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
-  const float* a = g.a.data;
+  const float* a = g.a.f32_at(0, 0);
   std::int64_t a_panel = height;  // distance between panels
   std::int64_t a_step = g.a.column_stride;
   if (g.a.row_stride != 1 && g.m > 1) {
     float* packed = scratch<gemm_packed_a>(panels * height * g.k);
     for (std::int64_t i = 0; i < panels; ++i) {
-      kernels.pack(packed + i * height * g.k, height, std::min(height, g.m - i * height), g.k,
-                   g.a.data + i * height * g.a.row_stride, g.a.row_stride, g.a.column_stride);
+      pack_lanes(kernels, packed + i * height * g.k, height, std::min(height, g.m - i * height), g.k, g.a, i * height,
+                 0, true);
     }
     a = packed;
     a_panel = height * g.k;
@@ -101,8 +124,8 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
           const std::int64_t step = rows == height ? wide : kernels.columns;
           for (std::int64_t j = 0; j < cols; j += step) {
             fn[rows](std::min(burst, steps - q), a + i * a_panel + (p + q) * a_step, a_step,
-                     g.b.data + (p + q) * g.b.row_stride + col + j, g.b.row_stride, to + row * ldt + j, ldt,
-                     std::min(step, cols - j), mode);
+                     g.b.f32_at(p + q, 0) + col + j, g.b.row_stride, to + row * ldt + j, ldt, std::min(step, cols - j),
+                     mode);
           }
         }
       }
@@ -153,13 +176,12 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
 // Panels of B side by side, 16 steps at a time: whole rows of B are read, not one narrow column after the other.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
-  const std::int64_t nr = kernels.columns;
+  const std::int64_t nr = kernels.columns, packed_steps = ceil_div(steps, kernels.terms);
   const std::int64_t chunk = g.b.column_stride == 1 ? 16 : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = panel0; j < panel1; ++j) {
-      kernels.pack(packed + (j - panel0) * nr * steps + q * nr, nr, std::min(nr, g.n - j * nr),
-                   std::min(chunk, steps - q), g.b.data + (p + q) * g.b.row_stride + j * nr * g.b.column_stride,
-                   g.b.column_stride, g.b.row_stride);
+      pack_lanes(kernels, packed + (j - panel0) * nr * packed_steps + q / kernels.terms * nr, nr,
+                 std::min(nr, g.n - j * nr), std::min(chunk, steps - q), g.b, p + q, j * nr, false);
     }
   }
 }
@@ -171,9 +193,9 @@ class prefetch_queue {
                  std::int64_t tiles) noexcept {
     const bool rows = g.b.column_stride == 1;
     if (tiles <= 0 || steps <= 0 || cols <= 0 || (!rows && g.b.row_stride != 1)) return;
-    next_ = g.b.data + p * g.b.row_stride + col * g.b.column_stride;
-    stride_ = rows ? g.b.row_stride : g.b.column_stride;
-    line_end_ = ceil_div(rows ? cols : steps, 16);
+    next_ = g.b.at(p, col);
+    stride_ = (rows ? g.b.row_stride : g.b.column_stride) * g.b.element_bytes();
+    line_end_ = ceil_div((rows ? cols : steps) * g.b.element_bytes(), 64);
     left_ = line_end_ * (rows ? steps : cols);
     each_tile_ = ceil_div(left_, tiles);
   }
@@ -181,7 +203,7 @@ class prefetch_queue {
     std::int64_t count = std::min(left_, each_tile_);
     left_ -= count;
     for (; count > 0; --count) {
-      __builtin_prefetch(next_ + 16 * line_, 0, 2);
+      __builtin_prefetch(next_ + 64 * line_, 0, 2);
       if (++line_ == line_end_) {
         line_ = 0;
         next_ += stride_;
@@ -190,13 +212,13 @@ class prefetch_queue {
   }
 
  private:
-  const float* next_ = nullptr;
+  const std::byte* next_ = nullptr;
   std::int64_t stride_ = 0, line_ = 0, line_end_ = 1, left_ = 0, each_tile_ = 0;
 };
 
 inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const std::int64_t mr = kernels.rows, nr = kernels.columns;
-  const std::int64_t block = gemm_k_block(g.k);
+  const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms;
+  const std::int64_t block = gemm_k_block(g.k);  // a multiple of 8, and so of `terms`
   // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
   constexpr std::int64_t budget = std::int64_t{1} << 21;
   const std::int64_t k_super = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
@@ -219,8 +241,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         const std::int64_t row = m0 + i * mr;
         for (std::int64_t p = k0; p < k1; p += block) {
           const std::int64_t steps = std::min(block, k1 - p);
-          kernels.pack(packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr, std::min(mr, m1 - row), steps,
-                       g.a.data + row * g.a.row_stride + p * g.a.column_stride, g.a.row_stride, g.a.column_stride);
+          pack_lanes(kernels, packed_a + (p - k0) / terms * a_panels * mr + i * mr * ceil_div(steps, terms), mr,
+                     std::min(mr, m1 - row), steps, g.a, row, p, true);
         }
       };
       const gemm_split split = split_tasks(b_panels, a_panels, kernels.rows, threads);
@@ -233,7 +255,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
         float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
         for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p);
+          const std::int64_t steps = std::min(block, k1 - p), packed_steps = ceil_div(steps, terms);
           pack_b(g, kernels, mine, p, steps, panel0, panel1);
           const bool last = p + steps == k1;
           prefetch_queue ahead(
@@ -248,9 +270,9 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
               for (std::int64_t i = i0; i < i1; ++i) {
                 const std::int64_t row = m0 + i * mr;
                 ahead.advance();
-                kernels.tile[std::min(mr, m1 - row)](steps, packed_a + (p - k0) * a_panels * mr + i * mr * steps, mr,
-                                                     mine + (j - panel0) * nr * steps, nr, g.c + row * g.ldc + j * nr,
-                                                     g.ldc, cols, mode);
+                const float* const a = packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps;
+                kernels.tile[std::min(mr, m1 - row)](packed_steps, a, mr, mine + (j - panel0) * nr * packed_steps, nr,
+                                                     g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
               }
               if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
             }
@@ -281,12 +303,12 @@ inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int t
     const std::int64_t first = i * part, count = std::min(part, all - first);
     gemm_problem mine = g;
     if (columns) {
-      mine.b.data += first * g.b.column_stride;
+      mine.b.data = g.b.at(0, first);
       mine.c += first;
       mine.n = count;
       mine.first_column = g.first_column + first;
     } else {
-      mine.a.data += first * g.a.row_stride;
+      mine.a.data = g.a.at(first, 0);
       mine.c += first * g.ldc;
       mine.m = count;
       mine.first_row = g.first_row + first;
@@ -305,7 +327,8 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
   }
   const std::int64_t work = g.m * g.n * g.k;
   if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
-  const bool few = g.m <= 2 * kernels.rows && g.m <= 16 && (g.b.column_stride == 1 || g.n == 1);
+  const bool few = kernels.direct && !g.a.bfloat16 && !g.b.bfloat16 && g.m <= 2 * kernels.rows && g.m <= 16 &&
+                   (g.b.column_stride == 1 || g.n == 1);
   if (threads > 1 && !few && work < 8'000'000 * std::int64_t{threads}) {
     gemm_apart(g, kernels, threads);
     return;
@@ -322,31 +345,34 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
 ///
 /// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
 /// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
+/// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed.
 ///
 /// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
-/// dtypes  f32
+/// dtypes  a, b f32 or bf16; c f32
 /// errors  none; strides are not checked
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
-                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) noexcept {
-  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine()), num_threads());
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {},
+                 gemm_precision precision = gemm_precision::f32) noexcept {
+  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine(), precision),
+                   num_threads());
 }
 
-/// `batch` products whose operands lie `..._batch_stride` floats apart (0 shares an operand).
+/// `batch` products whose operands lie `..._batch_stride` elements apart (0 shares an operand).
 ///
 /// The epilogue gets i * m + row as the row of product i. Small products are spread over the threads, large ones are
 /// computed one after the other by all of them; the bits do not depend on which.
 inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a,
                          std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
                          std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
-                         gemm_epilogue epilogue = {}) noexcept {
-  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
+                         gemm_epilogue epilogue = {}, gemm_precision precision = gemm_precision::f32) noexcept {
+  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine(), precision);
   const int threads = num_threads();
   const auto product = [&](std::int64_t i, int width_of_team) {
     detail::gemm_one({m,
                       n,
                       k,
-                      {a.data + i * a_batch_stride, a.row_stride, a.column_stride},
-                      {b.data + i * b_batch_stride, b.row_stride, b.column_stride},
+                      {a.at(0, 0) + i * a_batch_stride * a.element_bytes(), a.row_stride, a.column_stride, a.bfloat16},
+                      {b.at(0, 0) + i * b_batch_stride * b.element_bytes(), b.row_stride, b.column_stride, b.bfloat16},
                       c + i * c_batch_stride,
                       ldc,
                       mode,

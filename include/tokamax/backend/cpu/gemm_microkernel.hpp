@@ -13,11 +13,11 @@ namespace tokamax::simd {
 /// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped.
 enum class tile_mode { assign, add, resume };
 
-/// One register tile, summed over k in order with one rounding per term (fma where the machine has it):
+/// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
 ///
 ///   c[r * ldc + j] (+)= sum_p a[p * a_step + r] * b[p * b_step + j],  r < Rows, j < columns
 ///
-/// Reads b only for j < columns. The bits do not depend on the tile's place or height, and are the same with AVX2 and
+/// A packed step is one f32 or, in tiles for bfloat16, a pair of them. Reads b only for j < columns. The bits do not depend on the tile's place or height, and are the same with AVX2 and
 /// AVX-512; resuming gives the bits of one longer sum.
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
                               float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
@@ -26,20 +26,37 @@ inline constexpr int gemm_max_rows = 14;
 
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
+  int terms;                             ///< of k in a packed step of 4 bytes
+  bool direct;                           ///< may tiles read operands that are not packed?
   int rows;                              ///< height of the packed panels of A
   int columns;                           ///< width of the packed panels of B
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
   pack_panel_fn pack;
+  pack_bfloat16_fn pack_bfloat16;  ///< the same from operands in bfloat16
 };
 
 #if defined(__x86_64__)
 namespace detail {
 
+/// What a tile adds in one packed step. The tiles are compiled for machines with both, and use one of them.
+struct f32_term {
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
+                                                                                     __m512 column) noexcept {
+    return _mm512_fmadd_ps(row, column, sum);
+  }
+};
+struct bfloat16_pair {
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
+                                                                                     __m512 column) noexcept {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(row), reinterpret_cast<__m512bh>(column));
+  }
+};
+
 // Whole tiles load without a mask: some machines split masked loads.
-template <int Rows, int Vectors, bool Whole>
-[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,fma,avx2")]] void tile_avx512_of(
+template <int Rows, int Vectors, bool Whole, class Term>
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,fma,avx2")]] void tile_avx512_of(
     std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
     std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
   [[maybe_unused]] __mmask16 kept[Vectors];
@@ -79,7 +96,7 @@ template <int Rows, int Vectors, bool Whole>
     for (int r = 0; r < Rows; ++r) {
       const __m512 row = _mm512_set1_ps(a[r]);
   #pragma GCC unroll 24
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_fmadd_ps(row, column[v], sum[r][v]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::add(sum[r][v], row, column[v]);
     }
     a += a_step;
     b += b_step;
@@ -100,13 +117,13 @@ template <int Rows, int Vectors, bool Whole>
   }
 }
 
-template <int Rows, int Vectors>
+template <int Rows, int Vectors, class Term = f32_term>
 void tile_avx512(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
                  std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
   if (columns == 16 * Vectors) {
-    tile_avx512_of<Rows, Vectors, true>(k, a, a_step, b, b_step, c, ldc, columns, mode);
+    tile_avx512_of<Rows, Vectors, true, Term>(k, a, a_step, b, b_step, c, ldc, columns, mode);
   } else {
-    tile_avx512_of<Rows, Vectors, false>(k, a, a_step, b, b_step, c, ldc, columns, mode);
+    tile_avx512_of<Rows, Vectors, false, Term>(k, a, a_step, b, b_step, c, ldc, columns, mode);
   }
 }
 
@@ -186,6 +203,8 @@ template <int Rows, int Vectors>
 }
 
 inline constexpr gemm_kernels gemm_avx512 = {
+    .terms = 1,
+    .direct = true,
     .rows = 14,
     .columns = 32,
     .tile = {nullptr, tile_avx512<1, 2>, tile_avx512<2, 2>, tile_avx512<3, 2>, tile_avx512<4, 2>, tile_avx512<5, 2>,
@@ -196,9 +215,12 @@ inline constexpr gemm_kernels gemm_avx512 = {
              tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
     .pack = pack_panel_avx2,
+    .pack_bfloat16 = pack_bfloat16_widened,
 };
 
 inline constexpr gemm_kernels gemm_avx2 = {
+    .terms = 1,
+    .direct = true,
     .rows = 6,
     .columns = 16,
     .tile = {nullptr, tile_avx2<1, 2>, tile_avx2<2, 2>, tile_avx2<3, 2>, tile_avx2<4, 2>, tile_avx2<5, 2>,
@@ -207,6 +229,7 @@ inline constexpr gemm_kernels gemm_avx2 = {
              tile_avx2<6, 2>},
     .wide_columns = {0, 64, 32, 24, 16, 16, 16},
     .pack = pack_panel_avx2,
+    .pack_bfloat16 = pack_bfloat16_widened,
 };
 }  // namespace detail
 #endif
@@ -262,6 +285,8 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
 
 template <class V = f32v>
 inline constexpr gemm_kernels gemm_portable = {
+    .terms = 1,
+    .direct = true,
     .rows = 6,
     .columns = 2 * static_cast<int>(V::size),
     .tile = {nullptr, tile_portable<1, 2, V>, tile_portable<2, 2, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,
@@ -271,6 +296,7 @@ inline constexpr gemm_kernels gemm_portable = {
     .wide_columns = {0, 8 * static_cast<int>(V::size), 4 * static_cast<int>(V::size), 2 * static_cast<int>(V::size),
                      2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size)},
     .pack = pack_panel_portable,
+    .pack_bfloat16 = pack_bfloat16_widened,
 };
 }  // namespace detail
 

@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/simd.hpp>  // the intrinsics
 
 #include <algorithm>  // min
+#include <bit>        // bit_cast
 #include <cstdint>    // int64_t
 #include <cstring>    // memcpy, memset
 
@@ -16,6 +17,23 @@ namespace tokamax::simd {
 /// A panel of A has the rows of a tile as lanes, one of B its columns; the steps run along k.
 using pack_panel_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                                const float* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
+
+/// The same from bfloat16 bit patterns.
+using pack_bfloat16_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
+                                  const std::uint16_t* source, std::int64_t lane_stride,
+                                  std::int64_t step_stride) noexcept;
+
+inline void pack_bfloat16_widened(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
+                                  const std::uint16_t* source, std::int64_t lane_stride,
+                                  std::int64_t step_stride) noexcept {
+  for (std::int64_t p = 0; p < steps; ++p) {
+    float* const to = packed + p * lanes_padded;
+    const std::uint16_t* const from = source + p * step_stride;
+    for (std::int64_t l = 0; l < lanes; ++l)
+      to[l] = std::bit_cast<float>(static_cast<std::uint32_t>(from[l * lane_stride]) << 16);
+    for (std::int64_t l = lanes; l < lanes_padded; ++l) to[l] = 0.0f;
+  }
+}
 
 inline void pack_panel_portable(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                                 const float* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {

@@ -38,7 +38,7 @@ struct dot_scratch_a;
 struct dot_scratch_b;
 struct dot_scratch_c;
 
-/// A dense f32 copy [batch, rows, columns] of an operand, for layouts and dtypes that gemm does not read.
+/// A dense f32 copy [batch, rows, columns] of an operand, for layouts that gemm does not read.
 template <class Tag>
 array_view dense_copy(const array_view& v, const axes& order) {
   array_view d;
@@ -52,10 +52,7 @@ array_view dense_copy(const array_view& v, const axes& order) {
   for (std::int64_t n = 0, total = d.size(); n < total; ++n) {
     std::int64_t at = 0;
     for (int i = 0; i < order.rank(); ++i) at += index[i] * v.stride(static_cast<int>(order[i]));
-    to[n] = v.type == f32    ? v.as<float>()[at]
-            : v.type == bf16 ? static_cast<float>(v.as<bfloat16>()[at])
-            : v.type == i32  ? static_cast<float>(v.as<std::int32_t>()[at])
-                             : static_cast<float>(v.as<std::uint32_t>()[at]);
+    to[n] = v.type == f32 ? v.as<float>()[at] : static_cast<float>(v.as<bfloat16>()[at]);
     for (int i = index.rank() - 1; i >= 0 && ++index[i] == d.extents[i]; --i) index[i] = 0;
   }
   return d;
@@ -104,7 +101,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   axes fx = other_axes(x.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   axes fy = other_axes(y.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto regular = [](const array_view& v, const axes& p, const axes& q, const axes& r) {
-    return v.type == f32 && join(v, p).regular && join(v, q).regular && join(v, r).regular;
+    return join(v, p).regular && join(v, q).regular && join(v, r).regular;
   };
   auto straighten = [&]<class Tag>(array_view& v, axes& batch, axes& rows, axes& columns) {
     v = dense_copy<Tag>(v, tokamax::detail::merged(tokamax::detail::merged(batch, rows), columns));
@@ -122,12 +119,15 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t batches = bx.extent;
   const bool narrow = a.out[0].type == bf16;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
-  const simd::matrix_view va{x.as<float>(), m.stride, kx.stride}, vb{y.as<float>(), ky.stride, n.stride};
+  const simd::matrix_view va{x.data, m.stride, kx.stride, x.type == bf16},
+      vb{y.data, ky.stride, n.stride, y.type == bf16};
+  const auto precision = narrow || d.algorithm == dot_algorithm::bf16_bf16_f32 ? simd::gemm_precision::bfloat16
+                                                                               : simd::gemm_precision::f32;
   if (batches == 1)
-    simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent);
+    simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, simd::gemm_mode::assign, {}, precision);
   else
     simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
-                       m.extent * n.extent);
+                       m.extent * n.extent, simd::gemm_mode::assign, {}, precision);
   if (narrow)
     for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i) a.out[0].as<bfloat16>()[i] = bfloat16(c[i]);
 }

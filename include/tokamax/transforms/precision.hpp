@@ -1,0 +1,77 @@
+// tokamax/transforms/precision.hpp: choose the numbers a function computes in, without touching the function.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/inline.hpp>      // inline_graph
+#include <tokamax/core/trace.hpp>       // in_trace
+#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
+
+namespace tokamax {
+
+/// What with_precision changes. Arrays keep their dtypes: parameters stay f32.
+struct precision_policy {
+  dot_algorithm dots = dot_algorithm::unspecified;  ///< of products that do not name their own
+};
+
+/// Products in bfloat16 that are summed in f32: what "mixed precision" training computes in.
+inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16_f32};
+
+namespace detail {
+/// Repeats a graph under a policy, and the bodies of its loops.
+struct apply_policy {
+  precision_policy policy;
+  constexpr bool handles(const op& o) const { return &o == &dot_general_p || o.has_body; }
+  constexpr arrays operator()(const call& c) const {
+    if (c.self->has_body) {
+      graph& body = c.trace->bodies[c.attributes[0]];
+      graph changed;
+      arrays inputs;
+      for (int i : body.inputs) inputs.push_back(array(&changed, changed.input(body[i].type), body[i].type));
+      for (const array& a : inline_graph(changed, body, inputs.data(), *this))
+        changed.outputs.push_back(lift(changed, a).id());
+      body = changed;
+      return {};  // the loop itself stays, over the changed body
+    }
+    auto d = c.attrs<dot_dimensions>();
+    if (d.algorithm == dot_algorithm::unspecified) d.algorithm = policy.dots;
+    return {emit_one(*c.trace, dot_general_p, c.inputs, c.count, pack(d), c.where)};
+  }
+};
+}  // namespace detail
+
+/// What `with_precision<policy>(f)` returns.
+template <class F, precision_policy Policy>
+struct precision_function {
+  [[no_unique_address]] F f;
+  template <class... Args>
+  constexpr auto operator()(const Args&... args) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
+    return in_trace(
+        [this](graph& g, const Args&... traced) -> result_type {
+          graph inside;
+          inside.parent = &g;
+          inside.depth = g.depth + 1;
+          result_type out;
+          trace_into(inside, f, out, traced...);
+          if (inside.error.failed && !g.error.failed) g.error = inside.error;
+          arrays inputs;
+          auto add = [&](const array& a) { inputs.push_back(a); };
+          (for_each_leaf(add, traced), ...);
+          for (int id : inside.captures) inputs.push_back(array(&g, id, g[id].type));  // what f closes over
+          return with_leaves(out, inline_graph(g, inside, inputs.data(), detail::apply_policy{Policy}));
+        },
+        args...);
+  }
+};
+
+/// A function with the values of f, computed as the policy says; its gradient is computed so too:
+/// `value_and_grad(with_precision<bf16_products>(loss))`.
+///
+/// errors  those of f
+/// source  jax.default_matmul_precision, as a transformation of the function
+template <precision_policy Policy, class F>
+constexpr precision_function<F, Policy> with_precision(F f) {
+  return {f};
+}
+
+}  // namespace tokamax

@@ -1,0 +1,66 @@
+// tests/transforms/precision.cpp: which products a policy changes, and that nothing else changes.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/core/tensor.hpp>
+#include <tokamax/lax/random.hpp>
+#include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/precision.hpp>
+#include <tokamax/transforms/scan.hpp>
+#include <tokamax/transforms/vjp.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace tokamax;
+using matrix = tensor<f32, 8, 8>;
+using matrices = tensor<f32, 3, 8, 8>;
+
+array rounded(const array& a) { return convert_element_type(convert_element_type(a, bf16), f32); }
+array noise(std::uint32_t seed, const shape& s) { return random::normal(random::key(seed), s); }
+double distance(const array& a, const array& b) { return static_cast<double>(max(abs(a - b)).item()); }
+
+constexpr auto product = [](const matrix& a, const matrix& b) { return tanh(matmul(a, b)); };
+constexpr auto exact_product = [](const matrix& a, const matrix& b) {
+  return dot_general(a, b, {{1}, {0}, {}, {}, dot_algorithm::f32_f32_f32});
+};
+constexpr auto loss = [](const matrix& x, const matrix& w) {
+  const array y = matmul(x, w);
+  return sum(y * y);
+};
+constexpr auto stacked = [](const matrix& x, const matrices& w) {
+  return scan([](const array& h, const array& layer) { return std::pair{tanh(matmul(h, layer)), nothing{}}; }, x, w)
+      .first;
+};
+
+}  // namespace
+
+TEST_CASE("with_precision rounds the operands of products, and of those only") {
+  const matrix a(noise(1, {8, 8})), b(noise(2, {8, 8}));
+  const array y = with_precision<bf16_products>(product)(a, b);
+  CHECK(distance(y, tanh(matmul(rounded(a), rounded(b)))) < 1e-5);
+  CHECK(distance(y, product(a, b)) > 1e-4);
+  CHECK(distance(with_precision<bf16_products>(exact_product)(a, b), exact_product(a, b)) == 0);
+}
+
+TEST_CASE("with_precision: the products of a gradient follow the policy") {
+  const matrix a(noise(3, {8, 8})), b(noise(4, {8, 8}));
+  const array y = matmul(rounded(a), rounded(b));
+  const array expected = matmul(transpose(rounded(a)), rounded(2.0f * y));
+  const auto of_b = [&](const matrix& w) { return loss(a, w); };
+  CHECK(distance(grad(with_precision<bf16_products>(of_b))(b), expected) < 1e-3);
+  CHECK(distance(with_precision<bf16_products>(grad(of_b))(b), expected) < 1e-3);
+  CHECK(distance(grad(of_b)(b), expected) > 1e-3);
+}
+
+TEST_CASE("with_precision reaches into scans, and compiled code has the bits of eager code") {
+  const matrix x(noise(5, {8, 8}));
+  const matrices w(noise(6, {3, 8, 8}));
+  constexpr auto narrow = with_precision<bf16_products>(stacked);
+  array h = x;
+  for (int i = 0; i < 3; ++i) h = tanh(matmul(rounded(h), rounded(squeeze(slice_in_dim(w, i, i + 1, 0), 0))));
+  const array y = narrow(x, w);
+  CHECK(distance(y, h) < 1e-4);
+  CHECK(distance(jit(narrow, cpu)(x, w), y) == 0);
+  CHECK(distance(jit(narrow, cpu, at_run_time)(x, w), y) == 0);
+}
