@@ -9,13 +9,14 @@ constexpr int layers = 32, width = 384, heads = 6, context = 128, vocabulary = 2
 
 /// A block whose parameters have a leading axis of all layers.
 constexpr tk::train::gpt_block stacked_block() {
+  const tk::train::gpt_block block{width, heads};  // named: g++ 12 loses the width of a temporary
   return tk::tree_map(
       [](const tk::array& a) {
         tk::shape s{layers};
         for (std::int64_t e : a.shape()) s.push_back(e);
         return tk::array(tk::array_type{tk::f32, false, s});
       },
-      tk::train::gpt_block{width, heads});
+      block);
 }
 struct gpt {
   tk::nn::embed token{vocabulary, width}, position{context, width};

@@ -6,7 +6,9 @@
 //   runtime/executable.hpp       a plan bound to kernels and memory, ready to run.
 //   runtime/jit.hpp              compile a function on trees once, run it many times.
 //   runtime/kernel.hpp           what a kernel gets, and how one is found for an op.
+//   runtime/known_program.hpp    what a program known while compiling does at run time, the same for all of them.
 //   runtime/program.hpp          a function on trees as a plan, worked out by the compiler.
+//   runtime/tree_layout.hpp      where the arrays and static values of a tree lie in an object of its type.
 #pragma once
 
 #include <tokamax/runtime/describe.hpp>
@@ -14,4 +16,6 @@
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/kernel.hpp>
+#include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program.hpp>
+#include <tokamax/runtime/tree_layout.hpp>

@@ -13,20 +13,20 @@ constexpr auto program_function = [](const vector& x, const vector& y) { return 
 using compiled = tk::program<tk::cpu_tag, std::remove_cvref_t<decltype(program_function)>, vector, vector>;
 
 TEST_CASE("a graph prints one line a node") {
-  const std::string s = tk::to_text(tk::thaw(compiled::trace));
+  const std::string s = tk::to_text(tk::thaw(view(compiled::trace), compiled::ops.at));
   CHECK(s ==
         "%in0 : f32[4]\n%in1 : f32[4]\n%2 = constant 2 : f32[4]\n%3 = mul(%in0, %2) : f32[4]\n"
         "%4 = add(%in1, %3) : f32[4]\n%5 = tanh(%4) : f32[4]\nreturn %5\n");
 }
 
 TEST_CASE("a graph can be drawn") {
-  const std::string s = tk::to_dot(tk::thaw(compiled::trace));
+  const std::string s = tk::to_dot(tk::thaw(view(compiled::trace), compiled::ops.at));
   CHECK(s.substr(0, 17) == "digraph program {");
   CHECK(s.find("n4 -> n5;") != std::string::npos);
 }
 
 TEST_CASE("a plan prints its steps and expressions") {
-  const std::string s = tk::to_text(view(compiled::tables));
+  const std::string s = tk::to_text(view(compiled::tables, compiled::code));
   CHECK(s.find("program: 1 steps") != std::string::npos);
   CHECK(s.find("out0 = tanh(add(in1, mul(in0, c0)))") != std::string::npos);
   CHECK(s.find("input 0, input 1 -> output 0") != std::string::npos);

@@ -17,13 +17,20 @@ constexpr plan_size size_of(const plan& p) {
           p.steps.count(),        p.buffers.count(), p.regions.count(), p.numbers.count()};
 }
 
-/// A plan as one constant object. A program is evaluated once, into tables of generous capacity (whose unused tail costs
+/// A plan as constant objects. A program is evaluated once, into tables of generous capacity (whose unused tail costs
 /// the compiler nothing), and then cut to size: evaluating it twice, for sizes and for contents, costs three times as much.
+///
+/// This one is read by the compiler only, which makes functions of it. Were it in the binary, so would be every rule of
+/// every op that it points to.
 template <plan_size Size>
-struct frozen_plan {
+struct frozen_code {
   instruction instructions[Size.instructions + 1];
   loop_kernel loops[Size.loops + 1];
   const op* ops[Size.ops + 1];
+};
+/// And this one is what the executor reads.
+template <plan_size Size>
+struct frozen_plan {
   plan_operand operands[Size.operands + 1];
   plan_step steps[Size.steps + 1];
   plan_buffer buffers[Size.buffers + 1];
@@ -41,10 +48,13 @@ constexpr bool fits(const plan_size& n) {
 }
 
 template <plan_size Size>
-constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
+constexpr void freeze(frozen_code<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.instructions; ++i) f.instructions[i] = p.instructions[i];
   for (int i = 0; i < n.loops; ++i) f.loops[i] = p.loops[i];
   for (int i = 0; i < n.ops; ++i) f.ops[i] = p.ops[i];
+}
+template <plan_size Size>
+constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.operands; ++i) f.operands[i] = p.operands[i];
   for (int i = 0; i < n.steps; ++i) f.steps[i] = p.steps[i];
   for (int i = 0; i < n.buffers; ++i) f.buffers[i] = p.buffers[i];
@@ -52,15 +62,33 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.numbers; ++i) f.numbers[i] = p.numbers[i];
 }
 
+/// What running a plan takes; printing it takes its code too.
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p) {
-  return {p.instructions, p.loops,    p.ops,    p.operands,    p.steps,    p.buffers,    p.regions,
-          p.numbers,      Size.loops, Size.ops, Size.operands, Size.steps, Size.buffers, Size.regions};
+  return {.operands = p.operands,
+          .steps = p.steps,
+          .buffers = p.buffers,
+          .regions = p.regions,
+          .numbers = p.numbers,
+          .operand_count = Size.operands,
+          .step_count = Size.steps,
+          .buffer_count = Size.buffers,
+          .region_count = Size.regions};
+}
+template <plan_size Size>
+constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& code) {
+  plan_view v = view(p);
+  v.instructions = code.instructions;
+  v.loops = code.loops;
+  v.ops = code.ops;
+  v.loop_count = Size.loops;
+  v.op_count = Size.ops;
+  return v;
 }
 
 /// Sizes of a graph's tables, its bodies laid one after the other.
 struct graph_size {
-  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, ops = 0;
+  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0;
 };
 
 /// Where one graph lies in the joint tables.
@@ -69,82 +97,164 @@ struct graph_extent {
   int node_count = 0, operand_count = 0, word_count = 0, input_count = 0, output_count = 0, body_count = 0;
 };
 
+/// A node whose op and type are places in tables: of both there are few.
+struct frozen_node {
+  short kind = -1, type = 0;
+  int first_operand = 0, operand_count = 0;
+  int first_word = 0, word_count = 0;
+  location where;
+};
+
+/// Pointers to the tables of a frozen graph. Those of its ops lie elsewhere, see frozen_code.
+struct graph_view {
+  const frozen_node* nodes = nullptr;
+  const int* operands = nullptr;
+  const std::int64_t* words = nullptr;
+  const int *inputs = nullptr, *outputs = nullptr;
+  const graph_extent* graphs = nullptr;
+  const array_type* types = nullptr;
+};
+
 /// A graph as one constant object: what the trace hands to the planner.
 template <graph_size Size>
 struct frozen_graph {
-  node nodes[Size.nodes + 1];
+  frozen_node nodes[Size.nodes + 1];
   int operands[Size.operands + 1];
   std::int64_t words[Size.words + 1];
   int inputs[Size.inputs + 1], outputs[Size.outputs + 1];
   graph_extent graphs[Size.graphs + 1];
-  const op* ops[Size.ops + 1];  ///< every op of the program and of what these are composed of
+  array_type types[Size.types + 1];
+};
+/// Every op of a program and of what these are composed of.
+template <graph_size Size>
+struct frozen_ops {
+  const op* at[Size.ops + 1];
 };
 
-inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13, 1 << 8, 1 << 8};
+inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13, 1 << 8, 1 << 12, 1 << 8};
+
+template <graph_size Size>
+constexpr graph_view view(const frozen_graph<Size>& f) {
+  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types};
+}
 
 namespace detail {
-/// Writes the live part of a graph behind what is there already.
-template <graph_size Size>
-constexpr void freeze(frozen_graph<Size>& f, graph_size& n, const graph& g, int self) {
-  vec<char> live = live_nodes(g);
-  for (int i : g.inputs) live[i] = 1;
-  graph_extent e;
-  e.nodes = n.nodes;
-  e.operands = n.operands;
-  e.words = n.words;
-  e.inputs = n.inputs;
-  e.outputs = n.outputs;
-  e.input_count = g.inputs.count();
-  e.output_count = g.outputs.count();
-  vec<int> map(g.nodes.size(), -1);
-  vec<int> bodies;
-  int nodes = n.nodes, operands = n.operands, words = n.words;
-  for (int i = 0; i < g.count(); ++i) {
-    if (!live[i]) continue;
-    const node& from = g.nodes[i];
-    node& to = f.nodes[nodes];
-    to = from;
-    to.first_operand = operands - e.operands;
-    for (int k = 0; k < from.operand_count; ++k) f.operands[operands++] = map[g.operands[from.first_operand + k]];
-    if (from.kind) {
-      to.first_word = words - e.words;
-      for (int k = 0; k < from.word_count; ++k) f.words[words++] = g.words[from.first_word + k];
-      if (from.kind->has_body) {
-        bodies.push_back(static_cast<int>(g.words[from.first_word]));
-        f.words[words - from.word_count] = bodies.count() - 1;
-      }
-    }
-    map[i] = nodes++ - e.nodes;
+/// Gives each different op or type the next number. A table finds those that are there: there is one look-up a node.
+template <class T>
+class numbering {
+ public:
+  vec<T> values;
+  constexpr int operator[](const T& value) {
+    std::size_t slot = hash(value) % table_.size();
+    for (; table_[slot] >= 0; slot = (slot + 1) % table_.size())
+      if (equal(values[table_[slot]], value)) return table_[slot];
+    table_[slot] = values.count();
+    values.push_back(value);
+    return table_[slot];
   }
-  e.node_count = nodes - e.nodes;
-  e.operand_count = operands - e.operands;
-  e.word_count = words - e.words;
-  n.nodes = nodes;
-  n.operands = operands;
-  n.words = words;
-  for (int i : g.inputs) f.inputs[n.inputs++] = map[i];
-  for (int o : g.outputs) f.outputs[n.outputs++] = map[o];
-  e.bodies = n.graphs;
-  e.body_count = bodies.count();
-  n.graphs += bodies.count();
-  f.graphs[self] = e;
-  for (int b = 0; b < bodies.count(); ++b) freeze(f, n, g.bodies[bodies[b]], e.bodies + b);
-}
+
+ private:
+  vec<int> table_ = vec<int>(std::is_pointer_v<T> ? 512 : 8192, -1);
+  static constexpr std::size_t hash(const op* o) { return o->salt; }
+  static constexpr bool equal(const op* a, const op* b) { return a == b; }
+  static constexpr std::size_t hash(const array_type& t) {
+    std::size_t h = static_cast<std::size_t>(t.type);
+    for (int i = 0; i < t.extents.count; ++i) h = h * 31 + static_cast<std::size_t>(t.extents.values[i]);
+    return h * 0x9E3779B1u >> 8;
+  }
+  static constexpr bool equal(const array_type& a, const array_type& b) { return a == b && a.weak == b.weak; }
+};
+
+/// Writes the live parts of a graph and of its bodies one behind the other.
+template <graph_size Size>
+class freezer {
+ public:
+  constexpr freezer(frozen_graph<Size>& f, graph_size& n, numbering<const op*>& ops) : f_(f), n_(n), ops_(ops) {}
+
+  constexpr void run(const graph& g) {
+    n_.graphs = 1;
+    add(g, 0);
+    for (const array_type& t : types_.values) f_.types[n_.types++] = t;
+  }
+
+ private:
+  constexpr void add(const graph& g, int self) {
+    vec<char> live = live_nodes(g);
+    for (int i : g.inputs) live[i] = 1;
+    graph_extent e;
+    e.nodes = n_.nodes;
+    e.operands = n_.operands;
+    e.words = n_.words;
+    e.inputs = n_.inputs;
+    e.outputs = n_.outputs;
+    e.input_count = g.inputs.count();
+    e.output_count = g.outputs.count();
+    vec<int> map(g.nodes.size(), -1);
+    vec<int> bodies;
+    int nodes = n_.nodes, operands = n_.operands, words = n_.words;
+    for (int i = 0; i < g.count(); ++i) {
+      if (!live[i]) continue;
+      const node& from = g.nodes[i];
+      frozen_node& to = f_.nodes[nodes];
+      to.type = static_cast<short>(types_[from.type]);
+      to.where = from.where;
+      to.first_operand = operands - e.operands;
+      to.operand_count = from.operand_count;
+      for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)
+        f_.operands[operands++] = map[g.operands[k]];
+      to.first_word = from.first_word;
+      if (from.kind) {
+        to.kind = static_cast<short>(ops_[from.kind]);
+        to.first_word = words - e.words;
+        to.word_count = from.word_count;
+        for (int k = from.first_word, end = k + from.word_count; k < end; ++k) f_.words[words++] = g.words[k];
+        if (from.kind->has_body) {
+          bodies.push_back(static_cast<int>(g.words[from.first_word]));
+          f_.words[words - from.word_count] = bodies.count() - 1;
+        }
+      }
+      map[i] = nodes++ - e.nodes;
+    }
+    e.node_count = nodes - e.nodes;
+    e.operand_count = operands - e.operands;
+    e.word_count = words - e.words;
+    n_.nodes = nodes;
+    n_.operands = operands;
+    n_.words = words;
+    for (int i : g.inputs) f_.inputs[n_.inputs++] = map[i];
+    for (int o : g.outputs) f_.outputs[n_.outputs++] = map[o];
+    e.bodies = n_.graphs;
+    e.body_count = bodies.count();
+    n_.graphs += bodies.count();
+    f_.graphs[self] = e;
+    for (int b = 0; b < bodies.count(); ++b) add(g.bodies[bodies[b]], e.bodies + b);
+  }
+
+  frozen_graph<Size>& f_;
+  graph_size& n_;
+  numbering<const op*>& ops_;
+  numbering<array_type> types_;
+};
 }  // namespace detail
 
-/// Rebuilds graph `self` from the joint tables.
-constexpr graph thaw(const auto& f, int self = 0) {
+/// Rebuilds graph `self` from the joint tables and the ops that they number.
+constexpr graph thaw(const graph_view& f, const op* const* ops, int self = 0) {
   const graph_extent e = f.graphs[self];
+  graph g;
+  g.nodes.reserve(static_cast<std::size_t>(e.node_count));
+  for (int i = e.nodes; i < e.nodes + e.node_count; ++i) {
+    const frozen_node& n = f.nodes[i];
+    g.nodes.push_back(node{n.kind < 0 ? nullptr : ops[n.kind], n.first_operand, n.operand_count, n.first_word,
+                           n.word_count, f.types[n.type], n.where});
+  }
   auto part = []<class T>(const T* table, int from, int count) {
     return vec<T>(table + from, static_cast<std::size_t>(count));
   };
-  graph g;
-  g.nodes = part(f.nodes, e.nodes, e.node_count);
   g.operands = part(f.operands, e.operands, e.operand_count);
   g.words = part(f.words, e.words, e.word_count);
   g.inputs = part(f.inputs, e.inputs, e.input_count);
   g.outputs = part(f.outputs, e.outputs, e.output_count);
-  for (int b = 0; b < e.body_count; ++b) g.bodies.push_back(thaw(f, e.bodies + b));
+  for (int b = 0; b < e.body_count; ++b) g.bodies.push_back(thaw(f, ops, e.bodies + b));
   return g;
 }
 

@@ -17,6 +17,14 @@ namespace tokamax {
 template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
 
+namespace detail {
+/// g++ folds a constructor that never asks this: each function that makes a model would hold the model's value, as one
+/// assignment for every number in it.
+constexpr void stay_a_call() {
+  if (std::is_constant_evaluated()) return;
+}
+}  // namespace detail
+
 /// A multidimensional array whose dtype and shape are values. It is one of
 ///   abstract  a type only: a parameter in a model's default value
 ///   traced    a node of a graph: what a function sees while it is traced, in the compiler or at run time
@@ -27,7 +35,7 @@ class array {
  public:
   constexpr array() = default;
   /// An abstract array.
-  constexpr explicit array(array_type type) : type_(type) {}
+  constexpr explicit array(array_type type) : type_(type) { detail::stay_a_call(); }
   /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x.
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
@@ -36,7 +44,7 @@ class array {
                                                                              : f32,
                                                      !std::is_same_v<T, bool>,
                                                      {}}) {}
-  constexpr array(double value, array_type type) : type_(type), value_(value), literal_(true) {}
+  constexpr array(double value, array_type type) : type_(type), value_(value), literal_(true) { detail::stay_a_call(); }
   constexpr array(graph* g, int id, array_type type, handle owner = {})
       : type_(type), graph_(g), id_(id), block_(std::move(owner)) {}
   array(handle storage, array_type type) : type_(type), block_(std::move(storage)) {}

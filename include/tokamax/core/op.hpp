@@ -150,6 +150,13 @@ struct op_c {
   static constexpr const op& value = Op;
 };
 
+/// The address of a descriptor. A linked library knows those of its ops, so that a program which merely points to an op
+/// does not hold all its rules.
+template <const op& Op>
+const op* descriptor_of() {
+  return &Op;
+}
+
 /// Defined by the backends; a descriptor names it so that programs traced at run time find their kernels.
 template <const op& Op>
 kernel_set kernels_of();

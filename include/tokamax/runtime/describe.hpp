@@ -11,8 +11,8 @@ namespace tokamax {
 /// `describe<decltype(step)::for_types<model, batch>>()`.
 template <class Program>
 std::string describe() {
-  return "traced graph\n" + to_text(thaw(Program::trace)) + "\nafter fusion and planning\n" +
-         to_text(view(Program::tables));
+  return "traced graph\n" + to_text(thaw(view(Program::trace), Program::ops.at)) + "\nafter fusion and planning\n" +
+         to_text(view(Program::tables, Program::code));
 }
 
 }  // namespace tokamax

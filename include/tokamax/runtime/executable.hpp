@@ -130,11 +130,15 @@ class executable {
       const auto at = static_cast<std::size_t>(st.operands);
       if (st.kind == plan_step::what::loop) {
         const step_data& d = data_[static_cast<std::size_t>(s)];
-        const loop_kernel& k = plan_.loops[st.function];
-        loops_[static_cast<std::size_t>(st.function)](
-            {st.rank, st.in_count + st.out_count, d.extents, &pointers_[at], strides_.data() + d.strides, &bytes_[at],
-             constants_.data() + d.constants, &k, plan_.instructions + k.first,
-             tiles_.empty() ? nullptr : tiles_.data() + k.first});
+        loop_arguments a{
+            st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
+            &bytes_[at], constants_.data() + d.constants};
+        if (!tiles_.empty()) {
+          a.kernel = &plan_.loops[st.function];
+          a.instructions = plan_.instructions + a.kernel->first;
+          a.tiles = tiles_.data() + a.kernel->first;
+        }
+        loops_[static_cast<std::size_t>(st.function)](a);
       } else if (st.kind == plan_step::what::kernel) {
         kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count,
                                                          st.out_count, plan_.numbers + st.numbers, st.number_count});

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <tokamax/runtime/dynamic_program.hpp>  // programs traced at run time
+#include <tokamax/runtime/known_program.hpp>    // known_program
 #include <tokamax/runtime/program.hpp>          // programs known while compiling
 
-#include <memory>  // shared_ptr
-#include <mutex>   // mutex
+#include <memory>  // shared_ptr, addressof
 
 namespace tokamax {
 
@@ -66,52 +66,29 @@ consteval bool known_while_compiling() {
     }() && ...);
 }
 
-/// The functions of a frozen plan, found while compiling.
-template <class Device, class Program>
-executable bind_program() {
+/// The trace of a program, for traces that it becomes a part of.
+template <class Program>
+const graph& thawed() {
+  static const graph g = []<std::size_t... I>(std::index_sequence<I...>) {
+    const op* const ops[] = {descriptor_of<*Program::ops.at[I]>()..., nullptr};
+    return linked_function<thaw>::run(view(Program::trace), ops, 0);
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::traced.size.ops)>{});
+  return g;
+}
+
+/// A program and the functions of its plan, found while compiling.
+template <class Device, class Program, class... Args>
+known_program bind_program() {
   std::vector<loop_function> loops = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<loop_function>{Device::template loop<Program::tables, static_cast<int>(I)>()...};
+    return std::vector<loop_function>{Device::template loop<Program::code, static_cast<int>(I)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.loops)>{});
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<kernel_function>{kernel_for<*Program::tables.ops[I], Device>()...};
+    return std::vector<kernel_function>{kernel_for<*Program::code.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.ops)>{});
   constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  return executable(view(Program::tables), std::move(loops), std::move(kernels), symbols);
-}
-
-/// Says what is wrong with an argument that does not fit the program.
-template <class T>
-[[noreturn]] void reject_argument(const T& expected, const T& given, int position) {
-  const std::string root = "argument " + std::to_string(position);
-  if (std::string path = first_static_difference(expected, given, root); !path.empty())
-    throw error("jit: static field", "another value", "the one it was compiled with", path);
-  const arrays want = leaves(expected);
-  int k = 0;
-  for_each_leaf_with_path(
-      [&](std::string_view path, const array& a) {
-        const array_type& type = want[k++].type();
-        if (!a.is_concrete() || !(a.type() == type))
-          throw error("jit: argument", std::string(text(a.type()).view()) + (a.is_concrete() ? "" : " without data"),
-                      std::string(text(type).view()), std::string(path));
-      },
-      given, root);
-  throw error("jit: argument", "another structure", "the one it was compiled with", root);
-}
-
-/// Checks one argument against what the program was compiled for, and lists its buffers.
-template <class T>
-void check_argument(const T& expected, const T& given, int position, std::vector<std::byte*>& buffers) {
-  bool fits = same_static(expected, given);
-  if (fits)
-    for_each_leaf([&](const array& a, const array& b) { fits = fits && b.is_concrete() && b.type() == a.type(); },
-                  expected, given);
-  if (!fits) reject_argument(expected, given, position);
-  for_each_leaf(
-      [&](const array& a) {
-        if (a.is_literal()) const_cast<array&>(a).materialize();
-        buffers.push_back(a.storage()->data);
-      },
-      given);
+  return known_program(executable(view(Program::tables), std::move(loops), std::move(kernels), symbols),
+                       {{&default_of<Args>, tree_layout::of<Args>}...},
+                       {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }
 
 }  // namespace detail
@@ -126,11 +103,12 @@ class jit_function {
   template <class... Args>
   auto operator()(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
-    if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
-    if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>())
+    if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
-    else
+    } else {
+      if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
       return dynamic_->run(f_, std::forward<Args>(args)...);
+    }
   }
 
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
@@ -143,15 +121,12 @@ class jit_function {
     using compiled = program<Device, F, Args...>;
     compiled::check();
     if constexpr (compiled::valid) {
-      static std::mutex busy;
-      static executable code = detail::bind_program<Device, compiled>();
-      static std::vector<std::byte*> inputs, outputs;
-      const std::lock_guard lock(busy);
-      inputs.clear();
-      outputs.clear();
-      int position = 0;
-      (detail::check_argument(detail::default_of<Args>, static_cast<const Args&>(given), position++, inputs), ...);
-      return detail::run_executable(code, compiled::result, inputs, outputs, std::forward<Given>(given)...);
+      static known_program code = detail::bind_program<Device, compiled, Args...>();
+      const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
+      static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
+      auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
+      code.run(trees, movable, std::addressof(result));
+      return result;
     }
   }
 

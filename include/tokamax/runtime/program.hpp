@@ -20,46 +20,33 @@ struct missing_kernel;
 
 namespace detail {
 
-/// Every op of a program, and of what these are composed of.
-constexpr vec<const op*> ops_of(const graph& g) {
-  vec<const op*> found, table(512, nullptr);  // the table finds them by hash: there is one look-up a node
-  auto is_new = [&](const op* kind) {
-    std::size_t slot = kind->salt % table.size();
-    for (; table[slot]; slot = (slot + 1) % table.size())
-      if (table[slot] == kind) return false;
-    table[slot] = kind;
-    return true;
-  };
-  auto scan = [&](const graph& some, auto& self) -> void {
-    for (int i = 0; i < some.count(); ++i) {
-      const op* kind = some.nodes[i].kind;
-      if (!kind || !is_new(kind)) continue;
-      found.push_back(kind);
-      if (!kind->compose || kind->has_body) continue;
-      graph inner;
-      arrays in;
-      for (int k = 0; k < some[i].operand_count; ++k) {
-        const array_type& t = some[some.operand(some[i], k)].type;
-        in.push_back(array(&inner, inner.input(t), t));
-      }
-      kind->compose(call{.self = kind,
+/// Numbers every op of a program, and of what these are composed of: lowering may need them.
+constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
+  for (const node& n : g.nodes) {
+    const int known = ops.values.count();
+    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->has_body) continue;
+    graph inner;
+    arrays in;
+    for (int k = 0; k < n.operand_count; ++k) {
+      const array_type& t = g[g.operand(n, k)].type;
+      in.push_back(array(&inner, inner.input(t), t));
+    }
+    n.kind->compose(call{.self = n.kind,
                          .inputs = in.data(),
                          .count = in.count(),
-                         .attributes = some.words_of(some[i]),
-                         .attribute_count = some[i].word_count,
-                         .type = some[i].type,
+                         .attributes = g.words_of(n),
+                         .attribute_count = n.word_count,
+                         .type = n.type,
                          .trace = &inner});
-      self(inner, self);
-    }
-    for (const graph& body : some.bodies) self(body, self);
-  };
-  scan(g, scan);
-  return found;
+    add_ops(ops, inner);
+  }
+  for (const graph& body : g.bodies) add_ops(ops, body);
 }
 
 template <class Result>
 struct trace_result {
   frozen_graph<graph_capacity> program{};
+  frozen_ops<graph_capacity> ops{};
   graph_size size{};
   diagnostic error{};
   Result result{};
@@ -73,14 +60,15 @@ constexpr auto trace_program() {
   trace_into(g, F{}, out.result, Args{}...);
   out.error = g.error;
   if (g.error.failed) return out;
-  out.size.graphs = 1;
-  freeze(out.program, out.size, g, 0);
-  for (const op* o : ops_of(g)) out.program.ops[out.size.ops++] = o;
+  numbering<const op*> ops;
+  add_ops(ops, g);
+  freezer(out.program, out.size, ops).run(g);
+  for (const op* o : ops.values) out.ops.at[out.size.ops++] = o;
   return out;
 }
 
 template <graph_size Size>
-constexpr frozen_graph<Size> shrink(const auto& big) {
+constexpr frozen_graph<Size> shrink(const frozen_graph<graph_capacity>& big) {
   frozen_graph<Size> f{};
   for (int i = 0; i < Size.nodes; ++i) f.nodes[i] = big.nodes[i];
   for (int i = 0; i < Size.operands; ++i) f.operands[i] = big.operands[i];
@@ -88,7 +76,13 @@ constexpr frozen_graph<Size> shrink(const auto& big) {
   for (int i = 0; i < Size.inputs; ++i) f.inputs[i] = big.inputs[i];
   for (int i = 0; i < Size.outputs; ++i) f.outputs[i] = big.outputs[i];
   for (int i = 0; i < Size.graphs; ++i) f.graphs[i] = big.graphs[i];
-  for (int i = 0; i < Size.ops; ++i) f.ops[i] = big.ops[i];
+  for (int i = 0; i < Size.types; ++i) f.types[i] = big.types[i];
+  return f;
+}
+template <graph_size Size>
+constexpr frozen_ops<Size> shrink(const frozen_ops<graph_capacity>& big) {
+  frozen_ops<Size> f{};
+  for (int i = 0; i < Size.ops; ++i) f.at[i] = big.at[i];
   return f;
 }
 
@@ -116,6 +110,7 @@ constexpr bool uses(const graph& g, const op& o) {
 }
 
 struct plan_result {
+  frozen_code<plan_capacity> code{};
   frozen_plan<plan_capacity> tables{};
   plan_size size{};
   const op* missing = nullptr;
@@ -132,17 +127,18 @@ struct program {
   static constexpr bool valid = !traced.error.failed;
 
   static constexpr frozen_graph<traced.size> trace = detail::shrink<traced.size>(traced.program);
+  static constexpr frozen_ops<traced.size> ops = detail::shrink<traced.size>(traced.ops);
 
   template <std::size_t... I>
   static constexpr auto facts_of(std::index_sequence<I...>) {
     return std::array<detail::kernel_fact, sizeof...(I)>{
-        detail::kernel_fact{trace.ops[I], has_kernel<*trace.ops[I], Device>, reads_strided<*trace.ops[I], Device>}...};
+        detail::kernel_fact{ops.at[I], has_kernel<*ops.at[I], Device>, reads_strided<*ops.at[I], Device>}...};
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 
   static constexpr graph lowered() {
     graph g;
-    lower(g, thaw(trace), [](const op& o) {
+    lower(g, thaw(view(trace), ops.at), [](const op& o) {
       for (const auto& f : facts)
         if (f.kind == &o) return f.present;
       return false;
@@ -166,16 +162,19 @@ struct program {
         },
         symbols);
     r.size = size_of(p);
+    freeze(r.code, p, r.size);
     freeze(r.tables, p, r.size);
     return r;
   }
   static constexpr detail::plan_result planned = make();
-  static constexpr frozen_plan<planned.size> shrunk() {
-    frozen_plan<planned.size> f{};
-    freeze(f, planned.tables, planned.size);
+  template <class Table>
+  static constexpr Table shrunk(const auto& big) {
+    Table f{};
+    freeze(f, big, planned.size);
     return f;
   }
-  static constexpr frozen_plan<planned.size> tables = shrunk();
+  static constexpr auto code = shrunk<frozen_code<planned.size>>(planned.code);
+  static constexpr auto tables = shrunk<frozen_plan<planned.size>>(planned.tables);
 
   /// Bytes of all intermediate values together, as they share one arena.
   static constexpr std::int64_t peak_bytes = tables.regions[0].arena_bytes;

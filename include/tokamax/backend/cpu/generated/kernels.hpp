@@ -23,13 +23,17 @@
 #include <tokamax/lax/dynamic_slice.hpp>
 #include <tokamax/lax/elementwise.hpp>
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/special.hpp>
+#include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/threefry.hpp>
+#include <tokamax/lax/transpose.hpp>
 #include <tokamax/lax/unary.hpp>
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/ops/attention.hpp>
@@ -39,9 +43,13 @@
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
+#include <tokamax/runtime/jit.hpp>
+#include <tokamax/runtime/known_program.hpp>
+#include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/forward.hpp>
+#include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
@@ -135,6 +143,9 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
+TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
+TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
+TOKAMAX_KERNELS const op* descriptor_of<get_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<add_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sub_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<mul_p>();
@@ -144,6 +155,15 @@ TOKAMAX_KERNELS kernel_set kernels_of<max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<abs_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sign_p>();
+TOKAMAX_KERNELS const op* descriptor_of<add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
+TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
+TOKAMAX_KERNELS const op* descriptor_of<div_p>();
+TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<abs_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_xor_p>();
@@ -151,7 +171,16 @@ TOKAMAX_KERNELS kernel_set kernels_of<bitwise_not_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_left_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_right_logical_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<eq_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<ne_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<lt_p>();
@@ -162,30 +191,72 @@ TOKAMAX_KERNELS kernel_set kernels_of<logical_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logical_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logical_not_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<select_p>();
+TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
+TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<le_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<select_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
+TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<cumsum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<quotient_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rem_p>();
+TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<dot_general_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
+TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reverse_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<pad_p>();
+TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
+TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<exp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<expm1_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<log_p>();
@@ -201,17 +272,46 @@ TOKAMAX_KERNELS kernel_set kernels_of<floor_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<ceil_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<round_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<pow_p>();
+TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log1p_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rsqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
+TOKAMAX_KERNELS const op* descriptor_of<round_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
+TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
+TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<attention_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
+TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
+TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
+TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
+TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
 TOKAMAX_KERNELS struct linked_function<detail::execute_on_cpu>;
 TOKAMAX_KERNELS struct linked_function<simd::run_interpreted>;
 TOKAMAX_KERNELS struct linked_function<detail::error_text>;
@@ -235,6 +335,11 @@ TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
+TOKAMAX_KERNELS struct linked_function<thaw>;
+TOKAMAX_KERNELS struct linked_function<known_program::set_up>;
+TOKAMAX_KERNELS struct linked_function<known_program::run_on>;
+TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_leaf>;
+TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_constant>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif

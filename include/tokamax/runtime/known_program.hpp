@@ -1,0 +1,147 @@
+// tokamax/runtime/known_program.hpp: what a program known while compiling does at run time, the same for all of them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/linked.hpp>          // linked_function
+#include <tokamax/compiler/freeze.hpp>      // thaw
+#include <tokamax/core/trace.hpp>           // ambient_graph, inline_graph
+#include <tokamax/runtime/executable.hpp>   // executable
+#include <tokamax/runtime/tree_layout.hpp>  // tree_layout
+
+#include <mutex>   // mutex
+#include <string>  // to_string
+#include <vector>  // vector
+
+namespace tokamax {
+
+/// A tree as the program was compiled for it: the default value of its type, and where its leaves lie.
+struct known_tree {
+  const void* like = nullptr;
+  tree_layout (*layout_of)(const void* tree, const char* root) = nullptr;
+  tree_layout layout{};
+};
+
+/// Checks arguments, finds their buffers, makes the buffers of the result and runs a plan. Trees are addresses here: what
+/// is compiled for each program and type is their layout alone.
+class known_program {
+ public:
+  known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)())
+      : code_(std::move(code)), arguments_(std::move(arguments)), result_(std::move(result)), traced_(traced) {
+    linked_function<known_program::set_up>::run(*this);
+  }
+
+  /// The result with abstract leaves. Its users copy it from here, where g++ does not see the value: it would write that
+  /// into them as one assignment for every number in it.
+  const void* result_like() const { return result_.like; }
+
+  /// Runs the program on the trees at `given`. `result` holds a copy of the abstract result; an argument that is
+  /// `movable` and whose buffer nobody else holds is written over where the plan has found that safe. Called while another
+  /// function is traced, the program becomes a part of that.
+  ///
+  /// errors  tokamax::error with the path of a leaf that differs from what was compiled
+  void run(const void* const* given, const bool* movable, void* result) {
+    linked_function<known_program::run_on>::run(*this, given, movable, result);
+  }
+
+ private:
+  static void set_up(known_program& p) {
+    for (known_tree& t : p.arguments_) t.layout = t.layout_of(t.like, nullptr);
+    p.result_.layout = p.result_.layout_of(p.result_.like, nullptr);
+  }
+  static void run_on(known_program& p, const void* const* given, const bool* movable, void* result) {
+    if (graph* g = p.trace_around(given)) return p.repeat_in(*g, given, result);
+    const std::lock_guard lock(p.busy_);
+    p.inputs_.clear();
+    p.donors_.clear();
+    p.outputs_.clear();
+    for (int k = 0; k < p.argument_count(); ++k) p.take_argument(k, given[k], movable[k]);
+    p.make_results(result);
+    p.code_.run(p.inputs_.data(), p.outputs_.data());
+  }
+
+  int argument_count() const { return static_cast<int>(arguments_.size()); }
+  const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
+
+  graph* trace_around(const void* const* given) const {
+    graph* g = nullptr;
+    for (int k = 0; k < argument_count(); ++k)
+      for (const auto& place : argument(k).layout.leaves) {
+        graph* t = place.leaf(given[k]).trace();
+        if (t && !t->floating && (!g || t->depth > g->depth)) g = t;
+      }
+    return g ? g : ambient_graph;
+  }
+  void repeat_in(graph& g, const void* const* given, void* result) const {
+    arrays in;
+    for (int k = 0; k < argument_count(); ++k) {
+      check(k, given[k], false);
+      for (const auto& place : argument(k).layout.leaves) in.push_back(place.leaf(given[k]));
+    }
+    const arrays out = inline_graph(g, traced_(), in.data());
+    int k = 0;
+    for (const auto& place : result_.layout.leaves) const_cast<array&>(place.leaf(result)) = out[k++];
+  }
+
+  void check(int position, const void* given, bool concrete) const {
+    const known_tree& t = argument(position);
+    bool fits = true;
+    for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given));
+    for (const auto& place : t.layout.leaves) {
+      const array &a = place.leaf(given), &expected = place.leaf(t.like);
+      fits = fits && (a.is_concrete() || !concrete) && a.type() == expected.type();
+    }
+    if (!fits) reject(position, given, concrete);
+  }
+  /// Says what is wrong with an argument that does not fit the program.
+  [[noreturn]] void reject(int position, const void* given, bool concrete) const {
+    const known_tree& t = argument(position);
+    const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
+    for (const auto& c : named.constants)
+      if (!c.equal(c.at.in(t.like), c.at.in(given)))
+        throw error("jit: static field", "another value", "the one it was compiled with", c.at.path);
+    for (const auto& place : named.leaves) {
+      const array &a = place.leaf(given), &expected = place.leaf(t.like);
+      const bool lacks_data = concrete && !a.is_concrete();
+      if (lacks_data || !(a.type() == expected.type()))
+        throw error("jit: argument", std::string(text(a.type()).view()) + (lacks_data ? " without data" : ""),
+                    std::string(text(expected.type()).view()), place.path);
+    }
+    throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
+  }
+
+  /// Lists the buffers of an argument, and those that it gives away.
+  void take_argument(int position, const void* given, bool movable) {
+    check(position, given, true);
+    for (const auto& place : argument(position).layout.leaves) {
+      const array& a = place.leaf(given);
+      if (a.is_literal()) const_cast<array&>(a).materialize();
+      inputs_.push_back(a.storage()->data);
+      donors_.push_back(movable ? &a : nullptr);
+    }
+  }
+  void make_results(void* result) {
+    const plan_view& p = code_.plan();
+    int k = p.regions[0].outputs;
+    for (const auto& place : result_.layout.leaves) {
+      array& a = const_cast<array&>(place.leaf(result));
+      const plan_buffer& b = p.buffers[p.numbers[k++]];
+      const array_type type{a.dtype(), false, a.shape()};
+      const array* const donor = b.donor >= 0 ? donors_[static_cast<std::size_t>(b.donor)] : nullptr;
+      if (donor && donor->storage().unique())
+        a = array(donor->storage(), type);
+      else
+        a = array::uninitialized(type);
+      outputs_.push_back(a.storage()->data);
+    }
+  }
+
+  executable code_;
+  std::vector<known_tree> arguments_;
+  known_tree result_;
+  const graph& (*traced_)();
+  std::mutex busy_;
+  std::vector<std::byte*> inputs_, outputs_;
+  std::vector<const array*> donors_;  // one an input, null if it stays the caller's
+};
+
+}  // namespace tokamax

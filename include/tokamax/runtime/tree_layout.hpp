@@ -1,0 +1,84 @@
+// tokamax/runtime/tree_layout.hpp: where the arrays and static values of a tree lie in an object of its type.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/runtime/known_program.cpp
+#pragma once
+
+#include <tokamax/base/linked.hpp>     // linked_function
+#include <tokamax/base/tree_walk.hpp>  // walk
+#include <tokamax/core/array.hpp>      // array
+
+#include <string>  // paths
+#include <vector>  // vector
+
+namespace tokamax {
+
+/// The leaves and static values of trees of one type, in order, if the type alone gives the structure. A walk writes code
+/// for every type and purpose; it happens once here, and programs go through these lists.
+struct tree_layout {
+  struct place {
+    std::intptr_t offset = 0;  ///< of the value in the tree, or its address if it lies outside
+    bool inside = true;
+    std::string path;  ///< only if asked for
+    const void* in(const void* tree) const {
+      return reinterpret_cast<const void*>(inside ? reinterpret_cast<std::intptr_t>(tree) + offset : offset);
+    }
+    const array& leaf(const void* tree) const { return *static_cast<const array*>(in(tree)); }
+  };
+  struct constant {
+    place at;
+    bool (*equal)(const void*, const void*) = nullptr;
+  };
+  std::vector<place> leaves;
+  std::vector<constant> constants;
+
+  /// The layout of trees like `tree`; with paths, which begin with `root`.
+  template <class Tree>
+  static tree_layout of(const void* tree, const char* root);
+};
+
+namespace detail {
+
+struct layout_visitor {
+  tree_layout& to;
+  const void* tree;
+  std::size_t bytes;
+  bool paths;
+
+  void leaf(const text_path& path, const array& a) {
+    linked_function<detail::layout_visitor::add_leaf>::run(*this, path, &a);
+  }
+  template <class T>
+  void constant(const text_path& path, const T& value) {
+    linked_function<detail::layout_visitor::add_constant>::run(*this, path, &value, [](const void* a, const void* b) {
+      return equal_static(*static_cast<const T*>(a), *static_cast<const T*>(b));
+    });
+  }
+  bool same_length(const text_path&, std::size_t) const { return true; }
+
+ private:
+  static void add_leaf(layout_visitor& v, const text_path& path, const void* leaf) {
+    v.to.leaves.push_back(v.place_of(path, leaf));
+  }
+  static void add_constant(layout_visitor& v, const text_path& path, const void* value,
+                           bool (*equal)(const void*, const void*)) {
+    v.to.constants.push_back({v.place_of(path, value), equal});
+  }
+  tree_layout::place place_of(const text_path& path, const void* value) const {
+    const auto from = reinterpret_cast<std::intptr_t>(tree), at = reinterpret_cast<std::intptr_t>(value);
+    const bool inside = at >= from && at < from + static_cast<std::intptr_t>(bytes);
+    return {inside ? at - from : at, inside, paths ? path.text : std::string()};
+  }
+};
+
+}  // namespace detail
+
+template <class Tree>
+tree_layout tree_layout::of(const void* tree, const char* root) {
+  tree_layout layout;
+  detail::layout_visitor visitor{layout, tree, sizeof(Tree), root != nullptr};
+  detail::text_path path{root ? root : ""};
+  detail::walk(visitor, path, *static_cast<const Tree*>(tree));
+  return layout;
+}
+
+}  // namespace tokamax
