@@ -56,3 +56,97 @@ TEST_CASE("arguments that do not fit are named inside a trace too") {
                     contains("argument 0.scale") && contains("f32[1]") && contains("f32[3]"));
   CHECK_THROWS_WITH(tk::jit(around, tk::cpu, tk::at_run_time)(scaled{false}, x), contains("argument 0.twice"));
 }
+
+namespace {
+using tk::dyn, tk::tensor, tk::f32;
+
+struct rows {
+  tensor<f32, dyn(), 4> x;
+  tensor<f32, dyn()> y;
+};
+rows some_rows(std::int64_t n) {
+  const auto [a, b] = tk::random::split(tk::random::key(static_cast<std::uint32_t>(n)));
+  return {tk::random::normal(a, {n, 4}), tk::random::normal(b, {n})};
+}
+struct regression {
+  tk::nn::linear first{4, 16}, second{16, 1};
+  tk::nn::layer_norm norm{16};
+};
+constexpr auto mean_square = [](const regression& m, const rows& r) {
+  const array y = tk::squeeze(m.second(m.norm(tk::gelu(m.first(r.x)))), 1);
+  return tk::mean(tk::square(y - r.y));
+};
+constexpr auto descend = [](const regression& m, const rows& r) { return tk::value_and_grad(mean_square)(m, r); };
+}  // namespace
+
+TEST_CASE("one program serves every number of rows") {
+  const regression m = tk::init<regression>(tk::random::key(3));
+  const auto run = tk::jit(descend, tk::cpu);
+  const auto late = tk::jit(descend, tk::cpu, tk::at_run_time);
+  static_assert(decltype(run)::for_types<regression, rows>::dynamic);
+  for (const std::int64_t n : {5, 64, 1, 5, 300}) {
+    const auto [loss, grads] = run(m, some_rows(n));
+    const auto [expected, expected_grads] = late(m, some_rows(n));
+    CAPTURE(n);
+    CHECK(loss.item() == Approx(expected.item()).epsilon(1e-5));
+    const tk::arrays got = tk::leaves(grads), want = tk::leaves(expected_grads);
+    for (int i = 0; i < got.count(); ++i) CHECK(tk::max(tk::abs(got[i] - want[i])).item() < 1e-5);
+  }
+}
+
+TEST_CASE("results have the extents of the arguments, also multiples of them") {
+  const auto run = tk::jit(
+      [](const tensor<f32, dyn(), 4>& x, const tensor<f32, 4, dyn(1)>& w) {
+        const array halves = tk::reshape(x, {-1, 2});
+        return std::tuple{tk::matmul(x, w), tk::transpose(halves), tk::mean(w, {.axis = {1}}),
+                          tk::max(x, {.axis = {0}})};
+      },
+      tk::cpu);
+  const array x = tk::random::normal(tk::random::key(1), {3, 4}), w = tk::random::normal(tk::random::key(2), {4, 6});
+  const auto [product, halves, means, most] = run(tensor<f32, dyn(), 4>(x), tensor<f32, 4, dyn(1)>(w));
+  CHECK(product.shape() == tk::shape{3, 6});
+  CHECK(halves.shape() == tk::shape{2, 6});
+  CHECK(tk::max(tk::abs(product - tk::matmul(x, w))).item() < 1e-6);
+  CHECK(halves.values<float>()[7] == x.values<float>()[3]);
+  CHECK(tk::max(tk::abs(means - tk::mean(w, {.axis = {1}}))).item() < 1e-6);
+  CHECK(tk::max(tk::abs(most - tk::max(x, {.axis = {0}}))).item() == 0);
+}
+
+TEST_CASE("a dynamic extent has one value in a call") {
+  const auto run = tk::jit(mean_square, tk::cpu);
+  const regression m = tk::init<regression>(tk::random::key(3));
+  const rows bad{tk::ones({3, 4}), tk::ones({2})};
+  CHECK_THROWS_WITH(run(m, bad), contains("argument 1.y") && contains("f32[2]") && contains("f32[n]"));
+  CHECK_THROWS_WITH((tensor<f32, dyn(), 4>(tk::ones({3, 5}))), contains("f32[3,5]") && contains("f32[n,4]"));
+}
+
+TEST_CASE("a program with dynamic extents takes those of the trace around it") {
+  const auto run = tk::jit(mean_square, tk::cpu);
+  const regression m = tk::init<regression>(tk::random::key(3));
+  const rows r = some_rows(7);
+  const auto around = [&](const regression& a) { return run(a, r) * 2.0f; };
+  CHECK(tk::jit(around, tk::cpu)(m).item() == Approx(2 * run(m, r).item()).epsilon(1e-5));
+}
+
+TEST_CASE("a scan and a transformer block run on any number of sequences") {
+  struct stack {
+    tk::train::gpt_block block{16, 2};
+    tensor<f32, dyn(), 8, 16> x;
+  };
+  constexpr auto f = [](const stack& s) {
+    const auto layer = [&](const array& h, const array&) { return std::pair{s.block(h), tk::mean(h)}; };
+    return tk::scan(layer, s.x, tk::arange(3));
+  };
+  stack s;
+  s.block = tk::init(tk::train::gpt_block{16, 2}, tk::random::key(4));
+  const auto run = tk::jit(f, tk::cpu);
+  const auto late = tk::jit(f, tk::cpu, tk::at_run_time);
+  for (const std::int64_t n : {2, 5, 2}) {
+    s.x = tk::random::normal(tk::random::key(5), {n, 8, 16});
+    const auto [h, means] = run(s);
+    const auto [expected, expected_means] = late(s);
+    CHECK(h.shape() == tk::shape{n, 8, 16});
+    CHECK(tk::max(tk::abs(h - expected)).item() < 1e-5);
+    CHECK(tk::max(tk::abs(means - expected_means)).item() < 1e-6);
+  }
+}

@@ -229,7 +229,9 @@ values scatter_add(const asked& a) {
 values iota(const asked& a) {
   const auto o = a.attrs<iota_attributes>();
   value y = zeros_of(a.n.type);
-  for_each_place(o.extents, [&](const shape& at, std::size_t k) { y.data[k] = static_cast<double>(at[o.dimension]); });
+  for_each_place(o.extents, [&](const shape& at, std::size_t k) {
+    y.data[k] = static_cast<double>(o.start + (o.dimension < 0 ? 0 : at[o.dimension]));
+  });
   return {y};
 }
 values bitcast(const asked& a) {

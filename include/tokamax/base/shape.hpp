@@ -39,6 +39,8 @@ struct shape {
 
 using axes = shape;  ///< a list of axis numbers
 
+inline constexpr int max_symbols = 8;
+
 /// A dynamic extent: `factor` times the symbol `symbol` (0..7), whose value is known when a program runs.
 /// Encoded as one negative number, so that a shape stays a list of integers.
 constexpr std::int64_t dyn(int symbol = 0, std::int64_t factor = 1) { return -(factor * 8 + symbol) - 1; }

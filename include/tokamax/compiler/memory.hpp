@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>  // plan
+#include <tokamax/compiler/plan.hpp>  // plan_view
 
 namespace tokamax {
 
 /// Gives every arena buffer of a region its offset: a buffer lives from the step that writes it to the last one that
-/// reads it, and takes the first gap that is large enough. Offsets are multiples of 64 bytes. Called again with other
-/// `symbols` for programs with dynamic extents.
+/// reads it, and takes the first gap that is large enough. Offsets are multiples of 64 bytes.
 ///
 /// An in-place step is one whose result has a loop operand with the same memory layout that dies there (`reuse`).
-constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, const std::int64_t* symbols) {
+constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r, const std::int64_t* symbols) {
+  plan_buffer* const buffers = all + r.first_buffer;
   const int n = r.buffer_count, steps = r.step_count;
   vec<int> last(static_cast<std::size_t>(n), -1);
   auto each_operand = [&](int s, auto&& f) {
@@ -27,19 +27,17 @@ constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, cons
   vec<char> state(static_cast<std::size_t>(n), absent);
   r.total_bytes = r.arena_bytes = 0;
   for (int b = 0; b < n; ++b) {
-    const plan_buffer& buffer = p.buffers[r.first_buffer + b];
-    if (buffer.kind != plan_buffer::what::arena) state[b] = done;
-    bytes[b] = (resolve(buffer.bytes, symbols) + 63) / 64 * 64;
+    if (buffers[b].kind != plan_buffer::what::arena) state[b] = done;
+    bytes[b] = (resolve(buffers[b].bytes, symbols) + 63) / 64 * 64;
     if (state[b] == absent) r.total_bytes += bytes[b];
   }
   for (int s = 0; s < steps; ++s) {
     each_operand(s, [&](int b) {
       if (state[b] != absent) return;
       state[b] = placed;
-      const int donor = reuse[b];
+      const int donor = buffers[b].reuse;
       if (donor >= 0 && state[donor] == placed && last[donor] == s && bytes[donor] == bytes[b]) {
-        p.buffers[r.first_buffer + b].offset =
-            p.buffers[r.first_buffer + donor].offset;  // take the donor's place in the list
+        buffers[b].offset = buffers[donor].offset;  // take the donor's place in the list
         next[b] = next[donor];
         before[b] = before[donor];
         next[before[b]] = b;
@@ -50,12 +48,12 @@ constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, cons
       std::int64_t at = 0;
       int after = n;
       for (int c = next[n]; c >= 0; c = next[c]) {
-        const std::int64_t offset = p.buffers[r.first_buffer + c].offset;
+        const std::int64_t offset = buffers[c].offset;
         if (offset - at >= bytes[b]) break;
         at = offset + bytes[c];
         after = c;
       }
-      p.buffers[r.first_buffer + b].offset = at;
+      buffers[b].offset = at;
       if (at + bytes[b] > r.arena_bytes) r.arena_bytes = at + bytes[b];
       next[b] = next[after];
       before[b] = after;
@@ -68,6 +66,26 @@ constexpr void assign_arena(plan& p, plan_region& r, const vec<int>& reuse, cons
       next[before[b]] = next[b];
       if (next[b] >= 0) before[next[b]] = before[b];
     });
+  }
+}
+
+/// Lays out the arenas of all regions of a plan, those of loop bodies first: a scan keeps its body's arena and two copies
+/// of its carry in a scratch buffer. Called again with other `symbols` for programs with dynamic extents.
+constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_region* regions,
+                             const std::int64_t* symbols) {
+  auto rounded = [&](std::int64_t bytes) { return (resolve(bytes, symbols) + 63) / 64 * 64; };
+  for (int i = p.region_count - 1; i >= 0; --i) {  // bodies have higher numbers
+    plan_region& r = regions[i];
+    for (int s = 0; s < r.step_count; ++s) {
+      const plan_step& st = p.steps[r.first_step + s];
+      if (st.kind != plan_step::what::scan) continue;
+      const plan_operand* const results = p.operands + st.operands + st.in_count;
+      std::int64_t bytes = rounded(regions[st.function].arena_bytes);
+      for (int k = 0; k < static_cast<int>(p.numbers[st.numbers + 1]); ++k)
+        bytes += 2 * rounded(buffers[results[k].buffer].bytes);
+      buffers[results[st.out_count - 1].buffer].bytes = bytes;
+    }
+    assign_arena(p, buffers, r, symbols);
   }
 }
 

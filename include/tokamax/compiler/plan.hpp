@@ -59,6 +59,7 @@ struct plan_buffer {
   int index = -1;           ///< of the input or output
   std::int64_t bytes = 0;   ///< may be dynamic
   std::int64_t offset = 0;  ///< in the arena
+  int reuse = -1;           ///< number in its region of a buffer whose place it may take, or -1
   int donor = -1;           ///< output: input whose buffer it may take over, or -1
 };
 

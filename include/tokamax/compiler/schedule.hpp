@@ -4,14 +4,13 @@
 
 #include <tokamax/compiler/fuse.hpp>          // fusion
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
-#include <tokamax/compiler/memory.hpp>        // assign_arena
+#include <tokamax/compiler/memory.hpp>        // assign_arenas
 
 #include <bit>  // bit_cast
 
 namespace tokamax {
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel,
-                              const std::int64_t* symbols);
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel);
 
 namespace detail {
 
@@ -19,11 +18,10 @@ namespace detail {
 template <class StridedKernel>
 class scheduler {
  public:
-  constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides, const std::int64_t* symbols)
+  constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides)
       : p_(p),
         g_(g),
         takes_strides_(takes_strides),
-        symbols_(symbols),
         views_(g),
         groups_(g),
         needed_(g.nodes.size(), 0),
@@ -54,9 +52,9 @@ class scheduler {
     r.output_count = g_.outputs.count();
     for (int b : output_buffer_) p_.numbers.push_back(b);
     const vec<int> reuse = loop_.reuse();
-    find_donors(r, reuse);
+    for (int b = 0; b < r.buffer_count; ++b) p_.buffers[r.first_buffer + b].reuse = reuse[b];
+    find_donors(r);
     plan_bodies();
-    assign_arena(p_, r, reuse, symbols_);
     return r;
   }
 
@@ -281,7 +279,7 @@ class scheduler {
   }
 
   /// An output that could be written over an input of the caller, if the caller gives that one away.
-  constexpr void find_donors(const plan_region& r, const vec<int>& reuse) {
+  constexpr void find_donors(const plan_region& r) {
     vec<int> last(static_cast<std::size_t>(r.buffer_count), -1), writer(static_cast<std::size_t>(r.buffer_count), -1);
     for (int s = 0; s < r.step_count; ++s) {
       const plan_step& st = p_.steps[r.first_step + s];
@@ -296,7 +294,7 @@ class scheduler {
     }
     for (int b = 0; b < r.buffer_count; ++b) {
       plan_buffer& out = p_.buffers[r.first_buffer + b];
-      const int d = reuse[b];
+      const int d = out.reuse;
       if (d < 0 || out.kind != plan_buffer::what::output) continue;
       if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b])
         out.donor = p_.buffers[r.first_buffer + d].index;
@@ -306,14 +304,7 @@ class scheduler {
     for (int s : scans_) {
       const int body = p_.steps[s].function, self = p_.regions.count();
       p_.regions.push_back({});
-      plan_region_of(p_, g_.bodies[body], self, takes_strides_, symbols_);
-      std::int64_t bytes = (p_.regions[self].arena_bytes + 63) / 64 * 64;
-      const plan_step& st = p_.steps[s];
-      const auto carries = static_cast<int>(p_.numbers[st.numbers + 1]);
-      for (int k = 0; k < carries; ++k)
-        bytes += 2 * ((resolve(p_.buffers[p_.operands[st.operands + st.in_count + k].buffer].bytes, symbols_) + 63) /
-                      64 * 64);
-      p_.buffers[p_.operands[st.operands + st.in_count + st.out_count - 1].buffer].bytes = bytes;
+      plan_region_of(p_, g_.bodies[body], self, takes_strides_);
       p_.steps[s].function = self;
     }
   }
@@ -321,7 +312,6 @@ class scheduler {
   plan& p_;
   const graph& g_;
   const StridedKernel& takes_strides_;
-  const std::int64_t* symbols_;
   view_table views_;
   fusion groups_;
   vec<char> needed_;
@@ -332,9 +322,8 @@ class scheduler {
 
 }  // namespace detail
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel,
-                              const std::int64_t* symbols) {
-  p.regions[self] = detail::scheduler(p, g, strided_kernel, symbols).run();
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel) {
+  p.regions[self] = detail::scheduler(p, g, strided_kernel).run();
 }
 
 /// Plans a lowered program. `strided_kernel(op)`: does the backend's kernel read operands with any strides?
@@ -342,7 +331,8 @@ constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& str
 constexpr plan make_plan(const graph& g, const auto& strided_kernel, const std::int64_t* symbols) {
   plan p;
   p.regions.push_back({});
-  plan_region_of(p, g, 0, strided_kernel, symbols);
+  plan_region_of(p, g, 0, strided_kernel);
+  assign_arenas(view(p), p.buffers.data(), p.regions.data(), symbols);
   return p;
 }
 

@@ -93,11 +93,11 @@ struct view_table {
   constexpr strided look(const graph& g, int id) {
     const node& n = g[id];
     if (n.kind == &iota_p) {
-      const auto [type, extents, dimension] =
+      const auto [type, extents, dimension, start] =
           call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<iota_attributes>();
       shape s = extents;
       for (int i = 0; i < s.rank(); ++i) s[i] = i == dimension;
-      return {id, 0, s, true};
+      return {id, start, s, true};
     }
     if (!n.kind || n.kind->kind != op_kind::view) return {id, 0, row_major(n.type.extents)};
     const int from = g.operand(n, 0);

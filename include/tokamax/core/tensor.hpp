@@ -7,7 +7,7 @@
 namespace tokamax {
 
 /// An array of dtype T and extents D. Default-made it is abstract, which tells `jit` the shape; made from an array it
-/// checks.
+/// checks. An extent `dyn()`, or `dyn(1)` and so on for others, is what the array has: `tensor<f32, dyn(), 784>`.
 ///
 /// errors  "tensor: type" if the array has another dtype or shape
 template <dtype T, std::int64_t... D>
@@ -15,7 +15,7 @@ struct tensor : array {
   static constexpr array_type static_type{T, false, {D...}};
   constexpr tensor() : array(static_type) {}
   constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array
-    if (!(a.type() == static_type) && a.exists()) call_site{l}.reject(a);
+    if (a.exists() && !fits(static_type, a.type())) call_site{l}.reject(a);
   }
 
  private:

@@ -18,6 +18,31 @@ struct array_type {
   constexpr bool operator==(const array_type& o) const { return type == o.type && extents == o.extents; }
 };
 
+/// Is `given` of the type `expected`, whose dynamic extents may have any value? One symbol has one value: `symbols` holds
+/// those found so far, -1 for the others.
+constexpr bool fits(const array_type& expected, const array_type& given, std::int64_t* symbols) {
+  const shape &want = expected.extents, &have = given.extents;
+  if (expected.type != given.type || want.rank() != have.rank()) return false;
+  for (int i = 0; i < want.rank(); ++i) {
+    if (want[i] == have[i]) continue;
+    if (!is_dyn(want[i]) || is_dyn(have[i])) return false;
+    const std::int64_t code = -want[i] - 1, factor = code / 8;
+    std::int64_t& value = symbols[code % 8];
+    if (have[i] % factor != 0 || (value >= 0 && value != have[i] / factor)) return false;
+    value = have[i] / factor;
+  }
+  return true;
+}
+constexpr bool fits(const array_type& expected, const array_type& given) {
+  std::int64_t symbols[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return fits(expected, given, symbols);
+}
+constexpr bool is_dynamic(const shape& s) {
+  for (std::int64_t e : s)
+    if (is_dyn(e)) return true;
+  return false;
+}
+
 /// A short message built while compiling: fits a template argument, never allocates, cuts what does not fit.
 struct text {
   static constexpr int capacity = 63;

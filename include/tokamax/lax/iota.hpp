@@ -10,16 +10,17 @@ namespace tokamax {
 struct iota_attributes {
   dtype type = i32;
   shape extents;
-  int dimension = 0;
+  int dimension = 0;       ///< -1: along none
+  std::int64_t start = 0;  ///< may be a dynamic extent
 };
 
-/// Counts along one axis. An element function of the position: fused loops compute it instead of loading it.
+/// Counts along one axis, from `start` on. An element function of the position: fused loops compute it instead of loading it.
 inline constexpr op iota_p{
     .name = "iota",
     .stablehlo = "stablehlo.iota",
     .infer = [](const call& c) -> array_type {
-      const auto [type, extents, dimension] = c.attrs<iota_attributes>();
-      if (dimension < 0 || dimension >= extents.rank())
+      const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();
+      if (dimension < -1 || dimension >= extents.rank())
         return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
       return {type, false, extents};
     },
@@ -32,6 +33,12 @@ inline constexpr op iota_p{
 /// source  jax.lax.broadcasted_iota
 constexpr array iota(dtype type, const shape& s, int dimension, source_line l = source_line::current()) {
   return bind(iota_p, {}, iota_attributes{type, s, dimension}, l);
+}
+
+/// An extent as a scalar, whose value a program learns when it runs if it is dynamic: `extent_as_array(x.extent(0))`.
+/// source  stablehlo.get_dimension_size
+constexpr array extent_as_array(std::int64_t n, source_line l = source_line::current()) {
+  return bind(iota_p, {}, iota_attributes{i32, {}, -1, n}, l);
 }
 
 /// 0, 1, ..., n - 1

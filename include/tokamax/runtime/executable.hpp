@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>     // linked_function
-#include <tokamax/compiler/plan.hpp>   // plan_view
-#include <tokamax/core/buffer.hpp>     // handle, buffer_pool
-#include <tokamax/runtime/kernel.hpp>  // array_view, kernel_function
+#include <tokamax/base/linked.hpp>      // linked_function
+#include <tokamax/compiler/memory.hpp>  // assign_arenas
+#include <tokamax/core/buffer.hpp>      // handle, buffer_pool
+#include <tokamax/runtime/kernel.hpp>   // array_view, kernel_function
 
 #include <algorithm>  // copy_n
 #include <bit>        // bit_cast
@@ -44,6 +44,11 @@ class executable {
     linked_function<executable::run_on>::run(*this, inputs, outputs);
   }
   const plan_view& plan() const { return plan_; }
+  /// Lays the program out anew if its dynamic extents have other values than in the last run.
+  void resize(const std::int64_t* symbols) {
+    if (!std::equal(symbols_, symbols_ + max_symbols, symbols))
+      linked_function<executable::lay_out_again>::run(*this, symbols);
+  }
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
 
@@ -53,8 +58,24 @@ class executable {
     e.patch(0, e.arena_->data, inputs, outputs);
     e.run_region(0);
   }
+  static void lay_out_again(executable& e, const std::int64_t* symbols) {
+    if (e.buffers_.empty()) {
+      e.buffers_.assign(e.plan_.buffers, e.plan_.buffers + e.plan_.buffer_count);
+      e.regions_.assign(e.plan_.regions, e.plan_.regions + e.plan_.region_count);
+      e.plan_.buffers = e.buffers_.data();
+      e.plan_.regions = e.regions_.data();
+    }
+    assign_arenas(e.plan_, e.buffers_.data(), e.regions_.data(), symbols);
+    e.views_.clear();
+    e.strides_.clear();
+    e.constants_.clear();
+    e.data_.clear();
+    e.arena_ = handle();
+    e.lay_out(symbols);
+  }
   void lay_out(const std::int64_t* symbols) {
     const plan_view& p = plan_;
+    std::copy_n(symbols, max_symbols, symbols_);
     views_.resize(static_cast<std::size_t>(p.operand_count));
     pointers_.resize(views_.size());
     bytes_.resize(views_.size());
@@ -116,8 +137,9 @@ class executable {
       for (int k = st.operands; k < st.operands + st.in_count + st.out_count; ++k) {
         const plan_operand& o = plan_.operands[k];
         const auto at = static_cast<std::size_t>(k);
-        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(o.offset)
-                                     : base_[static_cast<std::size_t>(o.buffer)] + o.offset * bytes_[at];
+        const std::int64_t offset = resolve(o.offset, symbols_);
+        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(offset)
+                                     : base_[static_cast<std::size_t>(o.buffer)] + offset * bytes_[at];
         views_[at].data = pointers_[at];
       }
     }
@@ -192,6 +214,9 @@ class executable {
     std::size_t strides = 0, constants = 0;
   };
   plan_view plan_;
+  std::int64_t symbols_[max_symbols] = {};
+  std::vector<plan_buffer> buffers_;  // the plan's, once they differ from those it was compiled with
+  std::vector<plan_region> regions_;
   std::vector<loop_function> loops_;
   std::vector<kernel_function> kernels_;
   std::vector<tile_function> tiles_;

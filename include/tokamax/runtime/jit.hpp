@@ -104,6 +104,8 @@ class jit_function {
   auto operator()(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
+      if constexpr (for_types<std::remove_cvref_t<Args>...>::dynamic)
+        if (trace_of(args...)) return result_type(f_(args...));  // with the extents of that trace
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
       if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that

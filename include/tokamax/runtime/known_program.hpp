@@ -8,9 +8,10 @@
 #include <tokamax/runtime/executable.hpp>   // executable
 #include <tokamax/runtime/tree_layout.hpp>  // tree_layout
 
-#include <mutex>   // mutex
-#include <string>  // to_string
-#include <vector>  // vector
+#include <algorithm>  // fill_n
+#include <mutex>      // mutex
+#include <string>     // to_string
+#include <vector>     // vector
 
 namespace tokamax {
 
@@ -54,7 +55,11 @@ class known_program {
     p.inputs_.clear();
     p.donors_.clear();
     p.outputs_.clear();
+    std::fill_n(p.symbols_, max_symbols, std::int64_t{-1});
     for (int k = 0; k < p.argument_count(); ++k) p.take_argument(k, given[k], movable[k]);
+    for (std::int64_t& s : p.symbols_)
+      if (s < 0) s = 1;
+    p.code_.resize(p.symbols_);
     p.make_results(result);
     p.code_.run(p.inputs_.data(), p.outputs_.data());
   }
@@ -73,8 +78,9 @@ class known_program {
   }
   void repeat_in(graph& g, const void* const* given, void* result) const {
     arrays in;
+    std::int64_t symbols[max_symbols] = {};  // only programs without dynamic extents become part of another
     for (int k = 0; k < argument_count(); ++k) {
-      check(k, given[k], false);
+      check(k, given[k], false, symbols);
       for (const auto& place : argument(k).layout.leaves) in.push_back(place.leaf(given[k]));
     }
     const arrays out = inline_graph(g, traced_(), in.data());
@@ -82,18 +88,18 @@ class known_program {
     for (const auto& place : result_.layout.leaves) const_cast<array&>(place.leaf(result)) = out[k++];
   }
 
-  void check(int position, const void* given, bool concrete) const {
+  void check(int position, const void* given, bool concrete, std::int64_t* symbols) const {
     const known_tree& t = argument(position);
     bool fits = true;
     for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given));
     for (const auto& place : t.layout.leaves) {
       const array &a = place.leaf(given), &expected = place.leaf(t.like);
-      fits = fits && (a.is_concrete() || !concrete) && a.type() == expected.type();
+      fits = fits && (a.is_concrete() || !concrete) && tokamax::fits(expected.type(), a.type(), symbols);
     }
-    if (!fits) reject(position, given, concrete);
+    if (!fits) reject(position, given, concrete, symbols);
   }
   /// Says what is wrong with an argument that does not fit the program.
-  [[noreturn]] void reject(int position, const void* given, bool concrete) const {
+  [[noreturn]] void reject(int position, const void* given, bool concrete, std::int64_t* symbols) const {
     const known_tree& t = argument(position);
     const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
     for (const auto& c : named.constants)
@@ -102,7 +108,7 @@ class known_program {
     for (const auto& place : named.leaves) {
       const array &a = place.leaf(given), &expected = place.leaf(t.like);
       const bool lacks_data = concrete && !a.is_concrete();
-      if (lacks_data || !(a.type() == expected.type()))
+      if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
         throw error("jit: argument", std::string(text(a.type()).view()) + (lacks_data ? " without data" : ""),
                     std::string(text(expected.type()).view()), place.path);
     }
@@ -111,7 +117,7 @@ class known_program {
 
   /// Lists the buffers of an argument, and those that it gives away.
   void take_argument(int position, const void* given, bool movable) {
-    check(position, given, true);
+    check(position, given, true, symbols_);
     for (const auto& place : argument(position).layout.leaves) {
       const array& a = place.leaf(given);
       if (a.is_literal()) const_cast<array&>(a).materialize();
@@ -125,7 +131,8 @@ class known_program {
     for (const auto& place : result_.layout.leaves) {
       array& a = const_cast<array&>(place.leaf(result));
       const plan_buffer& b = p.buffers[p.numbers[k++]];
-      const array_type type{a.dtype(), false, a.shape()};
+      array_type type{a.dtype(), false, a.shape()};
+      for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols_);
       const array* const donor = b.donor >= 0 ? donors_[static_cast<std::size_t>(b.donor)] : nullptr;
       if (donor && donor->storage().unique())
         a = array(donor->storage(), type);
@@ -140,6 +147,7 @@ class known_program {
   known_tree result_;
   const graph& (*traced_)();
   std::mutex busy_;
+  std::int64_t symbols_[max_symbols] = {};  // values of dynamic extents, found in the arguments
   std::vector<std::byte*> inputs_, outputs_;
   std::vector<const array*> donors_;  // one an input, null if it stays the caller's
 };

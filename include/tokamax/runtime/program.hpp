@@ -49,6 +49,7 @@ struct trace_result {
   frozen_ops<graph_capacity> ops{};
   graph_size size{};
   diagnostic error{};
+  bool dynamic = false;
   Result result{};
 };
 
@@ -60,6 +61,7 @@ constexpr auto trace_program() {
   trace_into(g, F{}, out.result, Args{}...);
   out.error = g.error;
   if (g.error.failed) return out;
+  for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.extents);
   numbering<const op*> ops;
   add_ops(ops, g);
   freezer(out.program, out.size, ops).run(g);
@@ -125,6 +127,7 @@ struct program {
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
   static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
   static constexpr bool valid = !traced.error.failed;
+  static constexpr bool dynamic = traced.dynamic;  ///< do arguments have extents that are known only when it runs?
 
   static constexpr frozen_graph<traced.size> trace = detail::shrink<traced.size>(traced.program);
   static constexpr frozen_ops<traced.size> ops = detail::shrink<traced.size>(traced.ops);
@@ -176,7 +179,7 @@ struct program {
   static constexpr auto code = shrunk<frozen_code<planned.size>>(planned.code);
   static constexpr auto tables = shrunk<frozen_plan<planned.size>>(planned.tables);
 
-  /// Bytes of all intermediate values together, as they share one arena.
+  /// Bytes of all intermediate values together, as they share one arena; with dynamic extents, for 1 of each.
   static constexpr std::int64_t peak_bytes = tables.regions[0].arena_bytes;
   /// Bytes of all intermediate values if each had its own memory.
   static constexpr std::int64_t total_bytes = tables.regions[0].total_bytes;
