@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/tokamax.hpp>
+#include <tokamax/train/loss_curve.hpp>
+#include <tokamax/train/metrics.hpp>
+#include <tokamax/train/progress.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -32,7 +32,7 @@ TEST_CASE("temperature 0 takes the most likely token, over windows of the contex
 }
 
 TEST_CASE("samples depend on the seed alone, and spread with the temperature") {
-  const auto sample = [](std::uint64_t seed, double temperature) {
+  const auto sample = [](std::uint32_t seed, double temperature) {
     return generate(counts_up, {0}, context, {.count = 60, .temperature = temperature, .seed = seed});
   };
   CHECK(sample(1, 5) == sample(1, 5));

@@ -5,7 +5,7 @@
 #include <tokamax/compiler/plan.hpp>  // plan_view
 #include <tokamax/core/op.hpp>        // graph, op
 
-#include <fmt/format.h>  // format
+#include <fmt/core.h>  // format
 
 #include <bit>     // bit_cast
 #include <string>  // string

@@ -4,8 +4,6 @@
 
 #include <tokamax/data/dataset.hpp>  // dataset, stage
 
-#include <functional>  // invoke
-
 namespace tokamax::data {
 
 namespace detail {
@@ -15,7 +13,7 @@ class mapped : public dataset<mapped<Source, F>> {
  public:
   mapped(Source source, F f) : source_(std::move(source)), f_(std::move(f)) {}
   std::int64_t size() const { return source_.size(); }
-  auto operator[](std::int64_t index) const { return std::invoke(f_, source_[index]); }
+  auto operator[](std::int64_t index) const { return f_(source_[index]); }
 
  private:
   Source source_;

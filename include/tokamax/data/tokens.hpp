@@ -6,7 +6,6 @@
 
 #include <cerrno>       // errno
 #include <cstring>      // strerror
-#include <filesystem>   // path
 #include <fstream>      // ifstream
 #include <memory>       // shared_ptr
 #include <string_view>  // string_view
@@ -51,19 +50,18 @@ class tokens : public dataset<tokens> {
 
 /// The bytes of a file.
 /// errors  tokamax::error that names the file if it is missing, no file, unreadable or empty
-inline tokens text(const std::filesystem::path& path) {
-  std::error_code failure;
-  const std::filesystem::file_status status = std::filesystem::status(path, failure);
-  if (!std::filesystem::exists(status)) throw error("text", "no such file", "a readable file", path.string());
-  if (std::filesystem::is_directory(status)) throw error("text", "a folder", "a readable file", path.string());
+inline tokens text(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string bytes;
-  if (file) bytes.assign(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad())
-    throw error("text", errno ? std::strerror(errno) : "a read error", "a readable file", path.string());
-  if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path.string());
-  return tokens(std::move(bytes), path.string());
+  try {
+    if (file) file.exceptions(std::ios::badbit), bytes.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios::failure&) {  // a folder opens, but cannot be read
+    throw error("text", errno ? std::strerror(errno) : "a read error", "a readable file", path);
+  }
+  if (!file.is_open()) throw error("text", errno ? std::strerror(errno) : "no file", "a readable file", path);
+  if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path);
+  return tokens(std::move(bytes), path);
 }
 
 }  // namespace tokamax::data

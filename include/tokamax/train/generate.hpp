@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/array.hpp>  // array
+#include <tokamax/lax/random.hpp>  // categorical
 
-#include <algorithm>  // max_element
-#include <cmath>      // exp
-#include <random>     // mt19937_64
+#include <algorithm>  // copy
 #include <vector>     // vector
 
 namespace tokamax::train {
@@ -15,7 +13,7 @@ namespace tokamax::train {
 struct generate_options {
   int count = 300;           ///< tokens to add
   double temperature = 0.8;  ///< below 1 sharpens the distribution; 0 takes the most likely token
-  std::uint64_t seed = 0;
+  std::uint32_t seed = 0;
 };
 
 /// `prompt` and the tokens after it. `logits(ids)` maps i32 [1, context] to [1, context, vocabulary]; the last `context`
@@ -23,7 +21,7 @@ struct generate_options {
 template <class Logits>
 std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_t> prompt, std::int64_t context,
                                    generate_options o = {}) {
-  std::mt19937_64 random(o.seed);
+  const random::key key = random::key(o.seed);
   if (prompt.empty()) prompt.push_back(0);
   for (int n = 0; n < o.count; ++n) {
     const auto seen = std::min(static_cast<std::int64_t>(prompt.size()), context);
@@ -31,16 +29,11 @@ std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_
     std::copy(prompt.end() - seen, prompt.end(), ids.begin());
     const array y = logits(array::from(std::span<const std::int32_t>(ids), {1, context}));
     const std::int64_t vocabulary = y.extent(2);
-    const float* row = y.template data<float>() + (seen - 1) * vocabulary;
-    const auto best = static_cast<std::int32_t>(std::max_element(row, row + vocabulary) - row);
-    std::int32_t token = best;
-    if (o.temperature > 0) {
-      std::vector<double> weight;
-      for (std::int64_t v = 0; v < vocabulary; ++v)
-        weight.push_back(std::exp((static_cast<double>(row[v]) - static_cast<double>(row[best])) / o.temperature));
-      token = std::discrete_distribution<std::int32_t>(weight.begin(), weight.end())(random);
-    }
-    prompt.push_back(token);
+    const float* last = y.template data<float>() + (seen - 1) * vocabulary;
+    const array row = array::from(std::span<const float>(last, last + vocabulary), {vocabulary});
+    const array token =
+        o.temperature > 0 ? random::categorical(random::fold_in(key, n), row / o.temperature) : argmax(row);
+    prompt.push_back(token.values<std::int32_t>()[0]);
   }
   return prompt;
 }

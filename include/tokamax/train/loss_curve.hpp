@@ -1,5 +1,6 @@
 // tokamax/train/loss_curve.hpp: draw series of numbers over steps as an SVG picture.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
 #include <fmt/format.h>  // format

@@ -1,5 +1,6 @@
 // tokamax/train/metrics.hpp: numbers of a run as lines of JSON, one a step, that a resumed run continues.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
 #include <tokamax/base/error.hpp>  // error

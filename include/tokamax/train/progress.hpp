@@ -1,5 +1,6 @@
 // tokamax/train/progress.hpp: one line that says how far a run is.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
 #include <fmt/format.h>  // format

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/attention.hpp: scaled dot-product attention and its cotangents without the matrix of scores.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/gemm.hpp: matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for

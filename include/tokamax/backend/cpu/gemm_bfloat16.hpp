@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/gemm_bfloat16.hpp: panels and tiles of products in bfloat16 that are summed in f32.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/gemm_microkernel.hpp: register tiles of C += A B for AVX-512, AVX2 and any other machine.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/gemm_pack.hpp: copies strips of a matrix into the order in which the GEMM tiles read them.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 

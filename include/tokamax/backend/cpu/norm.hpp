@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/norm.hpp: layer_norm and rms_norm over the rows of a matrix, forward and backward.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
 #include <tokamax/backend/cpu/rows.hpp>     // for_rows, for_vectors, sum_row

@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/rows.hpp: loops over the rows of a matrix and the vectors of a row, and folds along a row.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>     // f32v, loads, folds

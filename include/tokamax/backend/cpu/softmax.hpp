@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/softmax.hpp: softmax, logsumexp and cross entropy over the rows of a matrix.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
 #include <tokamax/backend/cpu/rows.hpp>  // for_rows, for_vectors, sum_row, max_row

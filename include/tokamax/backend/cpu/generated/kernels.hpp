@@ -340,6 +340,7 @@ TOKAMAX_KERNELS struct linked_function<known_program::set_up>;
 TOKAMAX_KERNELS struct linked_function<known_program::run_on>;
 TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_leaf>;
 TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_constant>;
+TOKAMAX_KERNELS struct linked_function<executable::lay_out_again>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
