@@ -54,8 +54,13 @@ TEST_CASE("simd: tanh_rational") {
   CHECK(at(0.0f) == 0.0f);
   CHECK(std::signbit(at(-0.0f)));
   CHECK(at(1e-40f) == 1e-40f);
+#if defined(__x86_64__)
   CHECK(at(INFINITY) == 1.0f);
   CHECK(at(-1e30f) == -1.0f);
+#else  // where xsimd divides in steps
+  CHECK(at(INFINITY) == Approx(1.0f).epsilon(3e-7));
+  CHECK(at(-1e30f) == Approx(-1.0f).epsilon(3e-7));
+#endif
   CHECK(std::isnan(at(NAN)));
 }
 
