@@ -24,7 +24,7 @@ namespace detail {
 constexpr vec<const op*> ops_of(const graph& g) {
   vec<const op*> found, table(512, nullptr);  // the table finds them by hash: there is one look-up a node
   auto is_new = [&](const op* kind) {
-    std::size_t slot = kind->salt % table.size();
+    std::size_t slot = kind->name.salt % table.size();
     for (; table[slot]; slot = (slot + 1) % table.size())
       if (table[slot] == kind) return false;
     table[slot] = kind;
