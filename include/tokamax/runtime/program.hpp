@@ -66,16 +66,20 @@ struct trace_result {
 };
 
 template <class F, class... Args>
-constexpr auto trace_program() {
-  using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
-  trace_result<result_type> out;
+constexpr void trace_program_into(auto& out) {
   graph g;
   trace_into(g, F{}, out.result, Args{}...);
   out.error = g.error;
-  if (g.error.failed) return out;
+  if (g.error.failed) return;
   out.size.graphs = 1;
   freeze(out.program, out.size, g, 0);
   for (const op* o : ops_of(g)) out.program.ops[out.size.ops++] = o;
+}
+// A function of its own: nvcc forgets to destroy what else a function holds that returns a copy of many arrays.
+template <class F, class... Args>
+constexpr auto trace_program() {
+  trace_result<std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>> out;
+  trace_program_into<F, Args...>(out);
   return out;
 }
 
