@@ -8,7 +8,7 @@
 
 using clock_type = std::chrono::steady_clock;
 
-template <tokamax::train::gpt_config C, std::int64_t B, tokamax::precision_policy P = {}>
+template <tokamax::train::gpt_config C, std::int64_t B, tokamax::precision_policy P = tokamax::precision_policy{}>
 void measure(const char* name) {
   using work = bench::gpt_step<C, B, P>;
   const auto run = tokamax::jit(work::step, tokamax::cpu);

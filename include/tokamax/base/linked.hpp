@@ -9,6 +9,7 @@ namespace tokamax {
 
 /// One copy of a function. Programs that define TOKAMAX_SEPARATE_KERNELS see `extern template` of those that the library
 /// holds (a generated header names them), so that what the function needs is not compiled again in each of their files.
+/// The function is not noexcept: nvcc would not find the specialisation.
 template <auto Function>
 struct linked_function;
 template <class Result, class... Args, Result (*Function)(Args...)>

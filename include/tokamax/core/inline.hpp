@@ -88,7 +88,7 @@ class inliner {
       ids[k] = id_[o];
     }
     if (n.kind->commutative && n.operand_count == 2) order_operands(to_, ids);
-    id_[i] = to_.find_or_add(n.kind, n.kind->salt, n.kind->unique, ids, n.operand_count, from_.words_of(n),
+    id_[i] = to_.find_or_add(n.kind, n.kind->name.salt, n.kind->unique, ids, n.operand_count, from_.words_of(n),
                              n.word_count, n.type, n.where);
     return true;
   }

@@ -34,6 +34,14 @@ struct scale {
   }
 };
 
+namespace detail {
+/// updates * factor, in the dtypes of the updates.
+template <class Updates>
+constexpr Updates scaled(const Updates& updates, const array& factor) {
+  return map_floating([&](const array& u) { return u * astype(factor, u.dtype()); }, updates);
+}
+}  // namespace detail
+
 /// The number of updates so far.
 struct step_count {
   array count = zeros({}, i32);
@@ -50,8 +58,7 @@ struct scale_by_schedule {
   }
   template <class Updates, class Params>
   constexpr std::pair<Updates, step_count> update(const Updates& updates, const step_count& s, const Params&) const {
-    const array f = factor(s.count);
-    return {map_floating([&](const array& u) { return u * astype(f, u.dtype()); }, updates), {incremented(s.count)}};
+    return {detail::scaled(updates, factor(s.count)), {incremented(s.count)}};
   }
 };
 
@@ -66,8 +73,7 @@ struct scale_by_learning_rate {
   }
   template <class Updates, class Params>
   constexpr std::pair<Updates, step_count> update(const Updates& updates, const step_count& s, const Params&) const {
-    const array f = rate(s.count) * -1.0;
-    return {map_floating([&](const array& u) { return u * astype(f, u.dtype()); }, updates), {incremented(s.count)}};
+    return {detail::scaled(updates, rate(s.count) * -1.0), {incremented(s.count)}};
   }
 };
 

@@ -54,18 +54,22 @@ struct trace_result {
 };
 
 template <class F, class... Args>
-constexpr auto trace_program() {
-  using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
-  trace_result<result_type> out;
+constexpr void trace_program_into(auto& out) {
   graph g;
   trace_into(g, F{}, out.result, Args{}...);
   out.error = g.error;
-  if (g.error.failed) return out;
+  if (g.error.failed) return;
   for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.extents);
   numbering<const op*> ops;
   add_ops(ops, g);
   freezer(out.program, out.size, ops).run(g);
   for (const op* o : ops.values) out.ops.at[out.size.ops++] = o;
+}
+// A function of its own: nvcc forgets to destroy what else a function holds that returns a copy of many arrays.
+template <class F, class... Args>
+constexpr auto trace_program() {
+  trace_result<std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>> out;
+  trace_program_into<F, Args...>(out);
   return out;
 }
 

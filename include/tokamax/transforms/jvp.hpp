@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/transforms/forward.hpp>  // forward
-#include <tokamax/transforms/vjp.hpp>      // as_variables, cotangent_tree
+#include <tokamax/transforms/vjp.hpp>      // as_variables, set_cotangents
 
 namespace tokamax {
 
@@ -21,7 +21,9 @@ constexpr auto jvp(F f, const Tree& x, const Tree& tangent) {
         const result_type y = f(variables);
         arrays ys;
         for (const array& a : leaves(y)) ys.push_back(lift(g, a));
-        return {y, detail::cotangent_tree(y, forward(g, leaves(variables), leaves(direction), ys))};
+        result_type tangents = y;
+        detail::set_cotangents(tangents, forward(g, leaves(variables), leaves(direction), ys));
+        return {y, tangents};
       },
       x, tangent);
 }

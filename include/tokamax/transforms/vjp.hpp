@@ -20,9 +20,9 @@ constexpr Tree as_variables(Tree tree) {
       tree);
   return tree;
 }
-/// A tree like `like` with the cotangents `cts`; one that does not exist is a literal zero.
+/// The cotangents `cts` as the leaves of a tree; one that does not exist is a literal zero.
 template <class Tree>
-constexpr Tree cotangent_tree(Tree like, const arrays& cts) {
+constexpr void set_cotangents(Tree& like, const arrays& cts) {
   int k = 0;
   for_each_leaf(
       [&](auto& a) {
@@ -33,7 +33,6 @@ constexpr Tree cotangent_tree(Tree like, const arrays& cts) {
           static_cast<array&>(a) = array(0.0, {a.dtype(), false, a.shape()});
       },
       like);
-  return like;
 }
 template <class T>
 struct loss_of {  // a function's result is its loss, or the pair of its loss and what else it computed
@@ -63,8 +62,9 @@ struct value_and_grad_function {
           const result_type result = f(variables, others...);
           const array scalar = lift(g, detail::loss_of<result_type>::get(result));
           detail::require_scalar(g, scalar);
-          const arrays cts = backward(g, scalar, array(1.0, scalar.type()), leaves(variables));
-          return {result, detail::cotangent_tree(traced, cts)};
+          Tree grads = traced;
+          detail::set_cotangents(grads, backward(g, scalar, array(1.0, scalar.type()), leaves(variables)));
+          return {result, grads};
         },
         x, rest...);
   }
@@ -109,7 +109,9 @@ constexpr auto vjp(F f, const Tree& x, const Cotangents& ct) {
         const result_type y = f(variables);
         arrays ys;
         for (const array& a : leaves(y)) ys.push_back(lift(g, a));
-        return {y, detail::cotangent_tree(traced, backward(g, ys, leaves(cts), leaves(variables)))};
+        Tree grads = traced;
+        detail::set_cotangents(grads, backward(g, ys, leaves(cts), leaves(variables)));
+        return {y, grads};
       },
       x, ct);
 }

@@ -179,7 +179,7 @@ inline void interpret(const tile_block& b, std::byte* registers, bool fresh) noe
 }  // namespace detail
 
 /// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
-inline void run_interpreted(const loop_arguments& a) noexcept {
+inline void run_interpreted(const loop_arguments& a) {
   const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
   std::int64_t outer = 1;
   for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
