@@ -7,17 +7,38 @@
 #include <tokamax/base/shape.hpp>        // shape, axes
 
 #include <algorithm>    // min, max
+#include <bit>          // bit_cast
 #include <limits>       // infinity
 #include <type_traits>  // is_same_v
 
 namespace tokamax::simd::detail {
+
+/// The unsigned type of the same size as an i32 or a compiler vector of them; void for other types.
+template <class V>
+struct wrapping {
+  using type = void;
+};
+template <>
+struct wrapping<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <class V>
+  requires(sizeof(V) > 4 &&
+           requires(V v) { requires std::is_same_v<std::remove_cvref_t<decltype(v[0])>, std::int32_t>; })
+struct wrapping<V> {
+  using type = vector_t<std::uint32_t, sizeof(V) / 4>;
+};
 
 struct sum_of {
   template <class S>
   static constexpr S start = S(0);
   template <class V>
   static V apply(V a, V b) noexcept {
-    return a + b;
+    using U = typename wrapping<V>::type;
+    if constexpr (std::is_void_v<U>)
+      return a + b;
+    else
+      return std::bit_cast<V>(std::bit_cast<U>(a) + std::bit_cast<U>(b));
   }
 };
 struct max_of {  // NaN if one of them is
