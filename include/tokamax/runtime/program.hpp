@@ -187,7 +187,6 @@ struct planned_program : Traced {
   }
   static constexpr auto code = shrunk<frozen_code<planned.size>>(planned.code);
   static constexpr auto tables = shrunk<frozen_plan<planned.size>>(planned.tables);
-
 };
 
 /// The program of `F` on arguments like default-made `Args`, for one kind of device, as constants.
