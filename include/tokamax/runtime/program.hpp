@@ -122,7 +122,7 @@ struct plan_result {
 
 /// The trace of `F` on arguments like default-made `Args`, as constants.
 template <class F, class... Args>
-struct traced_program {
+struct program_trace {
   static constexpr auto traced = detail::trace_program<F, Args...>();
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
   static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
@@ -136,7 +136,7 @@ struct traced_program {
 /// Its plan for one kind of device. Apart from the trace: a class is evaluated in one go, and g++ collects what that left
 /// behind only after the function around it.
 template <class Device, class Traced>
-struct planned_program : Traced {
+struct program_plan : Traced {
   using Traced::ops;
   using Traced::trace;
   using Traced::traced;
@@ -191,10 +191,10 @@ struct planned_program : Traced {
 
 /// The program of `F` on arguments like default-made `Args`, for one kind of device, as constants.
 template <class Device, class F, class... Args>
-struct program : traced_program<F, Args...> {
-  using plan = planned_program<Device, traced_program<F, Args...>>;
-  using traced_program<F, Args...>::traced;
-  using traced_program<F, Args...>::valid;
+struct program : program_trace<F, Args...> {
+  using plan = program_plan<Device, program_trace<F, Args...>>;
+  using program_trace<F, Args...>::traced;
+  using program_trace<F, Args...>::valid;
 
   /// Bytes of all intermediate values together, as they share one arena; with dynamic extents, for 1 of each.
   static constexpr std::int64_t peak_bytes = plan::tables.regions[0].arena_bytes;
