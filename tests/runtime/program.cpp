@@ -20,8 +20,8 @@ struct chain_of_products {
 using program = tk::program<tk::cpu_tag, chain_of_products, matrix>;
 static_assert(program::valid);
 static_assert(program::trace.nodes[0].kind < 0, "the first node is the argument");
-static_assert(program::planned.size.steps == 13, "six products, six fused loops, one sum");
-static_assert(program::planned.size.loops == 1, "which all are the same loop");
+static_assert(program::plan::planned.size.steps == 13, "six products, six fused loops, one sum");
+static_assert(program::plan::planned.size.loops == 1, "which all are the same loop");
 static_assert(program::peak_bytes * 2 <= program::total_bytes);
 
 struct wrong {

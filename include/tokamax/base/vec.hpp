@@ -74,7 +74,7 @@ class vec {
       std::construct_at(data_ + size_++, value);
   }
   constexpr void push_back(T&& value) {
-    if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);
+    if (size_ == capacity_) reserve(grown());
     if constexpr (plain())
       data_[size_++] = value;
     else
@@ -111,6 +111,11 @@ class vec {
  private:
   // Numbers are assigned to: an object of such a type needs no beginning. All else is built where it belongs.
   static consteval bool plain() { return std::is_trivially_default_constructible_v<T>; }
+  /// Unused memory costs the compiler nothing, while it pays for each object that moves.
+  constexpr std::size_t grown() const {
+    if (capacity_ == 0) return 8;
+    return (std::is_constant_evaluated() ? 16 : 2) * capacity_;
+  }
   static constexpr T* allocate(std::size_t n) {
     if (n == 0) return nullptr;
     if constexpr (plain())

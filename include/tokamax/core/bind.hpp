@@ -159,7 +159,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
   else
     c.type = o.infer(c);
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.fold_constants && o.fold) {  // nvcc takes no array that an `if` declares
+  if (o.fold_constants && o.fold && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }

@@ -98,7 +98,10 @@ struct graph {
                                       const array_type& type) {
     std::uint64_t h = salt;
     for (int i = 0; i < n_in; ++i) h = (h * 31 + static_cast<std::uint64_t>(in[i])) * 0x9E3779B1u;
-    for (int i = 0; i < n_words; ++i) h = (h ^ static_cast<std::uint64_t>(words[i])) * 0xC2B2AE3D27D4EB4Fu;
+    for (int i = 0; i < n_words; ++i) {
+      const auto w = static_cast<std::uint64_t>(words[i]);
+      h = (h ^ w ^ w >> 32) * 0xC2B2AE3D27D4EB4Fu;  // what tells doubles apart is in their upper half
+    }
     if (n_in == 0)
       for (int i = 0; i < type.extents.count; ++i)
         h = (h ^ static_cast<std::uint64_t>(type.extents.values[i])) * 0x9E3779B1u;

@@ -104,7 +104,28 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
+/// A literal beside a node, as the constant that `unify` makes of it; where that takes more, it does not exist.
+constexpr array constant_beside(const array& a, const array& literal, location where) {
+  const array_type& t = literal.type();
+  if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != a.dtype() || a.type().weak) return {};
+  return array(a.trace(), add_constant(*a.trace(), literal.literal(), a.type(), where), a.type());
+}
 constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
+  if (std::is_constant_evaluated()) {  // nearly all calls of a trace, in few steps
+    graph* const g = a.trace() ? a.trace() : b.trace();
+    if (g && !g->floating) {
+      if (a.trace() == b.trace()) {
+        const array x[2] = {a, b};
+        if (a.type() == b.type() && a.type().weak == b.type().weak) return emit_one(*g, o, x, 2, words{}, where);
+      } else if (a.trace()) {
+        const array x[2] = {a, constant_beside(a, b, where)};
+        if (x[1].exists()) return emit_one(*g, o, x, 2, words{}, where);
+      } else {
+        const array x[2] = {constant_beside(b, a, where), b};
+        if (x[0].exists()) return emit_one(*g, o, x, 2, words{}, where);
+      }
+    }
+  }
   array x[2] = {a, b};
   unify(o, x, where);
   return bind_one(o, x, 2, words{}, where);

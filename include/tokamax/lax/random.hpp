@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>  // linked
 #include <tokamax/lax/key.hpp>      // key, bits
 #include <tokamax/lax/reduce.hpp>   // argmax
 #include <tokamax/lax/special.hpp>  // fma, erf_inv
@@ -20,6 +21,40 @@ constexpr array unit(const key& k, const shape& s, dtype type, source_line l) {
 }
 constexpr array literal(double v, dtype type) { return array(v, {type, false, {}}); }
 constexpr double float_round(double v) { return static_cast<double>(static_cast<float>(v)); }
+
+constexpr array uniform_here(const key& k, const shape& s, dtype type, const array& low, const array& high,
+                             source_line l) {
+  const array f = unit(k, s, type, l);
+  if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
+  const array from = convert_element_type(low, type), to = convert_element_type(high, type);
+  array span;
+  if (from.is_literal() && to.is_literal())
+    span = literal(float_round(float_round(to.literal()) - float_round(from.literal())), type);
+  else
+    span = to - from;
+  return maximum(from, type == bf16 ? f * span + from : fma(f, span, from, l), l);
+}
+constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
+  // from the number after -1; the length of the interval rounds to 2
+  const array low = literal(type == bf16 ? -0.99609375 : -0x1.fffffep-1, type);
+  const array u = maximum(low, unit(k, s, type, l) * 2.0 + low, l);
+  return erf_inv(u, l) * literal(type == bf16 ? 1.4140625 : float_round(1.4142135623730951), type);
+}
+constexpr array truncated_normal_here(const key& k, double low, double high, const shape& s, source_line l) {
+  const double root = float_round(1.4142135623730951);
+  const array a = erf(literal(low / root, f32), l), b = erf(literal(high / root, f32), l);
+  const array f = unit(k, s, f32, l), from = broadcast_to(a, s, l);
+  const array x = erf_inv(maximum(from, fma(f, b - a, a, l), l), l) * literal(root, f32);
+  auto next = [](double v, int step) {  // the float after v, away from or toward zero
+    const auto bit = std::bit_cast<std::int32_t>(static_cast<float>(v));
+    return static_cast<double>(
+        std::bit_cast<float>(v == 0 ? step > 0 ? 1 : std::int32_t(0x80000001u) : bit + (v > 0 ? step : -step)));
+  };
+  return clip(x, literal(next(low, 1), f32), literal(next(high, -1), f32), l);
+}
+constexpr array times_here(const array& x, double factor) { return x * factor; }
+/// x * factor, for samplers whose address models hold: they bring no rules of ops into their file.
+constexpr array times(const array& x, double factor) { return linked<random::detail::times_here>(x, factor); }
 }  // namespace detail
 
 /// Uniform in [low, high).
@@ -29,42 +64,21 @@ constexpr double float_round(double v) { return static_cast<double>(static_cast<
 /// source  jax.random.uniform
 constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0,
                         const array& high = 1.0, source_line l = source_line::current()) {
-  const array f = detail::unit(k, s, type, l);
-  if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
-  const array from = convert_element_type(low, type), to = convert_element_type(high, type);
-  array span;
-  if (from.is_literal() && to.is_literal())
-    span = detail::literal(detail::float_round(detail::float_round(to.literal()) - detail::float_round(from.literal())),
-                           type);
-  else
-    span = to - from;
-  return maximum(from, type == bf16 ? f * span + from : fma(f, span, from, l), l);
+  return linked<random::detail::uniform_here>(k, s, type, low, high, l);
 }
 
 /// Standard normal, by the inverse error function of a uniform sample in (-1, 1).
 /// dtypes  f32 or bf16
 /// source  jax.random.normal
 constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
-  // from the number after -1; the length of the interval rounds to 2
-  const array low = detail::literal(type == bf16 ? -0.99609375 : -0x1.fffffep-1, type);
-  const array u = maximum(low, detail::unit(k, s, type, l) * 2.0 + low, l);
-  return erf_inv(u, l) * detail::literal(type == bf16 ? 1.4140625 : detail::float_round(1.4142135623730951), type);
+  return linked<random::detail::normal_here>(k, s, type, l);
 }
 
 /// Normal restricted to (low, high).
 /// source  jax.random.truncated_normal
 constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {},
                                  source_line l = source_line::current()) {
-  const double root = detail::float_round(1.4142135623730951);
-  const array a = erf(detail::literal(low / root, f32), l), b = erf(detail::literal(high / root, f32), l);
-  const array f = detail::unit(k, s, f32, l), from = broadcast_to(a, s, l);
-  const array x = erf_inv(maximum(from, fma(f, b - a, a, l), l), l) * detail::literal(root, f32);
-  auto next = [](double v, int step) {  // the float after v, away from or toward zero
-    const auto bit = std::bit_cast<std::int32_t>(static_cast<float>(v));
-    return static_cast<double>(
-        std::bit_cast<float>(v == 0 ? step > 0 ? 1 : std::int32_t(0x80000001u) : bit + (v > 0 ? step : -step)));
-  };
-  return clip(x, detail::literal(next(low, 1), f32), detail::literal(next(high, -1), f32), l);
+  return linked<random::detail::truncated_normal_here>(k, low, high, s, l);
 }
 
 /// True with probability p.

@@ -27,21 +27,21 @@ constexpr array constant(const random::key&, const shape& s) {
 /// source  jax.nn.initializers.normal
 template <double Stddev = 0.01>
 constexpr array normal(const random::key& k, const shape& s) {
-  return random::normal(k, s) * Stddev;
+  return random::detail::times(random::normal(k, s), Stddev);
 }
 
 /// Normal cut off at two standard deviations; `Stddev` is that before cutting.
 /// source  jax.nn.initializers.truncated_normal
 template <double Stddev = 0.01>
 constexpr array truncated_normal(const random::key& k, const shape& s) {
-  return random::truncated_normal(k, -2, 2, s) * Stddev;
+  return random::detail::times(random::truncated_normal(k, -2, 2, s), Stddev);
 }
 
 /// Uniform in [0, Scale).
 /// source  jax.nn.initializers.uniform
 template <double Scale = 0.01>
 constexpr array uniform(const random::key& k, const shape& s) {
-  return random::uniform(k, s) * Scale;
+  return random::detail::times(random::uniform(k, s), Scale);
 }
 
 enum class fan { in, out, average };
@@ -68,11 +68,12 @@ constexpr array variance_scaling(const random::key& k, const shape& s) {
   const double n = Fan == fan::in ? in : Fan == fan::out ? out : 0.5 * (in + out);
   const double stddev = detail::square_root(Scale / (n > 0 ? n : 1));
   if constexpr (Distribution == distribution::normal) {
-    return random::normal(k, s) * stddev;
+    return random::detail::times(random::normal(k, s), stddev);
   } else if constexpr (Distribution == distribution::truncated_normal) {
-    return random::truncated_normal(k, -2, 2, s) * (stddev / 0.87962566103423978);  // cutting takes away this much
+    return random::detail::times(random::truncated_normal(k, -2, 2, s),
+                                 stddev / 0.87962566103423978);  // cutting takes away this much
   } else {
-    return random::uniform(k, s, f32, -1.0, 1.0) * (stddev * detail::square_root(3.0));
+    return random::detail::times(random::uniform(k, s, f32, -1.0, 1.0), stddev * detail::square_root(3.0));
   }
 }
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>   // zeros_like
-#include <tokamax/lax/unary.hpp>  // tanh, logistic, erf, ...
+#include <tokamax/base/linked.hpp>  // linked
+#include <tokamax/lax/iota.hpp>     // zeros_like
+#include <tokamax/lax/unary.hpp>    // tanh, logistic, erf, ...
 
 namespace tokamax {
 
@@ -43,6 +44,13 @@ struct gelu_options {
   bool approximate = true;  ///< by tanh; otherwise with the error function
 };
 
+namespace detail {
+constexpr array gelu_here(const array& x, gelu_options o, source_line l) {
+  if (o.approximate) return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
+  return 0.5 * x * (1.0 + erf(x * 0.7071067811865476, l));
+}
+}  // namespace detail
+
 /// x times the probability that a standard normal variable is below x.
 ///
 ///   approximate  x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
@@ -50,8 +58,7 @@ struct gelu_options {
 ///
 /// source  Hendrycks, Gimpel 2016, arXiv:1606.08415; jax.nn.gelu
 constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source_line::current()) {
-  if (o.approximate) return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
-  return 0.5 * x * (1.0 + erf(x * 0.7071067811865476, l));
+  return linked<detail::gelu_here>(x, o, l);
 }
 
 /// log(1 + exp(x)), stable for large |x|.

@@ -12,7 +12,7 @@ namespace tokamax {
 template <class Program>
 std::string describe() {
   return "traced graph\n" + to_text(thaw(view(Program::trace), Program::ops.at)) + "\nafter fusion and planning\n" +
-         to_text(view(Program::tables, Program::code));
+         to_text(view(Program::plan::tables, Program::plan::code));
 }
 
 }  // namespace tokamax

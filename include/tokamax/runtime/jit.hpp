@@ -80,13 +80,13 @@ const graph& thawed() {
 template <class Device, class Program, class... Args>
 known_program bind_program() {
   std::vector<loop_function> loops = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<loop_function>{Device::template loop<Program::code, static_cast<int>(I)>()...};
-  }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.loops)>{});
+    return std::vector<loop_function>{Device::template loop<Program::plan::code, static_cast<int>(I)>()...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<kernel_function>{kernel_for<*Program::code.ops[I], Device>()...};
-  }(std::make_index_sequence<static_cast<std::size_t>(Program::planned.size.ops)>{});
+    return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
   constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  return known_program(executable(view(Program::tables), std::move(loops), std::move(kernels), symbols),
+  return known_program(executable(view(Program::plan::tables), std::move(loops), std::move(kernels), symbols),
                        {{&default_of<Args>, tree_layout::of<Args>}...},
                        {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }

@@ -124,9 +124,9 @@ struct plan_result {
 
 }  // namespace detail
 
-/// The program of `F` on arguments like default-made `Args`, for one kind of device, as constants.
-template <class Device, class F, class... Args>
-struct program {
+/// The trace of `F` on arguments like default-made `Args`, as constants.
+template <class F, class... Args>
+struct program_trace {
   static constexpr auto traced = detail::trace_program<F, Args...>();
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
   static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
@@ -135,6 +135,15 @@ struct program {
 
   static constexpr frozen_graph<traced.size> trace = detail::shrink<traced.size>(traced.program);
   static constexpr frozen_ops<traced.size> ops = detail::shrink<traced.size>(traced.ops);
+};
+
+/// Its plan for one kind of device. Apart from the trace: a class is evaluated in one go, and g++ collects what that left
+/// behind only after the function around it.
+template <class Device, class Traced>
+struct program_plan : Traced {
+  using Traced::ops;
+  using Traced::trace;
+  using Traced::traced;
 
   template <std::size_t... I>
   static constexpr auto facts_of(std::index_sequence<I...>) {
@@ -182,11 +191,19 @@ struct program {
   }
   static constexpr auto code = shrunk<frozen_code<planned.size>>(planned.code);
   static constexpr auto tables = shrunk<frozen_plan<planned.size>>(planned.tables);
+};
+
+/// The program of `F` on arguments like default-made `Args`, for one kind of device, as constants.
+template <class Device, class F, class... Args>
+struct program : program_trace<F, Args...> {
+  using plan = program_plan<Device, program_trace<F, Args...>>;
+  using program_trace<F, Args...>::traced;
+  using program_trace<F, Args...>::valid;
 
   /// Bytes of all intermediate values together, as they share one arena; with dynamic extents, for 1 of each.
-  static constexpr std::int64_t peak_bytes = tables.regions[0].arena_bytes;
+  static constexpr std::int64_t peak_bytes = plan::tables.regions[0].arena_bytes;
   /// Bytes of all intermediate values if each had its own memory.
-  static constexpr std::int64_t total_bytes = tables.regions[0].total_bytes;
+  static constexpr std::int64_t total_bytes = plan::tables.regions[0].total_bytes;
 
   /// Stops the compiler with a message if the program is wrong.
   static constexpr void check() {
@@ -195,8 +212,8 @@ struct program {
                   detail::fixed<traced.error.expected>(), traced.error.where.line>
           stop;
       (void)stop;
-    } else if constexpr (planned.missing != nullptr) {
-      missing_kernel<fixed_string<planned.missing->name.size()>(planned.missing->name),
+    } else if constexpr (plan::planned.missing != nullptr) {
+      missing_kernel<fixed_string<plan::planned.missing->name.size()>(plan::planned.missing->name),
                      fixed_string<Device::name.size()>(Device::name)>
           stop;
       (void)stop;

@@ -44,7 +44,8 @@ constexpr nn::embed small_embed(int count, int width) {
 }
 template <int... I>
 constexpr std::array<gpt_block, sizeof...(I)> equal_blocks(const gpt_config& c, std::integer_sequence<int, I...>) {
-  return {(static_cast<void>(I), gpt_block{c.width, c.heads})...};
+  const gpt_block block{c.width, c.heads};
+  return {(static_cast<void>(I), block)...};
 }
 }  // namespace detail
 

@@ -25,6 +25,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
+#include <tokamax/lax/random.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
@@ -341,6 +342,11 @@ TOKAMAX_KERNELS struct linked_function<known_program::run_on>;
 TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_leaf>;
 TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_constant>;
 TOKAMAX_KERNELS struct linked_function<executable::lay_out_again>;
+TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
+TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
