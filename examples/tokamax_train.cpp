@@ -110,7 +110,7 @@ int run(const settings& s) {
   const auto logits = tk::jit([](const tk::train::gpt& m, const tk::array& ids) { return m(ids); }, tk::cpu);
   const auto continued =
       tk::train::generate([&](const tk::array& ids) { return logits(now.model, ids); }, symbols.encode(s.sample),
-                          size.context, {.count = s.sample_tokens, .seed = static_cast<std::uint64_t>(s.seed)});
+                          size.context, {.count = s.sample_tokens, .seed = static_cast<std::uint32_t>(s.seed)});
   fmt::print("\n--- sample ---\n{}\n--------------\n", symbols.decode(continued));
   fmt::print("in {}: checkpoints/, metrics.jsonl, loss.svg\n", s.out);
   return 0;
