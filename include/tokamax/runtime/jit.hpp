@@ -104,8 +104,6 @@ class jit_function {
   auto operator()(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
-      if constexpr (for_types<std::remove_cvref_t<Args>...>::dynamic)
-        if (trace_of(args...)) return result_type(f_(args...));  // with the extents of that trace
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
       if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
@@ -118,11 +116,14 @@ class jit_function {
   using for_types = program<Device, F, Args...>;
 
  private:
+  // Its type is spelled out, so that g++ makes it after the functions around the call, and collects garbage before.
   template <class... Args, class... Given>
-  static std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> run_known(Given&&... given) {
+  std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> run_known(Given&&... given) const {
     using compiled = program<Device, F, Args...>;
     compiled::check();
     if constexpr (compiled::valid) {
+      if constexpr (compiled::dynamic)
+        if (trace_of(given...)) return f_(given...);  // with the extents of that trace
       static known_program code = detail::bind_program<Device, compiled, Args...>();
       const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
       static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
