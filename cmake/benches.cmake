@@ -36,7 +36,7 @@ foreach(program IN LISTS programs)
     string(APPEND lines "${name}\t${compiler}\t${limits}\t${command}\n")
   endforeach()
   if(TOKAMAX_NVCC AND text MATCHES "\n// nvcc: yes")
-    string(APPEND lines "${name}\tnvcc\t0\t0\t${TOKAMAX_NVCC}\t--options-file\t${tokamax_flags_nvcc}\t-c\t${program}\t-o"
+    string(APPEND lines "${name}\tnvcc\t0\t0\t${TOKAMAX_NVCC}\t--options-file\t${tokamax_flags_nvcc}\t-DTOKAMAX_SEPARATE_KERNELS\t-c\t${program}\t-o"
                         "\t${PROJECT_BINARY_DIR}/${name}.nvcc.o\n")
   endif()
 endforeach()

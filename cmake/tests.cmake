@@ -15,6 +15,9 @@ foreach(source IN LISTS sources)
   list(APPEND sources_of_${folder} tests/${source})
 endforeach()
 list(REMOVE_DUPLICATES folders)
+set(catch_folders "$<FILTER:$<TARGET_PROPERTY:Catch2::Catch2,INTERFACE_INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/flags.tests CONTENT
+     "@${tokamax_flags_g++}\n-DTOKAMAX_ROOT=\\\"\\\"\n$<$<BOOL:${catch_folders}>:-isystem\n$<JOIN:${catch_folders},\n-isystem\n>\n>")
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)
@@ -28,6 +31,11 @@ foreach(folder IN LISTS folders)
   endif()
   add_test(NAME unit.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(unit.${folder} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # several tests share the cores
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT TOKAMAX_SANITIZE)
+    add_test(NAME tests_alone.${folder} COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCOMPILER=${CMAKE_CXX_COMPILER}
+             -DFLAGS=${PROJECT_BINARY_DIR}/flags.tests -P ${scripts}/tests_alone.cmake)
+    set_tests_properties(tests_alone.${folder} PROPERTIES LABELS slow)
+  endif()
 endforeach()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)

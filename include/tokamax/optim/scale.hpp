@@ -35,10 +35,10 @@ struct scale {
 };
 
 namespace detail {
-/// updates * factor, in the dtypes of the updates.
+/// updates *= factor, in the dtypes of the updates.
 template <class Updates>
-constexpr Updates scaled(const Updates& updates, const array& factor) {
-  return map_floating([&](const array& u) { return u * astype(factor, u.dtype()); }, updates);
+constexpr void scale_by(Updates& updates, const array& factor) {
+  update_floating([&](const array& u) { return u * astype(factor, u.dtype()); }, updates);
 }
 }  // namespace detail
 
@@ -58,7 +58,9 @@ struct scale_by_schedule {
   }
   template <class Updates, class Params>
   constexpr std::pair<Updates, step_count> update(const Updates& updates, const step_count& s, const Params&) const {
-    return {detail::scaled(updates, factor(s.count)), {incremented(s.count)}};
+    Updates scaled = updates;
+    detail::scale_by(scaled, factor(s.count));
+    return {scaled, {incremented(s.count)}};
   }
 };
 
@@ -73,7 +75,9 @@ struct scale_by_learning_rate {
   }
   template <class Updates, class Params>
   constexpr std::pair<Updates, step_count> update(const Updates& updates, const step_count& s, const Params&) const {
-    return {detail::scaled(updates, rate(s.count) * -1.0), {incremented(s.count)}};
+    Updates scaled = updates;
+    detail::scale_by(scaled, rate(s.count) * -1.0);
+    return {scaled, {incremented(s.count)}};
   }
 };
 

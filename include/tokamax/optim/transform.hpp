@@ -23,15 +23,22 @@ concept gradient_transform = requires(const T& t, const Params& params) { t.upda
 /// The state of a transform that needs none.
 struct empty_state {};
 
-/// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating leaf; others stay.
+/// Puts f(leaf, rest_leaf...) in the place of each floating leaf of `tree`; others stay.
 template <class F, class Tree, class... Rest>
-constexpr Tree map_floating(const F& f, Tree tree, const Rest&... rest) {
+constexpr void update_floating(const F& f, Tree& tree, const Rest&... rest) {
   for_each_leaf(
       [&](auto& leaf, const auto&... others) {
         if (is_floating(leaf.dtype())) static_cast<array&>(leaf) = f(static_cast<const array&>(leaf), others...);
       },
       tree, rest...);
-  return tree;
+}
+
+/// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating leaf; others stay.
+template <class F, class Tree, class... Rest>
+constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
+  Tree result = tree;
+  update_floating(f, result, rest...);
+  return result;
 }
 
 /// Zeros of the shapes of a tree: what accumulators start from.

@@ -222,7 +222,7 @@ template <class V>
 auto predicate_for(mask m) noexcept {
   if constexpr (std::is_same_v<V, i32v> || std::is_same_v<V, u32v>)
     return xsimd::batch_bool<typename V::value_type>(
-        std::bit_cast<typename xsimd::batch_bool<typename V::value_type>::register_type>(m.data));
+        __builtin_bit_cast(typename xsimd::batch_bool<typename V::value_type>::register_type, m.data));
   else
     return m;
 }

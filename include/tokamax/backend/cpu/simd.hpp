@@ -16,7 +16,6 @@
   #pragma GCC diagnostic pop
 #endif
 
-#include <bit>          // bit_cast
 #include <cstddef>      // size_t
 #include <cstdint>      // int32_t, uint16_t
 #include <cstring>      // memcpy
@@ -41,7 +40,8 @@ using xsimd::cos, xsimd::erf, xsimd::exp, xsimd::expm1, xsimd::log, xsimd::log1p
 inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
 
 namespace detail {
-/// Register of V as a compiler vector, which both compilers convert and split without intrinsics.
+/// Register of V as a compiler vector, which both compilers convert and split without intrinsics. Its bits are cast by the
+/// builtin, for nvcc defines std::bit_cast twice where one type of vector has two names.
 template <class T, std::size_t Lanes>
 struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
@@ -54,12 +54,12 @@ using native_t = vector_t<typename V::value_type, V::size>;
 
 template <class V>
 native_t<V> native(V v) noexcept {
-  return std::bit_cast<native_t<V>>(v.data);
+  return __builtin_bit_cast(native_t<V>, v.data);
 }
 
 template <class V>
 V from_native(native_t<V> v) noexcept {
-  return V(std::bit_cast<typename V::register_type>(v));
+  return V(__builtin_bit_cast(typename V::register_type, v));
 }
 
 // Halves are combined until one lane is left: a fixed tree, the same for each call.
@@ -71,7 +71,7 @@ T fold(vector_t<T, Lanes> v, F f) noexcept {
     struct halves {
       vector_t<T, Lanes / 2> low, high;
     };
-    const halves h = std::bit_cast<halves>(v);
+    const halves h = __builtin_bit_cast(halves, v);
     return fold<T, Lanes / 2>(f(h.low, h.high), f);
   }
 }
@@ -80,13 +80,13 @@ T fold(vector_t<T, Lanes> v, F f) noexcept {
 /// Same bits, other lane type (all lanes are 32 bits wide).
 template <class To, class From>
 To bitcast(From v) noexcept {
-  return To(std::bit_cast<typename To::register_type>(v.data));
+  return To(__builtin_bit_cast(typename To::register_type, v.data));
 }
 
 /// A comparison of i32v or u32v as the canonical predicate.
 template <class T>
 mask to_mask(xsimd::batch_bool<T> m) noexcept {
-  return mask(std::bit_cast<typename mask::register_type>(m.data));
+  return mask(__builtin_bit_cast(typename mask::register_type, m.data));
 }
 
 /// select for the integer vectors, on the canonical predicate.
@@ -230,7 +230,7 @@ inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
 
 namespace detail {
 inline vector_t<std::uint16_t, f32v::size> to_bfloat16(f32v v) noexcept {
-  const native_t<u32v> bits = std::bit_cast<native_t<u32v>>(v.data);
+  const native_t<u32v> bits = __builtin_bit_cast(native_t<u32v>, v.data);
   const native_t<u32v> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const native_t<u32v> quiet = ((bits >> 16) & 0x8000u) | 0x7fc0u;  // the sign of a NaN is kept
   const auto is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
