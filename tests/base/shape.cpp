@@ -18,6 +18,10 @@ static_assert(resolve(dyn(), symbols) == 5 && resolve(dyn(1, 3), symbols) == 21 
 static_assert(mul_extent(dyn(1), 3) == dyn(1, 3) && mul_extent(3, dyn(1, 2)) == dyn(1, 6) && mul_extent(3, 4) == 12);
 static_assert(mul_extent(dyn(0), dyn(1)) == 0);
 static_assert(size(shape{dyn(), 4}) == dyn(0, 4));
+static_assert(symbol_of(dyn(3, 5)) == 3 && factor_of(dyn(3, 5)) == 5);
+static_assert(is_dynamic({2, dyn()}) && !is_dynamic({2, 3}));
+
+static_assert(row_major({2, 3, 4}) == shape{12, 4, 1} && row_major({2, dyn(), 4}) == shape{dyn(0, 4), 4, 1});
 
 TEST_CASE("extents can be listed and walked") {
   shape s{1};

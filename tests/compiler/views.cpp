@@ -16,7 +16,6 @@ constexpr bool must_move(const shape& from, const shape& strides, const shape& t
   shape s;
   return !reshape_strides(from, strides, to, s);
 }
-static_assert(row_major({2, 3, 4}) == shape{12, 4, 1});
 static_assert(is_row_major({2, 1, 4}, {4, 77, 1}));
 static_assert(!is_row_major({2, 4}, {1, 2}));
 static_assert(becomes({6}, {1}, {2, 3}, {3, 1}));

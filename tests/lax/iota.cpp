@@ -30,4 +30,5 @@ TEST_CASE("eye, arange and one_hot") {
 
 TEST_CASE("a dimension that is not there is rejected") {
   CHECK_THROWS_WITH(iota(i32, {2, 3}, 2), contains("iota: dimension: found 2, expected an axis of [2,3]"));
+  CHECK_THROWS_WITH(iota(i32, {2, 3}, -1), contains("iota: dimension: found -1, expected an axis of [2,3]"));
 }

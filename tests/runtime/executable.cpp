@@ -8,8 +8,6 @@
 namespace tk = tokamax;
 using tk::array;
 
-static_assert(tk::dense_strides({2, 3, 4}) == tk::shape{12, 4, 1});
-
 TEST_CASE("a program runs on any buffers, any number of times") {
   tk::graph g;
   const tk::array_type t{tk::f32, false, {3}};

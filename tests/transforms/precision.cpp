@@ -43,6 +43,13 @@ TEST_CASE("with_precision rounds the operands of products, and of those only") {
   CHECK(distance(with_precision<bf16_products>(exact_product)(a, b), exact_product(a, b)) == 0);
 }
 
+TEST_CASE("with_precision keeps weak types: a number does not widen what it meets") {
+  const array a = convert_element_type(noise(7, {8, 8}), bf16), weak = array(2.0f);
+  const auto scaled = [](const array& x, const array& by) { return x * by; };
+  CHECK(scaled(a, weak).dtype() == bf16);
+  CHECK(with_precision<bf16_products>(scaled)(a, weak).dtype() == bf16);
+}
+
 TEST_CASE("with_precision: the products of a gradient follow the policy") {
   const matrix a(noise(3, {8, 8})), b(noise(4, {8, 8}));
   const array y = matmul(rounded(a), rounded(b));

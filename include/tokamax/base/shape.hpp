@@ -43,14 +43,22 @@ inline constexpr int max_symbols = 8;
 
 /// A dynamic extent: `factor` times the symbol `symbol` (0..7), whose value is known when a program runs.
 /// Encoded as one negative number, so that a shape stays a list of integers.
-constexpr std::int64_t dyn(int symbol = 0, std::int64_t factor = 1) { return -(factor * 8 + symbol) - 1; }
+constexpr std::int64_t dyn(int symbol = 0, std::int64_t factor = 1) { return -(factor * max_symbols + symbol) - 1; }
 constexpr bool is_dyn(std::int64_t extent) { return extent < 0; }
+constexpr int symbol_of(std::int64_t dynamic) { return static_cast<int>((-dynamic - 1) % max_symbols); }
+constexpr std::int64_t factor_of(std::int64_t dynamic) { return (-dynamic - 1) / max_symbols; }
+constexpr bool is_dynamic(const shape& s) {
+  for (std::int64_t e : s)
+    if (is_dyn(e)) return true;
+  return false;
+}
+
+/// The values for which arenas are laid out while compiling.
+inline constexpr std::int64_t one_of_each_symbol[max_symbols] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 /// The value of an extent for given symbols.
 constexpr std::int64_t resolve(std::int64_t extent, const std::int64_t* symbols) {
-  if (extent >= 0) return extent;
-  const std::int64_t code = -extent - 1;
-  return code / 8 * symbols[code % 8];
+  return is_dyn(extent) ? factor_of(extent) * symbols[symbol_of(extent)] : extent;
 }
 
 /// a * b where at most one of them is dynamic (a product of two symbols is outside the encoding; the result is then 0,
@@ -58,8 +66,8 @@ constexpr std::int64_t resolve(std::int64_t extent, const std::int64_t* symbols)
 constexpr std::int64_t mul_extent(std::int64_t a, std::int64_t b) {
   if (a >= 0 && b >= 0) return a * b;
   if (a < 0 && b < 0) return 0;
-  const std::int64_t d = a < 0 ? a : b, k = a < 0 ? b : a, code = -d - 1;
-  return k == 0 ? 0 : dyn(static_cast<int>(code % 8), code / 8 * k);
+  const std::int64_t d = a < 0 ? a : b, k = a < 0 ? b : a;
+  return k == 0 ? 0 : dyn(symbol_of(d), factor_of(d) * k);
 }
 
 /// Number of elements; dynamic if one extent is.
@@ -67,6 +75,17 @@ constexpr std::int64_t size(const shape& s) {
   std::int64_t n = 1;
   for (int i = 0; i < s.count; ++i) n = mul_extent(n, s.values[i]);
   return n;
+}
+
+/// Strides of a dense array, in elements.
+constexpr shape row_major(const shape& s) {
+  shape st = s;
+  std::int64_t n = 1;
+  for (int i = s.rank() - 1; i >= 0; --i) {
+    st[i] = n;
+    n = mul_extent(n, s[i]);
+  }
+  return st;
 }
 
 /// 0, 1, ..., n - 1

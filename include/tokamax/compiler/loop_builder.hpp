@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/compiler/plan.hpp>   // plan
-#include <tokamax/compiler/views.hpp>  // row_major
+#include <tokamax/compiler/views.hpp>  // strided
 #include <tokamax/core/op.hpp>         // op names
 
 namespace tokamax {

@@ -18,17 +18,6 @@ struct strided {
   bool counting = false;  ///< the base is an iota that is not in memory
 };
 
-/// Row-major strides, as in runtime/kernel.hpp but for one level below it.
-constexpr shape row_major(const shape& s) {
-  shape st = s;
-  std::int64_t n = 1;
-  for (int i = s.rank() - 1; i >= 0; --i) {
-    st[i] = n;
-    n = mul_extent(n, s[i]);
-  }
-  return st;
-}
-
 /// Are these the strides of a dense array, where extents of 1 may have any stride?
 constexpr bool is_row_major(const shape& extents, const shape& strides) {
   const shape dense = row_major(extents);

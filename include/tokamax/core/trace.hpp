@@ -69,6 +69,33 @@ constexpr void trace_into(graph& g, const F& f, auto& result, Args... args) {
       result);
 }
 
+/// Traces the call f(args...), made in `g`, into a graph of its own, `body`. Its inputs are the leaves of `args`, then
+/// what f closes over; `operands` receives their values in `g`.
+template <class F, class... Args>
+constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, const Args&... args) {
+  body.parent = &g;
+  body.depth = g.depth + 1;
+  auto enter = [&](auto tree) {
+    for_each_leaf(
+        [&](auto& a) {
+          operands.push_back(a);
+          static_cast<array&>(a) = array(&body, body.input(a.type()), a.type());
+        },
+        tree);
+    return tree;
+  };
+  const std::tuple<Args...> inside{enter(args)...};
+  auto result = [&] {
+    const ambient_trace scope(body);
+    return std::apply(f, inside);
+  }();
+  for (const array& a : leaves(result)) body.outputs.push_back(lift(body, a).id());
+  for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
+  if (body.error.failed && !g.error.failed) g.error = body.error;
+  body.parent = nullptr;
+  return result;
+}
+
 /// Calls `f(graph, args...)` with traced arguments: in the trace they belong to, or in one made for this call, which is
 /// then run on their data (or, if they are abstract, only gives the types).
 template <class F, class... Args>

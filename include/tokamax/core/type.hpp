@@ -26,21 +26,16 @@ constexpr bool fits(const array_type& expected, const array_type& given, std::in
   for (int i = 0; i < want.rank(); ++i) {
     if (want[i] == have[i]) continue;
     if (!is_dyn(want[i]) || is_dyn(have[i])) return false;
-    const std::int64_t code = -want[i] - 1, factor = code / 8;
-    std::int64_t& value = symbols[code % 8];
+    const std::int64_t factor = factor_of(want[i]);
+    std::int64_t& value = symbols[symbol_of(want[i])];
     if (have[i] % factor != 0 || (value >= 0 && value != have[i] / factor)) return false;
     value = have[i] / factor;
   }
   return true;
 }
 constexpr bool fits(const array_type& expected, const array_type& given) {
-  std::int64_t symbols[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  std::int64_t symbols[max_symbols] = {-1, -1, -1, -1, -1, -1, -1, -1};
   return fits(expected, given, symbols);
-}
-constexpr bool is_dynamic(const shape& s) {
-  for (std::int64_t e : s)
-    if (is_dyn(e)) return true;
-  return false;
 }
 
 /// A short message built while compiling: fits a template argument, never allocates, cuts what does not fit.
@@ -80,9 +75,8 @@ struct text {
     for (int i = 0; i < s.rank(); ++i) {
       if (i) *this << ',';
       if (is_dyn(s[i])) {
-        const std::int64_t code = -s[i] - 1;
-        if (code / 8 != 1) *this << code / 8;
-        *this << static_cast<char>('n' + code % 8);
+        if (factor_of(s[i]) != 1) *this << factor_of(s[i]);
+        *this << static_cast<char>('n' + symbol_of(s[i]));
       } else {
         *this << s[i];
       }

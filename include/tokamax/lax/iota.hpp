@@ -10,7 +10,7 @@ namespace tokamax {
 struct iota_attributes {
   dtype type = i32;
   shape extents;
-  int dimension = 0;       ///< -1: along none
+  int dimension = 0;       ///< -1: of a scalar
   std::int64_t start = 0;  ///< may be a dynamic extent
 };
 
@@ -20,7 +20,7 @@ inline constexpr op iota_p{
     .stablehlo = "stablehlo.iota",
     .infer = [](const call& c) -> array_type {
       const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();
-      if (dimension < -1 || dimension >= extents.rank())
+      if (dimension < (extents.rank() == 0 ? -1 : 0) || dimension >= extents.rank())
         return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
       return {type, false, extents};
     },

@@ -26,8 +26,7 @@ struct owned_program {
     auto p = std::make_unique<owned_program>();
     lower(p->lowered, with_captures_as_inputs(traced, p->captured),
           [](const op& o) { return o.kernels && o.kernels().run; });
-    constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, symbols);
+    p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, one_of_each_symbol);
     std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
     std::vector<kernel_function> kernels;
     for (const op* o : p->tables.ops) {
@@ -35,7 +34,7 @@ struct owned_program {
         throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
       kernels.push_back(o->kernels().run);
     }
-    p->code = executable(view(p->tables), std::move(loops), std::move(kernels), symbols);
+    p->code = executable(view(p->tables), std::move(loops), std::move(kernels), one_of_each_symbol);
     std::vector<tile_function> tiles;
     for (const instruction& i : p->tables.instructions)
       tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);

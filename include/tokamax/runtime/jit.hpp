@@ -85,10 +85,10 @@ known_program bind_program() {
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
-  constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  return known_program(executable(view(Program::plan::tables), std::move(loops), std::move(kernels), symbols),
-                       {{&default_of<Args>, tree_layout::of<Args>}...},
-                       {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
+  return known_program(
+      executable(view(Program::plan::tables), std::move(loops), std::move(kernels), one_of_each_symbol),
+      {{&default_of<Args>, tree_layout::of<Args>}...},
+      {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }
 
 }  // namespace detail

@@ -22,17 +22,6 @@ struct array_view {
   std::int64_t size() const { return tokamax::size(extents); }
 };
 
-/// Row-major strides.
-constexpr shape dense_strides(const shape& s) {
-  shape st = s;
-  std::int64_t n = 1;
-  for (int i = s.rank() - 1; i >= 0; --i) {
-    st[i] = n;
-    n = mul_extent(n, s[i]);
-  }
-  return st;
-}
-
 /// The operands, results and attributes of one kernel call. Results are dense; so are operands, unless the kernel says
 /// `takes_views`.
 struct kernel_arguments {

@@ -168,7 +168,6 @@ struct program_plan : Traced {
       if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind) && detail::uses(g, *f.kind))
         r.missing = f.kind;
     if (r.missing) return r;
-    constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     const plan p = make_plan(
         g,
         [](const op& o) {
@@ -176,7 +175,7 @@ struct program_plan : Traced {
             if (f.kind == &o) return f.strided;
           return false;
         },
-        symbols);
+        one_of_each_symbol);
     r.size = size_of(p);
     freeze(r.code, p, r.size);
     freeze(r.tables, p, r.size);

@@ -29,7 +29,7 @@ struct apply_policy {
       for (int i : body.inputs) inputs.push_back(array(&changed, changed.input(body[i].type), body[i].type));
       for (const array& a : inline_graph(changed, body, inputs.data(), *this))
         changed.outputs.push_back(lift(changed, a).id());
-      body = changed;
+      body = std::move(changed);
       return {};  // the loop itself stays, over the changed body
     }
     auto d = c.attrs<dot_dimensions>();
@@ -48,17 +48,10 @@ struct precision_function {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
     return in_trace(
         [this](graph& g, const Args&... traced) -> result_type {
-          graph inside;
-          inside.parent = &g;
-          inside.depth = g.depth + 1;
-          result_type out;
-          trace_into(inside, f, out, traced...);
-          if (inside.error.failed && !g.error.failed) g.error = inside.error;
-          arrays inputs;
-          auto add = [&](const array& a) { inputs.push_back(a); };
-          (for_each_leaf(add, traced), ...);
-          for (int id : inside.captures) inputs.push_back(array(&g, id, g[id].type));  // what f closes over
-          return with_leaves(out, inline_graph(g, inside, inputs.data(), detail::apply_policy{Policy}));
+          graph body;
+          arrays operands;
+          const result_type out = trace_body(g, body, operands, f, traced...);
+          return with_leaves(out, inline_graph(g, body, operands.data(), detail::apply_policy{Policy}));
         },
         args...);
   }

@@ -50,27 +50,8 @@ struct remat_function {
     return in_trace(
         [this](graph& g, const Args&... traced) -> result_type {
           graph body;
-          body.parent = &g;
-          body.depth = g.depth + 1;
           arrays operands;
-          auto enter = [&](auto tree) {
-            for_each_leaf(
-                [&](auto& a) {
-                  operands.push_back(a);
-                  static_cast<array&>(a) = array(&body, body.input(a.type()), a.type());
-                },
-                tree);
-            return tree;
-          };
-          const std::tuple<Args...> inside{enter(traced)...};
-          const result_type out = [&] {
-            const ambient_trace scope(body);
-            return std::apply(f, inside);
-          }();
-          for (const array& a : leaves(out)) body.outputs.push_back(lift(body, a).id());
-          for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
-          if (body.error.failed && !g.error.failed) g.error = body.error;
-          body.parent = nullptr;
+          const result_type out = trace_body(g, body, operands, f, traced...);
           g.bodies.push_back(std::move(body));
           return with_leaves(out, bind_all(remat_p, operands.data(), operands.count(),
                                            pack(remat_attributes{g.bodies.count() - 1}), location{}));

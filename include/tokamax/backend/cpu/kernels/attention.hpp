@@ -29,7 +29,7 @@ inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
 }
 template <class T>
 heads_view<T> dense_heads(T* data, const array_view& v) noexcept {
-  const shape s = dense_strides(v.extents);
+  const shape s = row_major(v.extents);
   return {data, s[0], s[1], s[2]};
 }
 /// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread or not f32.

@@ -44,7 +44,7 @@ array_view dense_copy(const array_view& v, const axes& order) {
   array_view d;
   d.type = f32;
   for (std::int64_t a : order) d.extents.push_back(v.extent(static_cast<int>(a)));
-  d.strides = dense_strides(d.extents);
+  d.strides = row_major(d.extents);
   float* to = scratch<Tag>(d.size() + 1);
   d.data = to;
   shape index = d.extents;

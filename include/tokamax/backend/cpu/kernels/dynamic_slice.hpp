@@ -26,7 +26,7 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
   std::int64_t run = size_of(x.type), rows = 1;
   for (int i = last; i < rank; ++i) run *= box.extent(i);
   for (int i = 0; i < last; ++i) rows *= box.extent(i);
-  const shape strides = dense_strides(x.extents);
+  const shape strides = row_major(x.extents);
   const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, run));
   parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {

@@ -13,7 +13,7 @@ namespace tokamax::simd {
 
 /// Are the elements in row-major order without gaps?
 inline bool is_dense(const array_view& v) noexcept {
-  const shape dense = dense_strides(v.extents);
+  const shape dense = row_major(v.extents);
   for (int i = 0; i < v.rank(); ++i)
     if (v.extent(i) != 1 && v.stride(i) != dense[i]) return false;
   return true;
