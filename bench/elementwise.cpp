@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/tokamax.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -1,5 +1,8 @@
 // examples/00_readme.cpp: the program of README.md. New here: the whole of it, in thirty lines.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 struct network {  // any struct of layers and arrays is a model

@@ -1,5 +1,8 @@
 // examples/01_arrays.cpp: arrays, broadcasting, reductions. New here: array, operators, sum, matmul.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 void print(const char* name, const tk::array& a) {

@@ -1,5 +1,8 @@
 // examples/02_grad.cpp: derivatives of plain functions. New here: grad, value_and_grad, jvp, Hessian-vector products.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 constexpr auto rosenbrock = [](const tk::array& p) {  // p [2]

@@ -1,5 +1,8 @@
 // examples/03_vmap.cpp: functions of one example as functions of a batch. New here: vmap, per-example gradients.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 constexpr auto loss = [](const tk::array& w, const tk::array& x, const tk::array& y) {  // one example: x [3], y []

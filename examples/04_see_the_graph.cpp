@@ -1,5 +1,8 @@
 // examples/04_see_the_graph.cpp: what the compiler makes of a function. New here: tensor, jit, describe, peak_bytes.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 using vector = tk::tensor<tk::f32, 4>;

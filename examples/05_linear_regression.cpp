@@ -1,5 +1,8 @@
 // examples/05_linear_regression.cpp: fit a line by gradient descent. New here: a training loop on a record.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 struct line {

@@ -1,5 +1,8 @@
 // examples/06_classifier.cpp: tell two spirals apart. New here: layers, init, an optimiser, accuracy.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 constexpr int examples = 256;

@@ -1,5 +1,8 @@
 // examples/07_train_gpt.cpp: train a small GPT on a text. New here: a data pipeline, a chain of gradient transforms.
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 constexpr int batch_size = 8;

@@ -1,6 +1,9 @@
 // examples/08_checkpoint.cpp: stop a run, go on later, get the same bits. New here: checkpoints and data positions.
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
 namespace tk = tokamax;
 
 struct batch {

@@ -6,6 +6,7 @@
 #include <tokamax/train/metrics.hpp>
 #include <tokamax/train/progress.hpp>
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

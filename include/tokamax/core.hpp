@@ -4,7 +4,7 @@
 //   core/array.hpp   the one array type, abstract, traced or concrete.
 //   core/bind.hpp    apply an op to arrays: trace it, run it, or work out its type.
 //   core/buffer.hpp  reference-counted storage, and the pool that makes a repeated step allocate nothing.
-//   core/graph.hpp   the flat, hash-consed table of nodes that every pass reads and writes.
+//   core/graph.hpp   the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp  repeat the nodes of one graph in another.
 //   core/op.hpp      the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/tensor.hpp  an array whose dtype and shape are part of its type, for the boundaries of a program.

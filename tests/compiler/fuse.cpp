@@ -25,7 +25,7 @@ TEST_CASE("the order of fused groups respects every operand") {
       for (int k = 0; k < g[i].operand_count; ++k) {
         const int p = g.operand(g[i], k);
         const bool together = f.root[i] >= 0 && f.root[i] == f.root[p];
-        ordered = ordered && (together || is_free(g, p) || f.phase[p] < f.phase[i]) &&
+        ordered = ordered && (together || is_free(g[p]) || f.phase[p] < f.phase[i]) &&
                   place[static_cast<std::size_t>(p)] < place[static_cast<std::size_t>(i)];
       }
     }

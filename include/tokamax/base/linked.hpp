@@ -24,7 +24,7 @@ Result linked_function<Function>::run(Args... args) {
 /// Function(args...): evaluated by the compiler where it must, else a call of the one copy.
 template <auto Function, class... Args>
 constexpr decltype(auto) linked(Args&&... args) {
-  if (std::is_constant_evaluated()) return Function(std::forward<Args>(args)...);
+  if (__builtin_is_constant_evaluated()) return Function(std::forward<Args>(args)...);
   return linked_function<Function>::run(std::forward<Args>(args)...);
 }
 

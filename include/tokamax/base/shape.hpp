@@ -81,9 +81,9 @@ constexpr std::int64_t size(const shape& s) {
 constexpr shape row_major(const shape& s) {
   shape st = s;
   std::int64_t n = 1;
-  for (int i = s.rank() - 1; i >= 0; --i) {
-    st[i] = n;
-    n = mul_extent(n, s[i]);
+  for (int i = s.count - 1; i >= 0; --i) {
+    st.values[i] = n;
+    n = mul_extent(n, s.values[i]);
   }
   return st;
 }

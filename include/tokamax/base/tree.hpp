@@ -23,7 +23,7 @@ struct leaf_visitor {
   F& f;
 
   constexpr void leaf(const no_path&, auto&... leaves) { f(leaves...); }
-  void leaf(const text_path& path, auto& leaf) { f(std::string_view(path.text), leaf); }
+  void leaf(const text_path& path, auto& leaf) { f(std::string_view(path.text()), leaf); }
   constexpr void constant(const auto&, auto&...) {}
   constexpr bool same_length(const auto&, std::size_t length, auto... others) {
     for (const std::size_t other : {length, others...}) {
@@ -49,7 +49,7 @@ struct static_visitor {
   }
   constexpr void differ(const auto& path) {
     same = false;
-    if constexpr (requires { path.text; }) *where = path.text;
+    if constexpr (requires { path.text(); }) *where = path.text();
   }
 };
 
@@ -61,16 +61,14 @@ struct static_visitor {
 template <class F, class Tree, class... Rest>
 constexpr void for_each_leaf(F&& f, Tree&& tree, Rest&&... rest) {
   detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
-  detail::no_path path;
-  detail::walk(visitor, path, tree, rest...);
+  detail::walk(visitor, detail::no_path{}, tree, rest...);
 }
 
 /// Calls `f(path, leaf)` for every leaf, with a path such as `model.blocks[3].attend.qkv` under the name `root`.
 template <class F, class Tree>
 void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root = {}) {
   detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
-  detail::text_path path{std::string(root)};
-  detail::walk(visitor, path, tree);
+  detail::walk(visitor, detail::text_path(root), tree);
 }
 
 /// A copy of `tree` with each leaf replaced by `f(leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
@@ -109,8 +107,7 @@ constexpr Sink tree_leaves(Tree&& tree, Sink sink = {}) {
 template <class Tree>
 constexpr bool same_static(const Tree& a, const Tree& b) {
   detail::static_visitor visitor;
-  detail::no_path path;
-  detail::walk(visitor, path, a, b);
+  detail::walk(visitor, detail::no_path{}, a, b);
   return visitor.same;
 }
 
@@ -119,8 +116,7 @@ template <class Tree>
 std::string first_static_difference(const Tree& a, const Tree& b, std::string_view root = {}) {
   std::string where;
   detail::static_visitor visitor{true, &where};
-  detail::text_path path{std::string(root)};
-  detail::walk(visitor, path, a, b);
+  detail::walk(visitor, detail::text_path(root), a, b);
   return where;
 }
 

@@ -13,23 +13,38 @@
 
 namespace tokamax::detail {
 
-// The way from the root to the current node. Walks that need no paths carry one that is empty and costs nothing.
+// The way from the root to the current node: links on the stack of the walk, made into text where it is asked for. Walks
+// that need no paths carry one that is empty and costs nothing.
 struct no_path {
   static constexpr bool named = false;
+  constexpr no_path element(std::size_t) const { return {}; }
 };
-struct text_path {
+class text_path {
+ public:
   static constexpr bool named = true;
-  std::string text;
 
-  void enter_field(std::string_view name) {
-    if (!text.empty()) text += '.';
-    text += name;
+  explicit text_path(std::string_view root) : name_(root) {}
+  text_path field(std::string_view name) const { return {this, name, 0}; }
+  text_path element(std::size_t i) const { return {this, {}, i}; }
+
+  std::string text() const {
+    if (!before_) return std::string(name_);
+    std::string s = before_->text();
+    if (name_.empty()) return s.append("[").append(std::to_string(index_)).append("]");
+    if (!s.empty()) s += '.';
+    return s.append(name_);
   }
-  void enter_element(std::size_t i) { text.append("[").append(std::to_string(i)).append("]"); }
+
+ private:
+  text_path(const text_path* before, std::string_view name, std::size_t index)
+      : before_(before), name_(name), index_(index) {}
+  const text_path* before_ = nullptr;
+  std::string_view name_;  // of a field; empty: an element
+  std::size_t index_ = 0;
 };
 
 template <class Visitor, class Path, class Tree, class... Rest>
-constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest);
+constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest);
 
 // A tuple of references that is cheap to compile.
 template <std::size_t I, class T>
@@ -52,27 +67,21 @@ constexpr auto references_to(T& it) {
   });
 }
 template <class Record, std::size_t I, class Visitor, class Path, class... Fields>
-constexpr void walk_field(Visitor& visitor, Path& path, const Fields&... fields) {
-  if constexpr (Path::named) {
-    const std::size_t mark = path.text.size();
-    if constexpr (requires { fields_of<Record>::positional; }) {
-      path.enter_element(I);
-    } else {
-      path.enter_field(field_name<Record, I>);
-    }
+constexpr void walk_field(Visitor& visitor, const Path& path, const Fields&... fields) {
+  if constexpr (!Path::named)
     walk(visitor, path, get_reference<I>(fields)...);
-    path.text.resize(mark);
-  } else {
-    walk(visitor, path, get_reference<I>(fields)...);
-  }
+  else if constexpr (requires { fields_of<Record>::positional; })
+    walk(visitor, path.element(I), get_reference<I>(fields)...);
+  else
+    walk(visitor, path.field(field_name<Record, I>), get_reference<I>(fields)...);
 }
 template <class Record, class Visitor, class Path, std::size_t... I, class... Fields>
-constexpr void walk_fields(Visitor& visitor, Path& path, std::index_sequence<I...>, const Fields&... fields) {
+constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequence<I...>, const Fields&... fields) {
   (walk_field<Record, I>(visitor, path, fields...), ...);
 }
 
 template <class Visitor, class Path, class Tree, class... Rest>
-constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest) {
+constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
   constexpr tree_kind kind = kind_of<Tree>;
   static_assert(
       tree_node<Tree>,
@@ -87,16 +96,7 @@ constexpr void walk(Visitor& visitor, Path& path, Tree& tree, Rest&... rest) {
     static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a sequence, another has not");
     const std::size_t length = std::size(tree);
     if (!visitor.same_length(path, length, std::size(rest)...)) return;
-    for (std::size_t i = 0; i < length; ++i) {
-      if constexpr (Path::named) {
-        const std::size_t mark = path.text.size();
-        path.enter_element(i);
-        walk(visitor, path, tree[i], rest[i]...);
-        path.text.resize(mark);
-      } else {
-        walk(visitor, path, tree[i], rest[i]...);
-      }
-    }
+    for (std::size_t i = 0; i < length; ++i) walk(visitor, path.element(i), tree[i], rest[i]...);
   } else if constexpr (kind == tree_kind::record) {
     static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a record, another has not");
     if constexpr (((kind_of<Rest> == kind) && ...)) {

@@ -155,7 +155,9 @@ class numbering {
 
  private:
   vec<int> table_ = vec<int>(std::is_pointer_v<T> ? 512 : 8192, -1);
-  static constexpr std::size_t hash(const op* o) { return o->name.salt; }
+  static constexpr std::size_t hash(const op* o) {
+    return o->name.size() * 16 + static_cast<unsigned char>(o->name[0]);
+  }
   static constexpr bool equal(const op* a, const op* b) { return a == b; }
   static constexpr std::size_t hash(const array_type& t) {
     std::size_t h = static_cast<std::size_t>(t.type);

@@ -7,10 +7,10 @@
 
 namespace tokamax {
 
-constexpr bool is_elementwise(const graph& g, int id) { return g[id].kind && g[id].kind->kind == op_kind::elementwise; }
-constexpr bool is_view(const graph& g, int id) { return g[id].kind && g[id].kind->kind == op_kind::view; }
+constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->kind == op_kind::elementwise; }
+constexpr bool is_view(const node& n) { return n.kind && n.kind->kind == op_kind::view; }
 /// Values that loops make out of nothing.
-constexpr bool is_free(const graph& g, int id) { return g[id].kind == &constant_p || g[id].kind == &iota_p; }
+constexpr bool is_free(const node& n) { return n.kind == &constant_p || n.kind == &iota_p; }
 
 /// Groups of elementwise nodes, acyclic by construction: every edge that cannot be fused leads to a strictly later
 /// phase, and a group holds nodes of one phase only.
@@ -34,74 +34,90 @@ struct fusion {
 
   constexpr void find_phases(const graph& g) {
     const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    char* const fusible = fusible_.data();
+    int* const at = phase.data();
     const int n = g.count();
-    vec<char> kind(g.nodes.size(), 0);  // 1: elementwise, 2: free
+    vec<char> kinds(g.nodes.size(), 0);  // 1: elementwise, 2: free
+    char* const kind = kinds.data();
     for (int i = 0; i < n; ++i) {
       const node& c = nodes[i];
       if (!c.kind) continue;
       const bool elementwise = c.kind->kind == op_kind::elementwise;
       kind[i] = elementwise ? 1 : c.kind == &constant_p || c.kind == &iota_p ? 2 : 0;
-      int at = 0;
+      int latest = 0;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
-        const int p = g.operands[e];
+        const int p = operands[e];
         const bool fuses = elementwise && kind[p] == 1 && nodes[p].type.extents == c.type.extents;
-        fusible_[e] = fuses;
-        const int after = phase[p] + (fuses || kind[p] == 2 ? 0 : 1);
-        if (after > at) at = after;
+        fusible[e] = fuses;
+        const int after = at[p] + (fuses || kind[p] == 2 ? 0 : 1);
+        if (after > latest) latest = after;
       }
-      phase[i] = at;
-      if (at > last_) last_ = at;
+      at[i] = latest;
+      if (latest > last_) last_ = latest;
     }
   }
   /// A producer whose consumers all fuse with it at one later phase moves there, and its loop disappears.
   constexpr void sink_producers(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    const char* const fusible = fusible_.data();
+    int* const at = phase.data();
     const int n = g.count();
-    vec<int> low(g.nodes.size(), 1 << 30), high(g.nodes.size(), -1);
-    vec<char> movable(g.nodes.size(), 1);
+    vec<int> bounds(2 * g.nodes.size(), -1);  // phases of the consumers
+    int *const low = bounds.data(), *const high = low + n;
+    vec<char> may_move(g.nodes.size(), 1);
+    char* const movable = may_move.data();
     for (int o : g.outputs) movable[o] = 0;
     for (int i = n - 1; i >= 0; --i) {
-      const node& c = g.nodes[i];
-      int at = phase[i];
-      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.kind->kind == op_kind::elementwise)
-        at = phase[i] = high[i];
+      const node& c = nodes[i];
+      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.kind->kind == op_kind::elementwise) at[i] = high[i];
+      const int here = at[i];
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
-        const int p = g.operands[e];
-        if (!fusible_[e]) movable[p] = 0;
-        if (at < low[p]) low[p] = at;
-        if (at > high[p]) high[p] = at;
+        const int p = operands[e];
+        if (!fusible[e]) movable[p] = 0;
+        if (low[p] < 0 || here < low[p]) low[p] = here;
+        if (here > high[p]) high[p] = here;
       }
     }
   }
   constexpr void unite(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    const char* const fusible = fusible_.data();
+    const int* const at = phase.data();
+    int* const first = root.data();
     const int n = g.count();
     for (int i = 0; i < n; ++i) {
-      const node& c = g.nodes[i];
+      const node& c = nodes[i];
       if (!c.kind || c.kind->kind != op_kind::elementwise) continue;
-      root[i] = i;
+      first[i] = i;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
-        if (!fusible_[e]) continue;
-        const int p = g.operands[e];
-        if (phase[p] != phase[i]) continue;
-        const int a = find(p), b = find(i);
+        const int p = operands[e];
+        if (!fusible[e] || at[p] != at[i]) continue;
+        const int a = find(first, p), b = find(first, i);
         if (a < b)
-          root[b] = a;
+          first[b] = a;
         else
-          root[a] = b;
+          first[a] = b;
       }
     }
     for (int i = 0; i < n; ++i)
-      if (root[i] >= 0) root[i] = find(i);
+      if (first[i] >= 0) first[i] = find(first, i);
   }
-  constexpr int find(int x) {
-    while (root[x] != x) x = root[x] = root[root[x]];
+  static constexpr int find(int* first, int x) {
+    while (first[x] != x) x = first[x] = first[first[x]];
     return x;
   }
   constexpr void sort() {  // by counting
+    const int* const at = phase.data();
+    int* const sorted = order.data();
     const int n = phase.count();
-    vec<int> start(static_cast<std::size_t>(last_) + 2, 0);
-    for (int i = 0; i < n; ++i) ++start[phase[i] + 1];
+    vec<int> places(static_cast<std::size_t>(last_) + 2, 0);
+    int* const start = places.data();
+    for (int i = 0; i < n; ++i) ++start[at[i] + 1];
     for (int p = 0; p <= last_; ++p) start[p + 1] += start[p];
-    for (int i = 0; i < n; ++i) order[start[phase[i]]++] = i;
+    for (int i = 0; i < n; ++i) sorted[start[at[i]]++] = i;
   }
 };
 

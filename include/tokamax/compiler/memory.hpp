@@ -13,18 +13,21 @@ namespace tokamax {
 constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r, const std::int64_t* symbols) {
   plan_buffer* const buffers = all + r.first_buffer;
   const int n = r.buffer_count, steps = r.step_count;
-  vec<int> last(static_cast<std::size_t>(n), -1);
+  vec<int> last_step(static_cast<std::size_t>(n), -1);
+  int* const last = last_step.data();  // pointers: what a table's accessor costs the compiler counts here
   auto each_operand = [&](int s, auto&& f) {
     const plan_step& st = p.steps[r.first_step + s];
     for (int k = 0; k < st.in_count + st.out_count; ++k)
       if (const int b = p.operands[st.operands + k].buffer; b >= 0) f(b - r.first_buffer);
   };
   for (int s = 0; s < steps; ++s) each_operand(s, [&](int b) { last[b] = s; });
-  vec<std::int64_t> bytes(static_cast<std::size_t>(n), 0);
-  vec<int> next(static_cast<std::size_t>(n) + 1, -1),
-      before(static_cast<std::size_t>(n) + 1, -1);  // list by offset; n is its head
+  vec<std::int64_t> sizes(static_cast<std::size_t>(n), 0);
+  std::int64_t* const bytes = sizes.data();
+  vec<int> links(2 * static_cast<std::size_t>(n) + 2, -1);  // lists by offset, upwards and downwards; n is their head
+  int *const next = links.data(), *const before = next + n + 1;
   enum : char { absent, placed, done };
-  vec<char> state(static_cast<std::size_t>(n), absent);
+  vec<char> states(static_cast<std::size_t>(n), absent);
+  char* const state = states.data();
   r.total_bytes = r.arena_bytes = 0;
   for (int b = 0; b < n; ++b) {
     if (buffers[b].kind != plan_buffer::what::arena) state[b] = done;

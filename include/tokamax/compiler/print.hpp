@@ -5,52 +5,59 @@
 #include <tokamax/compiler/plan.hpp>  // plan_view
 #include <tokamax/core/op.hpp>        // graph, op
 
-#include <fmt/core.h>  // format
-
-#include <bit>     // bit_cast
-#include <string>  // string
+#include <algorithm>  // min
+#include <bit>        // bit_cast
+#include <sstream>    // ostringstream
+#include <string>     // string
 
 namespace tokamax {
 
 namespace detail {
 inline std::string as_string(const text& t) { return std::string(t.view()); }
 inline std::string node_name(const graph& g, int id) {
-  if (g[id].kind) return fmt::format("%{}", id);
-  return fmt::format("%in{}", g[id].first_word);
+  return g[id].kind ? "%" + std::to_string(id) : "%in" + std::to_string(g[id].first_word);
+}
+inline std::string spaces(std::size_t width, const std::string& beside) {
+  return std::string(width - std::min(width, beside.size()), ' ');
 }
 inline std::string op_name(const node& n) { return n.kind ? std::string(n.kind->name) : "input"; }
 inline std::string node_value(const graph& g, int id) {
   const node& n = g[id];
-  if (n.kind && n.kind->name == "constant") return fmt::format("constant {}", std::bit_cast<double>(*g.words_of(n)));
-  std::string s = op_name(n) + "(";
-  for (int k = 0; k < n.operand_count; ++k) s += (k ? ", " : "") + node_name(g, g.operand(n, k));
-  s += ")";
-  if (n.kind && n.kind->name == "get") s += fmt::format(" output {}", *g.words_of(n));
-  return s;
+  std::ostringstream s;
+  if (n.kind && n.kind->name == "constant") {
+    s.precision(10);  // an i32 in full
+    s << "constant " << std::bit_cast<double>(*g.words_of(n));
+    return s.str();
+  }
+  s << op_name(n) << '(';
+  for (int k = 0; k < n.operand_count; ++k) s << (k ? ", " : "") << node_name(g, g.operand(n, k));
+  s << ')';
+  if (n.kind && n.kind->name == "get") s << " output " << *g.words_of(n);
+  return s.str();
 }
 }  // namespace detail
 
 /// A graph as text: one line a node, `%5 = add(%3, %4) : f32[2,3]`.
 inline std::string to_text(const graph& g) {
-  std::string s;
+  std::ostringstream s;
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (n.kind == nullptr)
-      s += fmt::format("{} : {}\n", detail::node_name(g, i), detail::as_string(n.type));
-    else if (n.type.type == dtype::none)
-      s += fmt::format("{} = {}\n", detail::node_name(g, i), detail::node_value(g, i));
-    else
-      s += fmt::format("{} = {} : {}\n", detail::node_name(g, i), detail::node_value(g, i), detail::as_string(n.type));
+    s << detail::node_name(g, i);
+    if (n.kind) s << " = " << detail::node_value(g, i);
+    if (n.type.type != dtype::none) s << " : " << detail::as_string(n.type);
+    s << '\n';
   }
-  s += "return";
-  for (int k = 0; k < g.outputs.count(); ++k) s += (k ? ", " : " ") + detail::node_name(g, g.outputs[k]);
-  return s + "\n";
+  s << "return";
+  for (int k = 0; k < g.outputs.count(); ++k) s << (k ? ", " : " ") << detail::node_name(g, g.outputs[k]);
+  s << '\n';
+  return s.str();
 }
 
 /// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
 /// outputs filled.
 inline std::string to_dot(const graph& g) {
-  std::string s = "digraph program {\n  rankdir=TB; node [fontname=\"sans-serif\", fontsize=11];\n";
+  std::ostringstream s;
+  s << "digraph program {\n  rankdir=TB; node [fontname=\"sans-serif\", fontsize=11];\n";
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
     const bool output = [&] {
@@ -58,23 +65,24 @@ inline std::string to_dot(const graph& g) {
         if (o == i) return true;
       return false;
     }();
-    const char* shape = n.kind && n.kind->kind == op_kind::general ? "box" : "ellipse";
-    s +=
-        fmt::format("  n{} [label=\"{}\\n{}\", shape={}{}];\n", i, detail::op_name(n), detail::as_string(n.type), shape,
-                    !n.kind  ? ", style=filled, fillcolor=\"#dbe9f6\""
-                    : output ? ", style=filled, fillcolor=\"#f6e3db\""
-                             : "");
-    for (int k = 0; k < n.operand_count; ++k) s += fmt::format("  n{} -> n{};\n", g.operand(n, k), i);
+    s << "  n" << i << " [label=\"" << detail::op_name(n) << "\\n"
+      << detail::as_string(n.type) << "\", shape=" << (n.kind && n.kind->kind == op_kind::general ? "box" : "ellipse")
+      << (!n.kind  ? ", style=filled, fillcolor=\"#dbe9f6\""
+          : output ? ", style=filled, fillcolor=\"#f6e3db\""
+                   : "")
+      << "];\n";
+    for (int k = 0; k < n.operand_count; ++k) s << "  n" << g.operand(n, k) << " -> n" << i << ";\n";
   }
-  return s + "}\n";
+  s << "}\n";
+  return s.str();
 }
 
 /// The expression of loop `k` of a plan, one assignment a result: `out0 = add(mul(in0, 0.1), in1)`. Values used more
 /// than once are named.
-inline std::string expression_text(const plan_view& p, int k, const double* constants = nullptr) {
+inline std::string expression_text(const plan_view& p, int k) {
   const loop_kernel& loop = p.loops[k];
   const instruction* lines = p.instructions + loop.first;
-  std::string s;
+  std::ostringstream s;
   std::vector<int> uses(static_cast<std::size_t>(loop.count), 0);
   std::vector<std::string> value(static_cast<std::size_t>(loop.count));
   for (int i = 0; i < loop.count; ++i)
@@ -85,38 +93,39 @@ inline std::string expression_text(const plan_view& p, int k, const double* cons
     const instruction& l = lines[i];
     std::string& v = value[static_cast<std::size_t>(i)];
     auto at = [&](short r) { return value[static_cast<std::size_t>(r)]; };
+    auto named = [](const char* kind, int n) { return kind + std::to_string(n); };
     switch (l.kind) {
       case instruction::what::constant:
-        v = constants ? fmt::format("{:.6g}", constants[l.a]) : fmt::format("c{}", l.a);
+        v = named("c", l.a);
         break;
       case instruction::what::load:
-        v = fmt::format("in{}", l.a);
+        v = named("in", l.a);
         break;
       case instruction::what::iota:
-        v = fmt::format("count{}", l.a);
+        v = named("count", l.a);
         break;
       case instruction::what::store:
-        s += fmt::format("out{} = {}; ", l.b - (loop.slots - loop.stores), at(l.a));
+        s << named("out", l.b - (loop.slots - loop.stores)) << " = " << at(l.a) << "; ";
         break;
       case instruction::what::apply:
         v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") +
             (l.c >= 0 ? ", " + at(l.c) : "") + ")";
         if (uses[static_cast<std::size_t>(i)] > 1) {
-          s += fmt::format("t{} = {}; ", i, v);
-          v = fmt::format("t{}", i);
+          s << named("t", i) << " = " << v << "; ";
+          v = named("t", i);
         }
         break;
     }
   }
-  return s.substr(0, s.size() - 2);
+  return s.str().substr(0, s.str().size() - 2);
 }
 
 /// The fused loops of a plan as text. On the CPU each is one type, `simd::expression<line<...>...>`, with one line for each
 /// load, op and store.
 inline std::string loops_to_text(const plan_view& p) {
-  std::string s;
-  for (int k = 0; k < p.loop_count; ++k) s += fmt::format("loop {}: {}\n", k, expression_text(p, k));
-  return s;
+  std::ostringstream s;
+  for (int k = 0; k < p.loop_count; ++k) s << "loop " << k << ": " << expression_text(p, k) << '\n';
+  return s.str();
 }
 
 /// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
@@ -124,28 +133,31 @@ inline std::string to_text(const plan_view& p) {
   auto where = [&](const plan_operand& o) -> std::string {
     if (o.buffer < 0) return "count";
     const plan_buffer& b = p.buffers[o.buffer];
-    if (b.kind == plan_buffer::what::input) return fmt::format("input {}", b.index);
-    if (b.kind == plan_buffer::what::output) return fmt::format("output {}", b.index);
-    return fmt::format("arena+{}", b.offset);
+    if (b.kind == plan_buffer::what::input) return "input " + std::to_string(b.index);
+    if (b.kind == plan_buffer::what::output) return "output " + std::to_string(b.index);
+    return "arena+" + std::to_string(b.offset);
   };
-  std::string s = loops_to_text(p);
+  auto what = [&](const plan_step& st) -> std::string {
+    if (st.kind == plan_step::what::loop) return "loop " + std::to_string(st.function);
+    if (st.kind == plan_step::what::scan) return "scan body " + std::to_string(st.function);
+    return std::string(p.ops[st.function]->name);
+  };
+  std::ostringstream s;
+  s << loops_to_text(p);
   for (int r = 0; r < p.region_count; ++r) {
     const plan_region& region = p.regions[r];
-    s +=
-        fmt::format("{}: {} steps, arena {} bytes (all intermediates: {})\n", r ? fmt::format("body {}", r) : "program",
-                    region.step_count, region.arena_bytes, region.total_bytes);
+    s << (r ? "body " + std::to_string(r) : "program") << ": " << region.step_count << " steps, arena "
+      << region.arena_bytes << " bytes (all intermediates: " << region.total_bytes << ")\n";
     for (int i = region.first_step; i < region.first_step + region.step_count; ++i) {
       const plan_step& st = p.steps[i];
-      s += fmt::format("  {:>3} {:<16}", i,
-                       st.kind == plan_step::what::loop   ? fmt::format("loop {}", st.function)
-                       : st.kind == plan_step::what::scan ? fmt::format("scan body {}", st.function)
-                                                          : std::string(p.ops[st.function]->name));
+      const std::string number = std::to_string(i), step = what(st);
+      s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step);
       for (int k = 0; k < st.in_count + st.out_count; ++k)
-        s += (k == st.in_count ? " -> " : k ? ", " : "") + where(p.operands[st.operands + k]);
-      s += "\n";
+        s << (k == st.in_count ? " -> " : k ? ", " : "") << where(p.operands[st.operands + k]);
+      s << '\n';
     }
   }
-  return s;
+  return s.str();
 }
 
 }  // namespace tokamax

@@ -19,16 +19,7 @@ template <class StridedKernel>
 class scheduler {
  public:
   constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides)
-      : p_(p),
-        g_(g),
-        takes_strides_(takes_strides),
-        views_(g),
-        groups_(g),
-        needed_(g.nodes.size(), 0),
-        buffer_(g.nodes.size(), -1),
-        reg_(g.nodes.size(), -1),
-        head_(g.nodes.size(), -1),
-        next_(g.nodes.size(), -1) {}
+      : p_(p), g_(g), takes_strides_(takes_strides), views_(g), groups_(g), places_(g.nodes.size()) {}
 
   constexpr plan_region run() {
     mark_needed();
@@ -36,11 +27,10 @@ class scheduler {
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
     for (int i = g_.count() - 1; i >= 0; --i) {  // lists of what belongs together: a loop's nodes, a kernel's results
-      int owner = groups_.root[i];
-      if (g_.nodes[i].kind == &get_p) owner = g_.operand(g_.nodes[i], 0);
+      const int owner = nodes_[i].kind == &get_p ? operands_[nodes_[i].first_operand] : root_[i];
       if (owner < 0) continue;
-      next_[i] = head_[owner];
-      head_[owner] = i;
+      at_[i].next = at_[owner].head;
+      at_[owner].head = i;
     }
     const int first = p_.steps.count();
     for (int i : groups_.order) emit(i);
@@ -61,49 +51,47 @@ class scheduler {
  private:
   /// A barrier is the value behind it.
   constexpr int real(int id) const {
-    while (g_.nodes[id].kind == &optimization_barrier_p) id = g_.operands[g_.nodes[id].first_operand];
+    while (nodes_[id].kind == &optimization_barrier_p) id = operands_[nodes_[id].first_operand];
     return id;
   }
   /// The memory that `id` is read from.
   constexpr strided memory(int id) const {
     id = real(id);
-    if (views_.dense[id]) return {id, 0, row_major(g_[id].type.extents)};
-    strided v = views_.of[id];
+    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.extents)};
+    strided v = view_[id];
     v.base = real(v.base);
     return v;
   }
-  constexpr bool is_counting(int id) const { return !views_.dense[id] && views_.of[id].counting; }
+  constexpr bool is_counting(int id) const { return !dense_[id] && view_[id].counting; }
   constexpr bool is_dense(int id) const {
-    if (views_.dense[id] || views_.of[id].base == id) return !is_counting(id);
-    return !is_counting(id) && is_row_major(g_.nodes[id].type.extents, views_.of[id].strides);
+    if (dense_[id] || view_[id].base == id) return !is_counting(id);
+    return !is_counting(id) && is_row_major(nodes_[id].type.extents, view_[id].strides);
   }
-  constexpr bool in_group_with(int p, int i) const {
-    return groups_.root[p] >= 0 && groups_.root[p] == groups_.root[i];
-  }
+  constexpr bool in_group_with(int p, int i) const { return root_[p] >= 0 && root_[p] == root_[i]; }
   /// `id` itself must lie in memory: a view is copied, so what it reads must too.
   constexpr void need(int id) {
     id = real(id);
-    needed_[id] = 1;
-    if (const strided& v = views_.of[id]; is_view(g_, id) && !v.counting) needed_[real(v.base)] = 1;
+    at_[id].needed = 1;
+    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) at_[real(v.base)].needed = 1;
   }
   constexpr void need_memory(int id) {
     id = real(id);
-    if (views_.dense[id])
+    if (dense_[id])
       need(id);
-    else if (const strided& v = views_.of[id]; !v.counting)
+    else if (const strided& v = view_[id]; !v.counting)
       need(v.base);
   }
 
   /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
   constexpr void mark_needed() {
     for (int i = g_.count() - 1; i >= 0; --i) {
-      const node& n = g_.nodes[i];
+      const node& n = nodes_[i];
       if (!n.kind || n.operand_count == 0) continue;
-      const int* const operands = g_.operands.data() + n.first_operand;
+      const int* const operands = operands_ + n.first_operand;
       if (n.kind->kind == op_kind::elementwise) {
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
-          if (!in_group_with(o, i) && g_.nodes[o].kind != &constant_p) need_memory(o);
+          if (!in_group_with(o, i) && nodes_[o].kind != &constant_p) need_memory(o);
         }
       } else if (n.kind->kind == op_kind::general) {
         const bool any_strides = takes_strides_(*n.kind);
@@ -117,7 +105,7 @@ class scheduler {
       }
     }
     for (int i = 0; i < g_.count(); ++i)
-      if (views_.dense[i] && (is_view(g_, i) || is_free(g_, i))) need(i);
+      if (dense_[i] && (is_view(nodes_[i]) || is_free(nodes_[i]))) need(i);
     for (int o : g_.outputs) need_memory(o);
   }
 
@@ -134,28 +122,29 @@ class scheduler {
     r.input_count = g_.inputs.count();
     for (int k = 0; k < g_.inputs.count(); ++k) {
       const int id = g_.inputs[k];
-      buffer_[id] = add_buffer(plan_buffer::what::input, k, g_[id].type);
-      p_.numbers.push_back(buffer_[id]);
+      at_[id].buffer = add_buffer(plan_buffer::what::input, k, nodes_[id].type);
+      p_.numbers.push_back(at_[id].buffer);
     }
     output_buffer_.resize(g_.outputs.size(), -1);
     for (int k = 0; k < g_.outputs.count(); ++k) {  // an output that is computed is computed in place
       const int id = real(g_.outputs[k]);
-      output_buffer_[k] = add_buffer(plan_buffer::what::output, k, g_[id].type);
-      if (buffer_[id] < 0 && g_[id].kind && !is_view(g_, id) && !is_free(g_, id)) buffer_[id] = output_buffer_[k];
+      output_buffer_[k] = add_buffer(plan_buffer::what::output, k, nodes_[id].type);
+      if (at_[id].buffer < 0 && nodes_[id].kind && !is_view(nodes_[id]) && !is_free(nodes_[id]))
+        at_[id].buffer = output_buffer_[k];
     }
     for (int i = 0; i < g_.count(); ++i)
-      if ((needed_[i] || g_[i].kind == &get_p) && buffer_[i] < 0 && g_[i].type.type != dtype::none)
-        buffer_[i] = add_buffer(plan_buffer::what::arena, -1, g_[i].type);
+      if ((at_[i].needed || nodes_[i].kind == &get_p) && at_[i].buffer < 0 && nodes_[i].type.type != dtype::none)
+        at_[i].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[i].type);
   }
 
   // --- steps
   constexpr void emit(int i) {
-    const node& n = g_[i];
+    const node& n = nodes_[i];
     if (!n.kind || n.kind == &get_p || n.kind == &optimization_barrier_p) return;
-    if (is_elementwise(g_, i)) {
-      if (groups_.root[i] == i) emit_group(i);
-    } else if (is_view(g_, i) || is_free(g_, i)) {
-      if (buffer_[i] >= 0) emit_copy(i, buffer_[i]);
+    if (is_elementwise(nodes_[i])) {
+      if (root_[i] == i) emit_group(i);
+    } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
+      if (at_[i].buffer >= 0) emit_copy(i, at_[i].buffer);
     } else {
       emit_kernel(i);
     }
@@ -164,47 +153,49 @@ class scheduler {
   /// The register that holds operand `id` of a loop: a value of the group, a constant, or a new slot.
   constexpr int operand_register(int id, bool copying) {
     id = real(id);
-    if (reg_[id] >= 0) return reg_[id];
-    if (g_[id].kind == &constant_p) {
-      reg_[id] = loop_.add_constant(*g_.words_of(g_[id]), g_[id].type.type);
+    if (at_[id].reg >= 0) return at_[id].reg;
+    if (nodes_[id].kind == &constant_p) {
+      at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.type);
     } else {
-      const strided v = copying ? views_.of[id] : memory(id);
-      reg_[id] = loop_.add_load(v.counting ? -1 : buffer_[real(v.base)], v.offset, v.strides, g_[id].type.type);
+      const strided v = copying ? view_[id] : memory(id);
+      at_[id].reg =
+          loop_.add_load(v.counting ? -1 : at_[real(v.base)].buffer, v.offset, v.strides, nodes_[id].type.type);
     }
     touched_.push_back(id);
-    return reg_[id];
+    return at_[id].reg;
   }
   constexpr void finish_loop(int id) {
-    loop_.finish(g_[id].type.extents, id);
-    for (int t : touched_) reg_[t] = -1;
+    loop_.finish(nodes_[id].type.extents, id);
+    for (int t : touched_) at_[t].reg = -1;
     touched_.clear();
   }
   constexpr void emit_group(int root) {
     vec<int> results;
-    for (int m = head_[root]; m >= 0; m = next_[m]) {
-      const node& n = g_[m];
+    for (int m = at_[root].head; m >= 0; m = at_[m].next) {
+      const node& n = nodes_[m];
       instruction line;
       line.function = n.kind;
       line.type = n.type.type;
-      line.operand = g_[g_.operand(n, n.operand_count - 1)].type.type;
+      line.operand = nodes_[operands_[n.first_operand + n.operand_count - 1]].type.type;
       short r[3] = {-1, -1, -1};
-      for (int k = 0; k < n.operand_count; ++k) r[k] = static_cast<short>(operand_register(g_.operand(n, k), false));
+      for (int k = 0; k < n.operand_count; ++k)
+        r[k] = static_cast<short>(operand_register(operands_[n.first_operand + k], false));
       line.a = r[0], line.b = r[1], line.c = r[2];
-      reg_[m] = loop_.add(line);
+      at_[m].reg = loop_.add(line);
       touched_.push_back(m);
-      if (buffer_[m] >= 0) results.push_back(m);
+      if (at_[m].buffer >= 0) results.push_back(m);
     }
-    for (int m : results) loop_.add_store(reg_[m], buffer_[m], g_[m].type);
+    for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
     finish_loop(root);
   }
   constexpr void emit_copy(int id, int to) {
-    loop_.add_store(operand_register(id, true), to, g_[id].type);
+    loop_.add_store(operand_register(id, true), to, nodes_[id].type);
     finish_loop(id);
   }
   constexpr void copy_outputs() {
     for (int k = 0; k < g_.outputs.count(); ++k) {
       const int id = real(g_.outputs[k]);
-      if (buffer_[id] == output_buffer_[k]) continue;
+      if (at_[id].buffer == output_buffer_[k]) continue;
       emit_copy(id, output_buffer_[k]);
     }
   }
@@ -220,7 +211,7 @@ class scheduler {
     p_.operands.push_back(o);
   }
   constexpr void emit_kernel(int i) {
-    const node& n = g_[i];
+    const node& n = nodes_[i];
     plan_step st;
     st.kind = n.kind->has_body ? plan_step::what::scan : plan_step::what::kernel;
     st.node = i;
@@ -228,18 +219,18 @@ class scheduler {
     st.in_count = n.operand_count;
     const bool strided_ok = takes_strides_(*n.kind);
     for (int k = 0; k < n.operand_count; ++k) {
-      const int o = real(g_.operand(n, k));
+      const int o = real(operands_[n.first_operand + k]);
       const strided v = memory(o);
-      const bool direct = !v.counting && (strided_ok || is_row_major(g_[o].type.extents, v.strides));
+      const bool direct = !v.counting && (strided_ok || is_row_major(nodes_[o].type.extents, v.strides));
       if (direct)
-        add_operand(buffer_[real(v.base)], v.offset, g_[o].type, v.strides);
+        add_operand(at_[real(v.base)].buffer, v.offset, nodes_[o].type, v.strides);
       else
-        add_operand(buffer_[o], 0, g_[o].type, row_major(g_[o].type.extents));
+        add_operand(at_[o].buffer, 0, nodes_[o].type, row_major(nodes_[o].type.extents));
     }
     if (n.kind->infer_all) {  // results are the nodes that pick from it; unused ones get memory of their own
       arrays in;
       in.reserve(static_cast<std::size_t>(n.operand_count));
-      for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g_.nodes[g_.operand(n, k)].type));
+      for (int k = 0; k < n.operand_count; ++k) in.push_back(array(nodes_[operands_[n.first_operand + k]].type));
       const types ts = n.kind->infer_all(call{.self = n.kind,
                                               .inputs = in.data(),
                                               .count = in.count(),
@@ -247,13 +238,13 @@ class scheduler {
                                               .attribute_count = n.word_count,
                                               .trace = const_cast<graph*>(&g_)});  // only read
       vec<int> result(ts.size(), -1);
-      for (int j = head_[i]; j >= 0; j = next_[j]) result[*g_.words_of(g_.nodes[j])] = j;
+      for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k)
-        add_operand(result[k] >= 0 ? buffer_[result[k]] : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k],
+        add_operand(result[k] >= 0 ? at_[result[k]].buffer : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k],
                     row_major(ts[k].extents));
       st.out_count = ts.count();
     } else {
-      add_operand(buffer_[i], 0, n.type, row_major(n.type.extents));
+      add_operand(at_[i].buffer, 0, n.type, row_major(n.type.extents));
       st.out_count = 1;
     }
     st.numbers = p_.numbers.count();
@@ -314,8 +305,18 @@ class scheduler {
   const StridedKernel& takes_strides_;
   view_table views_;
   fusion groups_;
-  vec<char> needed_;
-  vec<int> buffer_, reg_, head_, next_;
+  /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
+  struct place {
+    bool needed = false;
+    int buffer = -1, reg = -1, head = -1, next = -1;
+  };
+  vec<place> places_;
+  // The tables as pointers: what an accessor costs the compiler counts here.
+  const node* const nodes_ = g_.nodes.data();
+  const int *const operands_ = g_.operands.data(), *const root_ = groups_.root.data();
+  const char* const dense_ = views_.dense.data();
+  const strided* const view_ = views_.of.data();
+  place* const at_ = places_.data();
   vec<int> output_buffer_, scans_, touched_;
   loop_builder loop_{p_};
 };

@@ -24,7 +24,7 @@ namespace detail {
 
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
-  return g.find_or_add(&o, o.name.salt, o.unique, in, n_in, w.data(), w.count(), t, l);
+  return g.find_or_add(&o, o.unique, in, n_in, w.data(), w.count(), t, l);
 }
 /// One order for equal calls of a commutative op; constants last, so that equal layers have equal loops.
 constexpr void order_operands(const graph& g, int* ids) {
@@ -33,7 +33,7 @@ constexpr void order_operands(const graph& g, int* ids) {
 }
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
-  return g.find_or_add(&constant_p, constant_p.name.salt, false, nullptr, 0, &bits, 1, t, l);
+  return g.find_or_add(&constant_p, false, nullptr, 0, &bits, 1, t, l);
 }
 
 /// Copies what `id` needs of a constant expression into `to`.
@@ -49,8 +49,8 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
     const node& n = from[i];
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
-    map[i] = to.find_or_add(n.kind, n.kind->name.salt, n.kind->unique, in.data(), in.count(), from.words_of(n),
-                            n.word_count, n.type, n.where);
+    map[i] =
+        to.find_or_add(n.kind, n.kind->unique, in.data(), in.count(), from.words_of(n), n.word_count, n.type, n.where);
   }
   return map[id];
 }

@@ -1,4 +1,4 @@
-// tokamax/core/graph.hpp: the flat, hash-consed table of nodes that every pass reads and writes.
+// tokamax/core/graph.hpp: the flat table of nodes, each there once, that every pass reads and writes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,6 +31,8 @@ struct node {
   int first_word = 0, word_count = 0;
   array_type type;  ///< dtype::none for a node with several outputs, which `get` nodes pick from
   location where;
+  static constexpr int in_no_list = -2;
+  int older = in_no_list;  ///< the next in the list in which the graph looks for equal nodes; -1: none
 };
 
 /// The first mistake of a trace, kept as a value so that the compiler can print it (see runtime/jit.hpp).
@@ -69,63 +71,67 @@ struct graph {
     return count() - 1;
   }
 
-  /// The node with this op, operands and attributes: the one that is there, or a new one (hash-consing).
-  /// `unique` nodes are never shared. The type follows from the rest, except for ops without operands.
-  constexpr int find_or_add(const op* kind, std::size_t salt, bool unique, const int* in, int n_in,
-                            const std::int64_t* attributes, int n_words, const array_type& type, location where) {
+  /// The node with this op, operands and attributes: the one that is there, or a new one. `unique` nodes are never
+  /// shared. The type follows from the rest, except for ops without operands.
+  constexpr int find_or_add(const op* kind, bool unique, const int* in, int n_in, const std::int64_t* attributes,
+                            int n_words, const array_type& type, location where) {
+    const int id = count();
+    int older = node::in_no_list;
     if (!unique) {
-      if (2 * nodes.size() >= table_.size()) grow_table();
-      const std::uint64_t h = hash(salt, in, n_in, attributes, n_words, type), mask = table_.size() - 1;
-      std::uint64_t slot = h & mask;
-      for (; table_[slot] != 0; slot = (slot + 1) & mask) {
-        if (table_[slot] >> 32 != h) continue;
-        const auto id = static_cast<int>(table_[slot] & 0xFFFFFFFF) - 1;
-        if (equals(nodes[id], kind, in, n_in, attributes, n_words, type)) return id;
-      }
-      table_[slot] = h << 32 | (nodes.size() + 1);
+      if (id >= 2 * newest_.count()) grow_lists();
+      int& newest = newest_[list_of(in, n_in, attributes, n_words, type)];
+      if (const int same = find(newest, kind, in, n_in, attributes, n_words, type); same >= 0) return same;
+      older = newest;
+      newest = id;
     }
-    nodes.push_back(node{kind, operands.count(), n_in, words.count(), n_words, type, where});
+    nodes.push_back(node{kind, operands.count(), n_in, words.count(), n_words, type, where, older});
     for (int i = 0; i < n_in; ++i) operands.push_back(in[i]);
     for (int i = 0; i < n_words; ++i) words.push_back(attributes[i]);
-    return count() - 1;
+    return id;
   }
 
  private:
-  vec<std::uint64_t> table_;  // open addressing: a node's hash and, in the low half, its id + 1; 0: empty
+  // Nodes that may be equal lie in one list. No hashes, but sums of small numbers: every number that the compiler meets
+  // for the first time costs it an entry in a table of its own. And pointers, for every call costs it more.
+  vec<int> newest_;  // of each list: the node that was added last; -1: none
 
-  // One expression an operand: evaluator steps are compile time. The type tells apart only what has no operands.
-  static constexpr std::uint64_t hash(std::size_t salt, const int* in, int n_in, const std::int64_t* words, int n_words,
-                                      const array_type& type) {
-    std::uint64_t h = salt;
-    for (int i = 0; i < n_in; ++i) h = (h * 31 + static_cast<std::uint64_t>(in[i])) * 0x9E3779B1u;
-    for (int i = 0; i < n_words; ++i) {
-      const auto w = static_cast<std::uint64_t>(words[i]);
-      h = (h ^ w ^ w >> 32) * 0xC2B2AE3D27D4EB4Fu;  // what tells doubles apart is in their upper half
+  constexpr int list_of(const int* in, int n_in, const std::int64_t* attributes, int n_words,
+                        const array_type& type) const {
+    std::int64_t sum = n_words;
+    for (int i = 0; i < n_in; ++i) sum += in[i];
+    for (int i = 0; i < n_words; ++i) sum += attributes[i] & 63;
+    if (n_in == 0) {
+      if (n_words > 0) sum += attributes[0] >> 48 & 0xFFF;  // where the doubles of constants differ
+      for (int i = 0; i < type.extents.count; ++i) sum += type.extents.values[i] & 0xFFF;
     }
-    if (n_in == 0)
-      for (int i = 0; i < type.extents.count; ++i)
-        h = (h ^ static_cast<std::uint64_t>(type.extents.values[i])) * 0x9E3779B1u;
-    return (h >> 32 ^ h >> 12) & 0xFFFFFFFF;
+    return static_cast<int>(sum % newest_.count());
   }
-  constexpr bool equals(const node& n, const op* kind, const int* in, int n_in, const std::int64_t* attributes,
-                        int n_words, const array_type& type) const {
-    if (n.kind != kind || n.operand_count != n_in || n.word_count != n_words) return false;
-    for (int i = 0; i < n_in; ++i)
-      if (operands[n.first_operand + i] != in[i]) return false;
-    for (int i = 0; i < n_words; ++i)
-      if (words[n.first_word + i] != attributes[i]) return false;
-    return n_in > 0 || (n.type == type && n.type.weak == type.weak);
-  }
-  constexpr void grow_table() {
-    const std::uint64_t size = table_.size() ? 4 * table_.size() : 1024, mask = size - 1;
-    vec<std::uint64_t> grown(size, 0);
-    for (const std::uint64_t entry : table_) {
-      if (entry == 0) continue;
-      std::uint64_t slot = entry >> 32 & mask;
-      while (grown[slot] != 0) slot = (slot + 1) & mask;
-      grown[slot] = entry;
+  constexpr int find(int id, const op* kind, const int* in, int n_in, const std::int64_t* attributes, int n_words,
+                     const array_type& type) const {
+    const int* const pool = operands.data();
+    const std::int64_t* const numbers = words.data();
+    const node* const all = nodes.data();
+    for (; id >= 0; id = all[id].older) {
+      const node& n = all[id];
+      if (n.kind != kind || n.operand_count != n_in || n.word_count != n_words) continue;
+      bool equal = n_in > 0 || (n.type == type && n.type.weak == type.weak);
+      for (int i = 0; i < n_in && equal; ++i) equal = pool[n.first_operand + i] == in[i];
+      for (int i = 0; i < n_words && equal; ++i) equal = numbers[n.first_word + i] == attributes[i];
+      if (equal) return id;
     }
-    table_.swap(grown);
+    return -1;
+  }
+  constexpr void grow_lists() {
+    newest_ = vec<int>(newest_.empty() ? 1021 : 8 * newest_.size() + 1, -1);
+    node* const all = nodes.data();
+    const int n = count();
+    for (int id = 0; id < n; ++id) {
+      if (all[id].older == node::in_no_list) continue;
+      int& newest = newest_[list_of(operands.data() + all[id].first_operand, all[id].operand_count, words_of(all[id]),
+                                    all[id].word_count, all[id].type)];
+      all[id].older = newest;
+      newest = id;
+    }
   }
 };
 

@@ -41,14 +41,17 @@ template <class Replace>
 class inliner {
  public:
   constexpr inliner(graph& to, const graph& from, const array* args, const Replace& replace)
-      : to_(to), from_(from), args_(args), replace_(replace), id_(from.nodes.size(), -1) {
+      : to_(to), from_(from), args_(args), replace_(replace), ids_(from.nodes.size(), -1), id_(ids_.data()) {
     for (int k = 0; k < from.inputs.count(); ++k) id_[from.inputs[k]] = -2 - k;
   }
 
   constexpr arrays run() {
-    const vec<char> live = live_nodes(from_);
-    for (int i = 0; i < from_.count(); ++i)
-      if (live[i] && from_.nodes[i].kind) add(i, from_.nodes[i]);
+    const vec<char> needed = live_nodes(from_);
+    const char* const live = needed.data();
+    const node* const nodes = from_.nodes.data();
+    const int n = from_.count();
+    for (int i = 0; i < n; ++i)
+      if (live[i] && nodes[i].kind) add(i, nodes[i]);
     arrays result;
     result.reserve(from_.outputs.size());
     for (int o : from_.outputs) {
@@ -81,15 +84,17 @@ class inliner {
   constexpr bool repeat(int i, const node& n) {
     int ids[4] = {};
     if (n.operand_count > 4) return false;
+    const int* const operands = from_.operands.data() + n.first_operand;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (id_[operands[k]] < 0) value(operands[k]);
+    const node *const there = to_.nodes.data(), *const here = from_.nodes.data();
     for (int k = 0; k < n.operand_count; ++k) {
-      const int o = from_.operands[n.first_operand + k];
-      if (id_[o] < 0) value(o);
-      if (to_.nodes[id_[o]].kind != from_.nodes[o].kind) return false;
-      ids[k] = id_[o];
+      ids[k] = id_[operands[k]];
+      if (there[ids[k]].kind != here[operands[k]].kind) return false;
     }
     if (n.kind->commutative && n.operand_count == 2) order_operands(to_, ids);
-    id_[i] = to_.find_or_add(n.kind, n.kind->name.salt, n.kind->unique, ids, n.operand_count, from_.words_of(n),
-                             n.word_count, n.type, n.where);
+    id_[i] =
+        to_.find_or_add(n.kind, n.kind->unique, ids, n.operand_count, from_.words_of(n), n.word_count, n.type, n.where);
     return true;
   }
   constexpr void call_again(int i, const node& n) {
@@ -122,7 +127,8 @@ class inliner {
   const graph& from_;
   const array* args_;
   const Replace& replace_;
-  vec<int> id_;         // of each value, in `to`; -2 - k: input k, not lifted yet
+  vec<int> ids_;        // of each value, in `to`; -2 - k: input k, not lifted yet
+  int* const id_;       // the same: what a table's accessor costs the compiler counts here
   vec<arrays> tuples_;  // results of nodes with several
   vec<int> tuple_of_;
 };

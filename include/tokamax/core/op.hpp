@@ -111,20 +111,10 @@ enum class op_kind : std::uint8_t {
 /// The dtypes an elementwise op is defined for.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
-/// An op's name, with a hash of it: where hashes of the op's nodes begin. The hash is made here and not in `op`, for nvcc
-/// takes no default member initialiser that reads another member.
-struct op_name : std::string_view {
-  std::size_t salt = 0;
-  constexpr op_name(std::string_view name) : std::string_view(name), salt(name.size()) {
-    for (const char c : name) salt = (salt ^ static_cast<unsigned char>(c)) * 0x9E3779B1u % 0xFFFFFFFBu;
-  }
-  constexpr op_name(const char* name) : op_name(std::string_view(name)) {}
-};
-
 /// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
 /// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`.
 struct op {
-  op_name name;
+  std::string_view name;
   std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
   op_kind kind = op_kind::general;
   accepts dtypes = accepts::all;  ///< of the operands of an elementwise op

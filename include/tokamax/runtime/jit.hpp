@@ -68,7 +68,7 @@ consteval bool known_while_compiling() {
 
 /// The trace of a program, for traces that it becomes a part of.
 template <class Program>
-const graph& thawed() {
+[[gnu::cold]] const graph& thawed() {
   static const graph g = []<std::size_t... I>(std::index_sequence<I...>) {
     const op* const ops[] = {descriptor_of<*Program::ops.at[I]>()..., nullptr};
     return linked_function<thaw>::run(view(Program::trace), ops, 0);
@@ -78,7 +78,7 @@ const graph& thawed() {
 
 /// A program and the functions of its plan, found while compiling.
 template <class Device, class Program, class... Args>
-known_program bind_program() {
+[[gnu::cold]] known_program bind_program() {
   std::vector<loop_function> loops = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<loop_function>{Device::template loop<Program::plan::code, static_cast<int>(I)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});

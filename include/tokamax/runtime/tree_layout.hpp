@@ -66,18 +66,17 @@ struct layout_visitor {
   tree_layout::place place_of(const text_path& path, const void* value) const {
     const auto from = reinterpret_cast<std::intptr_t>(tree), at = reinterpret_cast<std::intptr_t>(value);
     const bool inside = at >= from && at < from + static_cast<std::intptr_t>(bytes);
-    return {inside ? at - from : at, inside, paths ? path.text : std::string()};
+    return {inside ? at - from : at, inside, paths ? path.text() : std::string()};
   }
 };
 
 }  // namespace detail
 
 template <class Tree>
-tree_layout tree_layout::of(const void* tree, const char* root) {
+[[gnu::cold]] tree_layout tree_layout::of(const void* tree, const char* root) {
   tree_layout layout;
   detail::layout_visitor visitor{layout, tree, sizeof(Tree), root != nullptr};
-  detail::text_path path{root ? root : ""};
-  detail::walk(visitor, path, *static_cast<const Tree*>(tree));
+  detail::walk(visitor, detail::text_path(root ? root : ""), *static_cast<const Tree*>(tree));
   return layout;
 }
 
