@@ -13,7 +13,7 @@ constexpr auto loss = [](const matrix& w, const vector& x) { return tk::sum(tk::
 constexpr auto step = [](const matrix& w, const vector& x) { return w - 0.1f * tk::grad(loss)(w, x); };
 
 int main() {
-  auto run = tk::jit(step, tk::cpu);  // traced, differentiated, fused and planned while this file was compiled
+  auto run = tk::jit(step, tk::cpu, tk::while_compiling);  // traced, differentiated, fused and planned by g++
   using program = decltype(run)::for_types<matrix, vector>;
   static_assert(program::peak_bytes <= 256, "a constant: memory can be limited at compile time");
   fmt::print("{}", tk::describe<program>());

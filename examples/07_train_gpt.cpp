@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
                  tk::data::batch<batch>(batch_size) | tk::data::prefetch(2);
   const gpt model = tk::init<gpt>(tk::random::key(42));
   state s{model, optimizer.init(model)};
-  const auto step = tk::jit(train_step, tk::cpu);  // traced, differentiated, fused and planned while compiling
+  const auto step = tk::jit(train_step, tk::cpu, tk::while_compiling);  // traced, differentiated, fused, planned
   for (const auto& [i, b] : batches.from()) {
     auto [next, value] = step(std::move(s), b);  // the move gives the buffers to the next state
     s = std::move(next);

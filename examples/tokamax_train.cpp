@@ -1,6 +1,8 @@
 // examples/tokamax_train.cpp: trains a GPT of any size on any text, with checkpoints, and samples from it.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/checkpoint.hpp>
+#include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 #include <tokamax/train/loss_curve.hpp>
 #include <tokamax/train/metrics.hpp>
@@ -11,6 +13,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 namespace tk = tokamax;
 
@@ -20,7 +23,7 @@ struct settings {
   std::int64_t batch = 12, steps = 1200, warmup = 100, eval_every = 200, eval_batches = 20, save_every = 200;
   double learning_rate = 1e-3, final_rate = 1e-4, weight_decay = 0.1, clip = 1.0;
   int seed = 1337, threads = 0, sample_tokens = 400;
-  bool resume = false, characters = false;
+  bool resume = false, characters = false, profile = false;
 };
 
 struct example {
@@ -87,8 +90,16 @@ int run(const settings& s) {
   auto reader = (batches | tk::data::prefetch(4)).from({first / batches.size(), first % batches.size()});
   double held_out_loss = 0;
   for (std::int64_t i = first + 1; i <= s.steps; ++i) {
-    auto [next, value] = step(std::move(now), reader.next().value);  // the move gives the buffers to the next state
+    example batch = reader.next().value;
+    std::optional<tk::profile::timeline> recording;
+    if (s.profile && i == std::min(first + 3, s.steps)) recording.emplace();  // caches and memory are warm by then
+    auto [next, value] = step(std::move(now), batch);  // the move gives the buffers to the next state
     now = std::move(next);
+    if (recording) {
+      fmt::print("\nstep {}\n{}", i, tk::profile::to_text(recording->events(), tk::measure_roofline()));
+      tk::profile::write_trace(recording->events(), out / "trace.json");
+      recording.reset();
+    }
     progress.step(i, [&] { return value.item(); });
     if (i % s.eval_every == 0 || i == s.steps) {
       held_out_loss = mean_loss(evaluate, now.model, held_out, s.eval_batches);
@@ -143,6 +154,8 @@ int main(int argc, char** argv) {
   add("--sample", s.sample, "text to continue at the end");
   add("--sample-tokens", s.sample_tokens, "length of the sample");
   app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
+  app.add_flag("--profile", s.profile,
+               "print what the third step spends its time on, and write trace.json for Perfetto");
   app.add_flag("--characters", s.characters, "learn the text's own symbols instead of all bytes");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -9,6 +9,7 @@
 //   runtime/known_program.hpp    what a program known while compiling does at run time, the same for all of them.
 //   runtime/program.hpp          a function on trees as a plan, worked out by the compiler.
 //   runtime/tree_layout.hpp      where the arrays and static values of a tree lie in an object of its type.
+//   runtime/work.hpp             what a step of a program computes and moves, for profiles.
 #pragma once
 
 #include <tokamax/runtime/describe.hpp>
@@ -19,3 +20,4 @@
 #include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
+#include <tokamax/runtime/work.hpp>

@@ -73,6 +73,12 @@ struct plan_region {
   std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
 
+/// The ops of a fused loop by name, for profiles.
+struct loop_label {
+  text names;  ///< of the first ones
+  int count = 0, named = 0;
+};
+
 /// Everything that the executor reads. Built as growable tables; programs known while compiling freeze it.
 struct plan {
   vec<instruction> instructions;
@@ -85,7 +91,7 @@ struct plan {
   vec<std::int64_t> numbers;
 };
 
-/// Pointers to the tables of a plan, growable or frozen.
+/// Pointers to the tables of a plan, growable or frozen. At run time a frozen plan has no loops, but labels of them.
 struct plan_view {
   const instruction* instructions = nullptr;
   const loop_kernel* loops = nullptr;
@@ -96,6 +102,7 @@ struct plan_view {
   const plan_region* regions = nullptr;
   const std::int64_t* numbers = nullptr;
   int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
+  const loop_label* labels = nullptr;
 };
 
 constexpr plan_view view(const plan& p) {

@@ -108,6 +108,11 @@ enum class op_kind : std::uint8_t {
   alias,        ///< a marker that leaves values alone and vanishes before scheduling
 };
 
+/// What a call computes, for profiles.
+struct op_cost {
+  double flops = 0, bfloat16_flops = 0;  ///< the second counts products of bfloat16
+};
+
 /// The dtypes an elementwise op is defined for.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
@@ -132,6 +137,7 @@ struct op {
   double (*fold)(const double*) = nullptr;     ///< elementwise: value at one place
   bool fold_constants = false;                 ///< fold while tracing too (exact in double, then rounded)
   kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
+  op_cost (*cost)(const call&) = nullptr;      ///< of a call whose `type` is set; null: one operation an element
 };
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.

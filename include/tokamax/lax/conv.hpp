@@ -196,6 +196,11 @@ inline constexpr op conv_general_dilated_p{
     },
     .batch = detail::conv_batch,
     .kernels = kernels_of<conv_general_dilated_p>,
+    .cost = [](const call& c) -> op_cost {
+      return {2.0 * static_cast<double>(size(c.type.extents)) * static_cast<double>(c[1].size()) /
+                  static_cast<double>(c[1].extent(-1)),
+              0};
+    },
 };
 
 /// The sum of products of a window with every part of an image (a cross-correlation, as all libraries have it).

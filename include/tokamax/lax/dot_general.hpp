@@ -115,6 +115,16 @@ inline constexpr op dot_general_p{
       return transpose(y, p);
     },
     .kernels = kernels_of<dot_general_p>,
+    .cost = [](const call& c) -> op_cost {
+      const auto d = c.attrs<dot_dimensions>();
+      double shared = 1;  // extents that both operands have
+      for (std::int64_t i : detail::merged(d.lhs_contracting, d.lhs_batch))
+        shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
+      const double flops =
+          shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
+      if (d.algorithm == dot_algorithm::bf16_bf16_f32 || c[0].dtype() == bf16) return {0, flops};
+      return {flops, 0};
+    },
 };
 
 /// Contracts two arrays: result axes are [batch, lhs free, rhs free].

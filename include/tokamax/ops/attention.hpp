@@ -98,6 +98,14 @@ constexpr arrays joined_batch(const call& c) {
 }  // namespace detail
 
 /// The gradients of attention: probabilities are computed again from the scores and `lse`, never kept.
+namespace detail {
+/// `products` times 2 T S H for each head, half of it under a causal mask.
+constexpr op_cost attention_cost(const call& c, int products) {
+  const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
+  return {products * 2.0 * pairs * (c.attrs<attention_options>().causal ? 0.5 : 1.0), 0};
+}
+}  // namespace detail
+
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[2].type()}; },
@@ -114,6 +122,7 @@ inline constexpr op attention_vjp_p{
     },
     .batch = detail::joined_batch,
     .kernels = kernels_of<attention_vjp_p>,
+    .cost = [](const call& c) { return detail::attention_cost(c, 5); },
 };
 
 /// Attention and, for the backward pass, the logarithm of each query's normaliser.
@@ -161,6 +170,7 @@ inline constexpr op attention_p{
     },
     .batch = detail::joined_batch,
     .kernels = kernels_of<attention_p>,
+    .cost = [](const call& c) { return detail::attention_cost(c, 2); },
 };
 
 /// {out, lse}: dot_product_attention and the logarithm of each query's normaliser.

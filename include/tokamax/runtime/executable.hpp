@@ -6,26 +6,14 @@
 #include <tokamax/compiler/memory.hpp>  // assign_arenas
 #include <tokamax/core/buffer.hpp>      // handle, buffer_pool
 #include <tokamax/runtime/kernel.hpp>   // array_view, kernel_function
+#include <tokamax/runtime/work.hpp>     // work_of
 
 #include <algorithm>  // copy_n
 #include <bit>        // bit_cast
+#include <chrono>     // steady_clock
 #include <vector>     // vector
 
 namespace tokamax {
-
-/// What a fused loop gets. A slot is an operand or result; an iota's "pointer" is the count it starts at.
-struct loop_arguments {
-  int rank = 0, slots = 0;
-  const std::int64_t* extents = nullptr;
-  std::byte* const* pointers = nullptr;         ///< one a slot
-  const std::int64_t* strides = nullptr;        ///< rank numbers a slot, in elements
-  const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
-  const double* constants = nullptr;
-  const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
-  const instruction* instructions = nullptr;
-  const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`
-};
-using loop_function = void (*)(const loop_arguments&);
 
 /// Runs plans. Everything that can be worked out once (strides, pointers into the arena) is, so that a run walks a table
 /// of function pointers and allocates nothing. One run at a time.
@@ -148,26 +136,58 @@ class executable {
   void run_region(int region) {
     const plan_region& r = plan_.regions[region];
     for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
-      const plan_step& st = plan_.steps[s];
-      const auto at = static_cast<std::size_t>(st.operands);
-      if (st.kind == plan_step::what::loop) {
-        const step_data& d = data_[static_cast<std::size_t>(s)];
-        loop_arguments a{
-            st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
-            &bytes_[at], constants_.data() + d.constants};
-        if (!tiles_.empty()) {
-          a.kernel = &plan_.loops[st.function];
-          a.instructions = plan_.instructions + a.kernel->first;
-          a.tiles = tiles_.data() + a.kernel->first;
-        }
-        loops_[static_cast<std::size_t>(st.function)](a);
-      } else if (st.kind == plan_step::what::kernel) {
-        kernels_[static_cast<std::size_t>(st.function)]({&views_[at], &views_[at] + st.in_count, st.in_count,
-                                                         st.out_count, plan_.numbers + st.numbers, st.number_count});
-      } else {
-        run_scan(st);
-      }
+      if (profile::listening) [[unlikely]]
+        run_observed(s);
+      else
+        run_step(s);
     }
+  }
+  void run_step(int s) {
+    const plan_step& st = plan_.steps[s];
+    if (st.kind == plan_step::what::loop)
+      loops_[static_cast<std::size_t>(st.function)](loop_at(s));
+    else if (st.kind == plan_step::what::kernel)
+      kernels_[static_cast<std::size_t>(st.function)](kernel_at(st));
+    else
+      run_scan(st);
+  }
+  loop_arguments loop_at(int s) const {
+    const plan_step& st = plan_.steps[s];
+    const step_data& d = data_[static_cast<std::size_t>(s)];
+    const auto at = static_cast<std::size_t>(st.operands);
+    loop_arguments a{
+        st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
+        &bytes_[at], constants_.data() + d.constants};
+    if (!tiles_.empty()) {
+      a.kernel = &plan_.loops[st.function];
+      a.instructions = plan_.instructions + a.kernel->first;
+      a.tiles = tiles_.data() + a.kernel->first;
+    }
+    return a;
+  }
+  kernel_arguments kernel_at(const plan_step& st) const {
+    const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
+    return {in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count};
+  }
+  void run_observed(int s) {
+    const auto now = [] {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count();
+    };
+    const plan_step& st = plan_.steps[s];
+    const std::int64_t begin = now();
+    run_step(s);
+    const std::int64_t end = now();
+    profile::event e;
+    if (st.kind == plan_step::what::loop)
+      e = detail::work_of(plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function), loop_at(s));
+    else if (st.kind == plan_step::what::kernel)
+      e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
+    else
+      e = {.name = "scan", .outer = true};
+    e.begin = begin;
+    e.duration = end - begin;
+    profile::listening->happened(std::move(e));
   }
 
   // words: body, carries, sequences, closed-over values, stacked results, length, reverse

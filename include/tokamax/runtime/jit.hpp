@@ -11,8 +11,12 @@
 namespace tokamax {
 
 /// Asks jit to trace when the function is first called, with the shapes of that call, even if they are known earlier.
-struct at_run_time_tag {};
-inline constexpr at_run_time_tag at_run_time{};
+/// When `jit` traces: while compiling if it can, only then, or at the first call.
+enum class trace_time : std::uint8_t { earliest, while_compiling, at_run_time };
+template <trace_time When>
+struct trace_tag {};
+inline constexpr trace_tag<trace_time::while_compiling> while_compiling{};
+inline constexpr trace_tag<trace_time::at_run_time> at_run_time{};
 
 namespace detail {
 
@@ -40,8 +44,14 @@ constexpr bool all_leaves_known() {
   for_each_leaf([&](const array& a) { known = known && a.exists() && !a.is_traced(); }, tree);
   return known;
 }
+// A function around it, whose instantiation makes the members of T that it needs: in a requirement g++ 12 does not.
 template <class T>
-concept constant_default = requires { typename std::bool_constant<(static_cast<void>(T{}), true)>; };
+constexpr bool makes_default() {
+  [[maybe_unused]] const T tree{};
+  return true;
+}
+template <class T>
+concept constant_default = requires { typename std::bool_constant<makes_default<T>()>; };
 
 template <class T>
 constexpr T make_default() {
@@ -66,13 +76,20 @@ consteval bool known_while_compiling() {
     }() && ...);
 }
 
+/// The descriptors that a table of ops points to, where the program that runs finds them.
+template <const auto& Table, int Count>
+[[gnu::cold]] const op* const* descriptors_of() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    static const op* const ops[] = {descriptor_of<*Table[I]>()..., nullptr};
+    return ops;
+  }(std::make_index_sequence<static_cast<std::size_t>(Count)>{});
+}
+
 /// The trace of a program, for traces that it becomes a part of.
 template <class Program>
 [[gnu::cold]] const graph& thawed() {
-  static const graph g = []<std::size_t... I>(std::index_sequence<I...>) {
-    const op* const ops[] = {descriptor_of<*Program::ops.at[I]>()..., nullptr};
-    return linked_function<thaw>::run(view(Program::trace), ops, 0);
-  }(std::make_index_sequence<static_cast<std::size_t>(Program::traced.size.ops)>{});
+  static const graph g =
+      linked_function<thaw>::run(view(Program::trace), descriptors_of<Program::ops.at, Program::traced.size.ops>(), 0);
   return g;
 }
 
@@ -85,16 +102,21 @@ template <class Device, class Program, class... Args>
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
-  return known_program(
-      executable(view(Program::plan::tables), std::move(loops), std::move(kernels), one_of_each_symbol),
-      {{&default_of<Args>, tree_layout::of<Args>}...},
-      {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
+  static constexpr auto labels = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<loop_label, sizeof...(I)>{label_of(view(Program::plan::tables, Program::plan::code), I)...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
+  plan_view plan = view(Program::plan::tables);
+  plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();
+  plan.labels = labels.data();
+  return known_program(executable(plan, std::move(loops), std::move(kernels), one_of_each_symbol),
+                       {{&default_of<Args>, tree_layout::of<Args>}...},
+                       {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }
 
 }  // namespace detail
 
 /// What `jit(f, device)` returns: f, compiled.
-template <class F, class Device, bool Late = false>
+template <class F, class Device, trace_time When = trace_time::earliest>
 class jit_function {
  public:
   explicit jit_function(F f) : f_(std::move(f)) {}
@@ -103,7 +125,11 @@ class jit_function {
   template <class... Args>
   auto operator()(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
-    if constexpr (!Late && detail::known_while_compiling<F, std::remove_cvref_t<Args>...>()) {
+    constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
+    static_assert(known || When != trace_time::while_compiling,
+                  "tokamax: not known while compiling: f has state, or the type of an argument does not tell its "
+                  "structure, dtypes and shapes");
+    if constexpr (known && When != trace_time::at_run_time) {
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
       if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
@@ -147,9 +173,10 @@ template <class F, class Device>
 jit_function<F, Device> jit(F f, Device) {
   return jit_function<F, Device>(std::move(f));
 }
-template <class F, class Device>
-jit_function<F, Device, true> jit(F f, Device, at_run_time_tag) {
-  return jit_function<F, Device, true>(std::move(f));
+/// The same, traced only `while_compiling` (else it does not compile) or only `at_run_time`.
+template <class F, class Device, trace_time When>
+jit_function<F, Device, When> jit(F f, Device, trace_tag<When>) {
+  return jit_function<F, Device, When>(std::move(f));
 }
 
 }  // namespace tokamax

@@ -3,7 +3,8 @@
 // tested by tests/runtime/executable.cpp
 #pragma once
 
-#include <tokamax/core/op.hpp>  // op_c
+#include <tokamax/compiler/plan.hpp>  // loop_kernel, instruction
+#include <tokamax/core/op.hpp>        // op_c
 
 namespace tokamax {
 
@@ -38,6 +39,23 @@ struct kernel_arguments {
 
 using kernel_function = void (*)(const kernel_arguments&);
 
+/// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
+using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
+
+/// What a fused loop gets. A slot is an operand or result; an iota's "pointer" is the count it starts at.
+struct loop_arguments {
+  int rank = 0, slots = 0;
+  const std::int64_t* extents = nullptr;
+  std::byte* const* pointers = nullptr;         ///< one a slot
+  const std::int64_t* strides = nullptr;        ///< rank numbers a slot, in elements
+  const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
+  const double* constants = nullptr;
+  const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
+  const instruction* instructions = nullptr;
+  const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`
+};
+using loop_function = void (*)(const loop_arguments&);
+
 /// Does the kernel of an op read operands with any strides? Specialise to true next to such a kernel; the planner then
 /// hands it transposed, sliced and broadcast operands as they lie.
 template <const op& Op>
@@ -56,9 +74,6 @@ concept has_kernel = linked_kernel<Op, Device> != linkage::none ||
 
 template <const op& Op, class Device>
 inline constexpr bool reads_strided = linked_kernel<Op, Device> == linkage::strided || takes_views<Op>;
-
-/// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
-using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
 
 /// What a run-time trace knows of an op's kernels on the backend.
 struct kernel_set {

@@ -1,0 +1,71 @@
+// tokamax/backend/cpu/roofline.hpp: measures what this machine can do at best.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (it holds the tiles of products, which are compiled once; programs that print profiles include it)
+// tested by tests/profile/timeline.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
+#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
+#include <tokamax/profile/roofline.hpp>           // roofline
+
+#include <chrono>   // steady_clock
+#include <cstring>  // memcpy
+#include <vector>   // vector
+
+namespace tokamax {
+
+namespace detail {
+/// Seconds of the shortest of many runs: others may use the machine meanwhile.
+template <class F>
+double shortest_run(F f) {
+  using clock = std::chrono::steady_clock;
+  const auto seconds_since = [](clock::time_point t) {
+    return std::chrono::duration<double>(clock::now() - t).count();
+  };
+  double best = 1e9;
+  for (const auto start = clock::now(); seconds_since(start) < 0.2;) {
+    const auto begin = clock::now();
+    f();
+    best = std::min(best, seconds_since(begin));
+  }
+  return best;
+}
+
+/// Operations a second of register tiles whose panels stay in the first cache.
+inline double peak_flops(simd::gemm_precision precision) {
+  const simd::gemm_kernels& kernels = simd::gemm_kernels_for(simd::best_gemm_machine(), precision);
+  constexpr std::int64_t steps = 128, tiles = 512;
+  const int rows = kernels.rows, columns = kernels.columns;
+  const std::int64_t chunks = 4 * simd::num_threads();
+  const double seconds = shortest_run([&] {
+    simd::parallel_for(chunks, [&](std::int64_t) {
+      alignas(64) float a[steps * simd::gemm_max_rows] = {}, b[steps * 64] = {}, c[simd::gemm_max_rows * 64];
+      for (std::int64_t t = 0; t < tiles; ++t)
+        kernels.tile[rows](steps, a, rows, b, columns, c, columns, columns, simd::tile_mode::assign);
+    });
+  });
+  return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;
+}
+
+/// Bytes a second that all threads read and write while they copy more than the caches hold.
+inline double copy_bandwidth() {
+  constexpr std::size_t chunk = std::size_t{1} << 20, chunks = 128;
+  std::vector<std::byte> from(chunk * chunks), to(chunk * chunks);
+  const double seconds = shortest_run([&] {
+    simd::parallel_for(chunks, [&](std::int64_t i) {
+      std::memcpy(to.data() + static_cast<std::size_t>(i) * chunk, from.data() + static_cast<std::size_t>(i) * chunk,
+                  chunk);
+    });
+  });
+  return 2.0 * chunk * chunks / seconds;
+}
+}  // namespace detail
+
+/// The limits of this machine with all threads that loops may use, measured for a fraction of a second: register tiles of
+/// products in f32 and in bfloat16, and a copy of 128 MiB.
+inline profile::roofline measure_roofline() {
+  return {detail::peak_flops(simd::gemm_precision::f32), detail::peak_flops(simd::gemm_precision::bfloat16),
+          detail::copy_bandwidth()};
+}
+
+}  // namespace tokamax

@@ -1,0 +1,12 @@
+// tokamax/profile.hpp: all of profile. A program includes it where it looks at itself.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (recordings and their reports; programs that make some include it)
+//
+//   profile/event.hpp     one piece of work that a program did, and who wants to hear of it.
+//   profile/roofline.hpp  what a machine could do at best, and how near to that a recording came.
+//   profile/timeline.hpp  records what the programs of a thread do and when.
+#pragma once
+
+#include <tokamax/profile/event.hpp>
+#include <tokamax/profile/roofline.hpp>
+#include <tokamax/profile/timeline.hpp>

@@ -1,0 +1,72 @@
+// tokamax/runtime/work.hpp: what a step of a program computes and moves, for profiles.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/profile/timeline.cpp
+#pragma once
+
+#include <tokamax/profile/event.hpp>   // event
+#include <tokamax/runtime/kernel.hpp>  // kernel_arguments, loop_arguments
+
+namespace tokamax::detail {
+
+/// Bytes of the elements that lie in memory: an axis of stride 0 repeats one.
+inline double bytes_of(int rank, const std::int64_t* extents, const std::int64_t* strides, std::int64_t element_bytes) {
+  double bytes = static_cast<double>(element_bytes);
+  for (int i = 0; i < rank; ++i)
+    if (strides[i] != 0) bytes *= static_cast<double>(extents[i]);
+  return bytes;
+}
+
+/// A kernel: "dot_general f32[512,768] f32[768,3072]".
+inline profile::event work_of(const op& o, const kernel_arguments& a) {
+  profile::event e;
+  e.name = o.name;
+  arrays in;
+  for (int k = 0; k < a.in_count + a.out_count; ++k) {
+    const array_view& v = a.in[k];  // results follow the operands
+    e.bytes += bytes_of(v.rank(), v.extents.begin(), v.strides.begin(), tokamax::size_of(v.type));
+    if (k >= a.in_count) continue;
+    in.push_back(array(array_type{v.type, false, v.extents}));
+    e.name.append(" ").append(text(in.back().type()).view());
+  }
+  const array_view& first = *a.out;
+  op_cost cost{static_cast<double>(first.size()), 0};
+  if (o.cost)
+    cost = o.cost(call{.self = &o,
+                       .inputs = in.data(),
+                       .count = in.count(),
+                       .attributes = a.attributes,
+                       .attribute_count = a.attribute_count,
+                       .type = {first.type, false, first.extents}});
+  e.flops = cost.flops;
+  e.bfloat16_flops = cost.bfloat16_flops;
+  if (e.bfloat16_flops > 0) e.name += ", products in bf16";
+  return e;
+}
+
+/// What loop `k` of a plan computes.
+constexpr loop_label label_of(const plan_view& p, int k) {
+  loop_label label;
+  for (int i = p.loops[k].first; i < p.loops[k].first + p.loops[k].count; ++i) {
+    const instruction& line = p.instructions[i];
+    if (line.kind != instruction::what::apply) continue;
+    ++label.count;
+    if (label.names.length + static_cast<int>(line.function->name.size()) >= text::capacity) continue;
+    label.names << ' ' << line.function->name;
+    ++label.named;
+  }
+  return label;
+}
+
+/// A fused loop: "loop [512,768] mul add tanh".
+inline profile::event work_of(const loop_label& label, const loop_arguments& a) {
+  profile::event e;
+  shape extents;
+  for (int i = 0; i < a.rank; ++i) extents.push_back(a.extents[i]);
+  e.name.append("loop ").append((text() << extents).view()).append(label.names.view());
+  if (label.named < label.count) e.name += " +" + std::to_string(label.count - label.named);
+  for (int k = 0; k < a.slots; ++k) e.bytes += bytes_of(a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
+  e.flops = static_cast<double>(label.count) * static_cast<double>(size(extents));
+  return e;
+}
+
+}  // namespace tokamax::detail
