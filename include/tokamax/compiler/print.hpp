@@ -14,8 +14,10 @@ namespace tokamax {
 
 namespace detail {
 inline std::string as_string(const text& t) { return std::string(t.view()); }
+// append, for g++ 12 warns of what + does with a literal and a new string
+inline std::string numbered(const char* kind, std::int64_t n) { return std::string(kind).append(std::to_string(n)); }
 inline std::string node_name(const graph& g, int id) {
-  return g[id].kind ? "%" + std::to_string(id) : "%in" + std::to_string(g[id].first_word);
+  return g[id].kind ? numbered("%", id) : numbered("%in", g[id].first_word);
 }
 inline std::string spaces(std::size_t width, const std::string& beside) {
   return std::string(width - std::min(width, beside.size()), ' ');
@@ -93,26 +95,25 @@ inline std::string expression_text(const plan_view& p, int k) {
     const instruction& l = lines[i];
     std::string& v = value[static_cast<std::size_t>(i)];
     auto at = [&](short r) { return value[static_cast<std::size_t>(r)]; };
-    auto named = [](const char* kind, int n) { return kind + std::to_string(n); };
     switch (l.kind) {
       case instruction::what::constant:
-        v = named("c", l.a);
+        v = detail::numbered("c", l.a);
         break;
       case instruction::what::load:
-        v = named("in", l.a);
+        v = detail::numbered("in", l.a);
         break;
       case instruction::what::iota:
-        v = named("count", l.a);
+        v = detail::numbered("count", l.a);
         break;
       case instruction::what::store:
-        s << named("out", l.b - (loop.slots - loop.stores)) << " = " << at(l.a) << "; ";
+        s << detail::numbered("out", l.b - (loop.slots - loop.stores)) << " = " << at(l.a) << "; ";
         break;
       case instruction::what::apply:
         v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") +
             (l.c >= 0 ? ", " + at(l.c) : "") + ")";
         if (uses[static_cast<std::size_t>(i)] > 1) {
-          s << named("t", i) << " = " << v << "; ";
-          v = named("t", i);
+          s << detail::numbered("t", i) << " = " << v << "; ";
+          v = detail::numbered("t", i);
         }
         break;
     }
@@ -133,20 +134,20 @@ inline std::string to_text(const plan_view& p) {
   auto where = [&](const plan_operand& o) -> std::string {
     if (o.buffer < 0) return "count";
     const plan_buffer& b = p.buffers[o.buffer];
-    if (b.kind == plan_buffer::what::input) return "input " + std::to_string(b.index);
-    if (b.kind == plan_buffer::what::output) return "output " + std::to_string(b.index);
-    return "arena+" + std::to_string(b.offset);
+    if (b.kind == plan_buffer::what::input) return detail::numbered("input ", b.index);
+    if (b.kind == plan_buffer::what::output) return detail::numbered("output ", b.index);
+    return detail::numbered("arena+", b.offset);
   };
   auto what = [&](const plan_step& st) -> std::string {
-    if (st.kind == plan_step::what::loop) return "loop " + std::to_string(st.function);
-    if (st.kind == plan_step::what::scan) return "scan body " + std::to_string(st.function);
+    if (st.kind == plan_step::what::loop) return detail::numbered("loop ", st.function);
+    if (st.kind == plan_step::what::scan) return detail::numbered("scan body ", st.function);
     return std::string(p.ops[st.function]->name);
   };
   std::ostringstream s;
   s << loops_to_text(p);
   for (int r = 0; r < p.region_count; ++r) {
     const plan_region& region = p.regions[r];
-    s << (r ? "body " + std::to_string(r) : "program") << ": " << region.step_count << " steps, arena "
+    s << (r ? detail::numbered("body ", r) : "program") << ": " << region.step_count << " steps, arena "
       << region.arena_bytes << " bytes (all intermediates: " << region.total_bytes << ")\n";
     for (int i = region.first_step; i < region.first_step + region.step_count; ++i) {
       const plan_step& st = p.steps[i];

@@ -63,7 +63,7 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   shape extents;
   for (int i = 0; i < a.rank; ++i) extents.push_back(a.extents[i]);
   e.name.append("loop ").append((text() << extents).view()).append(label.names.view());
-  if (label.named < label.count) e.name += " +" + std::to_string(label.count - label.named);
+  if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
   for (int k = 0; k < a.slots; ++k) e.bytes += bytes_of(a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
   e.flops = static_cast<double>(label.count) * static_cast<double>(size(extents));
   return e;
