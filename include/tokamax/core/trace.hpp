@@ -53,13 +53,14 @@ constexpr graph* trace_of(const Trees&... trees) {
 
 /// Traces `f` on arguments of the types of `args`, whose values are not looked at.
 template <class F, class... Args>
-constexpr void trace_into(graph& g, const F& f, auto& result, Args... args) {
+constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... args) {
   const ambient_trace scope(g);
+  std::tuple<Args...> inside(args...);
   auto to_input = [&](auto& a) {
     static_cast<array&>(a) = array(&g, g.input({a.dtype(), false, a.shape()}), {a.dtype(), false, a.shape()});
   };
-  (for_each_leaf(to_input, args), ...);
-  result = f(static_cast<const Args&>(args)...);
+  for_each_leaf(to_input, inside);
+  std::apply([&](const Args&... a) { result = f(a...); }, inside);
   for_each_leaf(
       [&](auto& a) {
         const array out = lift(g, a);

@@ -11,7 +11,7 @@ namespace tokamax::profile {
 /// A step of a program.
 struct event {
   std::string name;                      ///< such as "dot_general f32[512,768] f32[768,3072]"
-  std::int64_t begin = 0, duration = 0;  ///< nanoseconds of the steady clock
+  std::int64_t begin = 0, duration = 0;  ///< nanoseconds of the observer's clock
   double flops = 0;                      ///< operations on numbers, without the following
   double bfloat16_flops = 0;             ///< those of products of bfloat16
   double bytes = 0;                      ///< read and written, each element once
@@ -22,6 +22,7 @@ struct event {
 class observer {
  public:
   virtual ~observer() = default;
+  virtual std::int64_t now() const = 0;  ///< nanoseconds
   virtual void happened(event e) = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <tokamax/base/error.hpp>     // error
 #include <tokamax/profile/event.hpp>  // observer
 
+#include <chrono>      // steady_clock
 #include <filesystem>  // path
 #include <fstream>     // ofstream
 #include <utility>     // exchange
@@ -21,6 +22,10 @@ class timeline final : public observer {
   timeline(const timeline&) = delete;
 
   const std::vector<event>& events() const { return events_; }
+  std::int64_t now() const override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
   void happened(event e) override { events_.push_back(std::move(e)); }
 
  private:

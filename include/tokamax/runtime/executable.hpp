@@ -10,7 +10,6 @@
 
 #include <algorithm>  // copy_n
 #include <bit>        // bit_cast
-#include <chrono>     // steady_clock
 #include <vector>     // vector
 
 namespace tokamax {
@@ -170,14 +169,11 @@ class executable {
     return {in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count};
   }
   void run_observed(int s) {
-    const auto now = [] {
-      return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count();
-    };
     const plan_step& st = plan_.steps[s];
-    const std::int64_t begin = now();
+    profile::observer& observer = *profile::listening;
+    const std::int64_t begin = observer.now();
     run_step(s);
-    const std::int64_t end = now();
+    const std::int64_t end = observer.now();
     profile::event e;
     if (st.kind == plan_step::what::loop)
       e = detail::work_of(plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function), loop_at(s));
@@ -187,7 +183,7 @@ class executable {
       e = {.name = "scan", .outer = true};
     e.begin = begin;
     e.duration = end - begin;
-    profile::listening->happened(std::move(e));
+    observer.happened(std::move(e));
   }
 
   // words: body, carries, sequences, closed-over values, stacked results, length, reverse

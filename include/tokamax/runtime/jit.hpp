@@ -53,13 +53,6 @@ constexpr bool makes_default() {
 template <class T>
 concept constant_default = requires { typename std::bool_constant<makes_default<T>()>; };
 
-template <class T>
-constexpr T make_default() {
-  return {};
-}
-template <class T>
-inline constexpr T default_of = make_default<T>();  // g++ 12 rejects {} where a default member value has temporaries
-
 /// Are structure, dtypes and shapes of the arguments part of their types and default values?
 template <class F, class... Args>
 consteval bool known_while_compiling() {

@@ -53,10 +53,17 @@ struct trace_result {
   Result result{};
 };
 
+template <class T>
+constexpr T make_default() {
+  return {};
+}
+template <class T>
+inline constexpr T default_of = make_default<T>();  // g++ 12 rejects {} where a default member value has temporaries
+
 template <class F, class... Args>
 constexpr void trace_program_into(auto& out) {
   graph g;
-  trace_into(g, F{}, out.result, Args{}...);
+  trace_into(g, F{}, out.result, default_of<Args>...);
   out.error = g.error;
   if (g.error.failed) return;
   for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.extents);
