@@ -18,8 +18,9 @@ static_assert(sum_of_squares(100) == 328350);
 
 constexpr bool copies_are_apart() {
   vec<int> a{1, 2, 3}, b = a;
+  const vec<int>& same = a;
   b[0] = 9;
-  a = a;
+  a = same;
   vec<int> c = std::move(b);
   return a[0] == 1 && c[0] == 9 && b.empty() && a.back() == 3 && a.count() == 3;
 }

@@ -133,14 +133,14 @@ TEST_CASE("a scan and a transformer block run on any number of sequences") {
     tk::train::gpt_block block{16, 2};
     tensor<f32, dyn(), 8, 16> x;
   };
-  constexpr auto f = [](const stack& s) {
+  constexpr auto all_layers = [](const stack& s) {
     const auto layer = [&](const array& h, const array&) { return std::pair{s.block(h), tk::mean(h)}; };
     return tk::scan(layer, s.x, tk::arange(3));
   };
   stack s;
   s.block = tk::init(tk::train::gpt_block{16, 2}, tk::random::key(4));
-  const auto run = tk::jit(f, tk::cpu);
-  const auto late = tk::jit(f, tk::cpu, tk::at_run_time);
+  const auto run = tk::jit(all_layers, tk::cpu);
+  const auto late = tk::jit(all_layers, tk::cpu, tk::at_run_time);
   for (const std::int64_t n : {2, 5, 2}) {
     s.x = tk::random::normal(tk::random::key(5), {n, 8, 16});
     const auto [h, means] = run(s);

@@ -21,7 +21,8 @@ Result linked_function<Function>::run(Args... args) {
   return Function(std::forward<Args>(args)...);
 }
 
-/// Function(args...): evaluated by the compiler where it must, else a call of the one copy.
+/// Function(args...): evaluated by the compiler where it must, else a call of the one copy. (Behind
+/// std::is_constant_evaluated g++ 12 keeps the first call in every program until late, and with it all that it needs.)
 template <auto Function, class... Args>
 constexpr decltype(auto) linked(Args&&... args) {
   if (__builtin_is_constant_evaluated()) return Function(std::forward<Args>(args)...);

@@ -6,7 +6,7 @@
 #include <tokamax/checkpoint/stored_array.hpp>  // stored_array
 #include <tokamax/core/array.hpp>               // array
 
-#include <algorithm>  // stable_sort
+#include <algorithm>  // sort
 #include <bit>        // endian
 #include <map>        // map
 
@@ -29,14 +29,15 @@ inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's ow
 
 }  // namespace detail
 
-/// Writes arrays with data, wide dtypes first, so that each lies at a multiple of its element size. The file is on the
-/// disk when the function returns. `notes` are the format's free texts.
+/// Writes arrays with data, wide dtypes first, so that each lies at a multiple of its element size, then by name. The file
+/// is on the disk when the function returns. `notes` are the format's free texts.
 /// errors  tokamax::error if an array has no data, a name is there twice, or the file cannot be written
 /// source  github.com/huggingface/safetensors, "Format"
 inline void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
                               const std::map<std::string, std::string>& notes = {}) {
-  std::ranges::stable_sort(arrays, [](const named_array& a, const named_array& b) {
-    return size_of(a.value.dtype()) > size_of(b.value.dtype());
+  std::ranges::sort(arrays, [](const named_array& a, const named_array& b) {
+    const std::int64_t wide = size_of(a.value.dtype()) - size_of(b.value.dtype());
+    return wide != 0 ? wide > 0 : a.name < b.name;
   });
   nlohmann::json header = nlohmann::json::object();
   if (!notes.empty()) header["__metadata__"] = notes;
