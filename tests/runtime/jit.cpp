@@ -79,6 +79,21 @@ static_assert(
     tk::detail::known_while_compiling<decltype([](const array& a) { return a; }), tk::tensor<tk::f32, 7, 9>>());
 static_assert(!tk::detail::known_while_compiling<decltype([](const array& a) { return a; }), array>());
 
+TEST_CASE("constants are arguments: a literal is filled for the call, and stays what it is") {
+  static constexpr tk::tensor<tk::f32, 3> two(array(2.0, {tk::f32, false, {3}}));
+  constexpr auto twice = [](const tk::tensor<tk::f32, 3>& x) { return x + x; };
+  const auto known = tk::jit(twice, tk::cpu, tk::while_compiling);
+  const auto late = tk::jit(twice, tk::cpu, tk::at_run_time);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(known(two).data<float>()[2] == 4);
+    CHECK(late(two).data<float>()[2] == 4);
+    CHECK(tk::vmap(twice)(array(2.0, {tk::f32, false, {5, 3}})).data<float>()[14] == 4);
+    CHECK(known(tk::tensor<tk::f32, 3>(two)).data<float>()[0] == 4);
+    CHECK(late(tk::tensor<tk::f32, 3>(two)).data<float>()[0] == 4);
+  }
+  CHECK(two.is_literal());
+}
+
 TEST_CASE("compiled, traced at run time, and with one thread: the same bits") {
   const auto known = tk::jit(step, tk::cpu, tk::while_compiling);
   const auto late = tk::jit(step, tk::cpu, tk::at_run_time);

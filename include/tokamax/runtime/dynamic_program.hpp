@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>         // linked
-#include <tokamax/compiler/lower.hpp>      // lower
-#include <tokamax/compiler/schedule.hpp>   // make_plan
-#include <tokamax/core/trace.hpp>          // trace_into
-#include <tokamax/runtime/executable.hpp>  // executable
+#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/compiler/lower.hpp>           // lower
+#include <tokamax/compiler/schedule.hpp>        // make_plan
+#include <tokamax/core/trace.hpp>               // trace_into
+#include <tokamax/runtime/executable.hpp>       // executable
+#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
 
 #include <memory>  // unique_ptr
 #include <mutex>   // mutex
@@ -135,13 +136,13 @@ class dynamic_program {
                 std::move(trees)}));
       e = entries_.back().get();
     }
+    detail::filled_literals literals;
     inputs_.clear();
     outputs_.clear();
     auto collect = [&](const array& a) {
       if (!a.is_concrete())
         throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
-      if (a.is_literal()) const_cast<array&>(a).materialize();
-      inputs_.push_back(a.storage()->data);
+      inputs_.push_back(literals.data_of(a));
     };
     (for_each_leaf(collect, given), ...);
     for (const handle& h : e->program->captured) inputs_.push_back(h->data);

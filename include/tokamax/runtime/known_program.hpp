@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>          // linked_function
-#include <tokamax/compiler/freeze.hpp>      // thaw
-#include <tokamax/core/trace.hpp>           // ambient_graph, inline_graph
-#include <tokamax/runtime/executable.hpp>   // executable
-#include <tokamax/runtime/tree_layout.hpp>  // tree_layout
+#include <tokamax/base/linked.hpp>              // linked_function
+#include <tokamax/compiler/freeze.hpp>          // thaw
+#include <tokamax/core/trace.hpp>               // ambient_graph, inline_graph
+#include <tokamax/runtime/executable.hpp>       // executable
+#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
+#include <tokamax/runtime/tree_layout.hpp>      // tree_layout
 
 #include <algorithm>  // fill_n
 #include <mutex>      // mutex
@@ -52,6 +53,7 @@ class known_program {
   static void run_on(known_program& p, const void* const* given, const bool* movable, void* result) {
     if (graph* g = p.trace_around(given)) return p.repeat_in(*g, given, result);
     const std::lock_guard lock(p.busy_);
+    p.literals_.clear();
     p.inputs_.clear();
     p.donors_.clear();
     p.outputs_.clear();
@@ -62,6 +64,7 @@ class known_program {
     p.code_.resize(p.symbols_);
     p.make_results(result);
     p.code_.run(p.inputs_.data(), p.outputs_.data());
+    p.literals_.clear();
   }
 
   int argument_count() const { return static_cast<int>(arguments_.size()); }
@@ -120,8 +123,7 @@ class known_program {
     check(position, given, true, symbols_);
     for (const auto& place : argument(position).layout.leaves) {
       const array& a = place.leaf(given);
-      if (a.is_literal()) const_cast<array&>(a).materialize();
-      inputs_.push_back(a.storage()->data);
+      inputs_.push_back(literals_.data_of(a));
       donors_.push_back(movable ? &a : nullptr);
     }
   }
@@ -148,6 +150,7 @@ class known_program {
   const graph& (*traced_)();
   std::mutex busy_;
   std::int64_t symbols_[max_symbols] = {};  // values of dynamic extents, found in the arguments
+  detail::filled_literals literals_;
   std::vector<std::byte*> inputs_, outputs_;
   std::vector<const array*> donors_;  // one an input, null if it stays the caller's
 };

@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of
 #include <tokamax/base/linked.hpp>              // linked
 #include <tokamax/runtime/dynamic_program.hpp>  // owned_program
+#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
 
 namespace tokamax {
 
@@ -14,10 +15,8 @@ namespace detail {
 inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
   const auto program = owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
   std::vector<std::byte*> in, out;
-  for (const array& a : inputs) {
-    if (a.is_literal()) const_cast<array&>(a).materialize();
-    in.push_back(a.storage()->data);
-  }
+  filled_literals literals;
+  for (const array& a : inputs) in.push_back(literals.data_of(a));
   for (const handle& h : program->captured) in.push_back(h->data);
   arrays results;
   for (int id : g.outputs) {
