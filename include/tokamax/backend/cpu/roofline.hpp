@@ -8,9 +8,10 @@
 #include <tokamax/backend/cpu/threads.hpp>        // parallel_for
 #include <tokamax/profile/roofline.hpp>           // roofline
 
-#include <chrono>   // steady_clock
-#include <cstring>  // memcpy
-#include <vector>   // vector
+#include <algorithm>  // min
+#include <chrono>     // steady_clock
+#include <cstring>    // memcpy
+#include <vector>     // vector
 
 namespace tokamax {
 
