@@ -1,7 +1,7 @@
 // tokamax/backend/cpu/roofline.hpp: measures what this machine can do at best.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it holds the tiles of products, which are compiled once; programs that print profiles include it)
-// tested by tests/profile/timeline.cpp
+// tested by tests/profile/roofline.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
