@@ -6,12 +6,13 @@
 #include <tokamax/runtime/known_program.hpp>    // known_program
 #include <tokamax/runtime/program.hpp>          // programs known while compiling
 
+#include <array>   // array
 #include <memory>  // shared_ptr, addressof
 
 namespace tokamax {
 
-/// Asks jit to trace when the function is first called, with the shapes of that call, even if they are known earlier.
-/// When `jit` traces: while compiling if it can, only then, or at the first call.
+/// When `jit` traces: while compiling if it can; only then; or when the function is first called, with the shapes of that
+/// call, even if they are known earlier.
 enum class trace_time : std::uint8_t { earliest, while_compiling, at_run_time };
 template <trace_time When>
 struct trace_tag {};
