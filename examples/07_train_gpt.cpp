@@ -1,4 +1,5 @@
 // examples/07_train_gpt.cpp: train a small GPT on a text. New here: a data pipeline, a chain of gradient transforms.
+#include <tokamax/data.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

@@ -1,5 +1,6 @@
 // examples/08_checkpoint.cpp: stop a run, go on later, get the same bits. New here: checkpoints and data positions.
 #include <tokamax/checkpoint.hpp>
+#include <tokamax/data.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/checkpoint.hpp>
+#include <tokamax/data.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 #include <tokamax/train/loss_curve.hpp>

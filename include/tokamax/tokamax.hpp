@@ -1,11 +1,10 @@
-// tokamax/tokamax.hpp: all of tokamax.
+// tokamax/tokamax.hpp: all of tokamax but data.hpp, checkpoint.hpp and profile.hpp, which are included beside it.
 // SPDX-License-Identifier: Apache-2.0
 //
 //   backend/cpu.hpp  all of backend/cpu.
 //   base.hpp         all of base.
 //   compiler.hpp     all of compiler.
 //   core.hpp         all of core.
-//   data.hpp         pipelines from a text to batches, read from any position.
 //   lax.hpp          all of lax.
 //   nn.hpp           all of nn.
 //   ops.hpp          all of ops.
@@ -19,7 +18,6 @@
 #include <tokamax/base.hpp>
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
-#include <tokamax/data.hpp>
 #include <tokamax/lax.hpp>
 #include <tokamax/nn.hpp>
 #include <tokamax/ops.hpp>
