@@ -34,7 +34,7 @@ struct cost {
   double megabytes;  // of its largest process
 };
 
-cost run(std::vector<std::string> words) {
+cost run_once(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -50,6 +50,16 @@ cost run(std::vector<std::string> words) {
   const double seconds =
       static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
   return {WIFEXITED(status) && WEXITSTATUS(status) == 0, seconds, static_cast<double>(usage.ru_maxrss) * 1024e-6};
+}
+
+/// The least of five runs if they are short: what else the machine does only adds.
+cost run(const std::vector<std::string>& words) {
+  cost least = run_once(words);
+  for (int k = 1; k < 5 && least.succeeded && least.seconds < 5; ++k) {
+    const cost again = run_once(words);
+    if (again.seconds < least.seconds) least = again;
+  }
+  return least;
 }
 
 bool print(const std::string& name, const std::string& compiler, double value, double limit, const char* unit) {

@@ -28,6 +28,7 @@
 //   lax/slice.hpp             take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.
 //   lax/special.hpp           fused multiply-add and the inverse error function.
+//   lax/split.hpp             cut an array along an axis\; the transpose of concatenate.
 //   lax/stop_gradient.hpp     markers that leave values alone: stop_gradient, variable, optimization_barrier.
 //   lax/take_along_axis.hpp   one index per line of an array.
 //   lax/threefry.hpp          threefry2x32, the counter-based generator behind all random numbers.
@@ -62,6 +63,7 @@
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/special.hpp>
+#include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/take_along_axis.hpp>
 #include <tokamax/lax/threefry.hpp>

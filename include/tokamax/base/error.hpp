@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>  // linked_function
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
 #include <stdexcept>  // runtime_error
 #include <string>     // string
@@ -11,17 +11,21 @@
 namespace tokamax {
 
 namespace detail {
-inline std::string error_text(const std::string& what, const std::string& found, const std::string& expected,
-                              const std::string& where) {
+std::string error_text(const std::string& what, const std::string& found, const std::string& expected,
+                       const std::string& where);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE std::string error_text(const std::string& what, const std::string& found,
+                                             const std::string& expected, const std::string& where) {
   return what + ": found " + found + ", expected " + expected + (where.empty() ? "" : " (" + where + ")");
 }
+#endif
 }  // namespace detail
 
 /// A run-time failure in four parts: what went wrong, what was found, what was expected, and where (a source line, a
 /// file, the path of a tree leaf).
 struct error : std::runtime_error {
   error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
-      : std::runtime_error(linked_function<detail::error_text>::run(what_, found_, expected_, where_)),
+      : std::runtime_error(detail::error_text(what_, found_, expected_, where_)),
         subject(std::move(what_)),
         found(std::move(found_)),
         expected(std::move(expected_)),

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>  // plan_view
-#include <tokamax/core/op.hpp>        // graph, op
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/plan.hpp>       // plan_view
+#include <tokamax/core/op.hpp>             // graph, op
 
 #include <algorithm>  // min
 #include <bit>        // bit_cast
@@ -12,6 +13,25 @@
 
 namespace tokamax {
 
+/// A graph as text: one line a node, `%5 = add(%3, %4) : f32[2,3]`.
+std::string to_text(const graph& g);
+
+/// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
+/// outputs filled.
+std::string to_dot(const graph& g);
+
+/// The expression of loop `k` of a plan, one assignment a result: `out0 = add(mul(in0, 0.1), in1)`. Values used more
+/// than once are named.
+std::string expression_text(const plan_view& p, int k);
+
+/// The fused loops of a plan as text. On the CPU each is one type, `simd::expression<line<...>...>`, with one line for each
+/// load, op and store.
+std::string loops_to_text(const plan_view& p);
+
+/// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
+std::string to_text(const plan_view& p);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
 namespace detail {
 inline std::string as_string(const text& t) { return std::string(t.view()); }
 // append, for g++ 12 warns of what + does with a literal and a new string
@@ -39,8 +59,7 @@ inline std::string node_value(const graph& g, int id) {
 }
 }  // namespace detail
 
-/// A graph as text: one line a node, `%5 = add(%3, %4) : f32[2,3]`.
-inline std::string to_text(const graph& g) {
+TOKAMAX_COMPILED_ONCE std::string to_text(const graph& g) {
   std::ostringstream s;
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
@@ -55,9 +74,7 @@ inline std::string to_text(const graph& g) {
   return s.str();
 }
 
-/// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
-/// outputs filled.
-inline std::string to_dot(const graph& g) {
+TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
   std::ostringstream s;
   s << "digraph program {\n  rankdir=TB; node [fontname=\"sans-serif\", fontsize=11];\n";
   for (int i = 0; i < g.count(); ++i) {
@@ -79,9 +96,7 @@ inline std::string to_dot(const graph& g) {
   return s.str();
 }
 
-/// The expression of loop `k` of a plan, one assignment a result: `out0 = add(mul(in0, 0.1), in1)`. Values used more
-/// than once are named.
-inline std::string expression_text(const plan_view& p, int k) {
+TOKAMAX_COMPILED_ONCE std::string expression_text(const plan_view& p, int k) {
   const loop_kernel& loop = p.loops[k];
   const instruction* lines = p.instructions + loop.first;
   std::ostringstream s;
@@ -121,16 +136,13 @@ inline std::string expression_text(const plan_view& p, int k) {
   return s.str().substr(0, s.str().size() - 2);
 }
 
-/// The fused loops of a plan as text. On the CPU each is one type, `simd::expression<line<...>...>`, with one line for each
-/// load, op and store.
-inline std::string loops_to_text(const plan_view& p) {
+TOKAMAX_COMPILED_ONCE std::string loops_to_text(const plan_view& p) {
   std::ostringstream s;
   for (int k = 0; k < p.loop_count; ++k) s << "loop " << k << ": " << expression_text(p, k) << '\n';
   return s.str();
 }
 
-/// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
-inline std::string to_text(const plan_view& p) {
+TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
   auto where = [&](const plan_operand& o) -> std::string {
     if (o.buffer < 0) return "count";
     const plan_buffer& b = p.buffers[o.buffer];
@@ -160,5 +172,6 @@ inline std::string to_text(const plan_view& p) {
   }
   return s.str();
 }
+#endif
 
 }  // namespace tokamax

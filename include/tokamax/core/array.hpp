@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>   // error
-#include <tokamax/base/linked.hpp>  // linked_function
-#include <tokamax/base/tree.hpp>    // is_leaf
-#include <tokamax/core/graph.hpp>   // graph, location
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/error.hpp>          // error
+#include <tokamax/base/tree.hpp>           // is_leaf
+#include <tokamax/core/graph.hpp>          // graph, location
 
 #include <algorithm>    // fill_n, copy_n
 #include <concepts>     // integral
@@ -54,12 +54,7 @@ class array {
   template <class T>
     requires(dtype_of<T> != dtype::none)
   static array from(std::span<const T> values, const tokamax::shape& extents) {
-    if (static_cast<std::int64_t>(values.size()) != tokamax::size(extents))
-      throw error("array::from: number of values", std::to_string(values.size()),
-                  std::string(text{{dtype_of<T>, false, extents}}.view()));
-    array a = uninitialized({dtype_of<T>, false, extents});
-    std::copy_n(values.data(), values.size(), a.data<T>());
-    return a;
+    return copy_of(values.data(), values.size(), {dtype_of<T>, false, extents});
   }
   template <class T>
   static array from(std::initializer_list<T> values, const tokamax::shape& extents) {
@@ -129,34 +124,14 @@ class array {
     }
   }
   /// A concrete array with one value in every element.
-  static array filled(const array_type& type, double value) {
-    array a = uninitialized(type);
-    const auto n = static_cast<std::size_t>(a.size());
-    switch (type.type) {
-      case bool_:
-        std::fill_n(a.data<bool>(), n, value != 0);
-        break;
-      case i32:
-        std::fill_n(a.data<std::int32_t>(), n, static_cast<std::int32_t>(value));
-        break;
-      case u32:
-        std::fill_n(a.data<std::uint32_t>(), n, static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
-        break;
-      case bf16:
-        std::fill_n(a.data<bfloat16>(), n, bfloat16(static_cast<float>(value)));
-        break;
-      default:
-        std::fill_n(a.data<float>(), n, static_cast<float>(value));
-        break;
-    }
-    return a;
-  }
+  static array filled(const array_type& type, double value);
   /// Gives a literal its buffer; every other array stays as it is.
   void materialize() {
-    if (literal_) *this = linked_function<array::filled>::run(type_, value_);
+    if (literal_) *this = filled(type_, value_);
   }
 
  private:
+  static array copy_of(const void* values, std::size_t count, const array_type& type);
   template <class T>
   void check() {
     if (graph_ || is_abstract())
@@ -174,6 +149,39 @@ class array {
   double value_ = 0;
   bool literal_ = false;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count, const array_type& type) {
+  if (static_cast<std::int64_t>(count) != tokamax::size(type.extents))
+    throw error("array::from: number of values", std::to_string(count), std::string(text{type}.view()));
+  array a = uninitialized(type);
+  std::copy_n(static_cast<const std::byte*>(values), count * static_cast<std::size_t>(tokamax::size_of(type.type)),
+              a.block_->data);
+  return a;
+}
+TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, double value) {
+  array a = uninitialized(type);
+  const auto n = static_cast<std::size_t>(a.size());
+  switch (type.type) {
+    case bool_:
+      std::fill_n(a.data<bool>(), n, value != 0);
+      break;
+    case i32:
+      std::fill_n(a.data<std::int32_t>(), n, static_cast<std::int32_t>(value));
+      break;
+    case u32:
+      std::fill_n(a.data<std::uint32_t>(), n, static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
+      break;
+    case bf16:
+      std::fill_n(a.data<bfloat16>(), n, bfloat16(static_cast<float>(value)));
+      break;
+    default:
+      std::fill_n(a.data<float>(), n, static_cast<float>(value));
+      break;
+  }
+  return a;
+}
+#endif
 
 template <>
 inline constexpr bool is_leaf<array> = true;

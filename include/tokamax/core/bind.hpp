@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/core/op.hpp>      // op, call
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/linked.hpp>         // linked
+#include <tokamax/core/op.hpp>             // op, call
 
 namespace tokamax {
 
@@ -205,7 +206,9 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
   return g;
 }
 
-inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
+arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
   if (!execute_graph) throw error("no backend", std::string(o.name), "#include <tokamax/backend/cpu.hpp>", where.file);
   graph g;
   arrays data;
@@ -222,6 +225,7 @@ inline arrays run_eagerly(const op& o, const array* in, int n, const words& w, l
   for (const array& a : out) g.outputs.push_back(a.id());
   return execute_graph(g, data);
 }
+#endif
 
 }  // namespace detail
 
@@ -253,7 +257,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
     for (array& a : out) a = array(a.trace(), a.id(), a.type(), shared);
     return out;
   }
-  return linked_function<detail::run_eagerly>::run(o, in, n, w, where);
+  return detail::run_eagerly(o, in, n, w, where);
 }
 /// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
 constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>   // linked
-#include <tokamax/base/reflect.hpp>  // fields: options to attribute words
-#include <tokamax/core/array.hpp>    // array
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/reflect.hpp>        // fields: options to attribute words
+#include <tokamax/core/array.hpp>          // array
 
 #include <bit>          // bit_cast
 #include <string_view>  // string_view
@@ -53,10 +53,13 @@ constexpr words pack(const Options& options) {
 }
 
 namespace detail {
-inline void throw_error(const text& what, const text& found, const text& expected, location where) {
+[[noreturn]] void throw_error(const text& what, const text& found, const text& expected, location where);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void throw_error(const text& what, const text& found, const text& expected, location where) {
   throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
               where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
 }
+#endif
 }  // namespace detail
 
 /// What a rule sees of one use of an op.
@@ -92,7 +95,7 @@ struct call {
     if (trace && std::is_constant_evaluated()) {
       if (!trace->error.failed) trace->error = {true, what, found, expected, where};
     } else {
-      linked_function<detail::throw_error>::run(what, found, expected, where);
+      detail::throw_error(what, found, expected, where);
     }
     return count ? inputs[0].type() : array_type{};
   }

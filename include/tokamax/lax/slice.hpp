@@ -142,18 +142,6 @@ constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t li
   return slice(x, from, to, {}, l);
 }
 
-/// `parts` equal slices of one axis.
-/// source  jax.numpy.split
-constexpr arrays split(const array& x, int parts, int axis = -1, source_line l = source_line::current()) {
-  arrays out;
-  const std::int64_t n = x.extent(axis) / parts;
-  if (n * parts != x.extent(axis))
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(),
-                                                                        text("a multiple of ") << parts);
-  for (int i = 0; i < parts; ++i) out.push_back(slice_in_dim(x, i * n, (i + 1) * n, axis, l));
-  return out;
-}
-
 /// `x` with `value` around and between its elements; negative amounts cut.
 ///
 /// shapes  extent n -> low + n + (n - 1) * interior + high

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/split.hpp>      // split
 #include <tokamax/nn/linear.hpp>      // linear
 #include <tokamax/ops/attention.hpp>  // dot_product_attention
 
@@ -26,21 +26,21 @@ struct attention {
   linear projection = {.in = heads * head_size, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
 
   constexpr array operator()(const array& x) const {
-    const array joint = qkv(x);  // [B, T, (N + 2 K) H]
-    return merge(dot_product_attention(part(joint, 0, heads), part(joint, heads, kv_heads),
-                                       part(joint, heads + kv_heads, kv_heads), {.causal = causal}));
+    const arrays p = parts(x);
+    return merge(dot_product_attention(p[0], p[1], p[2], {.causal = causal}));
   }
   /// The same, where a position sees only the keys with a true mask, which broadcasts to [B, heads, T, T].
   constexpr array operator()(const array& x, const array& mask) const {
-    const array joint = qkv(x);
-    return merge(dot_product_attention(part(joint, 0, heads), part(joint, heads, kv_heads),
-                                       part(joint, heads + kv_heads, kv_heads), mask, {.causal = causal}));
+    const arrays p = parts(x);
+    return merge(dot_product_attention(p[0], p[1], p[2], mask, {.causal = causal}));
   }
 
  private:
-  constexpr array part(const array& joint, int from, int n) const {  // [B, T, n, H], a view
-    return reshape(slice_in_dim(joint, from * head_size, (from + n) * head_size, 2),
-                   {joint.extent(0), joint.extent(1), n, head_size});
+  constexpr arrays parts(const array& x) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views
+    const std::int64_t n = heads * head_size, k = kv_heads * head_size;
+    const arrays p = split(qkv(x), {n, k, k});
+    auto in_heads = [&](const array& a, int count) { return reshape(a, {a.extent(0), a.extent(1), count, head_size}); };
+    return {in_heads(p[0], heads), in_heads(p[1], kv_heads), in_heads(p[2], kv_heads)};
   }
   constexpr array merge(const array& y) const {
     return projection(reshape(y, {y.extent(0), y.extent(1), heads * head_size}));

@@ -80,7 +80,8 @@ struct chained {
   }
 };
 
-/// Applies transforms one after the other; the state is the tuple of theirs.
+/// Applies transforms one after the other; the state is the tuple of theirs. Functions that return chains (`adam`) are
+/// templates of their options, so that a file makes those alone that it calls.
 /// source  optax.chain
 template <class... Transforms>
 constexpr chained<Transforms...> chain(Transforms... transforms) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/lower.hpp>           // lower
 #include <tokamax/compiler/schedule.hpp>        // make_plan
 #include <tokamax/core/trace.hpp>               // trace_into
@@ -23,40 +23,47 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device) {
-    auto p = std::make_unique<owned_program>();
-    lower(p->lowered, with_captures_as_inputs(traced, p->captured),
-          [](const op& o) { return o.kernels && o.kernels().run; });
-    p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, one_of_each_symbol);
-    std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
-    std::vector<kernel_function> kernels;
-    for (const op* o : p->tables.ops) {
-      if (!o->kernels || !o->kernels().run)
-        throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
-      kernels.push_back(o->kernels().run);
-    }
-    p->code = executable(view(p->tables), std::move(loops), std::move(kernels), one_of_each_symbol);
-    std::vector<tile_function> tiles;
-    for (const instruction& i : p->tables.instructions)
-      tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
-    p->code.interpret_with(std::move(tiles));
-    return p;
-  }
+  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device);
 
  private:
   /// Captured data becomes further inputs, so that nothing after the trace knows of it.
-  static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
-    graph g(traced);
-    for (int i = 0; i < g.count(); ++i) {
-      node& n = g.nodes[i];
-      if (n.kind != &captured_p) continue;
-      captured.push_back(g.captured[g.words_of(n)[0]]);
-      n.kind = nullptr;
-      g.inputs.push_back(i);
-    }
-    return g;
-  }
+  static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured);
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced, loop_function interpreter,
+                                                                         std::string_view device) {
+  auto p = std::make_unique<owned_program>();
+  lower(p->lowered, with_captures_as_inputs(traced, p->captured),
+        [](const op& o) { return o.kernels && o.kernels().run; });
+  p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, one_of_each_symbol);
+  std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
+  std::vector<kernel_function> kernels;
+  for (const op* o : p->tables.ops) {
+    if (!o->kernels || !o->kernels().run)
+      throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
+    kernels.push_back(o->kernels().run);
+  }
+  p->code = executable(view(p->tables), std::move(loops), std::move(kernels), one_of_each_symbol);
+  std::vector<tile_function> tiles;
+  for (const instruction& i : p->tables.instructions)
+    tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
+  p->code.interpret_with(std::move(tiles));
+  return p;
+}
+
+TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
+  graph g(traced);
+  for (int i = 0; i < g.count(); ++i) {
+    node& n = g.nodes[i];
+    if (n.kind != &captured_p) continue;
+    captured.push_back(g.captured[g.words_of(n)[0]]);
+    n.kind = nullptr;
+    g.inputs.push_back(i);
+  }
+  return g;
+}
+#endif
 
 /// The buffer of leaf `index` of the arguments if it may be taken, else null.
 template <class... Given>
@@ -131,9 +138,8 @@ class dynamic_program {
       trees->arguments = {given...};
       std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
                  trees->arguments);
-      entries_.push_back(std::make_unique<entry>(
-          entry{signature_, linked<detail::owned_program::make>(g, Device::interpreted_loop(), Device::name),
-                std::move(trees)}));
+      entries_.push_back(std::make_unique<entry>(entry{
+          signature_, detail::owned_program::make(g, Device::interpreted_loop(), Device::name), std::move(trees)}));
       e = entries_.back().get();
     }
     detail::filled_literals literals;

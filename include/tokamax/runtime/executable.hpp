@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>      // linked_function
-#include <tokamax/compiler/memory.hpp>  // assign_arenas
-#include <tokamax/core/buffer.hpp>      // handle, buffer_pool
-#include <tokamax/runtime/kernel.hpp>   // array_view, kernel_function
-#include <tokamax/runtime/work.hpp>     // work_of
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/memory.hpp>     // assign_arenas
+#include <tokamax/core/buffer.hpp>         // handle, buffer_pool
+#include <tokamax/runtime/kernel.hpp>      // array_view, kernel_function
+#include <tokamax/runtime/work.hpp>        // work_of
 
 #include <algorithm>  // copy_n
 #include <bit>        // bit_cast
@@ -21,209 +21,30 @@ class executable {
   executable() = default;
   /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
   executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
-             const std::int64_t* symbols)
-      : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
-    linked_function<executable::set_up>::run(*this, symbols);
-  }
+             const std::int64_t* symbols);
 
   /// Runs the program on the buffers of its inputs and outputs.
-  void run(std::byte* const* inputs, std::byte* const* outputs) {
-    linked_function<executable::run_on>::run(*this, inputs, outputs);
-  }
+  void run(std::byte* const* inputs, std::byte* const* outputs);
   const plan_view& plan() const { return plan_; }
   /// Lays the program out anew if its dynamic extents have other values than in the last run.
   void resize(const std::int64_t* symbols) {
-    if (!std::equal(symbols_, symbols_ + max_symbols, symbols))
-      linked_function<executable::lay_out_again>::run(*this, symbols);
+    if (!std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out_again(symbols);
   }
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
 
  private:
-  static void set_up(executable& e, const std::int64_t* symbols) { e.lay_out(symbols); }
-  static void run_on(executable& e, std::byte* const* inputs, std::byte* const* outputs) {
-    e.patch(0, e.arena_->data, inputs, outputs);
-    e.run_region(0);
-  }
-  static void lay_out_again(executable& e, const std::int64_t* symbols) {
-    if (e.buffers_.empty()) {
-      e.buffers_.assign(e.plan_.buffers, e.plan_.buffers + e.plan_.buffer_count);
-      e.regions_.assign(e.plan_.regions, e.plan_.regions + e.plan_.region_count);
-      e.plan_.buffers = e.buffers_.data();
-      e.plan_.regions = e.regions_.data();
-    }
-    assign_arenas(e.plan_, e.buffers_.data(), e.regions_.data(), symbols);
-    e.views_.clear();
-    e.strides_.clear();
-    e.constants_.clear();
-    e.data_.clear();
-    e.arena_ = handle();
-    e.lay_out(symbols);
-  }
-  void lay_out(const std::int64_t* symbols) {
-    const plan_view& p = plan_;
-    std::copy_n(symbols, max_symbols, symbols_);
-    views_.resize(static_cast<std::size_t>(p.operand_count));
-    pointers_.resize(views_.size());
-    bytes_.resize(views_.size());
-    base_.resize(static_cast<std::size_t>(p.buffer_count));
-    scan_pointers_.resize(static_cast<std::size_t>(p.region_count));
-    for (int s = 0; s < p.step_count; ++s) {
-      const plan_step& st = p.steps[s];
-      prepare(st, symbols);
-      append_strides(st, symbols);
-      if (st.kind == plan_step::what::scan)
-        scan_pointers_[static_cast<std::size_t>(st.function)].resize(
-            static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
-    }
-    arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
-    patch(0, arena_->data, nullptr, nullptr);
-  }
-  void prepare(const plan_step& s, const std::int64_t* symbols) {
-    for (int k = 0; k < s.in_count + s.out_count; ++k) {
-      const plan_operand& o = plan_.operands[s.operands + k];
-      const auto at = static_cast<std::size_t>(s.operands + k);
-      bytes_[at] = o.buffer < 0 ? 1 : tokamax::size_of(o.type);
-      if (s.kind == plan_step::what::loop) continue;
-      array_view& v = views_[at];
-      v.type = o.type;
-      for (int a = 0; a < o.rank; ++a) {
-        v.extents.push_back(resolve(plan_.numbers[o.numbers + a], symbols));
-        v.strides.push_back(resolve(plan_.numbers[o.numbers + o.rank + a], symbols));
-      }
-    }
-  }
-  void append_strides(const plan_step& s, const std::int64_t* symbols) {
-    step_data d;
-    d.strides = strides_.size();
-    if (s.kind == plan_step::what::loop) {
-      for (int k = 0; k < s.in_count + s.out_count; ++k)
-        for (int a = 0; a < s.rank; ++a)
-          strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
-      for (int a = 0; a < s.rank; ++a) d.extents[a] = resolve(plan_.numbers[s.numbers + a], symbols);
-      d.constants = constants_.size();
-      for (int k = s.rank; k < s.number_count; ++k)
-        constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
-    }
-    data_.push_back(d);
-  }
-
-  /// Sets the pointers of a region's operands.
-  void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs) {
-    const plan_region& r = plan_.regions[region];
-    for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
-      const plan_buffer& p = plan_.buffers[b];
-      base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena ? arena + p.offset
-                                           : p.kind == plan_buffer::what::input
-                                               ? (inputs ? inputs[p.index] : nullptr)
-                                               : (outputs ? outputs[p.index] : nullptr);
-    }
-    if (r.step_count == 0) return;
-    for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
-      const plan_step& st = plan_.steps[s];
-      for (int k = st.operands; k < st.operands + st.in_count + st.out_count; ++k) {
-        const plan_operand& o = plan_.operands[k];
-        const auto at = static_cast<std::size_t>(k);
-        const std::int64_t offset = resolve(o.offset, symbols_);
-        pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(offset)
-                                     : base_[static_cast<std::size_t>(o.buffer)] + offset * bytes_[at];
-        views_[at].data = pointers_[at];
-      }
-    }
-  }
-
-  void run_region(int region) {
-    const plan_region& r = plan_.regions[region];
-    for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
-      if (profile::listening) [[unlikely]]
-        run_observed(s);
-      else
-        run_step(s);
-    }
-  }
-  void run_step(int s) {
-    const plan_step& st = plan_.steps[s];
-    if (st.kind == plan_step::what::loop)
-      loops_[static_cast<std::size_t>(st.function)](loop_at(s));
-    else if (st.kind == plan_step::what::kernel)
-      kernels_[static_cast<std::size_t>(st.function)](kernel_at(st));
-    else
-      run_scan(st);
-  }
-  loop_arguments loop_at(int s) const {
-    const plan_step& st = plan_.steps[s];
-    const step_data& d = data_[static_cast<std::size_t>(s)];
-    const auto at = static_cast<std::size_t>(st.operands);
-    loop_arguments a{
-        st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
-        &bytes_[at], constants_.data() + d.constants};
-    if (!tiles_.empty()) {
-      a.kernel = &plan_.loops[st.function];
-      a.instructions = plan_.instructions + a.kernel->first;
-      a.tiles = tiles_.data() + a.kernel->first;
-    }
-    return a;
-  }
-  kernel_arguments kernel_at(const plan_step& st) const {
-    const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
-    return {in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count};
-  }
-  void run_observed(int s) {
-    const plan_step& st = plan_.steps[s];
-    profile::observer& observer = *profile::listening;
-    const std::int64_t begin = observer.now();
-    run_step(s);
-    const std::int64_t end = observer.now();
-    profile::event e;
-    if (st.kind == plan_step::what::loop)
-      e = detail::work_of(plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function), loop_at(s));
-    else if (st.kind == plan_step::what::kernel)
-      e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
-    else
-      e = {.name = "scan", .outer = true};
-    e.begin = begin;
-    e.duration = end - begin;
-    observer.happened(std::move(e));
-  }
-
-  // words: body, carries, sequences, closed-over values, stacked results, length, reverse
-  void run_scan(const plan_step& st) {
-    const std::int64_t* w = plan_.numbers + st.numbers;
-    const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
-    const std::int64_t length = w[5];
-    const bool reverse = w[6] != 0;
-    const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
-    const array_view* out = in + st.in_count;
-    auto bytes = [](const array_view& v) { return v.size() * tokamax::size_of(v.type); };
-    auto* scratch = static_cast<std::byte*>(out[st.out_count - 1].data);
-    std::vector<std::byte*>& pointers = scan_pointers_[static_cast<std::size_t>(st.function)];
-    std::byte** inputs = pointers.data();
-    std::byte** outputs = inputs + st.in_count;
-    std::byte** spare = outputs + carries + stacked;  // two carries that take turns
-    for (int k = 0; k < carries; ++k) {
-      inputs[k] = static_cast<std::byte*>(in[k].data);
-      for (int j = 0; j < 2; ++j) {
-        spare[2 * k + j] = scratch;
-        scratch += (bytes(in[k]) + 63) / 64 * 64;
-      }
-    }
-    for (int k = carries + sequences; k < st.in_count; ++k) inputs[k] = static_cast<std::byte*>(in[k].data);
-    for (std::int64_t i = 0; i < length; ++i) {
-      const std::int64_t place = reverse ? length - 1 - i : i;
-      for (int k = carries; k < carries + sequences; ++k)
-        inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
-      for (int k = 0; k < carries; ++k)
-        outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
-      for (int k = carries; k < carries + stacked; ++k)
-        outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
-      patch(st.function, scratch, inputs, outputs);
-      run_region(st.function);
-      for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
-    }
-    if (length == 0)
-      for (int k = 0; k < carries; ++k)
-        std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
-  }
+  void lay_out(const std::int64_t* symbols);
+  void lay_out_again(const std::int64_t* symbols);
+  void prepare(const plan_step& s, const std::int64_t* symbols);
+  void append_strides(const plan_step& s, const std::int64_t* symbols);
+  void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs);
+  void run_region(int region);
+  void run_step(int s);
+  void run_observed(int s);
+  void run_scan(const plan_step& st);
+  loop_arguments loop_at(int s) const;
+  kernel_arguments kernel_at(const plan_step& st) const;
 
   struct step_data {
     std::int64_t extents[max_rank] = {};
@@ -244,5 +65,204 @@ class executable {
   std::vector<std::vector<std::byte*>> scan_pointers_;  // one a region
   handle arena_;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_function> loops,
+                                             std::vector<kernel_function> kernels, const std::int64_t* symbols)
+    : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
+  lay_out(symbols);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs) {
+  patch(0, arena_->data, inputs, outputs);
+  run_region(0);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::lay_out_again(const std::int64_t* symbols) {
+  if (buffers_.empty()) {
+    buffers_.assign(plan_.buffers, plan_.buffers + plan_.buffer_count);
+    regions_.assign(plan_.regions, plan_.regions + plan_.region_count);
+    plan_.buffers = buffers_.data();
+    plan_.regions = regions_.data();
+  }
+  assign_arenas(plan_, buffers_.data(), regions_.data(), symbols);
+  views_.clear();
+  strides_.clear();
+  constants_.clear();
+  data_.clear();
+  arena_ = handle();
+  lay_out(symbols);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
+  const plan_view& p = plan_;
+  std::copy_n(symbols, max_symbols, symbols_);
+  views_.resize(static_cast<std::size_t>(p.operand_count));
+  pointers_.resize(views_.size());
+  bytes_.resize(views_.size());
+  base_.resize(static_cast<std::size_t>(p.buffer_count));
+  scan_pointers_.resize(static_cast<std::size_t>(p.region_count));
+  for (int s = 0; s < p.step_count; ++s) {
+    const plan_step& st = p.steps[s];
+    prepare(st, symbols);
+    append_strides(st, symbols);
+    if (st.kind == plan_step::what::scan)
+      scan_pointers_[static_cast<std::size_t>(st.function)].resize(
+          static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
+  }
+  arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
+  patch(0, arena_->data, nullptr, nullptr);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::prepare(const plan_step& s, const std::int64_t* symbols) {
+  for (int k = 0; k < s.in_count + s.out_count; ++k) {
+    const plan_operand& o = plan_.operands[s.operands + k];
+    const auto at = static_cast<std::size_t>(s.operands + k);
+    bytes_[at] = o.buffer < 0 ? 1 : tokamax::size_of(o.type);
+    if (s.kind == plan_step::what::loop) continue;
+    array_view& v = views_[at];
+    v.type = o.type;
+    for (int a = 0; a < o.rank; ++a) {
+      v.extents.push_back(resolve(plan_.numbers[o.numbers + a], symbols));
+      v.strides.push_back(resolve(plan_.numbers[o.numbers + o.rank + a], symbols));
+    }
+  }
+}
+
+TOKAMAX_COMPILED_ONCE void executable::append_strides(const plan_step& s, const std::int64_t* symbols) {
+  step_data d;
+  d.strides = strides_.size();
+  if (s.kind == plan_step::what::loop) {
+    for (int k = 0; k < s.in_count + s.out_count; ++k)
+      for (int a = 0; a < s.rank; ++a)
+        strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
+    for (int a = 0; a < s.rank; ++a) d.extents[a] = resolve(plan_.numbers[s.numbers + a], symbols);
+    d.constants = constants_.size();
+    for (int k = s.rank; k < s.number_count; ++k)
+      constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
+  }
+  data_.push_back(d);
+}
+
+/// Sets the pointers of a region's operands.
+TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::byte* const* inputs,
+                                             std::byte* const* outputs) {
+  const plan_region& r = plan_.regions[region];
+  for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
+    const plan_buffer& p = plan_.buffers[b];
+    base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena   ? arena + p.offset
+                                         : p.kind == plan_buffer::what::input ? (inputs ? inputs[p.index] : nullptr)
+                                                                              : (outputs ? outputs[p.index] : nullptr);
+  }
+  if (r.step_count == 0) return;
+  for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+    const plan_step& st = plan_.steps[s];
+    for (int k = st.operands; k < st.operands + st.in_count + st.out_count; ++k) {
+      const plan_operand& o = plan_.operands[k];
+      const auto at = static_cast<std::size_t>(k);
+      const std::int64_t offset = resolve(o.offset, symbols_);
+      pointers_[at] = o.buffer < 0 ? reinterpret_cast<std::byte*>(offset)
+                                   : base_[static_cast<std::size_t>(o.buffer)] + offset * bytes_[at];
+      views_[at].data = pointers_[at];
+    }
+  }
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
+  const plan_region& r = plan_.regions[region];
+  for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+    if (profile::listening) [[unlikely]]
+      run_observed(s);
+    else
+      run_step(s);
+  }
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
+  const plan_step& st = plan_.steps[s];
+  if (st.kind == plan_step::what::loop)
+    loops_[static_cast<std::size_t>(st.function)](loop_at(s));
+  else if (st.kind == plan_step::what::kernel)
+    kernels_[static_cast<std::size_t>(st.function)](kernel_at(st));
+  else
+    run_scan(st);
+}
+
+TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
+  const plan_step& st = plan_.steps[s];
+  const step_data& d = data_[static_cast<std::size_t>(s)];
+  const auto at = static_cast<std::size_t>(st.operands);
+  loop_arguments a{st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
+                   &bytes_[at], constants_.data() + d.constants};
+  if (!tiles_.empty()) {
+    a.kernel = &plan_.loops[st.function];
+    a.instructions = plan_.instructions + a.kernel->first;
+    a.tiles = tiles_.data() + a.kernel->first;
+  }
+  return a;
+}
+
+TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st) const {
+  const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
+  return {in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count};
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
+  const plan_step& st = plan_.steps[s];
+  profile::observer& observer = *profile::listening;
+  const std::int64_t begin = observer.now();
+  run_step(s);
+  const std::int64_t end = observer.now();
+  profile::event e;
+  if (st.kind == plan_step::what::loop)
+    e = detail::work_of(plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function), loop_at(s));
+  else if (st.kind == plan_step::what::kernel)
+    e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
+  else
+    e = {.name = "scan", .outer = true};
+  e.begin = begin;
+  e.duration = end - begin;
+  observer.happened(std::move(e));
+}
+
+// words: body, carries, sequences, closed-over values, stacked results, length, reverse
+TOKAMAX_COMPILED_ONCE void executable::run_scan(const plan_step& st) {
+  const std::int64_t* w = plan_.numbers + st.numbers;
+  const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
+  const std::int64_t length = w[5];
+  const bool reverse = w[6] != 0;
+  const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
+  const array_view* out = in + st.in_count;
+  auto bytes = [](const array_view& v) { return v.size() * tokamax::size_of(v.type); };
+  auto* scratch = static_cast<std::byte*>(out[st.out_count - 1].data);
+  std::vector<std::byte*>& pointers = scan_pointers_[static_cast<std::size_t>(st.function)];
+  std::byte** inputs = pointers.data();
+  std::byte** outputs = inputs + st.in_count;
+  std::byte** spare = outputs + carries + stacked;  // two carries that take turns
+  for (int k = 0; k < carries; ++k) {
+    inputs[k] = static_cast<std::byte*>(in[k].data);
+    for (int j = 0; j < 2; ++j) {
+      spare[2 * k + j] = scratch;
+      scratch += (bytes(in[k]) + 63) / 64 * 64;
+    }
+  }
+  for (int k = carries + sequences; k < st.in_count; ++k) inputs[k] = static_cast<std::byte*>(in[k].data);
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t place = reverse ? length - 1 - i : i;
+    for (int k = carries; k < carries + sequences; ++k)
+      inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
+    for (int k = 0; k < carries; ++k)
+      outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
+    for (int k = carries; k < carries + stacked; ++k)
+      outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
+    patch(st.function, scratch, inputs, outputs);
+    run_region(st.function);
+    for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
+  }
+  if (length == 0)
+    for (int k = 0; k < carries; ++k)
+      std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
+}
+#endif
 
 }  // namespace tokamax

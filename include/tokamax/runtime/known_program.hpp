@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>              // linked_function
+#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/freeze.hpp>          // thaw
 #include <tokamax/core/trace.hpp>               // ambient_graph, inline_graph
 #include <tokamax/runtime/executable.hpp>       // executable
@@ -27,10 +27,7 @@ struct known_tree {
 /// is compiled for each program and type is their layout alone.
 class known_program {
  public:
-  known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)())
-      : code_(std::move(code)), arguments_(std::move(arguments)), result_(std::move(result)), traced_(traced) {
-    linked_function<known_program::set_up>::run(*this);
-  }
+  known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
 
   /// The result with abstract leaves. Its users copy it from here, where g++ does not see the value: it would write that
   /// into them as one assignment for every number in it.
@@ -41,108 +38,17 @@ class known_program {
   /// function is traced, the program becomes a part of that.
   ///
   /// errors  tokamax::error with the path of a leaf that differs from what was compiled
-  void run(const void* const* given, const bool* movable, void* result) {
-    linked_function<known_program::run_on>::run(*this, given, movable, result);
-  }
+  void run(const void* const* given, const bool* movable, void* result);
 
  private:
-  static void set_up(known_program& p) {
-    for (known_tree& t : p.arguments_) t.layout = t.layout_of(t.like, nullptr);
-    p.result_.layout = p.result_.layout_of(p.result_.like, nullptr);
-  }
-  static void run_on(known_program& p, const void* const* given, const bool* movable, void* result) {
-    if (graph* g = p.trace_around(given)) return p.repeat_in(*g, given, result);
-    const std::lock_guard lock(p.busy_);
-    p.literals_.clear();
-    p.inputs_.clear();
-    p.donors_.clear();
-    p.outputs_.clear();
-    std::fill_n(p.symbols_, max_symbols, std::int64_t{-1});
-    for (int k = 0; k < p.argument_count(); ++k) p.take_argument(k, given[k], movable[k]);
-    for (std::int64_t& s : p.symbols_)
-      if (s < 0) s = 1;
-    p.code_.resize(p.symbols_);
-    p.make_results(result);
-    p.code_.run(p.inputs_.data(), p.outputs_.data());
-    p.literals_.clear();
-  }
-
+  graph* trace_around(const void* const* given) const;
+  void repeat_in(graph& g, const void* const* given, void* result) const;
+  void check(int position, const void* given, bool concrete, std::int64_t* symbols) const;
+  [[noreturn]] void reject(int position, const void* given, bool concrete, std::int64_t* symbols) const;
+  void take_argument(int position, const void* given, bool movable);
+  void make_results(void* result);
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
-
-  graph* trace_around(const void* const* given) const {
-    graph* g = nullptr;
-    for (int k = 0; k < argument_count(); ++k)
-      for (const auto& place : argument(k).layout.leaves) {
-        graph* t = place.leaf(given[k]).trace();
-        if (t && !t->floating && (!g || t->depth > g->depth)) g = t;
-      }
-    return g ? g : ambient_graph;
-  }
-  void repeat_in(graph& g, const void* const* given, void* result) const {
-    arrays in;
-    std::int64_t symbols[max_symbols] = {};  // only programs without dynamic extents become part of another
-    for (int k = 0; k < argument_count(); ++k) {
-      check(k, given[k], false, symbols);
-      for (const auto& place : argument(k).layout.leaves) in.push_back(place.leaf(given[k]));
-    }
-    const arrays out = inline_graph(g, traced_(), in.data());
-    int k = 0;
-    for (const auto& place : result_.layout.leaves) const_cast<array&>(place.leaf(result)) = out[k++];
-  }
-
-  void check(int position, const void* given, bool concrete, std::int64_t* symbols) const {
-    const known_tree& t = argument(position);
-    bool fits = true;
-    for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given));
-    for (const auto& place : t.layout.leaves) {
-      const array &a = place.leaf(given), &expected = place.leaf(t.like);
-      fits = fits && (a.is_concrete() || !concrete) && tokamax::fits(expected.type(), a.type(), symbols);
-    }
-    if (!fits) reject(position, given, concrete, symbols);
-  }
-  /// Says what is wrong with an argument that does not fit the program.
-  [[noreturn]] void reject(int position, const void* given, bool concrete, std::int64_t* symbols) const {
-    const known_tree& t = argument(position);
-    const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
-    for (const auto& c : named.constants)
-      if (!c.equal(c.at.in(t.like), c.at.in(given)))
-        throw error("jit: static field", "another value", "the one it was compiled with", c.at.path);
-    for (const auto& place : named.leaves) {
-      const array &a = place.leaf(given), &expected = place.leaf(t.like);
-      const bool lacks_data = concrete && !a.is_concrete();
-      if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
-        throw error("jit: argument", std::string(text(a.type()).view()) + (lacks_data ? " without data" : ""),
-                    std::string(text(expected.type()).view()), place.path);
-    }
-    throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
-  }
-
-  /// Lists the buffers of an argument, and those that it gives away.
-  void take_argument(int position, const void* given, bool movable) {
-    check(position, given, true, symbols_);
-    for (const auto& place : argument(position).layout.leaves) {
-      const array& a = place.leaf(given);
-      inputs_.push_back(literals_.data_of(a));
-      donors_.push_back(movable ? &a : nullptr);
-    }
-  }
-  void make_results(void* result) {
-    const plan_view& p = code_.plan();
-    int k = p.regions[0].outputs;
-    for (const auto& place : result_.layout.leaves) {
-      array& a = const_cast<array&>(place.leaf(result));
-      const plan_buffer& b = p.buffers[p.numbers[k++]];
-      array_type type{a.dtype(), false, a.shape()};
-      for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols_);
-      const array* const donor = b.donor >= 0 ? donors_[static_cast<std::size_t>(b.donor)] : nullptr;
-      if (donor && donor->storage().unique())
-        a = array(donor->storage(), type);
-      else
-        a = array::uninitialized(type);
-      outputs_.push_back(a.storage()->data);
-    }
-  }
 
   executable code_;
   std::vector<known_tree> arguments_;
@@ -154,5 +60,109 @@ class known_program {
   std::vector<std::byte*> inputs_, outputs_;
   std::vector<const array*> donors_;  // one an input, null if it stays the caller's
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE known_program::known_program(executable code, std::vector<known_tree> arguments,
+                                                   known_tree result, const graph& (*traced)())
+    : code_(std::move(code)), arguments_(std::move(arguments)), result_(std::move(result)), traced_(traced) {
+  for (known_tree& t : arguments_) t.layout = t.layout_of(t.like, nullptr);
+  result_.layout = result_.layout_of(result_.like, nullptr);
+}
+
+TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result) {
+  if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
+  const std::lock_guard lock(busy_);
+  literals_.clear();
+  inputs_.clear();
+  donors_.clear();
+  outputs_.clear();
+  std::fill_n(symbols_, max_symbols, std::int64_t{-1});
+  for (int k = 0; k < argument_count(); ++k) take_argument(k, given[k], movable[k]);
+  for (std::int64_t& s : symbols_)
+    if (s < 0) s = 1;
+  code_.resize(symbols_);
+  make_results(result);
+  code_.run(inputs_.data(), outputs_.data());
+  literals_.clear();
+}
+
+TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* given) const {
+  graph* g = nullptr;
+  for (int k = 0; k < argument_count(); ++k)
+    for (const auto& place : argument(k).layout.leaves) {
+      graph* t = place.leaf(given[k]).trace();
+      if (t && !t->floating && (!g || t->depth > g->depth)) g = t;
+    }
+  return g ? g : ambient_graph;
+}
+
+TOKAMAX_COMPILED_ONCE void known_program::repeat_in(graph& g, const void* const* given, void* result) const {
+  arrays in;
+  std::int64_t symbols[max_symbols] = {};  // only programs without dynamic extents become part of another
+  for (int k = 0; k < argument_count(); ++k) {
+    check(k, given[k], false, symbols);
+    for (const auto& place : argument(k).layout.leaves) in.push_back(place.leaf(given[k]));
+  }
+  const arrays out = inline_graph(g, traced_(), in.data());
+  int k = 0;
+  for (const auto& place : result_.layout.leaves) const_cast<array&>(place.leaf(result)) = out[k++];
+}
+
+TOKAMAX_COMPILED_ONCE void known_program::check(int position, const void* given, bool concrete,
+                                                std::int64_t* symbols) const {
+  const known_tree& t = argument(position);
+  bool fits = true;
+  for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given));
+  for (const auto& place : t.layout.leaves) {
+    const array &a = place.leaf(given), &expected = place.leaf(t.like);
+    fits = fits && (a.is_concrete() || !concrete) && tokamax::fits(expected.type(), a.type(), symbols);
+  }
+  if (!fits) reject(position, given, concrete, symbols);
+}
+/// Says what is wrong with an argument that does not fit the program.
+TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given, bool concrete,
+                                                 std::int64_t* symbols) const {
+  const known_tree& t = argument(position);
+  const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
+  for (const auto& c : named.constants)
+    if (!c.equal(c.at.in(t.like), c.at.in(given)))
+      throw error("jit: static field", "another value", "the one it was compiled with", c.at.path);
+  for (const auto& place : named.leaves) {
+    const array &a = place.leaf(given), &expected = place.leaf(t.like);
+    const bool lacks_data = concrete && !a.is_concrete();
+    if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
+      throw error("jit: argument", std::string(text(a.type()).view()) + (lacks_data ? " without data" : ""),
+                  std::string(text(expected.type()).view()), place.path);
+  }
+  throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
+}
+
+/// Lists the buffers of an argument, and those that it gives away.
+TOKAMAX_COMPILED_ONCE void known_program::take_argument(int position, const void* given, bool movable) {
+  check(position, given, true, symbols_);
+  for (const auto& place : argument(position).layout.leaves) {
+    const array& a = place.leaf(given);
+    inputs_.push_back(literals_.data_of(a));
+    donors_.push_back(movable ? &a : nullptr);
+  }
+}
+
+TOKAMAX_COMPILED_ONCE void known_program::make_results(void* result) {
+  const plan_view& p = code_.plan();
+  int k = p.regions[0].outputs;
+  for (const auto& place : result_.layout.leaves) {
+    array& a = const_cast<array&>(place.leaf(result));
+    const plan_buffer& b = p.buffers[p.numbers[k++]];
+    array_type type{a.dtype(), false, a.shape()};
+    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols_);
+    const array* const donor = b.donor >= 0 ? donors_[static_cast<std::size_t>(b.donor)] : nullptr;
+    if (donor && donor->storage().unique())
+      a = array(donor->storage(), type);
+    else
+      a = array::uninitialized(type);
+    outputs_.push_back(a.storage()->data);
+  }
+}
+#endif
 
 }  // namespace tokamax

@@ -3,9 +3,9 @@
 // tested by tests/runtime/known_program.cpp
 #pragma once
 
-#include <tokamax/base/linked.hpp>     // linked_function
-#include <tokamax/base/tree_walk.hpp>  // walk
-#include <tokamax/core/array.hpp>      // array
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/tree_walk.hpp>      // walk
+#include <tokamax/core/array.hpp>          // array
 
 #include <string>  // paths
 #include <vector>  // vector
@@ -44,31 +44,34 @@ struct layout_visitor {
   std::size_t bytes;
   bool paths;
 
-  void leaf(const text_path& path, const array& a) {
-    linked_function<detail::layout_visitor::add_leaf>::run(*this, path, &a);
-  }
+  void leaf(const text_path& path, const array& a);
   template <class T>
   void constant(const text_path& path, const T& value) {
-    linked_function<detail::layout_visitor::add_constant>::run(*this, path, &value, [](const void* a, const void* b) {
+    constant(path, &value, [](const void* a, const void* b) {
       return equal_static(*static_cast<const T*>(a), *static_cast<const T*>(b));
     });
   }
   bool same_length(const text_path&, std::size_t) const { return true; }
 
  private:
-  static void add_leaf(layout_visitor& v, const text_path& path, const void* leaf) {
-    v.to.leaves.push_back(v.place_of(path, leaf));
-  }
-  static void add_constant(layout_visitor& v, const text_path& path, const void* value,
-                           bool (*equal)(const void*, const void*)) {
-    v.to.constants.push_back({v.place_of(path, value), equal});
-  }
-  tree_layout::place place_of(const text_path& path, const void* value) const {
-    const auto from = reinterpret_cast<std::intptr_t>(tree), at = reinterpret_cast<std::intptr_t>(value);
-    const bool inside = at >= from && at < from + static_cast<std::intptr_t>(bytes);
-    return {inside ? at - from : at, inside, paths ? path.text() : std::string()};
-  }
+  void constant(const text_path& path, const void* value, bool (*equal)(const void*, const void*));
+  tree_layout::place place_of(const text_path& path, const void* value) const;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void layout_visitor::leaf(const text_path& path, const array& a) {
+  to.leaves.push_back(place_of(path, &a));
+}
+TOKAMAX_COMPILED_ONCE void layout_visitor::constant(const text_path& path, const void* value,
+                                                    bool (*equal)(const void*, const void*)) {
+  to.constants.push_back({place_of(path, value), equal});
+}
+TOKAMAX_COMPILED_ONCE tree_layout::place layout_visitor::place_of(const text_path& path, const void* value) const {
+  const auto from = reinterpret_cast<std::intptr_t>(tree), at = reinterpret_cast<std::intptr_t>(value);
+  const bool inside = at >= from && at < from + static_cast<std::intptr_t>(bytes);
+  return {inside ? at - from : at, inside, paths ? path.text() : std::string()};
+}
+#endif
 
 }  // namespace detail
 

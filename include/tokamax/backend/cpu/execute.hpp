@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of
-#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/runtime/dynamic_program.hpp>  // owned_program
 #include <tokamax/runtime/filled_literals.hpp>  // filled_literals
 
@@ -12,7 +12,11 @@ namespace tokamax {
 
 namespace detail {
 /// Runs a graph once: what eager calls and eagerly called transformations do.
-inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
+arrays execute_on_cpu(const graph& g, const arrays& inputs);
+inline const bool cpu_executes = (execute_graph = execute_on_cpu, true);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE arrays execute_on_cpu(const graph& g, const arrays& inputs) {
   const auto program = owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
   std::vector<std::byte*> in, out;
   filled_literals literals;
@@ -26,7 +30,7 @@ inline arrays execute_on_cpu(const graph& g, const arrays& inputs) {
   program->code.run(in.data(), out.data());
   return results;
 }
-inline const bool cpu_executes = (execute_graph = linked_function<detail::execute_on_cpu>::run, true);
+#endif
 }  // namespace detail
 
 }  // namespace tokamax

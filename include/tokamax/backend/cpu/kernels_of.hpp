@@ -6,7 +6,6 @@
 #include <tokamax/backend/cpu/device.hpp>  // cpu_tag
 #include <tokamax/backend/cpu/fused.hpp>   // expression_t
 #include <tokamax/backend/cpu/tile.hpp>    // run_interpreted
-#include <tokamax/base/linked.hpp>         // linked_function
 
 namespace tokamax {
 
@@ -14,7 +13,7 @@ template <const auto& Plan, int K>
 loop_function cpu_tag::loop() {
   return simd::expression_t<Plan, K>::run;
 }
-inline loop_function cpu_tag::interpreted_loop() { return linked_function<simd::run_interpreted>::run; }
+inline loop_function cpu_tag::interpreted_loop() { return simd::run_interpreted; }
 
 /// What programs traced at run time find of an op.
 template <const op& Op>

@@ -5,6 +5,7 @@
 
 #include <tokamax/backend/cpu/element.hpp>  // apply_element, read, write
 #include <tokamax/backend/cpu/loop.hpp>     // run_loop
+#include <tokamax/base/compiled_once.hpp>   // TOKAMAX_COMPILED_ONCE
 
 namespace tokamax::simd {
 
@@ -57,6 +58,40 @@ constexpr int arity() {
   else
     return 3;
 }
+
+}  // namespace detail
+
+/// The tile loop of an elementwise op for operands of a dtype; null if the op is not defined for it.
+template <const op& Op>
+tile_function tile_of(dtype operand) {
+  if constexpr (&Op == &convert_element_type_p)
+    return nullptr;
+  else {
+    constexpr int n = detail::arity<Op>();
+    constexpr bool numbers = Op.dtypes == accepts::all || Op.dtypes == accepts::numbers;
+    switch (operand) {
+      case bool_:
+        if constexpr (Op.dtypes == accepts::all || Op.dtypes == accepts::booleans)
+          return detail::tile_loop<Op, bool_, n>;
+        return nullptr;
+      case i32:
+        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, i32, n>;
+        return nullptr;
+      case u32:
+        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, u32, n>;
+        return nullptr;
+      default:
+        if constexpr (numbers || Op.dtypes == accepts::floating) return detail::tile_loop<Op, f32, n>;
+        return nullptr;
+    }
+  }
+}
+
+/// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
+void run_interpreted(const loop_arguments& a);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+namespace detail {
 
 template <dtype To, dtype From>
 void convert_loop(void* out, const void* const* in, std::int64_t n) {
@@ -178,8 +213,7 @@ inline void interpret(const tile_block& b, std::byte* registers, bool fresh) noe
 
 }  // namespace detail
 
-/// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
-inline void run_interpreted(const loop_arguments& a) {
+TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
   std::int64_t outer = 1;
   for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
@@ -201,31 +235,6 @@ inline void run_interpreted(const loop_arguments& a) {
     }
   });
 }
-
-/// The tile loop of an elementwise op for operands of a dtype; null if the op is not defined for it.
-template <const op& Op>
-tile_function tile_of(dtype operand) {
-  if constexpr (&Op == &convert_element_type_p)
-    return nullptr;
-  else {
-    constexpr int n = detail::arity<Op>();
-    constexpr bool numbers = Op.dtypes == accepts::all || Op.dtypes == accepts::numbers;
-    switch (operand) {
-      case bool_:
-        if constexpr (Op.dtypes == accepts::all || Op.dtypes == accepts::booleans)
-          return detail::tile_loop<Op, bool_, n>;
-        return nullptr;
-      case i32:
-        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, i32, n>;
-        return nullptr;
-      case u32:
-        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, u32, n>;
-        return nullptr;
-      default:
-        if constexpr (numbers || Op.dtypes == accepts::floating) return detail::tile_loop<Op, f32, n>;
-        return nullptr;
-    }
-  }
-}
+#endif
 
 }  // namespace tokamax::simd

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
+#include <tokamax/compiler/print.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/inline.hpp>
@@ -32,6 +33,7 @@
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/special.hpp>
+#include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/threefry.hpp>
 #include <tokamax/lax/transpose.hpp>
@@ -252,6 +254,7 @@ TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
 TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
 TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<split_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
 TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
@@ -313,40 +316,26 @@ TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
-TOKAMAX_KERNELS struct linked_function<detail::execute_on_cpu>;
-TOKAMAX_KERNELS struct linked_function<simd::run_interpreted>;
-TOKAMAX_KERNELS struct linked_function<detail::error_text>;
-TOKAMAX_KERNELS struct linked_function<array::filled>;
 TOKAMAX_KERNELS struct linked_function<lift_here>;
 TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
-TOKAMAX_KERNELS struct linked_function<detail::run_eagerly>;
 TOKAMAX_KERNELS struct linked_function<bind_all_here>;
 TOKAMAX_KERNELS struct linked_function<inline_graph_here>;
-TOKAMAX_KERNELS struct linked_function<detail::throw_error>;
 TOKAMAX_KERNELS struct linked_function<detail::elementwise_batch_here>;
 TOKAMAX_KERNELS struct linked_function<broadcast_to_here>;
 TOKAMAX_KERNELS struct linked_function<detail::binary_here>;
 TOKAMAX_KERNELS struct linked_function<detail::float_unary_here>;
-TOKAMAX_KERNELS struct linked_function<detail::owned_program::make>;
-TOKAMAX_KERNELS struct linked_function<executable::set_up>;
-TOKAMAX_KERNELS struct linked_function<executable::run_on>;
+TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
+TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
+TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
-TOKAMAX_KERNELS struct linked_function<thaw>;
-TOKAMAX_KERNELS struct linked_function<known_program::set_up>;
-TOKAMAX_KERNELS struct linked_function<known_program::run_on>;
-TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_leaf>;
-TOKAMAX_KERNELS struct linked_function<detail::layout_visitor::add_constant>;
-TOKAMAX_KERNELS struct linked_function<executable::lay_out_again>;
-TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
-TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif

@@ -1,5 +1,5 @@
 // expects: shape_error<.*"split: extent".*"f32\[5\]".*"a multiple of 2".*, 14u?>
-// tests/lax/slice.split.fail.cpp: a split into parts that are not equal.
+// tests/lax/split.parts.fail.cpp: a split into parts that are not equal.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

@@ -1,0 +1,95 @@
+// tokamax/lax/split.hpp: cut an array along an axis; the transpose of concatenate.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/concatenate.hpp>  // concatenate
+
+namespace tokamax {
+
+constexpr arrays split(const array& x, const words& sizes, int axis = -1, source_line l = source_line::current());
+
+namespace detail {
+/// The attributes of split: the axis, and the size of each part.
+struct split_attributes {
+  int axis = 0;
+  words sizes;
+  constexpr explicit split_attributes(const call& c)
+      : axis(static_cast<int>(c.attributes[0])),
+        sizes(c.attributes + 1, static_cast<std::size_t>(c.attribute_count - 1)) {}
+};
+}  // namespace detail
+
+/// Views; as one op, so that the gradient writes the cotangents side by side instead of adding padded ones.
+inline constexpr op split_p{
+    .name = "split",
+    .infer_all = [](const call& c) -> types {
+      const auto [axis, sizes] = detail::split_attributes(c);
+      array_type t = c[0].type();
+      types ts;
+      std::int64_t total = 0;
+      bool ok = axis >= 0 && axis < t.extents.rank();
+      for (std::int64_t n : sizes) {
+        ok = ok && n >= 0;
+        total += n;
+        if (ok) t.extents[axis] = n;
+        ts.push_back(t);
+      }
+      if (!ok || total != c[0].extent(axis))
+        c.fail("split: sizes", text() << "a sum of " << total, text("that of axis ") << axis << " of " << c[0].type());
+      return ts;
+    },
+    .compose = [](const call& c) -> arrays {
+      const auto [axis, sizes] = detail::split_attributes(c);
+      arrays parts;
+      std::int64_t at = 0;
+      for (std::int64_t n : sizes) {
+        parts.push_back(slice_in_dim(c[0], at, at + n, axis));
+        at += n;
+      }
+      return parts;
+    },
+    .vjp = [](const call& c) -> arrays {
+      const auto [axis, sizes] = detail::split_attributes(c);
+      arrays parts;
+      for (int k = 0; k < sizes.count(); ++k) {
+        shape extents = c[0].shape();
+        extents[axis] = sizes[k];
+        parts.push_back(c.cotangents[k].exists() ? c.cotangents[k] : zeros(extents, c[0].dtype()));
+      }
+      return concatenate(parts, axis);
+    },
+    .jvp = [](const call& c) -> arrays {
+      const auto [axis, sizes] = detail::split_attributes(c);
+      return split(c.tangents[0], sizes, axis);
+    },
+    .batch = [](const call& c) -> arrays {
+      const auto [axis, sizes] = detail::split_attributes(c);
+      return split(c[0], sizes, axis + 1);
+    },
+};
+
+/// Parts of the given sizes, in order along `axis`.
+///
+/// shapes  extents of the axis are `sizes`, which add up to that of x
+/// errors  "split: sizes"
+/// source  jax.lax.split
+constexpr arrays split(const array& x, const words& sizes, int axis, source_line l) {
+  words w{axis < 0 ? axis + x.rank() : axis};
+  for (std::int64_t n : sizes) w.push_back(n);
+  return bind_all(split_p, &x, 1, w, l);
+}
+
+/// `parts` equal parts of one axis.
+/// errors  "split: extent"
+/// source  jax.numpy.split
+constexpr arrays split(const array& x, int parts, int axis = -1, source_line l = source_line::current()) {
+  const std::int64_t n = x.extent(axis) / parts;
+  if (n * parts != x.extent(axis))
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(),
+                                                                        text("a multiple of ") << parts);
+  words sizes;
+  for (int i = 0; i < parts; ++i) sizes.push_back(n);
+  return split(x, sizes, axis, l);
+}
+
+}  // namespace tokamax
