@@ -60,8 +60,7 @@ struct rmsprop_options {
   double decay = 0.9, eps = 1e-8, initial = 0;
 };
 /// source  optax.rmsprop
-template <class Options = rmsprop_options>
-constexpr auto rmsprop(Options o) {
+constexpr auto rmsprop(rmsprop_options o) {
   return chain(scale_by_rms{o.decay, o.eps, o.initial}, scale_by_learning_rate{o.learning_rate});
 }
 
@@ -70,8 +69,7 @@ struct adagrad_options {
   double initial = 0.1, eps = 1e-7;
 };
 /// source  optax.adagrad
-template <class Options = adagrad_options>
-constexpr auto adagrad(Options o) {
+constexpr auto adagrad(adagrad_options o) {
   return chain(scale_by_rss{o.initial, o.eps}, scale_by_learning_rate{o.learning_rate});
 }
 

@@ -41,8 +41,7 @@ struct sgd_options {
 /// source  optax.sgd
 constexpr auto sgd(schedule learning_rate) { return scale_by_learning_rate{learning_rate}; }
 /// The same with momentum: `sgd({.learning_rate = 0.1, .momentum = 0.9})`.
-template <class Options = sgd_options>
-constexpr auto sgd(Options o) {
+constexpr auto sgd(sgd_options o) {
   return chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
 }
 

@@ -80,8 +80,7 @@ struct chained {
   }
 };
 
-/// Applies transforms one after the other; the state is the tuple of theirs. Functions that return chains (`adam`) are
-/// templates of their options, so that a file makes those alone that it calls.
+/// Applies transforms one after the other; the state is the tuple of theirs.
 /// source  optax.chain
 template <class... Transforms>
 constexpr chained<Transforms...> chain(Transforms... transforms) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -70,6 +71,33 @@ std::vector<simd::gemm_machine> machines() {
   return all;
 }
 
+#if defined(__x86_64__) && defined(__linux__)
+// What the matrix unit does with its panels, in plain loops: machines without it test the panels.
+template <int Rows>
+void plain_amx_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
+                    std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+  auto half = [](const float* pair, int which) {
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(*pair) >> (which * 16)) << 16);
+  };
+  for (int r = 0; r < Rows; ++r)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      float sum = mode == simd::tile_mode::assign ? 0.0f : c[r * ldc + j];
+      for (std::int64_t q = 0; q < k; ++q)
+        for (int which : {0, 1})
+          sum += half(a + (q / 16 * 32 + r) * 16 + q % 16, which) * half(b + q * b_step + j, which);
+      c[r * ldc + j] = sum;
+    }
+}
+const simd::gemm_kernels plain_amx = [] {
+  simd::gemm_kernels k = simd::detail::gemm_amx_bfloat16;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((k.tile[I + 1] = plain_amx_tile<static_cast<int>(I) + 1>), ...);
+  }(std::make_index_sequence<32>());
+  k.begin = k.end = nullptr;
+  return k;
+}();
+#endif
+
 const shape_case cases[] = {{1, 1, 1},    {1, 7, 3},     {2, 3, 5},       {5, 1, 9},      {13, 17, 19},
                             {14, 32, 8},  {15, 33, 385}, {16, 200, 64},   {17, 31, 1},    {29, 97, 101},
                             {64, 64, 64}, {61, 1, 800},  {100, 130, 770}, {3, 259, 500},  {211, 45, 33},
@@ -107,7 +135,11 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
   constexpr auto precision = simd::gemm_precision::bfloat16;
   std::vector<const simd::gemm_kernels*> all;
   for (const auto machine : machines())
-    for (const bool emulated : {true, false}) all.push_back(&simd::gemm_kernels_for(machine, precision, emulated));
+    for (const auto unit : {simd::bfloat16_unit::none, simd::bfloat16_unit::avx512, simd::bfloat16_unit::amx})
+      if (unit <= simd::best_bfloat16_unit()) all.push_back(&simd::gemm_kernels_for(machine, precision, unit));
+#if defined(__x86_64__) && defined(__linux__)
+  if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none) all.push_back(&plain_amx);
+#endif
   for (const shape_case& s : cases) {
     const floats a = random_floats((s.m + 3) * (s.k + 3), 21), b = random_floats((s.n + 3) * (s.k + 3), 22);
     std::vector<tokamax::bfloat16> half_a(a.begin(), a.end()), half_b(b.begin(), b.end());

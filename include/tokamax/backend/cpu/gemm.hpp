@@ -4,86 +4,19 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm_problem.hpp>   // gemm_problem, matrix_view
 #include <tokamax/backend/cpu/threads.hpp>        // parallel_for_dynamic, scratch
 
 #include <algorithm>  // min, max, fill_n
-#include <cstddef>    // byte
 #include <cstdint>    // int64_t
 
 namespace tokamax::simd {
 
-/// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
-struct matrix_view {
-  const void* data;
-  std::int64_t row_stride;
-  std::int64_t column_stride;
-  bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
-
-  std::int64_t element_bytes() const noexcept { return bfloat16 ? 2 : 4; }
-  const std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
-    return static_cast<const std::byte*>(data) + (row * row_stride + column * column_stride) * element_bytes();
-  }
-  const float* f32_at(std::int64_t row, std::int64_t column) const noexcept {
-    return static_cast<const float*>(data) + row * row_stride + column * column_stride;
-  }
-};
-
-/// What happens to the old C.
-enum class gemm_mode { assign, accumulate };
-
-/// Called once for each finished tile of C, while it is in the cache, from any thread.
-struct gemm_epilogue {
-  /// c is element (row, col) of C, the tile has rows x cols elements.
-  void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
-                std::int64_t cols) noexcept = nullptr;
-  const void* context = nullptr;
-};
-
 namespace detail {
-
-struct gemm_problem {
-  std::int64_t m, n, k;
-  matrix_view a, b;
-  float* c;
-  std::int64_t ldc;
-  gemm_mode mode;
-  gemm_epilogue epilogue;
-  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
-  std::int64_t first_column = 0;
-};
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
-
-// Terms that a tile sums before it adds to C. A function of k alone: it fixes the bits of the result.
-constexpr std::int64_t gemm_k_block(std::int64_t k) noexcept { return round_up(ceil_div(k, ceil_div(k, 384)), 8); }
-
-struct gemm_packed_a;  // A of one super block, shared by the threads
-struct gemm_packed_b;  // the panels of B that a thread works on
-
-/// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
-inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
-                       std::int64_t steps, const matrix_view& v, std::int64_t row, std::int64_t column,
-                       bool lanes_are_rows) noexcept {
-  const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
-                     step = lanes_are_rows ? v.column_stride : v.row_stride;
-  if (v.bfloat16)
-    kernels.pack_bfloat16(packed, padded, lanes, steps, reinterpret_cast<const std::uint16_t*>(v.at(row, column)), lane,
-                          step);
-  else
-    kernels.pack(packed, padded, lanes, steps, v.f32_at(row, column), lane, step);
-}
-
-inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
-                   std::int64_t cols) noexcept {
-  if (g.epilogue.apply != nullptr)
-    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows,
-                     cols);
-}
 
 // Few rows: B is read once, straight from memory, by tiles that are low and wide.
 inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const std::int64_t block = gemm_k_block(g.k);
+  const std::int64_t block = gemm_k_block(g.k, kernels);
   const std::int64_t panels = ceil_div(g.m, kernels.rows);
   const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
   const float* a = g.a.f32_at(0, 0);
@@ -153,9 +86,10 @@ struct gemm_split {
   std::int64_t rows;    // panels of A in a task
 };
 
-// Cost of a task in tile columns: its tiles and the packing of its B, about as dear as 10 rows. The k order is the
-// same for any split, so the number of threads may decide.
-inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int tile_rows, int threads) noexcept {
+// Cost of a task in tile columns: its tiles and the packing of its B. The k order is the same for any split, so the
+// number of threads may decide.
+inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, const gemm_kernels& kernels,
+                              int threads) noexcept {
   gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
   if (threads == 1) return best;
   double lowest = 1e300;
@@ -164,7 +98,8 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
       const std::int64_t rows = ceil_div(a_panels, parts);
       const std::int64_t tasks = ceil_div(b_panels, panels) * ceil_div(a_panels, rows);
       const double rounds = static_cast<double>(ceil_div(tasks, threads));
-      const double cost = rounds * static_cast<double>(panels) * static_cast<double>(rows * tile_rows + 10);
+      const double cost =
+          rounds * static_cast<double>(panels) * static_cast<double>(rows * kernels.rows + kernels.pack_rows);
       if (cost < lowest * 0.99) {
         lowest = cost;
         best = {panels, rows};
@@ -174,17 +109,20 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, int 
   return best;
 }
 
-// Panels of B side by side, 16 steps at a time: whole rows of B are read, not one narrow column after the other.
+// Panels of B side by side, 16 packed steps at a time: whole rows of B are read, not one narrow column after the other.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
-  const std::int64_t nr = kernels.columns, packed_steps = ceil_div(steps, kernels.terms);
-  const std::int64_t chunk = g.b.column_stride == 1 ? 16 : steps;
+  const std::int64_t nr = kernels.columns, packed_steps = packed_steps_of(kernels, steps);
+  const std::int64_t chunk = g.b.column_stride == 1 ? 16 * kernels.terms : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = panel0; j < panel1; ++j) {
       pack_lanes(kernels, packed + (j - panel0) * nr * packed_steps + q / kernels.terms * nr, nr,
                  std::min(nr, g.n - j * nr), std::min(chunk, steps - q), g.b, p + q, j * nr, false);
     }
   }
+  const std::int64_t filled = ceil_div(steps, kernels.terms);
+  for (std::int64_t j = 0; j < panel1 - panel0; ++j)
+    std::fill_n(packed + (j * packed_steps + filled) * nr, (packed_steps - filled) * nr, 0.0f);
 }
 
 // Asks for the next block of B while the tiles of this one are computed, a few lines before each tile.
@@ -217,9 +155,16 @@ class prefetch_queue {
   std::int64_t stride_ = 0, line_ = 0, line_end_ = 1, left_ = 0, each_tile_ = 0;
 };
 
+// Is C written once, and too large to stay in a cache until it is read?
+inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
+  constexpr std::int64_t large = std::int64_t{1} << 20;  // 4 MB
+  return g.k <= block && g.mode == gemm_mode::assign && g.epilogue.apply == nullptr && g.m * g.n >= large &&
+         g.ldc % 16 == 0 && reinterpret_cast<std::uintptr_t>(g.c) % 64 == 0;
+}
+
 inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
   const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms;
-  const std::int64_t block = gemm_k_block(g.k);  // a multiple of 8, and so of `terms`
+  const std::int64_t block = gemm_k_block(g.k, kernels);
   // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
   constexpr std::int64_t budget = std::int64_t{1} << 21;
   const std::int64_t k_super = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
@@ -229,7 +174,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
   const std::int64_t most_panels = std::min<std::int64_t>(b_panels, 6);
   constexpr std::int64_t height = 8;  // panels of A that stay in the second level cache
 
-  float* const packed_a = scratch<gemm_packed_a>(m_super * k_super);
+  const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
+  float* const packed_a = scratch<gemm_packed_a>(m_super * round_up(k_super, block));
   float* const packed_b = scratch<gemm_packed_b>(threads * most_panels * nr * block);
 
   for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
@@ -242,11 +188,11 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         const std::int64_t row = m0 + i * mr;
         for (std::int64_t p = k0; p < k1; p += block) {
           const std::int64_t steps = std::min(block, k1 - p);
-          pack_lanes(kernels, packed_a + (p - k0) / terms * a_panels * mr + i * mr * ceil_div(steps, terms), mr,
-                     std::min(mr, m1 - row), steps, g.a, row, p, true);
+          pack_lanes(kernels, packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps_of(kernels, steps),
+                     mr, std::min(mr, m1 - row), steps, g.a, row, p, true);
         }
       };
-      const gemm_split split = split_tasks(b_panels, a_panels, kernels.rows, threads);
+      const gemm_split split = split_tasks(b_panels, a_panels, kernels, threads);
       const std::int64_t across = ceil_div(b_panels, split.panels);
       const std::int64_t down = ceil_div(a_panels, split.rows);
       const auto run_task = [&](std::int64_t task) {
@@ -256,14 +202,15 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
         float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
         for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p), packed_steps = ceil_div(steps, terms);
+          const std::int64_t steps = std::min(block, k1 - p), packed_steps = packed_steps_of(kernels, steps);
           pack_b(g, kernels, mine, p, steps, panel0, panel1);
           const bool last = p + steps == k1;
           prefetch_queue ahead(
               g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
               (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
-              (row1 - row0) * (panel1 - panel0));
-          const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : tile_mode::assign;
+              kernels.prefetch ? (row1 - row0) * (panel1 - panel0) : 0);
+          const tile_scope tiles(kernels);
+          const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : first;
           for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
             const std::int64_t i1 = std::min(row1, i0 + height);
             for (std::int64_t j = panel0; j < panel1; ++j) {
@@ -279,6 +226,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
             }
           }
         }
+        if (first == tile_mode::stream) wait_for_streams();
       };
       if (threads == 1) {
         for (std::int64_t i = 0; i < a_panels; ++i) pack_a(i);

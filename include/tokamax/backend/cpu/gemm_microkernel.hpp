@@ -11,8 +11,9 @@
 
 namespace tokamax::simd {
 
-/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped.
-enum class tile_mode { assign, add, resume };
+/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped. `stream` is
+/// assign past the caches, where the machine can: rows of C begin on 64 bytes, and a fence must follow.
+enum class tile_mode { assign, add, resume, stream };
 
 /// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
 ///
@@ -23,7 +24,14 @@ enum class tile_mode { assign, add, resume };
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
                               float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
 
-inline constexpr int gemm_max_rows = 14;
+/// Other threads see what this one has streamed before.
+inline void wait_for_streams() noexcept {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+inline constexpr int gemm_max_rows = 32;
 
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
@@ -31,11 +39,34 @@ struct gemm_kernels {
   bool direct;                           ///< may tiles read operands that are not packed?
   int rows;                              ///< height of the packed panels of A
   int columns;                           ///< width of the packed panels of B
+  int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
+  int block = 384;                       ///< about so many terms are summed before they are added to C
+  int pack_rows = 10;                    ///< rows of a tile that cost as much as packing its B
+  bool prefetch = true;                  ///< may tiles wait for memory beside what they compute?
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
   pack_panel_fn pack;
-  pack_bfloat16_fn pack_bfloat16;  ///< the same from operands in bfloat16
+  pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
+  pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
+  pack_bfloat16_fn pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
+  void (*begin)() noexcept = nullptr;          ///< before a thread computes tiles
+  void (*end)() noexcept = nullptr;            ///< after
+};
+
+/// While it lives, its thread may compute tiles.
+class tile_scope {
+ public:
+  explicit tile_scope(const gemm_kernels& kernels) noexcept : kernels_(kernels) {
+    if (kernels_.begin != nullptr) kernels_.begin();
+  }
+  ~tile_scope() {
+    if (kernels_.end != nullptr) kernels_.end();
+  }
+  tile_scope(const tile_scope&) = delete;
+
+ private:
+  const gemm_kernels& kernels_;
 };
 
 #if defined(__x86_64__)
@@ -73,6 +104,7 @@ template <int Rows, int Vectors, bool Whole, class Term>
   for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
+    if (mode == tile_mode::stream) continue;
     __builtin_prefetch(c + r * ldc, 1);
     if constexpr (Vectors > 1) __builtin_prefetch(c + r * ldc + 16, 1);
   }
@@ -109,7 +141,10 @@ template <int Rows, int Vectors, bool Whole, class Term>
       float* const to = c + r * ldc + 16 * v;
       if constexpr (Whole) {
         if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_loadu_ps(to), sum[r][v]);
-        _mm512_storeu_ps(to, sum[r][v]);
+        if (mode == tile_mode::stream)
+          _mm512_stream_ps(to, sum[r][v]);
+        else
+          _mm512_storeu_ps(to, sum[r][v]);
       } else {
         if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
         _mm512_mask_storeu_ps(to, kept[v], sum[r][v]);

@@ -9,7 +9,9 @@
 #include <tokamax/profile/roofline.hpp>           // roofline
 
 #include <algorithm>  // min
+#include <bit>        // bit_cast
 #include <chrono>     // steady_clock
+#include <cstdint>    // uint32_t
 #include <cstring>    // memcpy
 #include <vector>     // vector
 
@@ -32,6 +34,16 @@ double shortest_run(F f) {
   return best;
 }
 
+/// Values of either sign with all bits in use, as two bfloat16 too: some machines are faster on simpler ones.
+template <std::size_t N>
+void fill(float (&x)[N]) {
+  std::uint32_t bits = 1;
+  for (float& v : x) {
+    bits = bits * 1664525u + 1013904223u;
+    v = std::bit_cast<float>((bits & 0x807f807fu) | 0x3f003f00u);
+  }
+}
+
 /// Operations a second of register tiles whose panels stay in the first cache.
 inline double peak_flops(simd::gemm_precision precision) {
   const simd::gemm_kernels& kernels = simd::gemm_kernels_for(simd::best_gemm_machine(), precision);
@@ -40,7 +52,10 @@ inline double peak_flops(simd::gemm_precision precision) {
   const std::int64_t chunks = 4 * simd::num_threads();
   const double seconds = shortest_run([&] {
     simd::parallel_for(chunks, [&](std::int64_t) {
-      alignas(64) float a[steps * simd::gemm_max_rows] = {}, b[steps * 64] = {}, c[simd::gemm_max_rows * 64];
+      const simd::tile_scope scope(kernels);
+      alignas(64) float a[steps * simd::gemm_max_rows], b[steps * 64], c[simd::gemm_max_rows * 64];
+      fill(a);
+      fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
         kernels.tile[rows](steps, a, rows, b, columns, c, columns, columns, simd::tile_mode::assign);
     });

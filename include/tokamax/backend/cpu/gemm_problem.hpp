@@ -1,0 +1,93 @@
+// tokamax/backend/cpu/gemm_problem.hpp: one matrix product, and how its operands become panels.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels
+
+#include <algorithm>  // max
+#include <cstddef>    // byte
+#include <cstdint>    // int64_t
+
+namespace tokamax::simd {
+
+/// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
+struct matrix_view {
+  const void* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+  bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
+
+  std::int64_t element_bytes() const noexcept { return bfloat16 ? 2 : 4; }
+  const std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const std::byte*>(data) + (row * row_stride + column * column_stride) * element_bytes();
+  }
+  const float* f32_at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const float*>(data) + row * row_stride + column * column_stride;
+  }
+};
+
+/// What happens to the old C.
+enum class gemm_mode { assign, accumulate };
+
+/// Called once for each finished tile of C, while it is in the cache, from any thread.
+struct gemm_epilogue {
+  /// c is element (row, col) of C, the tile has rows x cols elements.
+  void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
+                std::int64_t cols) noexcept = nullptr;
+  const void* context = nullptr;
+};
+
+namespace detail {
+
+struct gemm_problem {
+  std::int64_t m, n, k;
+  matrix_view a, b;
+  float* c;
+  std::int64_t ldc;
+  gemm_mode mode;
+  gemm_epilogue epilogue;
+  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
+  std::int64_t first_column = 0;
+};
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
+
+// Terms that a tile sums before it adds to C. A function of k and the machine alone: it fixes the bits of the result.
+constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels) noexcept {
+  return round_up(ceil_div(k, ceil_div(k, kernels.block)), std::max(8, kernels.terms * kernels.unit));
+}
+
+// 4-byte steps that hold `steps` terms.
+constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
+  return round_up(ceil_div(steps, kernels.terms), kernels.unit);
+}
+
+struct gemm_packed_a;  // A of one super block, shared by the threads
+struct gemm_packed_b;  // the panels of B that a thread works on
+
+/// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
+inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
+                       std::int64_t steps, const matrix_view& v, std::int64_t row, std::int64_t column,
+                       bool lanes_are_rows) noexcept {
+  const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
+                     step = lanes_are_rows ? v.column_stride : v.row_stride;
+  const bool apart = lanes_are_rows && kernels.pack_a != nullptr;
+  if (v.bfloat16)
+    (apart ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(
+        packed, padded, lanes, steps, reinterpret_cast<const std::uint16_t*>(v.at(row, column)), lane, step);
+  else
+    (apart ? kernels.pack_a : kernels.pack)(packed, padded, lanes, steps, v.f32_at(row, column), lane, step);
+}
+
+inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
+                   std::int64_t cols) noexcept {
+  if (g.epilogue.apply != nullptr)
+    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows,
+                     cols);
+}
+
+}  // namespace detail
+}  // namespace tokamax::simd
