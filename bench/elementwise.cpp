@@ -2,33 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/tokamax.hpp>
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <vector>
+
+#include "support/measure.hpp"
 
 namespace tk = tokamax;
 constexpr std::int64_t elements = 1 << 24;
 using vector = tk::tensor<tk::f32, elements>;
 
-void print(const char* name, const char* impl, double bytes, double seconds) {
-  fmt::print(
-      "{{\"suite\": \"elementwise\", \"case\": \"{}\", \"impl\": \"{}\", \"value\": {:.2f}, \"unit\": \"GB/s\"}}\n",
-      name, impl, bytes / seconds * 1e-9);
-}
-
-template <class F>
-double median_seconds(F f) {
-  std::vector<double> seconds;
-  for (int i = 0; i < 9; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    f();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(seconds.begin() + 2, seconds.end());
-  return seconds[5];
+void print(const char* name, double bytes, double seconds) {
+  bench::report("elementwise", name, "tokamax", bytes / seconds * 1e-9, "GB/s");
 }
 
 int main() {
@@ -37,14 +20,14 @@ int main() {
   tk::array to = tk::array::uninitialized(x.type());
   float* out = to.data<float>();
   constexpr std::int64_t chunk = 1 << 16;
-  print("copy 16777216 f32", "tokamax", 8.0 * elements, median_seconds([&] {
+  print("copy 16777216 f32", 8.0 * elements, bench::median_seconds([&] {
           tk::simd::parallel_for(elements / chunk,
                                  [&](std::int64_t i) { std::memcpy(out + i * chunk, from + i * chunk, chunk * 4); });
         }));
   const auto chain = tk::jit(
       [](const vector& a, const vector& b) { return (a * 2.0f + b) * (a - b) + tk::maximum(a, 0.1f) * b; }, tk::cpu);
-  print("chain of 8 ops, two operands", "tokamax", 12.0 * elements, median_seconds([&] { chain(x, y); }));
+  print("chain of 8 ops, two operands", 12.0 * elements, bench::median_seconds([&] { chain(x, y); }));
   const auto gelu =
       tk::jit([](const vector& a) { return tk::gelu(tk::gelu(1.01f * a + 0.01f) * 0.99f - 0.01f); }, tk::cpu);
-  print("gelu chain 16777216 f32", "tokamax", 8.0 * elements, median_seconds([&] { gelu(x); }));
+  print("gelu chain 16777216 f32", 8.0 * elements, bench::median_seconds([&] { gelu(x); }));
 }

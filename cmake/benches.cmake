@@ -1,5 +1,5 @@
 # benches.cmake: bench/**/<suite>.cpp becomes tokamax_bench_<suite>. The programs in bench/compile/ are what the suite
-# `compile` compiles: their lines "// limits: 15 s, 1000 MB" (else none) and "// nvcc: yes" say how.
+# `compile` compiles: their lines "// limits: 15 s, 1000 MB" (of g++; else none) and "// nvcc: yes" say how.
 include(cmake/compilers.cmake)
 file(GLOB_RECURSE suites CONFIGURE_DEPENDS bench/*.cpp)
 file(GLOB programs CONFIGURE_DEPENDS bench/compile/*.cpp)
@@ -33,6 +33,9 @@ foreach(program IN LISTS programs)
   foreach(compiler IN LISTS tokamax_compilers)
     set(command ${tokamax_compiler_${compiler}} @${tokamax_flags_${compiler}} -DTOKAMAX_SEPARATE_KERNELS -O2 -c ${program} -o /dev/null)
     list(JOIN command "\t" command)
+    if(NOT compiler STREQUAL "g++")
+      set(limits "0\t0")
+    endif()
     string(APPEND lines "${name}\t${compiler}\t${limits}\t${command}\n")
   endforeach()
   if(TOKAMAX_NVCC AND text MATCHES "\n// nvcc: yes")

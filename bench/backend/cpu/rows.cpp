@@ -1,19 +1,14 @@
-// bench/backend/cpu/rows.cpp: bandwidth of the norms and softmax, next to a plain copy.
+// bench/backend/cpu/rows.cpp: bandwidth of the norms, softmax and cross entropy, next to a plain copy.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/norm.hpp>
 #include <tokamax/backend/cpu/softmax.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include "support/measure.hpp"
 
 namespace simd = tokamax::simd;
 
-// Arguments: rounds (default 9). Bytes are those that must be read and written once.
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+// Bytes are those that must be read and written once.
+int main() {
   struct shape_case {
     std::int64_t rows, cols;
   };
@@ -24,39 +19,35 @@ int main(int argc, char** argv) {
     std::vector<float> loss(static_cast<std::size_t>(rows), 1.0f), lse(loss);
     std::vector<int> labels(static_cast<std::size_t>(rows), 3);
     for (std::size_t i = 0; i < cells; ++i) x[i] = static_cast<float>(i * 2654435761u % 1000) * 0.01f;
-    double copy = 0;
-    const auto report = [&](const char* name, double arrays, auto work) {
-      double best = 1e300;
-      for (int round = 0; round <= rounds; ++round) {
-        const auto from = std::chrono::steady_clock::now();
-        work();
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
-      }
-      const double rate = arrays * 4.0 * static_cast<double>(cells) / best * 1e-9;
-      if (copy == 0) copy = rate;
-      std::printf(
-          "{\"bench\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"threads\": %d, \"gb_per_s\": %.1f, "
-          "\"of_copy\": %.2f}\n",
-          name, static_cast<long long>(rows), static_cast<long long>(cols), simd::num_threads(), rate, rate / copy);
-    };
     const float *px = x.data(), *pd = dy.data(), *ps = scale.data();
     float* const py = y.data();
-    report("copy", 2, [&] {
-      simd::for_rows(rows, cols, [=](std::int64_t r) {
-        simd::for_vectors(cols,
-                          [=](std::int64_t j, auto lanes) { lanes.put(py + r * cols + j, lanes(px + r * cols + j)); });
-      });
-    });
+    const auto gigabytes = [&](double arrays, auto work) {
+      return arrays * 4.0 * static_cast<double>(cells) / bench::median_seconds(work, 9) * 1e-9;
+    };
+    const auto report = [&](const char* name, double arrays, auto work) {
+      const std::string title = fmt::format("{} {} x {}", name, rows, cols);
+      bench::report("rows", title, "tokamax", gigabytes(arrays, work), "GB/s");
+      bench::report("rows", title, "copy",
+                    gigabytes(2,
+                              [&] {
+                                simd::for_rows(rows, cols, [=](std::int64_t r) {
+                                  simd::for_vectors(cols, [=](std::int64_t j, auto lanes) {
+                                    lanes.put(py + r * cols + j, lanes(px + r * cols + j));
+                                  });
+                                });
+                              }),
+                    "GB/s");
+    };
     report("layer_norm", 2, [&] { simd::layer_norm(rows, cols, px, ps, ps, 1e-5f, py); });
-    report("layer_norm_backward", 3,
+    report("layer_norm backward", 3,
            [&] { simd::layer_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data(), more.data()); });
     report("rms_norm", 2, [&] { simd::rms_norm(rows, cols, px, ps, 1e-5f, py); });
-    report("rms_norm_backward", 3, [&] { simd::rms_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data()); });
+    report("rms_norm backward", 3, [&] { simd::rms_norm_backward(rows, cols, px, ps, pd, 1e-5f, py, sums.data()); });
     report("softmax", 2, [&] { simd::softmax(rows, cols, px, py); });
-    report("softmax_backward", 3, [&] { simd::softmax_backward(rows, cols, px, pd, py); });
-    report("softmax_cross_entropy", 1,
+    report("softmax backward", 3, [&] { simd::softmax_backward(rows, cols, px, pd, py); });
+    report("cross entropy", 1,
            [&] { simd::softmax_cross_entropy(rows, cols, px, labels.data(), loss.data(), lse.data()); });
-    report("softmax_cross_entropy_backward", 2,
+    report("cross entropy backward", 2,
            [&] { simd::softmax_cross_entropy_backward(rows, cols, px, labels.data(), lse.data(), loss.data(), py); });
   }
 }

@@ -48,7 +48,8 @@ struct adam_options {
 };
 /// Adam: `adam({.learning_rate = 1e-3})`.
 /// source  optax.adam
-constexpr auto adam(adam_options o) {
+template <class Options = adam_options>
+constexpr auto adam(std::type_identity_t<Options> o) {
   return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, scale_by_learning_rate{o.learning_rate});
 }
 
@@ -63,7 +64,8 @@ struct adamw_options {
 ///   params - rate * (u + weight_decay * params)
 ///
 /// source  optax.adamw; Loshchilov, Hutter 2019, arXiv:1711.05101
-constexpr auto adamw(adamw_options o) {
+template <class Options = adamw_options>
+constexpr auto adamw(std::type_identity_t<Options> o) {
   return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, add_decayed_weights{o.weight_decay, o.only},
                scale_by_learning_rate{o.learning_rate});
 }

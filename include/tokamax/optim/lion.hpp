@@ -37,7 +37,8 @@ struct lion_options {
   mask only = everything;
 };
 /// source  optax.lion
-constexpr auto lion(lion_options o) {
+template <class Options = lion_options>
+constexpr auto lion(std::type_identity_t<Options> o) {
   return chain(scale_by_lion{o.b1, o.b2}, add_decayed_weights{o.weight_decay, o.only},
                scale_by_learning_rate{o.learning_rate});
 }

@@ -60,7 +60,8 @@ struct rmsprop_options {
   double decay = 0.9, eps = 1e-8, initial = 0;
 };
 /// source  optax.rmsprop
-constexpr auto rmsprop(rmsprop_options o) {
+template <class Options = rmsprop_options>
+constexpr auto rmsprop(std::type_identity_t<Options> o) {
   return chain(scale_by_rms{o.decay, o.eps, o.initial}, scale_by_learning_rate{o.learning_rate});
 }
 
@@ -69,7 +70,8 @@ struct adagrad_options {
   double initial = 0.1, eps = 1e-7;
 };
 /// source  optax.adagrad
-constexpr auto adagrad(adagrad_options o) {
+template <class Options = adagrad_options>
+constexpr auto adagrad(std::type_identity_t<Options> o) {
   return chain(scale_by_rss{o.initial, o.eps}, scale_by_learning_rate{o.learning_rate});
 }
 

@@ -41,7 +41,8 @@ struct sgd_options {
 /// source  optax.sgd
 constexpr auto sgd(schedule learning_rate) { return scale_by_learning_rate{learning_rate}; }
 /// The same with momentum: `sgd({.learning_rate = 0.1, .momentum = 0.9})`.
-constexpr auto sgd(sgd_options o) {
+template <class Options = sgd_options>
+constexpr auto sgd(std::type_identity_t<Options> o) {
   return chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
 }
 

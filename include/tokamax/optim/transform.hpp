@@ -6,8 +6,9 @@
 #include <tokamax/lax/arithmetic.hpp>  // +
 #include <tokamax/lax/iota.hpp>        // zeros
 
-#include <tuple>    // tuple
-#include <utility>  // pair
+#include <tuple>        // tuple
+#include <type_traits>  // type_identity_t
+#include <utility>      // pair
 
 namespace tokamax::optim {
 
@@ -80,7 +81,8 @@ struct chained {
   }
 };
 
-/// Applies transforms one after the other; the state is the tuple of theirs.
+/// Applies transforms one after the other; the state is the tuple of theirs. Functions that return chains (`adam`) are
+/// templates, so that a file makes those alone that it calls.
 /// source  optax.chain
 template <class... Transforms>
 constexpr chained<Transforms...> chain(Transforms... transforms) {

@@ -1,0 +1,34 @@
+// bench/support/measure.hpp: medians of times, and the lines that cmake/bench.cmake puts into a table.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace bench {
+
+/// The median of the seconds that f() takes, after two calls that warm up.
+template <class F>
+double median_seconds(F f, int rounds = 7) {
+  std::vector<double> seconds;
+  for (int i = 0; i < rounds + 2; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    f();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(seconds.begin() + 2, seconds.end());
+  return seconds[static_cast<std::size_t>(2 + rounds / 2)];
+}
+
+/// One case of a suite, as a line of JSON.
+inline void report(std::string_view suite, std::string_view name, std::string_view impl, double value,
+                   std::string_view unit) {
+  fmt::print("{{\"suite\": \"{}\", \"case\": \"{}\", \"impl\": \"{}\", \"value\": {:.2f}, \"unit\": \"{}\"}}\n", suite,
+             name, impl, value, unit);
+}
+
+}  // namespace bench
