@@ -94,6 +94,17 @@ TEST_CASE("constants are arguments: a literal is filled for the call, and stays 
   CHECK(two.is_literal());
 }
 
+TEST_CASE("the copy of a literal becomes the result where an argument could") {
+  using numbers = tk::tensor<tk::f32, 100003>;
+  const auto twice = tk::jit([](const numbers& x) { return x * 2.0f; }, tk::cpu, tk::while_compiling);
+  CHECK(twice(numbers(array::filled(numbers::static_type, 1.0))).data<float>()[7] == 2);  // its block is free now
+  const std::size_t blocks = tk::buffer_pool::instance().from_system();
+  const numbers three(array(3.0, {tk::f32, false, {100003}}));
+  for (int i = 0; i < 2; ++i) CHECK(twice(three).data<float>()[100002] == 6);
+  CHECK(tk::buffer_pool::instance().from_system() == blocks);
+  CHECK(three.is_literal());
+}
+
 TEST_CASE("compiled, traced at run time, and with one thread: the same bits") {
   const auto known = tk::jit(step, tk::cpu, tk::while_compiling);
   const auto late = tk::jit(step, tk::cpu, tk::at_run_time);

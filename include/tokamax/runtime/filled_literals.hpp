@@ -12,11 +12,17 @@ namespace tokamax::detail {
 /// The data of arguments during a call. A literal has none, and the caller's array may be a constant, so it gets a copy.
 class filled_literals {
  public:
-  std::byte* data_of(const array& a) {
-    if (!a.is_literal()) return a.storage()->data;
+  std::byte* data_of(const array& a) { return with_data(a).storage()->data; }
+  /// The argument or its copy, which stays where it is while no more than `start` was told are made.
+  const array& with_data(const array& a) {
+    if (!a.is_literal()) return a;
     made_.push_back(a);
     made_.back().materialize();
-    return made_.back().storage()->data;
+    return made_.back();
+  }
+  void start(std::size_t most) {
+    made_.clear();
+    made_.reserve(most);
   }
   void clear() { made_.clear(); }
 

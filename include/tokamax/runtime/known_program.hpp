@@ -72,7 +72,9 @@ TOKAMAX_COMPILED_ONCE known_program::known_program(executable code, std::vector<
 TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result) {
   if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
   const std::lock_guard lock(busy_);
-  literals_.clear();
+  std::size_t leaves = 0;
+  for (const known_tree& t : arguments_) leaves += t.layout.leaves.size();
+  literals_.start(leaves);
   inputs_.clear();
   donors_.clear();
   outputs_.clear();
@@ -142,8 +144,9 @@ TOKAMAX_COMPILED_ONCE void known_program::take_argument(int position, const void
   check(position, given, true, symbols_);
   for (const auto& place : argument(position).layout.leaves) {
     const array& a = place.leaf(given);
-    inputs_.push_back(literals_.data_of(a));
-    donors_.push_back(movable ? &a : nullptr);
+    const array& own = literals_.with_data(a);
+    inputs_.push_back(own.storage()->data);
+    donors_.push_back(movable || a.is_literal() ? &own : nullptr);
   }
 }
 

@@ -201,6 +201,30 @@ TEST_CASE("gemm: same bits for any team, height, and fused machine") {
   }
 }
 
+TEST_CASE("gemm: large products, which go past the caches, have the bits of others") {
+  const shape_case s{1031, 1040, 70};
+  const floats a = random_floats(s.m * s.k, 31), b = random_floats(s.k * s.n, 32);
+  const simd::matrix_view va{a.data(), s.k, 1}, vb{b.data(), 1, s.k};
+  floats memory(static_cast<std::size_t>(s.m * s.n + 32));
+  float* aligned = memory.data();
+  while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
+  const auto bytes = static_cast<std::size_t>(s.m * s.n) * sizeof(float);
+  for (const auto machine : machines())
+    for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {
+      const simd::gemm_kernels& kernels = simd::gemm_kernels_for(machine, precision);
+      const auto product = [&](float* c, int threads) {
+        const simd::detail::gemm_problem g{s.m, s.n, s.k, va, vb, c, s.n, simd::gemm_mode::assign, {}};
+        simd::detail::gemm_one(g, kernels, threads);
+        return simd::detail::streams(g, simd::detail::gemm_k_block(s.k, kernels));
+      };
+      REQUIRE(product(aligned, 2));
+      floats streamed(aligned, aligned + s.m * s.n);
+      REQUIRE(!product(aligned + 1, 1));
+      CHECK(std::memcmp(aligned + 1, streamed.data(), bytes) == 0);
+      CHECK(worst({9, s.n, s.k}, va, vb, streamed, s.n, {}, precision) < 1.0);
+    }
+}
+
 TEST_CASE("gemm: the epilogue sees each element once, finished") {
   struct context {
     const float* bias;
