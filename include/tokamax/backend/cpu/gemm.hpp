@@ -294,7 +294,8 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
 ///
 /// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
 /// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
-/// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed.
+/// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed, and the bits are those of
+/// machines with the same bfloat16_unit.
 ///
 /// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
 /// dtypes  a, b f32 or bf16; c f32

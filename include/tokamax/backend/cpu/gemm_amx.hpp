@@ -12,7 +12,6 @@
   #include <sys/syscall.h>  // SYS_arch_prctl
   #include <unistd.h>       // syscall
 
-  #include <array>    // array
   #include <utility>  // index_sequence
 
 namespace tokamax::simd::detail {
