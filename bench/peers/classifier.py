@@ -7,12 +7,11 @@ images of 28 x 28, each trained by Adam in float32. One JSON line a case and imp
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
-import importlib.util
 import json
-import os
 import statistics
-import sys
 import time
+
+import support
 
 BATCH, CLASSES, RATE = 64, 10, 1e-3
 CASES = {"mlp": "MLP 1024-1024-10 B64", "cnn": "CNN 28x28 B64"}
@@ -97,20 +96,11 @@ def jax_step(case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--impl", nargs="+", choices=["torch", "torch.compile", "jax"],
-                        default=["torch", "torch.compile", "jax"])
-    parser.add_argument("--threads", type=int, default=2)
+    support.add_options(parser)
     parser.add_argument("--steps", type=int, default=21)
     options = parser.parse_args()
 
-    # JAX takes one thread a visible core, so the process is confined to as many before either library is loaded.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    for impl in options.impl:
-        package = impl.split(".")[0]
-        if importlib.util.find_spec(package) is None:
-            print(f"{package} is not installed: left out", file=sys.stderr)
-            continue
+    for impl in support.installed(options):
         for case, name in CASES.items():
             step = jax_step(case) if impl == "jax" else torch_step(case, options.threads, impl == "torch.compile")
             seconds = []

@@ -8,12 +8,11 @@ than one pass shows it as less bandwidth. One JSON line a case and implementatio
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
-import importlib.util
 import json
-import os
 import statistics
-import sys
 import time
+
+import support
 
 
 def torch_cases(elements, threads, compiled):
@@ -55,21 +54,12 @@ def jax_cases(elements):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--impl", nargs="+", choices=["torch", "torch.compile", "jax"],
-                        default=["torch", "torch.compile", "jax"])
     parser.add_argument("--elements", type=int, default=1 << 24)
-    parser.add_argument("--threads", type=int, default=2)
+    support.add_options(parser)
     parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args()
 
-    # JAX takes one thread a visible core, so the process is confined to as many before either library is loaded.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    for impl in options.impl:
-        package = impl.split(".")[0]
-        if importlib.util.find_spec(package) is None:
-            print(f"{package} is not installed: left out", file=sys.stderr)
-            continue
+    for impl in support.installed(options):
         if impl == "jax":
             cases = jax_cases(options.elements)
         else:

@@ -10,13 +10,12 @@ or, in PyTorch, under bfloat16 autocast. An implementation that is not installed
 import argparse
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import json
-import os
 import statistics
-import sys
 import time
+
+import support
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,21 +160,12 @@ def jax_step(case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--impl", nargs="+", choices=["torch", "torch.compile", "jax"],
-                        default=["torch", "torch.compile", "jax"])
     parser.add_argument("--dtype", nargs="+", choices=["f32", "bf16"], default=["f32", "bf16"])
-    parser.add_argument("--threads", type=int, default=2)
+    support.add_options(parser)
     parser.add_argument("--steps", type=int, default=7)
     options = parser.parse_args()
 
-    # JAX takes one thread a visible core, so the process is confined to as many before either library is loaded.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    for impl in options.impl:
-        package = impl.split(".")[0]
-        if importlib.util.find_spec(package) is None:
-            print(f"{package} is not installed: left out", file=sys.stderr)
-            continue
+    for impl in support.installed(options):
         for case, dtype in itertools.product((CASES[name] for name in options.case), options.dtype):
             bf16 = dtype == "bf16"
             if impl == "jax":

@@ -44,7 +44,7 @@ struct alignas(64) amx_configuration {
 inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
 
 /// Sums in four accumulators, 32 x 32, from panels whose steps are filled with zeros to a multiple of 16: A by lane, B
-/// with lanes side by side. Each product of two tiles sums 16 pairs, so the order is that of k.
+/// with lanes side by side. Each product of two tiles sums 16 pairs, so the order is that of k. Sums are not resumed.
 template <int Rows>
 [[gnu::target("amx-tile,amx-bf16,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t, const float* b,
                                                            std::int64_t b_step, float* c, std::int64_t ldc,
