@@ -1,7 +1,7 @@
 // tokamax/base/compiled_once.hpp: functions that only running programs call, compiled once for a program.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it defines a macro)
-// tested by tests/base/linked.cpp
+// tested by tests/odr/one.cpp
 #pragma once
 
 /// Stands before the bodies of such functions, which are left out where it is not defined. Files that define
