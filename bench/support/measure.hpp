@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,17 +13,28 @@
 
 namespace bench {
 
+/// The medians of the seconds that the works take, which take turns: a machine whose speed changes is fair to all. Two
+/// rounds warm up.
+inline std::vector<double> median_seconds_of(const std::vector<std::function<void()>>& works, int rounds = 7) {
+  std::vector<std::vector<double>> seconds(works.size());
+  for (int i = 0; i < rounds + 2; ++i)
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      const auto begin = std::chrono::steady_clock::now();
+      works[w]();
+      seconds[w].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+  std::vector<double> medians;
+  for (auto& s : seconds) {
+    std::sort(s.begin() + 2, s.end());
+    medians.push_back(s[static_cast<std::size_t>(2 + rounds / 2)]);
+  }
+  return medians;
+}
+
 /// The median of the seconds that f() takes, after two calls that warm up.
 template <class F>
 double median_seconds(F f, int rounds = 7) {
-  std::vector<double> seconds;
-  for (int i = 0; i < rounds + 2; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    f();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(seconds.begin() + 2, seconds.end());
-  return seconds[static_cast<std::size_t>(2 + rounds / 2)];
+  return median_seconds_of({f}, rounds)[0];
 }
 
 /// One case of a suite, as a line of JSON.

@@ -1,6 +1,8 @@
 // bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32 and bfloat16, next to Eigen's and oneDNN's where it is installed.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/gemm.hpp>
+#include <tokamax/backend/cpu/roofline.hpp>
+#include <tokamax/base/bfloat16.hpp>
 
 #include <Eigen/Core>
 
@@ -12,6 +14,7 @@
 #endif
 
 namespace simd = tokamax::simd;
+using tokamax::bfloat16;
 
 namespace {
 
@@ -35,6 +38,7 @@ const std::vector<shape_case> cases = {{256, 256, 256},
                                        {256, 3072, 768},
                                        {256, 768, 3072},
                                        {256, 50304, 768, false, true},
+                                       {256, 768, 50304},
                                        {256, 768, 3072, false, true},
                                        {256, 3072, 768, false, true},
                                        {768, 3072, 256, true},
@@ -44,61 +48,131 @@ const std::vector<shape_case> cases = {{256, 256, 256},
                                        {1, 50304, 768},
                                        {1, 50304, 768, false, true},
                                        {4, 3072, 768},
+                                       {4, 3072, 768, false, true},
                                        {16, 3072, 768},
                                        {16, 3072, 768, false, true}};
 
-template <class F>
-void report(const shape_case& s, const char* dtype, const char* impl, F work) {
+struct contender {
+  const char* impl;
+  std::function<void()> work;
+};
+
+void report(const shape_case& s, const char* dtype, const std::vector<contender>& all, double peak) {
   const int repeats = static_cast<int>(std::clamp(0.2 / s.gigaflops(), 1.0, 200.0));
-  const double seconds = bench::median_seconds([&] {
-    for (int i = 0; i < repeats; ++i) work();
-  });
-  bench::report("gemm", s.name(dtype), impl, s.gigaflops() * repeats / seconds, "GFLOP/s");
+  std::vector<std::function<void()>> works;
+  for (const contender& c : all)
+    works.push_back([&c, repeats] {
+      for (int i = 0; i < repeats; ++i) c.work();
+    });
+  const std::vector<double> seconds = bench::median_seconds_of(works, s.gigaflops() > 10 ? 5 : 9);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double rate = s.gigaflops() * repeats / seconds[i];
+    bench::report("gemm", s.name(dtype), all[i].impl, rate, "GFLOP/s");
+    if (i == 0) fmt::print("  {:.2f} of the peak\n", rate / peak);
+  }
 }
 
-using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T>
+std::vector<T> values(std::int64_t rows, std::int64_t columns) {
+  std::vector<T> all(static_cast<std::size_t>(rows * columns));
+  std::uint32_t bits = 1;
+  for (T& x : all) {
+    bits = bits * 1664525u + 1013904223u;
+    x = T(static_cast<float>(bits >> 8) / 8388608.0f - 1.0f);
+  }
+  return all;
+}
+
+template <class T>
+simd::matrix_view view(const std::vector<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
+  constexpr bool half = sizeof(T) == 2;
+  return transposed ? simd::matrix_view{x.data(), 1, rows, half} : simd::matrix_view{x.data(), columns, 1, half};
+}
+
+void f32_case(const shape_case& s, double peak) {
+  const auto a = values<float>(s.m, s.k), b = values<float>(s.k, s.n);
+  std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
+  std::vector<contender> all{{"tokamax", [&] {
+                                simd::gemm(s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed),
+                                           view(b, s.k, s.n, s.b_transposed), c.data(), s.n);
+                              }}};
+  using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using columns = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
+  all.push_back({"eigen", [&] {
+                   Eigen::Map<rows> to(c.data(), s.m, s.n);
+                   const Eigen::Map<const rows> left(a.data(), s.m, s.k), right(b.data(), s.k, s.n);
+                   const Eigen::Map<const columns> turned_left(a.data(), s.m, s.k), turned(b.data(), s.k, s.n);
+                   if (s.a_transposed)
+                     to.noalias() = turned_left * right;
+                   else if (s.b_transposed)
+                     to.noalias() = left * turned;
+                   else
+                     to.noalias() = left * right;
+                 }});
+#if defined(TOKAMAX_BENCH_ONEDNN)
+  all.push_back({"onednn", [&] {
+                   dnnl_sgemm(s.a_transposed ? 'T' : 'N', s.b_transposed ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a.data(),
+                              s.a_transposed ? s.m : s.k, b.data(), s.b_transposed ? s.k : s.n, 0.0f, c.data(), s.n);
+                 }});
+#endif
+  report(s, "f32", all, peak);
+}
+
+// Weights are packed before; the right sides of weights' gradients are not.
+void bfloat16_case(const shape_case& s, double peak) {
+  const bool weights = !s.a_transposed;
+  const auto a = values<bfloat16>(s.m, s.k), b = values<bfloat16>(s.k, s.n);
+  const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
+  const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_precision::bfloat16);
+  std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
+  std::vector<contender> all{{"tokamax", [&] {
+                                if (weights)
+                                  simd::gemm(s.m, va, packed, c.data(), s.n);
+                                else
+                                  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, {},
+                                             simd::gemm_precision::bfloat16);
+                              }}};
+#if defined(TOKAMAX_BENCH_ONEDNN)
+  using namespace dnnl;
+  using layout = memory::format_tag;
+  static engine cpu(engine::kind::cpu, 0);
+  static stream work(cpu);
+  const auto bf16 = memory::data_type::bf16;
+  const memory::desc left({s.m, s.k}, bf16, s.a_transposed ? layout::ba : layout::ab);
+  const memory::desc right({s.k, s.n}, bf16, s.b_transposed ? layout::ba : layout::ab);
+  const memory::desc product({s.m, s.n}, memory::data_type::f32, layout::ab);
+  const memory::desc best({s.k, s.n}, bf16, weights ? layout::any : layout::ab);
+  const matmul::primitive_desc description(matmul::desc(left, best, product), cpu);
+  const matmul multiply(description);
+  memory given(right, cpu, const_cast<bfloat16*>(b.data()));
+  memory mb(description.weights_desc(), cpu);
+  reorder(given, mb).execute(work, given, mb);
+  memory ma(left, cpu, const_cast<bfloat16*>(a.data())), mc(product, cpu, c.data());
+  all.push_back({"onednn", [&] {
+                   multiply.execute(work, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mb}, {DNNL_ARG_DST, mc}});
+                   work.wait();
+                 }});
+#endif
+  report(s, "bf16", all, peak);
+  // as a training step has it: operands in f32 that are rounded on the way
+  const auto wide_a = values<float>(s.m, s.k), wide_b = values<float>(s.k, s.n);
+  report(s, "bf16 from f32",
+         {{"tokamax",
+           [&] {
+             simd::gemm(s.m, s.n, s.k, view(wide_a, s.m, s.k, s.a_transposed), view(wide_b, s.k, s.n, s.b_transposed),
+                        c.data(), s.n, simd::gemm_mode::assign, {}, simd::gemm_precision::bfloat16);
+           }}},
+         peak);
+}
 
 }  // namespace
 
-// bf16: operands are f32 and rounded on the way, as in training steps; oneDNN's are bfloat16, its weights packed.
 int main() {
+  const auto machine = tokamax::measure_roofline();
+  fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16; copy {:.1f} GB/s\n", machine.flops * 1e-9,
+             machine.bfloat16_flops * 1e-9, machine.bytes * 1e-9);
   for (const shape_case& s : cases) {
-    matrix a = matrix::Random(s.a_transposed ? s.k : s.m, s.a_transposed ? s.m : s.k);
-    matrix b = matrix::Random(s.b_transposed ? s.n : s.k, s.b_transposed ? s.k : s.n), c(s.m, s.n);
-    const simd::matrix_view va =
-        s.a_transposed ? simd::matrix_view{a.data(), 1, s.m} : simd::matrix_view{a.data(), s.k, 1};
-    const simd::matrix_view vb =
-        s.b_transposed ? simd::matrix_view{b.data(), 1, s.k} : simd::matrix_view{b.data(), s.n, 1};
-    for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16})
-      report(s, precision == simd::gemm_precision::f32 ? "f32" : "bf16", "tokamax",
-             [&] { simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, {}, precision); });
-    report(s, "f32", "eigen", [&] {
-      if (s.a_transposed)
-        c.noalias() = a.transpose() * b;
-      else if (s.b_transposed)
-        c.noalias() = a * b.transpose();
-      else
-        c.noalias() = a * b;
-    });
-#if defined(TOKAMAX_BENCH_ONEDNN)
-    report(s, "f32", "onednn", [&] {
-      dnnl_sgemm(s.a_transposed ? 'T' : 'N', s.b_transposed ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a.data(), a.cols(),
-                 b.data(), b.cols(), 0.0f, c.data(), s.n);
-    });
-    using namespace dnnl;
-    static const engine cpu(engine::kind::cpu, 0);
-    static stream work(cpu);
-    using layout = memory::format_tag;
-    const memory::desc left({s.m, s.k}, memory::data_type::bf16, s.a_transposed ? layout::ba : layout::ab);
-    const memory::desc right({s.k, s.n}, memory::data_type::bf16, layout::any);
-    const memory::desc product({s.m, s.n}, memory::data_type::f32, layout::ab);
-    const matmul::primitive_desc description(matmul::desc(left, right, product), cpu);
-    const matmul multiply(description);
-    const memory ma(left, cpu), mb(description.weights_desc(), cpu), mc(product, cpu);
-    report(s, "bf16", "onednn", [&] {
-      multiply.execute(work, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mb}, {DNNL_ARG_DST, mc}});
-      work.wait();
-    });
-#endif
+    f32_case(s, machine.flops * 1e-9);
+    bfloat16_case(s, machine.bfloat16_flops * 1e-9);
   }
 }

@@ -101,7 +101,8 @@ const simd::gemm_kernels plain_amx = [] {
 const shape_case cases[] = {{1, 1, 1},    {1, 7, 3},     {2, 3, 5},       {5, 1, 9},      {13, 17, 19},
                             {14, 32, 8},  {15, 33, 385}, {16, 200, 64},   {17, 31, 1},    {29, 97, 101},
                             {64, 64, 64}, {61, 1, 800},  {100, 130, 770}, {3, 259, 500},  {211, 45, 33},
-                            {0, 4, 4},    {4, 0, 4},     {4, 4, 0},       {1, 300, 1000}, {7, 100, 10}};
+                            {0, 4, 4},    {4, 0, 4},     {4, 4, 0},       {1, 300, 1000}, {7, 100, 10},
+                            {2, 700, 40}, {4, 611, 389}};
 
 }  // namespace
 
@@ -116,11 +117,15 @@ TEST_CASE("gemm: all strides on all machines") {
         const auto va = view(a, s.m, s.k, form & 1, gap), vb = view(b, s.k, s.n, form & 2, gap);
         for (const auto mode : {simd::gemm_mode::assign, simd::gemm_mode::accumulate}) {
           const floats old = random_floats(s.m * ldc, 3);
+          const simd::packed_matrix packed(s.k, s.n, vb, kernels);
+          floats from_packed = old;
+          simd::gemm(s.m, va, packed, from_packed.data(), ldc, mode);
           for (const int threads : {1, 2}) {
             floats c = old;
             simd::detail::gemm_one({s.m, s.n, s.k, va, vb, c.data(), ldc, mode, {}}, kernels, threads);
             CAPTURE(static_cast<int>(machine), s.m, s.n, s.k, form, threads);
             REQUIRE(worst(s, va, vb, c, ldc, mode == simd::gemm_mode::assign ? floats{} : old) < 1.0);
+            REQUIRE((c == from_packed));
             for (std::int64_t i = 0; i < s.m; ++i)  // the gap is untouched
               for (std::int64_t j = s.n; j < ldc; ++j)
                 REQUIRE(c[static_cast<std::size_t>(i * ldc + j)] == old[static_cast<std::size_t>(i * ldc + j)]);
@@ -152,9 +157,13 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
         floats one = old, two = old;
         simd::detail::gemm_one({s.m, s.n, s.k, va, vb, one.data(), s.n, simd::gemm_mode::accumulate, {}}, *kernels, 1);
         simd::detail::gemm_one({s.m, s.n, s.k, va, vb, two.data(), s.n, simd::gemm_mode::accumulate, {}}, *kernels, 2);
+        floats packed = old;
+        const simd::packed_matrix b_packed(s.k, s.n, vb, *kernels);
+        simd::gemm(s.m, va, b_packed, packed.data(), s.n, simd::gemm_mode::accumulate);
         CAPTURE(s.m, s.n, s.k, form, kernels->terms, kernels->rows);
         REQUIRE(worst(s, va, vb, one, s.n, old, precision) < 1.0);
-        REQUIRE(one == two);
+        REQUIRE((one == two));
+        REQUIRE((one == packed));
       }
     }
   }

@@ -6,7 +6,7 @@
 
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels
 
-#include <algorithm>  // max
+#include <algorithm>  // min, max, fill_n
 #include <cstddef>    // byte
 #include <cstdint>    // int64_t
 
@@ -41,17 +41,6 @@ struct gemm_epilogue {
 
 namespace detail {
 
-struct gemm_problem {
-  std::int64_t m, n, k;
-  matrix_view a, b;
-  float* c;
-  std::int64_t ldc;
-  gemm_mode mode;
-  gemm_epilogue epilogue;
-  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
-  std::int64_t first_column = 0;
-};
-
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
 
@@ -64,6 +53,30 @@ constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels)
 constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
   return round_up(ceil_div(steps, kernels.terms), kernels.unit);
 }
+
+/// B in panels: [block of k][panel][packed step][column].
+struct packed_panels {
+  const float* data = nullptr;  ///< null: B is not packed yet
+  std::int64_t panels = 0;      ///< of a whole row
+  std::int64_t first = 0;       ///< panel that has column 0
+
+  /// Panel `panel` of the block of `steps` terms that begins at term p.
+  const float* at(const gemm_kernels& kernels, std::int64_t p, std::int64_t steps, std::int64_t panel) const noexcept {
+    return data + (p / kernels.terms * panels + (first + panel) * packed_steps_of(kernels, steps)) * kernels.columns;
+  }
+};
+
+struct gemm_problem {
+  std::int64_t m, n, k;
+  matrix_view a, b;
+  float* c;
+  std::int64_t ldc;
+  gemm_mode mode;
+  gemm_epilogue epilogue;
+  packed_panels packed{};      // if it has data, b is not read
+  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
+  std::int64_t first_column = 0;
+};
 
 struct gemm_packed_a;  // A of one super block, shared by the threads
 struct gemm_packed_b;  // the panels of B that a thread works on
@@ -80,6 +93,23 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
         packed, padded, lanes, steps, reinterpret_cast<const std::uint16_t*>(v.at(row, column)), lane, step);
   else
     (apart ? kernels.pack_a : kernels.pack)(packed, padded, lanes, steps, v.f32_at(row, column), lane, step);
+}
+
+/// Packs panels of B side by side, 16 packed steps at a time: whole rows of B are read, not one narrow column after the
+/// other.
+inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
+                   std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
+  const std::int64_t nr = kernels.columns, packed_steps = packed_steps_of(kernels, steps);
+  const std::int64_t chunk = g.b.column_stride == 1 ? 16 * kernels.terms : steps;
+  for (std::int64_t q = 0; q < steps; q += chunk) {
+    for (std::int64_t j = panel0; j < panel1; ++j) {
+      pack_lanes(kernels, packed + (j - panel0) * nr * packed_steps + q / kernels.terms * nr, nr,
+                 std::min(nr, g.n - j * nr), std::min(chunk, steps - q), g.b, p + q, j * nr, false);
+    }
+  }
+  const std::int64_t filled = ceil_div(steps, kernels.terms);
+  for (std::int64_t j = 0; j < panel1 - panel0; ++j)
+    std::fill_n(packed + (j * packed_steps + filled) * nr, (packed_steps - filled) * nr, 0.0f);
 }
 
 inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,

@@ -1,0 +1,161 @@
+// tokamax/backend/cpu/gemm_blocked.hpp: products of many rows, in blocks that stay in the caches.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_problem.hpp>  // gemm_problem, pack_b
+#include <tokamax/backend/cpu/threads.hpp>       // parallel_for_dynamic, scratch
+
+#include <algorithm>  // min, max
+#include <cstddef>    // byte
+#include <cstdint>    // int64_t, uintptr_t
+
+namespace tokamax::simd::detail {
+
+// How the columns (in panels) and rows of C are cut into tasks.
+struct gemm_split {
+  std::int64_t panels;  // panels of B in a task
+  std::int64_t rows;    // panels of A in a task
+};
+
+// Cost of a task in tile columns: its tiles and the packing of its B. The k order is the same for any split, so the
+// number of threads may decide.
+inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, const gemm_kernels& kernels,
+                              int threads) noexcept {
+  gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
+  if (threads == 1) return best;
+  double lowest = 1e300;
+  for (std::int64_t panels = std::min<std::int64_t>(b_panels, 6); panels >= 1; --panels) {
+    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(a_panels, 2 * threads); ++parts) {
+      const std::int64_t rows = ceil_div(a_panels, parts);
+      const std::int64_t tasks = ceil_div(b_panels, panels) * ceil_div(a_panels, rows);
+      const double rounds = static_cast<double>(ceil_div(tasks, threads));
+      const double cost =
+          rounds * static_cast<double>(panels) * static_cast<double>(rows * kernels.rows + kernels.pack_rows);
+      if (cost < lowest * 0.99) {
+        lowest = cost;
+        best = {panels, rows};
+      }
+    }
+  }
+  return best;
+}
+
+// Asks for the next block of B while the tiles of this one are computed, a few lines before each tile.
+class prefetch_queue {
+ public:
+  prefetch_queue(const gemm_problem& g, std::int64_t p, std::int64_t steps, std::int64_t col, std::int64_t cols,
+                 std::int64_t tiles) noexcept {
+    const bool rows = g.b.column_stride == 1;
+    if (tiles <= 0 || steps <= 0 || cols <= 0 || (!rows && g.b.row_stride != 1)) return;
+    next_ = g.b.at(p, col);
+    stride_ = (rows ? g.b.row_stride : g.b.column_stride) * g.b.element_bytes();
+    line_end_ = ceil_div((rows ? cols : steps) * g.b.element_bytes(), 64);
+    left_ = line_end_ * (rows ? steps : cols);
+    each_tile_ = ceil_div(left_, tiles);
+  }
+  void advance() noexcept {
+    std::int64_t count = std::min(left_, each_tile_);
+    left_ -= count;
+    for (; count > 0; --count) {
+      __builtin_prefetch(next_ + 64 * line_, 0, 2);
+      if (++line_ == line_end_) {
+        line_ = 0;
+        next_ += stride_;
+      }
+    }
+  }
+
+ private:
+  const std::byte* next_ = nullptr;
+  std::int64_t stride_ = 0, line_ = 0, line_end_ = 1, left_ = 0, each_tile_ = 0;
+};
+
+// Is C written once, and too large to stay in a cache until it is read?
+inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
+  constexpr std::int64_t large = std::int64_t{1} << 20;  // 4 MB
+  return g.k <= block && g.mode == gemm_mode::assign && g.epilogue.apply == nullptr && g.m * g.n >= large &&
+         g.ldc % 16 == 0 && reinterpret_cast<std::uintptr_t>(g.c) % 64 == 0;
+}
+
+inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms;
+  const std::int64_t block = gemm_k_block(g.k, kernels);
+  // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
+  constexpr std::int64_t budget = std::int64_t{1} << 21;
+  const std::int64_t k_super = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
+  const std::int64_t m_parts = ceil_div(g.m, std::max(mr * 8, budget / k_super));
+  const std::int64_t m_super = round_up(ceil_div(g.m, m_parts), mr);
+  const std::int64_t b_panels = ceil_div(g.n, nr);
+  const std::int64_t most_panels = std::min<std::int64_t>(b_panels, 6);
+  constexpr std::int64_t height = 8;  // panels of A that stay in the second level cache
+
+  const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
+  float* const packed_a = scratch<gemm_packed_a>(m_super * round_up(k_super, block));
+  const bool ready = g.packed.data != nullptr;
+  float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * most_panels * nr * block);
+
+  for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
+    const std::int64_t k1 = std::min(g.k, k0 + k_super);
+    for (std::int64_t m0 = 0; m0 < g.m; m0 += m_super) {
+      const std::int64_t m1 = std::min(g.m, m0 + m_super);
+      const std::int64_t a_panels = ceil_div(m1 - m0, mr);
+      // packed A: [k block][panel][k][mr]
+      const auto pack_a = [&](std::int64_t i) {
+        const std::int64_t row = m0 + i * mr;
+        for (std::int64_t p = k0; p < k1; p += block) {
+          const std::int64_t steps = std::min(block, k1 - p);
+          pack_lanes(kernels, packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps_of(kernels, steps),
+                     mr, std::min(mr, m1 - row), steps, g.a, row, p, true);
+        }
+      };
+      const gemm_split split = split_tasks(b_panels, a_panels, kernels, threads);
+      const std::int64_t across = ceil_div(b_panels, split.panels);
+      const std::int64_t down = ceil_div(a_panels, split.rows);
+      const auto run_task = [&](std::int64_t task) {
+        const std::int64_t panel0 = (task / down) * split.panels;
+        const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
+        const std::int64_t row0 = (task % down) * split.rows;
+        const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
+        float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
+        for (std::int64_t p = k0; p < k1; p += block) {
+          const std::int64_t steps = std::min(block, k1 - p), packed_steps = packed_steps_of(kernels, steps);
+          const float* const b = ready ? g.packed.at(kernels, p, steps, panel0) : mine;
+          if (!ready) pack_b(g, kernels, mine, p, steps, panel0, panel1);
+          const bool last = p + steps == k1;
+          prefetch_queue ahead(
+              g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
+              (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
+              kernels.prefetch && !ready ? (row1 - row0) * (panel1 - panel0) : 0);
+          const tile_scope tiles(kernels);
+          const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : first;
+          for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
+            const std::int64_t i1 = std::min(row1, i0 + height);
+            for (std::int64_t j = panel0; j < panel1; ++j) {
+              const std::int64_t cols = std::min(nr, g.n - j * nr);
+              for (std::int64_t i = i0; i < i1; ++i) {
+                const std::int64_t row = m0 + i * mr;
+                ahead.advance();
+                const float* const a = packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps;
+                kernels.tile[std::min(mr, m1 - row)](packed_steps, a, mr, b + (j - panel0) * nr * packed_steps, nr,
+                                                     g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
+              }
+              if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
+            }
+          }
+        }
+        if (first == tile_mode::stream) wait_for_streams();
+      };
+      if (threads == 1) {
+        for (std::int64_t i = 0; i < a_panels; ++i) pack_a(i);
+        for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
+      } else {
+        parallel_for(a_panels, pack_a);
+        parallel_for_dynamic(across * down, run_task);
+      }
+    }
+  }
+}
+
+}  // namespace tokamax::simd::detail

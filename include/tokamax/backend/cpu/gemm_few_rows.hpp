@@ -1,0 +1,133 @@
+// tokamax/backend/cpu/gemm_few_rows.hpp: products of few rows, which read B once at the speed of memory.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_problem.hpp>  // gemm_problem, pack_lanes
+#include <tokamax/backend/cpu/simd.hpp>          // load, store
+#include <tokamax/backend/cpu/threads.hpp>       // parallel_for, scratch
+
+#include <algorithm>  // min, max
+#include <cstdint>    // int64_t
+
+namespace tokamax::simd::detail {
+
+/// Is C so low that blocks of A need not wait in the caches?
+inline bool has_few_rows(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+  return kernels.unit == 1 && g.m <= 2 * kernels.rows && g.m <= 16;
+}
+
+/// How the tiles get at B.
+enum class b_source {
+  panels,  ///< packed before
+  memory,  ///< as it is: its rows are contiguous
+  rows,    ///< rows, through panels that stay in the first level cache
+  columns  ///< columns, the same
+};
+
+inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+  if (g.packed.data != nullptr) return b_source::panels;
+  if (g.b.column_stride != 1 && g.n != 1) return b_source::columns;
+  return kernels.direct && !g.b.bfloat16 ? b_source::memory : b_source::rows;
+}
+
+/// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
+/// the first level cache; more rows of A hide more of the memory's latency and want fewer loads and stores of the sums.
+struct few_rows_plan {
+  b_source source;
+  std::int64_t tile, stripe, burst;  ///< columns of a tile, columns of a stripe, terms
+
+  few_rows_plan(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t height, std::int64_t block,
+                int threads) noexcept
+      : source(source_of_b(g, kernels)) {
+    tile = source == b_source::memory ? kernels.wide_columns[height] : kernels.columns;
+    const bool short_bursts = (source == b_source::memory || source == b_source::rows) && g.m <= 6;
+    burst = short_bursts ? kernels.terms * (g.m <= 2 ? 8 : 16) : block;
+    const std::int64_t longest = source == b_source::columns  ? tile
+                                 : !short_bursts              ? 4 * tile
+                                 : source == b_source::memory ? std::max<std::int64_t>(512, 4096 / g.m)
+                                                              : 512;
+    stripe = round_up(std::min(longest, ceil_div(g.n, threads)), tile);
+  }
+};
+
+struct gemm_staged_b;
+
+/// All rows of C, one stripe of columns after the other.
+inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+  const std::int64_t nr = kernels.columns, terms = kernels.terms, block = gemm_k_block(g.k, kernels);
+  const std::int64_t panels = ceil_div(g.m, kernels.rows);
+  const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
+  const few_rows_plan plan(g, kernels, height, block, threads);
+
+  const float* a = static_cast<const float*>(g.a.data);
+  std::int64_t a_panel = height, a_step = g.a.column_stride;  // distances between panels and between packed steps
+  if (!kernels.direct || g.a.bfloat16 || (g.a.row_stride != 1 && g.m > 1)) {
+    a_panel = height * packed_steps_of(kernels, g.k);
+    a_step = height;
+    float* const packed = scratch<gemm_packed_a>(panels * a_panel);
+    for (std::int64_t i = 0; i < panels; ++i)
+      pack_lanes(kernels, packed + i * a_panel, height, std::min(height, g.m - i * height), g.k, g.a, i * height, 0,
+                 true);
+    a = packed;
+  }
+
+  const std::int64_t most = std::min(plan.burst, block), staged_size = plan.stripe * ceil_div(most, terms);
+  const bool stage = plan.source == b_source::rows || plan.source == b_source::columns;
+  float* const sums = scratch<gemm_packed_b>(threads * g.m * plan.stripe);
+  float* const staged = stage ? scratch<gemm_staged_b>(threads * staged_size) : nullptr;
+  const auto compute_stripe = [&](std::int64_t t) {
+    const int thread = threads > 1 ? thread_index() : 0;
+    const std::int64_t col = t * plan.stripe, cols = std::min(plan.stripe, g.n - col);
+    float *const mine = sums + thread * g.m * plan.stripe, *const mine_b = staged + thread * staged_size;
+    for (std::int64_t p = 0; p < g.k; p += block) {
+      const std::int64_t steps = std::min(block, g.k - p);
+      const bool add = p > 0 || g.mode == gemm_mode::accumulate;
+      const bool apart = add && steps > plan.burst;  // sums that C may not hold yet
+      float* const to = apart ? mine : g.c + col;
+      const std::int64_t ldt = apart ? plan.stripe : g.ldc;
+      for (std::int64_t q = 0; q < steps; q += plan.burst) {
+        const std::int64_t now = std::min(plan.burst, steps - q), packed_steps = ceil_div(now, terms);
+        const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
+        const float* b = mine_b;
+        std::int64_t b_step = nr, b_column = packed_steps;  // distances between packed steps and between tiles' columns
+        if (plan.source == b_source::memory) {
+          b = g.b.f32_at(p + q, col);
+          b_step = g.b.row_stride;
+          b_column = 1;
+        } else if (plan.source == b_source::panels) {
+          b = g.packed.at(kernels, p, steps, col / nr);
+        } else {
+          for (std::int64_t j = 0; j < cols; j += nr)
+            pack_lanes(kernels, mine_b + j * packed_steps, nr, std::min(nr, cols - j), now, g.b, p + q, col + j, false);
+        }
+        for (std::int64_t i = 0; i < panels; ++i) {
+          const std::int64_t row = i * height, rows = std::min(height, g.m - row);
+          const bool wide = plan.source == b_source::memory && rows == height;
+          const std::int64_t step = wide ? plan.tile : nr;
+          const auto tile = wide ? kernels.wide[rows] : kernels.tile[rows];
+          for (std::int64_t j = 0; j < cols; j += step)
+            tile(packed_steps, a + i * a_panel + (p + q) / terms * a_step, a_step, b + j * b_column, b_step,
+                 to + row * ldt + j, ldt, std::min(step, cols - j), mode);
+        }
+      }
+      if (!apart) continue;
+      for (std::int64_t i = 0; i < g.m; ++i) {
+        float* const c = g.c + i * g.ldc + col;
+        std::int64_t j = 0;
+        for (; j + width <= cols; j += width) store(c + j, load(c + j) + load(mine + i * plan.stripe + j));
+        for (; j < cols; ++j) c[j] += mine[i * plan.stripe + j];
+      }
+    }
+    finish(g, 0, col, g.m, cols);
+  };
+  const std::int64_t stripes = ceil_div(g.n, plan.stripe);
+  if (threads == 1) {
+    for (std::int64_t t = 0; t < stripes; ++t) compute_stripe(t);
+  } else {
+    parallel_for(stripes, compute_stripe);
+  }
+}
+
+}  // namespace tokamax::simd::detail
