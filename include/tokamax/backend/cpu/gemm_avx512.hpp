@@ -1,0 +1,128 @@
+// tokamax/backend/cpu/gemm_avx512.hpp: register tiles of products in AVX-512.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
+
+#if defined(__x86_64__)
+namespace tokamax::simd::detail {
+
+/// What a tile adds in one packed step. The tiles are compiled for machines with both, and use one of them.
+struct f32_term {
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
+                                                                                     __m512 column) noexcept {
+    return _mm512_fmadd_ps(row, column, sum);
+  }
+};
+struct bfloat16_pair {
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
+                                                                                     __m512 column) noexcept {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(row), reinterpret_cast<__m512bh>(column));
+  }
+};
+
+/// Sums that become C, in the lanes that it has.
+template <int Rows, int Vectors, bool Whole>
+[[gnu::target("avx512f"), gnu::always_inline]] inline void store_tile(__m512 (&sum)[Rows][Vectors],
+                                                                      [[maybe_unused]] const __mmask16* kept, float* c,
+                                                                      std::int64_t ldc, tile_mode mode) noexcept {
+  #pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 24
+    for (int v = 0; v < Vectors; ++v) {
+      float* const to = c + r * ldc + 16 * v;
+      if constexpr (Whole) {
+        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_loadu_ps(to), sum[r][v]);
+        if (mode == tile_mode::stream)
+          _mm512_stream_ps(to, sum[r][v]);
+        else
+          _mm512_storeu_ps(to, sum[r][v]);
+      } else {
+        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
+        _mm512_mask_storeu_ps(to, kept[v], sum[r][v]);
+      }
+    }
+  }
+}
+
+// Whole tiles load without a mask: some machines split masked loads.
+template <int Rows, int Vectors, bool Whole, class Term>
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,fma,avx2")]] void tile_avx512_of(
+    std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
+    std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
+  [[maybe_unused]] __mmask16 kept[Vectors] = {};
+  __m512 sum[Rows][Vectors];
+  if constexpr (!Whole) {
+  #pragma GCC unroll 24
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t lanes = columns - 16 * v;
+      kept[v] = lanes >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>(lanes <= 0 ? 0 : (1u << lanes) - 1u);
+    }
+  }
+  #pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 24
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
+    if (mode == tile_mode::stream) continue;
+    __builtin_prefetch(c + r * ldc, 1);
+    if constexpr (Vectors > 1) __builtin_prefetch(c + r * ldc + 16, 1);
+  }
+  if (mode == tile_mode::resume) {
+  #pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 24
+      for (int v = 0; v < Vectors; ++v) {
+        if constexpr (Whole) sum[r][v] = _mm512_loadu_ps(c + r * ldc + 16 * v);
+        if constexpr (!Whole) sum[r][v] = _mm512_maskz_loadu_ps(kept[v], c + r * ldc + 16 * v);
+      }
+    }
+  }
+  for (std::int64_t p = 0; p < k; ++p) {
+    __m512 column[Vectors];
+  #pragma GCC unroll 24
+    for (int v = 0; v < Vectors; ++v) {
+      if constexpr (Whole) column[v] = _mm512_loadu_ps(b + 16 * v);
+      if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], b + 16 * v);
+    }
+  #pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const __m512 row = _mm512_set1_ps(a[r]);
+  #pragma GCC unroll 24
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::add(sum[r][v], row, column[v]);
+    }
+    a += a_step;
+    b += b_step;
+  }
+  store_tile<Rows, Vectors, Whole>(sum, kept, c, ldc, mode);
+}
+
+template <int Rows, int Vectors, class Term = f32_term>
+void tile_avx512(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
+                 std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  if (columns == 16 * Vectors) {
+    tile_avx512_of<Rows, Vectors, true, Term>(k, a, a_step, b, b_step, c, ldc, columns, mode);
+  } else {
+    tile_avx512_of<Rows, Vectors, false, Term>(k, a, a_step, b, b_step, c, ldc, columns, mode);
+  }
+}
+
+inline constexpr gemm_kernels gemm_avx512 = {
+    .terms = 1,
+    .direct = true,
+    .rows = 14,
+    .columns = 32,
+    .tile = {nullptr, tile_avx512<1, 2>, tile_avx512<2, 2>, tile_avx512<3, 2>, tile_avx512<4, 2>, tile_avx512<5, 2>,
+             tile_avx512<6, 2>, tile_avx512<7, 2>, tile_avx512<8, 2>, tile_avx512<9, 2>, tile_avx512<10, 2>,
+             tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
+    .wide = {nullptr, tile_avx512<1, 8>, tile_avx512<2, 8>, tile_avx512<3, 6>, tile_avx512<4, 5>, tile_avx512<5, 4>,
+             tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
+             tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
+    .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
+    .pack = pack_panel_avx2,
+    .pack_bfloat16 = pack_bfloat16_widened,
+};
+
+}  // namespace tokamax::simd::detail
+#endif

@@ -1,0 +1,73 @@
+// tokamax/backend/cpu/gemm_kernels.hpp: what an instruction set brings to matrix products: register tiles and panels.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_pack.hpp>  // pack_panel_fn
+#include <tokamax/backend/cpu/simd.hpp>       // the intrinsics
+
+#include <cstdint>  // int64_t
+
+namespace tokamax::simd {
+
+/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped. `stream` is
+/// assign past the caches, where the machine can: rows of C begin on 64 bytes, and a fence must follow.
+enum class tile_mode { assign, add, resume, stream };
+
+/// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
+///
+///   c[r * ldc + j] (+)= sum_p a[p * a_step + r] * b[p * b_step + j],  r < Rows, j < columns
+///
+/// A packed step is one f32 or, in tiles for bfloat16, a pair of them. Reads b only for j < columns. The bits
+/// do not depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one
+/// longer sum.
+using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
+                              float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
+
+/// Other threads see what this one has streamed before.
+inline void wait_for_streams() noexcept {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+inline constexpr int gemm_max_rows = 32;
+
+/// What one machine offers: the tiles by height, and how to fill their panels.
+struct gemm_kernels {
+  int terms;                             ///< of k in a packed step of 4 bytes
+  bool direct;                           ///< may tiles read operands that are not packed?
+  int rows;                              ///< height of the packed panels of A
+  int columns;                           ///< width of the packed panels of B
+  int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
+  int block = 384;                       ///< about so many terms are summed before they are added to C
+  int pack_rows = 10;                    ///< rows of a tile that cost as much as packing its B
+  bool prefetch = true;                  ///< may tiles wait for memory beside what they compute?
+  gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
+  gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
+  int wide_columns[gemm_max_rows + 1];   ///< how many
+  pack_panel_fn pack;
+  pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
+  pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
+  pack_bfloat16_fn pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
+  void (*begin)() noexcept = nullptr;          ///< before a thread computes tiles
+  void (*end)() noexcept = nullptr;            ///< after
+};
+
+/// While it lives, its thread may compute tiles.
+class tile_scope {
+ public:
+  explicit tile_scope(const gemm_kernels& kernels) noexcept : kernels_(kernels) {
+    if (kernels_.begin != nullptr) kernels_.begin();
+  }
+  ~tile_scope() {
+    if (kernels_.end != nullptr) kernels_.end();
+  }
+  tile_scope(const tile_scope&) = delete;
+
+ private:
+  const gemm_kernels& kernels_;
+};
+
+}  // namespace tokamax::simd
