@@ -1,4 +1,4 @@
-// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32 and bfloat16, next to Eigen's and oneDNN's where it is installed.
+// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16 and int8, next to Eigen's and oneDNN's where it is installed.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/gemm.hpp>
 #include <tokamax/backend/cpu/roofline.hpp>
@@ -78,15 +78,20 @@ std::vector<T> values(std::int64_t rows, std::int64_t columns) {
   std::uint32_t bits = 1;
   for (T& x : all) {
     bits = bits * 1664525u + 1013904223u;
-    x = T(static_cast<float>(bits >> 8) / 8388608.0f - 1.0f);
+    if constexpr (sizeof(T) == 1)
+      x = static_cast<T>(bits >> 24);
+    else
+      x = T(static_cast<float>(bits >> 8) / 8388608.0f - 1.0f);
   }
   return all;
 }
 
 template <class T>
 simd::matrix_view view(const std::vector<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
-  constexpr bool half = sizeof(T) == 2;
-  return transposed ? simd::matrix_view{x.data(), 1, rows, half} : simd::matrix_view{x.data(), columns, 1, half};
+  constexpr auto element = std::is_same_v<T, float>      ? simd::gemm_element::f32
+                           : std::is_same_v<T, bfloat16> ? simd::gemm_element::bfloat16
+                                                         : simd::gemm_element::int8;
+  return transposed ? simd::matrix_view{x.data(), 1, rows, element} : simd::matrix_view{x.data(), columns, 1, element};
 }
 
 void f32_case(const shape_case& s, double peak) {
@@ -118,6 +123,38 @@ void f32_case(const shape_case& s, double peak) {
   report(s, "f32", all, peak);
 }
 
+#if defined(TOKAMAX_BENCH_ONEDNN)
+class onednn_product {
+ public:
+  onednn_product(const shape_case& s, bool weights, dnnl::memory::data_type in, dnnl::memory::data_type out,
+                 const void* a, const void* b, void* c) {
+    using namespace dnnl;
+    using layout = memory::format_tag;
+    const memory::desc left({s.m, s.k}, in, s.a_transposed ? layout::ba : layout::ab);
+    const memory::desc right({s.k, s.n}, in, s.b_transposed ? layout::ba : layout::ab);
+    const memory::desc product({s.m, s.n}, out, layout::ab);
+    const memory::desc best({s.k, s.n}, in, weights ? layout::any : layout::ab);
+    const matmul::primitive_desc description(matmul::desc(left, best, product), cpu_);
+    multiply_ = matmul(description);
+    a_ = memory(left, cpu_, const_cast<void*>(a));
+    b_ = memory(description.weights_desc(), cpu_);
+    c_ = memory(product, cpu_, c);
+    memory given(right, cpu_, const_cast<void*>(b));
+    reorder(given, b_).execute(work_, given, b_);
+  }
+  void run() {
+    multiply_.execute(work_, {{DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}});
+    work_.wait();
+  }
+
+ private:
+  dnnl::engine cpu_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream work_{cpu_};
+  dnnl::matmul multiply_;
+  dnnl::memory a_, b_, c_;
+};
+#endif
+
 // Weights are packed before; the right sides of weights' gradients are not.
 void bfloat16_case(const shape_case& s, double peak) {
   const bool weights = !s.a_transposed;
@@ -133,25 +170,9 @@ void bfloat16_case(const shape_case& s, double peak) {
                                              simd::gemm_precision::bfloat16);
                               }}};
 #if defined(TOKAMAX_BENCH_ONEDNN)
-  using namespace dnnl;
-  using layout = memory::format_tag;
-  static engine cpu(engine::kind::cpu, 0);
-  static stream work(cpu);
-  const auto bf16 = memory::data_type::bf16;
-  const memory::desc left({s.m, s.k}, bf16, s.a_transposed ? layout::ba : layout::ab);
-  const memory::desc right({s.k, s.n}, bf16, s.b_transposed ? layout::ba : layout::ab);
-  const memory::desc product({s.m, s.n}, memory::data_type::f32, layout::ab);
-  const memory::desc best({s.k, s.n}, bf16, weights ? layout::any : layout::ab);
-  const matmul::primitive_desc description(matmul::desc(left, best, product), cpu);
-  const matmul multiply(description);
-  memory given(right, cpu, const_cast<bfloat16*>(b.data()));
-  memory mb(description.weights_desc(), cpu);
-  reorder(given, mb).execute(work, given, mb);
-  memory ma(left, cpu, const_cast<bfloat16*>(a.data())), mc(product, cpu, c.data());
-  all.push_back({"onednn", [&] {
-                   multiply.execute(work, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mb}, {DNNL_ARG_DST, mc}});
-                   work.wait();
-                 }});
+  onednn_product peer(s, weights, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(),
+                      c.data());
+  all.push_back({"onednn", [&] { peer.run(); }});
 #endif
   report(s, "bf16", all, peak);
   // as a training step has it: operands in f32 that are rounded on the way
@@ -165,14 +186,36 @@ void bfloat16_case(const shape_case& s, double peak) {
          peak);
 }
 
+void int8_case(const shape_case& s, double peak) {
+  const bool weights = !s.a_transposed;
+  const auto a = values<std::int8_t>(s.m, s.k), b = values<std::int8_t>(s.k, s.n);
+  const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
+  const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_int8_kernels());
+  std::vector<std::int32_t> c(static_cast<std::size_t>(s.m * s.n));
+  std::vector<contender> all{{"tokamax", [&] {
+                                if (weights)
+                                  simd::gemm(s.m, va, packed, c.data(), s.n);
+                                else
+                                  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
+                              }}};
+#if defined(TOKAMAX_BENCH_ONEDNN)
+  onednn_product peer(s, weights, dnnl::memory::data_type::s8, dnnl::memory::data_type::s32, a.data(), b.data(),
+                      c.data());
+  all.push_back({"onednn", [&] { peer.run(); }});
+#endif
+  report(s, "int8", all, peak);
+}
+
 }  // namespace
 
 int main() {
   const auto machine = tokamax::measure_roofline();
-  fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16; copy {:.1f} GB/s\n", machine.flops * 1e-9,
-             machine.bfloat16_flops * 1e-9, machine.bytes * 1e-9);
+  const double int8_peak = tokamax::detail::peak_flops(simd::gemm_int8_kernels());
+  fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.0f} in int8; copy {:.1f} GB/s\n", machine.flops * 1e-9,
+             machine.bfloat16_flops * 1e-9, int8_peak * 1e-9, machine.bytes * 1e-9);
   for (const shape_case& s : cases) {
     f32_case(s, machine.flops * 1e-9);
     bfloat16_case(s, machine.bfloat16_flops * 1e-9);
+    int8_case(s, int8_peak * 1e-9);
   }
 }

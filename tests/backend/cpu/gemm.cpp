@@ -36,7 +36,7 @@ simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t cols, bo
 
 float rounded(float x) { return static_cast<float>(tokamax::bfloat16(x)); }
 float at(simd::matrix_view v, std::int64_t i, std::int64_t j, simd::gemm_precision precision) {
-  if (v.bfloat16) {
+  if (v.element == simd::gemm_element::bfloat16) {
     std::uint16_t bits;
     std::memcpy(&bits, v.at(i, j), sizeof bits);
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
@@ -149,8 +149,8 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
     std::vector<tokamax::bfloat16> half_a(a.begin(), a.end()), half_b(b.begin(), b.end());
     for (int form = 0; form < 16; ++form) {
       auto va = view(a, s.m, s.k, form & 1, 3), vb = view(b, s.k, s.n, form & 2, 3);
-      if (form & 4) va.data = half_a.data(), va.bfloat16 = true;
-      if (form & 8) vb.data = half_b.data(), vb.bfloat16 = true;
+      if (form & 4) va.data = half_a.data(), va.element = simd::gemm_element::bfloat16;
+      if (form & 8) vb.data = half_b.data(), vb.element = simd::gemm_element::bfloat16;
       const floats old = random_floats(s.m * s.n, 23);
       for (const simd::gemm_kernels* kernels : all) {
         floats one = old, two = old;

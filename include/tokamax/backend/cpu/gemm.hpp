@@ -6,12 +6,14 @@
 #include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
 #include <tokamax/backend/cpu/gemm_blocked.hpp>   // gemm_blocked
 #include <tokamax/backend/cpu/gemm_few_rows.hpp>  // gemm_few_rows
+#include <tokamax/backend/cpu/gemm_int8.hpp>      // gemm_int8_kernels
 #include <tokamax/backend/cpu/gemm_problem.hpp>   // gemm_problem, matrix_view
 #include <tokamax/backend/cpu/packed_matrix.hpp>  // packed_matrix
 #include <tokamax/backend/cpu/threads.hpp>        // parallel_for_dynamic
 
-#include <algorithm>  // min, max, fill_n
+#include <algorithm>  // min, max
 #include <cstdint>    // int64_t
+#include <cstring>    // memset
 
 namespace tokamax::simd {
 
@@ -49,7 +51,7 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
     if (g.mode == gemm_mode::assign)
-      for (std::int64_t i = 0; i < g.m; ++i) std::fill_n(g.c + i * g.ldc, g.n, 0.0f);
+      for (std::int64_t i = 0; i < g.m; ++i) std::memset(g.c + i * g.ldc, 0, static_cast<std::size_t>(g.n) * 4);
     finish(g, 0, 0, g.m, g.n);
     return;
   }
@@ -90,6 +92,21 @@ inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c
                    b.kernels(), num_threads());
 }
 
+/// C = A B, or C += A B, of int8, exact modulo 2^32.
+///
+/// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
+/// dtypes  a, b int8; c int32
+inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, std::int32_t* c,
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign) noexcept {
+  detail::gemm_one({m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, {}}, gemm_int8_kernels(), num_threads());
+}
+
+/// The same with B packed before, for gemm_int8_kernels().
+inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int32_t* c, std::int64_t ldc,
+                 gemm_mode mode = gemm_mode::assign) noexcept {
+  gemm(m, a, b, reinterpret_cast<float*>(c), ldc, mode);
+}
+
 /// `batch` products whose operands lie `..._batch_stride` elements apart (0 shares an operand).
 ///
 /// The epilogue gets i * m + row as the row of product i. Small products are spread over the threads, large ones are
@@ -104,8 +121,8 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
     detail::gemm_one({m,
                       n,
                       k,
-                      {a.at(0, 0) + i * a_batch_stride * a.element_bytes(), a.row_stride, a.column_stride, a.bfloat16},
-                      {b.at(0, 0) + i * b_batch_stride * b.element_bytes(), b.row_stride, b.column_stride, b.bfloat16},
+                      {a.at(0, 0) + i * a_batch_stride * a.element_bytes(), a.row_stride, a.column_stride, a.element},
+                      {b.at(0, 0) + i * b_batch_stride * b.element_bytes(), b.row_stride, b.column_stride, b.element},
                       c + i * c_batch_stride,
                       ldc,
                       mode,

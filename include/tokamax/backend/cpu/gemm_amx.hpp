@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm_amx.hpp: bfloat16 tiles for the matrix unit of x86-64 (AMX).
+// tokamax/backend/cpu/gemm_amx.hpp: bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (kernels include it, and are compiled once)
 // tested by tests/backend/cpu/gemm.cpp
@@ -17,12 +17,12 @@
 namespace tokamax::simd::detail {
 
 /// Has this machine the unit, and lets the system this process use it? Asked once; the answer holds for all threads.
-inline bool has_amx_bfloat16() noexcept {
+inline bool has_amx() noexcept {
   static const bool found = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    constexpr unsigned bfloat16 = 1u << 22, tiles = 1u << 24;
+    constexpr unsigned all = 1u << 22 | 1u << 24 | 1u << 25;     // bfloat16, tiles, int8: they come together
     constexpr long request_permission = 0x1023, tile_data = 18;  // Linux: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bfloat16) != 0 && (d & tiles) != 0 &&
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & all) == all &&
            syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return found;
@@ -43,12 +43,20 @@ struct alignas(64) amx_configuration {
 // Compilers do not see what tile instructions read.
 inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
 
-/// Sums in four accumulators, 32 x 32, from panels whose steps are filled with zeros to a multiple of 16: A by lane, B
+// Tile s += tile a times tile b. The numbers of tiles must be digits.
+  #define TOKAMAX_MULTIPLY_TILES(s, a, b) \
+    if constexpr (Integer)                \
+      _tile_dpbssd(s, a, b);              \
+    else                                  \
+      _tile_dpbf16ps(s, a, b)
+
+/// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32, from panels whose steps are filled with zeros to a multiple of 16: A by lane, B
 /// with lanes side by side. Each product of two tiles sums 16 pairs, so the order is that of k. Sums are not resumed.
-template <int Rows>
-[[gnu::target("amx-tile,amx-bf16,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t, const float* b,
-                                                           std::int64_t b_step, float* c, std::int64_t ldc,
-                                                           std::int64_t columns, tile_mode mode) noexcept {
+template <int Rows, bool Integer>
+[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t,
+                                                                    const float* b, std::int64_t b_step, float* c,
+                                                                    std::int64_t ldc, std::int64_t columns,
+                                                                    tile_mode mode) noexcept {
   constexpr bool low = Rows > 16;
   const bool right = columns > 16;
   _tile_zero(0);
@@ -64,15 +72,17 @@ template <int Rows>
   for (std::int64_t p = 0; p < k; p += 16, a += 512, b += 16 * b_step) {
     _tile_loadd(6, b, b_step * 4);
     _tile_loadd(4, a, 64);
-    _tile_dpbf16ps(0, 4, 6);
+    TOKAMAX_MULTIPLY_TILES(0, 4, 6);
     if constexpr (low) {
       _tile_loadd(5, a + 256, 64);
-      _tile_dpbf16ps(2, 5, 6);
+      TOKAMAX_MULTIPLY_TILES(2, 5, 6);
     }
     if (right) {
       _tile_loadd(7, b + 16, b_step * 4);
-      _tile_dpbf16ps(1, 4, 7);
-      if constexpr (low) _tile_dpbf16ps(3, 5, 7);
+      TOKAMAX_MULTIPLY_TILES(1, 4, 7);
+      if constexpr (low) {
+        TOKAMAX_MULTIPLY_TILES(3, 5, 7);
+      }
     }
   }
   alignas(64) float part[32 * 32];
@@ -92,13 +102,19 @@ template <int Rows>
       const auto kept = first_bits<__mmask16>(columns - half);
       float* const at = c + r * ldc + half;
       __m512 sum = _mm512_load_ps(part + r * 32 + half);
-      if (mode == tile_mode::add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(kept, at), sum);
+      if (mode == tile_mode::add) {
+        const __m512 old = _mm512_maskz_loadu_ps(kept, at);
+        sum = Integer ? _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(old), _mm512_castps_si512(sum)))
+                      : _mm512_add_ps(old, sum);
+      }
       if (mode == tile_mode::stream && kept == 0xffff)
         _mm512_stream_ps(at, sum);
       else
         _mm512_mask_storeu_ps(at, kept, sum);
     }
 }
+
+  #undef TOKAMAX_MULTIPLY_TILES
 
 inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
   gemm_kernels k{.terms = 2,
@@ -108,7 +124,6 @@ inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
                  .unit = 16,
                  .block = 768,
                  .pack_rows = 200,
-                 .prefetch = false,
                  .tile = {},
                  .wide = {},
                  .wide_columns = {},
@@ -119,7 +134,7 @@ inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
                  .begin = begin_amx,
                  .end = end_amx};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1>), ...);
+    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, false>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();

@@ -9,22 +9,43 @@
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
 
-/// What a tile adds in one packed step. The tiles are compiled for machines with both, and use one of them.
+/// What a tile adds in one packed step, and how sums are added. The tiles are compiled for machines with all of them,
+/// and use one.
 struct f32_term {
+  static constexpr bool lead = false;
+  [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
+    return _mm512_add_ps(a, b);
+  }
   [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
                                                                                      __m512 column) noexcept {
     return _mm512_fmadd_ps(row, column, sum);
   }
 };
 struct bfloat16_pair {
+  static constexpr bool lead = false;
+  [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
+    return _mm512_add_ps(a, b);
+  }
   [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
                                                                                      __m512 column) noexcept {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(row), reinterpret_cast<__m512bh>(column));
   }
 };
+/// Unsigned rows: a + 128. What that adds is taken off where the sum begins.
+struct int8_quad {
+  static constexpr bool lead = true;
+  [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+  }
+  [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline __m512 add(__m512 sum, __m512 row,
+                                                                                     __m512 column) noexcept {
+    return _mm512_castsi512_ps(
+        _mm512_dpbusd_epi32(_mm512_castps_si512(sum), _mm512_castps_si512(row), _mm512_castps_si512(column)));
+  }
+};
 
 /// Sums that become C, in the lanes that it has.
-template <int Rows, int Vectors, bool Whole>
+template <int Rows, int Vectors, bool Whole, class Term>
 [[gnu::target("avx512f"), gnu::always_inline]] inline void store_tile(__m512 (&sum)[Rows][Vectors],
                                                                       [[maybe_unused]] const __mmask16* kept, float* c,
                                                                       std::int64_t ldc, tile_mode mode) noexcept {
@@ -34,13 +55,13 @@ template <int Rows, int Vectors, bool Whole>
     for (int v = 0; v < Vectors; ++v) {
       float* const to = c + r * ldc + 16 * v;
       if constexpr (Whole) {
-        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_loadu_ps(to), sum[r][v]);
+        if (mode == tile_mode::add) sum[r][v] = Term::combine(_mm512_loadu_ps(to), sum[r][v]);
         if (mode == tile_mode::stream)
           _mm512_stream_ps(to, sum[r][v]);
         else
           _mm512_storeu_ps(to, sum[r][v]);
       } else {
-        if (mode == tile_mode::add) sum[r][v] = _mm512_add_ps(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
+        if (mode == tile_mode::add) sum[r][v] = Term::combine(_mm512_maskz_loadu_ps(kept[v], to), sum[r][v]);
         _mm512_mask_storeu_ps(to, kept[v], sum[r][v]);
       }
     }
@@ -49,7 +70,7 @@ template <int Rows, int Vectors, bool Whole>
 
 // Whole tiles load without a mask: some machines split masked loads.
 template <int Rows, int Vectors, bool Whole, class Term>
-[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,fma,avx2")]] void tile_avx512_of(
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2")]] void tile_avx512_of(
     std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
     std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
   [[maybe_unused]] __mmask16 kept[Vectors] = {};
@@ -79,7 +100,16 @@ template <int Rows, int Vectors, bool Whole, class Term>
       }
     }
   }
+  if constexpr (Term::lead) {
+  #pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 24
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::combine(sum[r][v], _mm512_loadu_ps(b + 16 * v));
+    }
+    b += b_step;
+  }
   for (std::int64_t p = 0; p < k; ++p) {
+    if constexpr (Rows > 8) __builtin_prefetch(a + 32 * a_step);  // read in pieces, which hide that it is one stream
     __m512 column[Vectors];
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
@@ -95,7 +125,7 @@ template <int Rows, int Vectors, bool Whole, class Term>
     a += a_step;
     b += b_step;
   }
-  store_tile<Rows, Vectors, Whole>(sum, kept, c, ldc, mode);
+  store_tile<Rows, Vectors, Whole, Term>(sum, kept, c, ldc, mode);
 }
 
 template <int Rows, int Vectors, class Term = f32_term>

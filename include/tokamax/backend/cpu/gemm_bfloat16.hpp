@@ -78,7 +78,7 @@ inline bfloat16_unit best_bfloat16_unit() noexcept {
     if (best_gemm_machine() != gemm_machine::avx512 || !__builtin_cpu_supports("avx512bf16"))
       return bfloat16_unit::none;
   #if defined(__linux__)
-    if (detail::has_amx_bfloat16()) return bfloat16_unit::amx;
+    if (detail::has_amx()) return bfloat16_unit::amx;
   #endif
     return bfloat16_unit::avx512;
   }();

@@ -42,36 +42,6 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, cons
   return best;
 }
 
-// Asks for the next block of B while the tiles of this one are computed, a few lines before each tile.
-class prefetch_queue {
- public:
-  prefetch_queue(const gemm_problem& g, std::int64_t p, std::int64_t steps, std::int64_t col, std::int64_t cols,
-                 std::int64_t tiles) noexcept {
-    const bool rows = g.b.column_stride == 1;
-    if (tiles <= 0 || steps <= 0 || cols <= 0 || (!rows && g.b.row_stride != 1)) return;
-    next_ = g.b.at(p, col);
-    stride_ = (rows ? g.b.row_stride : g.b.column_stride) * g.b.element_bytes();
-    line_end_ = ceil_div((rows ? cols : steps) * g.b.element_bytes(), 64);
-    left_ = line_end_ * (rows ? steps : cols);
-    each_tile_ = ceil_div(left_, tiles);
-  }
-  void advance() noexcept {
-    std::int64_t count = std::min(left_, each_tile_);
-    left_ -= count;
-    for (; count > 0; --count) {
-      __builtin_prefetch(next_ + 64 * line_, 0, 2);
-      if (++line_ == line_end_) {
-        line_ = 0;
-        next_ += stride_;
-      }
-    }
-  }
-
- private:
-  const std::byte* next_ = nullptr;
-  std::int64_t stride_ = 0, line_ = 0, line_end_ = 1, left_ = 0, each_tile_ = 0;
-};
-
 // Is C written once, and too large to stay in a cache until it is read?
 inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
   constexpr std::int64_t large = std::int64_t{1} << 20;  // 4 MB
@@ -93,8 +63,9 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
 
   const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
   float* const packed_a = scratch<gemm_packed_a>(m_super * round_up(k_super, block));
+  const std::int64_t mine_size = most_panels * nr * panel_steps_of(kernels, block);
   const bool ready = g.packed.data != nullptr;
-  float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * most_panels * nr * block);
+  float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * mine_size);
 
   for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
     const std::int64_t k1 = std::min(g.k, k0 + k_super);
@@ -118,16 +89,12 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
         const std::int64_t row0 = (task % down) * split.rows;
         const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
-        float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * most_panels * nr * block;
+        float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * mine_size;
         for (std::int64_t p = k0; p < k1; p += block) {
           const std::int64_t steps = std::min(block, k1 - p), packed_steps = packed_steps_of(kernels, steps);
+          const std::int64_t panel_size = nr * panel_steps_of(kernels, steps);
           const float* const b = ready ? g.packed.at(kernels, p, steps, panel0) : mine;
           if (!ready) pack_b(g, kernels, mine, p, steps, panel0, panel1);
-          const bool last = p + steps == k1;
-          prefetch_queue ahead(
-              g, last ? k0 : p + steps, last ? std::min(block, k1 - k0) : std::min(block, k1 - p - steps),
-              (last ? panel1 : panel0) * nr, std::min(g.n - (last ? panel1 : panel0) * nr, (panel1 - panel0) * nr),
-              kernels.prefetch && !ready ? (row1 - row0) * (panel1 - panel0) : 0);
           const tile_scope tiles(kernels);
           const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : first;
           for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
@@ -136,9 +103,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
               const std::int64_t cols = std::min(nr, g.n - j * nr);
               for (std::int64_t i = i0; i < i1; ++i) {
                 const std::int64_t row = m0 + i * mr;
-                ahead.advance();
                 const float* const a = packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps;
-                kernels.tile[std::min(mr, m1 - row)](packed_steps, a, mr, b + (j - panel0) * nr * packed_steps, nr,
+                kernels.tile[std::min(mr, m1 - row)](packed_steps, a, mr, b + (j - panel0) * panel_size, nr,
                                                      g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
               }
               if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);

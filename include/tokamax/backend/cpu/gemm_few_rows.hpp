@@ -29,7 +29,7 @@ enum class b_source {
 inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
   if (g.b.column_stride != 1 && g.n != 1) return b_source::columns;
-  return kernels.direct && !g.b.bfloat16 ? b_source::memory : b_source::rows;
+  return kernels.direct && g.b.element == gemm_element::f32 ? b_source::memory : b_source::rows;
 }
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
@@ -52,6 +52,16 @@ struct few_rows_plan {
   }
 };
 
+/// to += from, in f32 or in the int32 that lie there.
+inline void add_sums(bool integer, float* to, const float* from, std::int64_t n) noexcept {
+  const auto sum = [integer](f32v a, f32v b) {
+    return integer ? bitcast<f32v>(bitcast<i32v>(a) + bitcast<i32v>(b)) : a + b;
+  };
+  std::int64_t j = 0;
+  for (; j + width <= n; j += width) store(to + j, sum(load(to + j), load(from + j)));
+  if (j < n) store_partial(to + j, sum(load_partial(to + j, n - j), load_partial(from + j, n - j)), n - j);
+}
+
 struct gemm_staged_b;
 
 /// All rows of C, one stripe of columns after the other.
@@ -63,7 +73,7 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
 
   const float* a = static_cast<const float*>(g.a.data);
   std::int64_t a_panel = height, a_step = g.a.column_stride;  // distances between panels and between packed steps
-  if (!kernels.direct || g.a.bfloat16 || (g.a.row_stride != 1 && g.m > 1)) {
+  if (!kernels.direct || g.a.element != gemm_element::f32 || (g.a.row_stride != 1 && g.m > 1)) {
     a_panel = height * packed_steps_of(kernels, g.k);
     a_step = height;
     float* const packed = scratch<gemm_packed_a>(panels * a_panel);
@@ -73,7 +83,7 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
     a = packed;
   }
 
-  const std::int64_t most = std::min(plan.burst, block), staged_size = plan.stripe * ceil_div(most, terms);
+  const std::int64_t most = std::min(plan.burst, block), staged_size = plan.stripe * panel_steps_of(kernels, most);
   const bool stage = plan.source == b_source::rows || plan.source == b_source::columns;
   float* const sums = scratch<gemm_packed_b>(threads * g.m * plan.stripe);
   float* const staged = stage ? scratch<gemm_staged_b>(threads * staged_size) : nullptr;
@@ -88,10 +98,11 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
       float* const to = apart ? mine : g.c + col;
       const std::int64_t ldt = apart ? plan.stripe : g.ldc;
       for (std::int64_t q = 0; q < steps; q += plan.burst) {
-        const std::int64_t now = std::min(plan.burst, steps - q), packed_steps = ceil_div(now, terms);
+        const std::int64_t now = std::min(plan.burst, steps - q);
         const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
         const float* b = mine_b;
-        std::int64_t b_step = nr, b_column = packed_steps;  // distances between packed steps and between tiles' columns
+        std::int64_t b_step = nr, b_column = panel_steps_of(
+                                      kernels, now);  // distances between packed steps and between tiles' columns
         if (plan.source == b_source::memory) {
           b = g.b.f32_at(p + q, col);
           b_step = g.b.row_stride;
@@ -99,8 +110,7 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
         } else if (plan.source == b_source::panels) {
           b = g.packed.at(kernels, p, steps, col / nr);
         } else {
-          for (std::int64_t j = 0; j < cols; j += nr)
-            pack_lanes(kernels, mine_b + j * packed_steps, nr, std::min(nr, cols - j), now, g.b, p + q, col + j, false);
+          pack_b(g, kernels, mine_b, p + q, now, col / nr, ceil_div(col + cols, nr));
         }
         for (std::int64_t i = 0; i < panels; ++i) {
           const std::int64_t row = i * height, rows = std::min(height, g.m - row);
@@ -108,17 +118,13 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
           const std::int64_t step = wide ? plan.tile : nr;
           const auto tile = wide ? kernels.wide[rows] : kernels.tile[rows];
           for (std::int64_t j = 0; j < cols; j += step)
-            tile(packed_steps, a + i * a_panel + (p + q) / terms * a_step, a_step, b + j * b_column, b_step,
-                 to + row * ldt + j, ldt, std::min(step, cols - j), mode);
+            tile(packed_steps_of(kernels, now), a + i * a_panel + (p + q) / terms * a_step, a_step, b + j * b_column,
+                 b_step, to + row * ldt + j, ldt, std::min(step, cols - j), mode);
         }
       }
       if (!apart) continue;
-      for (std::int64_t i = 0; i < g.m; ++i) {
-        float* const c = g.c + i * g.ldc + col;
-        std::int64_t j = 0;
-        for (; j + width <= cols; j += width) store(c + j, load(c + j) + load(mine + i * plan.stripe + j));
-        for (; j < cols; ++j) c[j] += mine[i * plan.stripe + j];
-      }
+      for (std::int64_t i = 0; i < g.m; ++i)
+        add_sums(kernels.integer, g.c + i * g.ldc + col, mine + i * plan.stripe, cols);
     }
     finish(g, 0, col, g.m, cols);
   };

@@ -19,7 +19,7 @@ enum class tile_mode { assign, add, resume, stream };
 ///
 ///   c[r * ldc + j] (+)= sum_p a[p * a_step + r] * b[p * b_step + j],  r < Rows, j < columns
 ///
-/// A packed step is one f32 or, in tiles for bfloat16, a pair of them. Reads b only for j < columns. The bits
+/// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Reads b only for j < columns. The bits
 /// do not depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one
 /// longer sum.
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
@@ -43,7 +43,6 @@ struct gemm_kernels {
   int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
   int block = 384;                       ///< about so many terms are summed before they are added to C
   int pack_rows = 10;                    ///< rows of a tile that cost as much as packing its B
-  bool prefetch = true;                  ///< may tiles wait for memory beside what they compute?
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
@@ -51,8 +50,13 @@ struct gemm_kernels {
   pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
   pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
   pack_bfloat16_fn pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
-  void (*begin)() noexcept = nullptr;          ///< before a thread computes tiles
-  void (*end)() noexcept = nullptr;            ///< after
+  pack_int8_fn pack_int8 = nullptr;            ///< the same from operands in int8
+  pack_int8_fn pack_a_int8 = nullptr;          ///< panels of A
+  bool integer = false;                        ///< are sums int32?
+  int lead = 0;                                ///< steps of a panel of B before its first terms: where sums begin
+  void (*fill_lead)(float* panel, std::int64_t columns, std::int64_t packed_steps) noexcept = nullptr;
+  void (*begin)() noexcept = nullptr;  ///< before a thread computes tiles
+  void (*end)() noexcept = nullptr;    ///< after
 };
 
 /// While it lives, its thread may compute tiles.

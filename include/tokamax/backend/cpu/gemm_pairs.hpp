@@ -96,7 +96,7 @@ constexpr Mask first_bits(std::int64_t n) noexcept {
 }
 
 /// Reads a square of up to 16 lanes and 16 pairs. By lane: row i has the pairs of lane i. Else row i has pair i of the
-/// lanes. Zero outside.
+/// lanes. Zero outside. Asks for what later squares need: the runs are too short for the hardware to see them in time.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void read_pairs(pair_words* square, bool by_lane,
                                                                     std::int64_t lanes, std::int64_t steps,
@@ -106,6 +106,8 @@ template <class T>
   #pragma GCC unroll 16
     for (int q = 0; q < 16; ++q) {
       const T* const first = source + 2 * q * step_stride;
+      __builtin_prefetch(first + 32 * step_stride);
+      __builtin_prefetch(first + 33 * step_stride);
       square[q] = 2 * q < steps ? pair_of_lanes(first, 2 * q + 1 < steps ? first + step_stride : nullptr,
                                                 first_bits<__mmask16>(lanes))
                                 : pair_words{};
@@ -121,6 +123,8 @@ template <class T>
       continue;
     }
     const T* from = source + l * lane_stride;
+    __builtin_prefetch(from + 64);
+    if constexpr (sizeof(T) == 4) __builtin_prefetch(from + 80);
     if (step_stride != 1) {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
       from = gathered;

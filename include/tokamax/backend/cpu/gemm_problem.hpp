@@ -12,14 +12,19 @@
 
 namespace tokamax::simd {
 
+/// What the elements of an operand are: float, bfloat16 bit patterns, or std::int8_t.
+enum class gemm_element : std::uint8_t { f32, bfloat16, int8 };
+
 /// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
 struct matrix_view {
   const void* data;
   std::int64_t row_stride;
   std::int64_t column_stride;
-  bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
+  gemm_element element = gemm_element::f32;
 
-  std::int64_t element_bytes() const noexcept { return bfloat16 ? 2 : 4; }
+  std::int64_t element_bytes() const noexcept {
+    return element == gemm_element::f32 ? 4 : element == gemm_element::bfloat16 ? 2 : 1;
+  }
   const std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
     return static_cast<const std::byte*>(data) + (row * row_stride + column * column_stride) * element_bytes();
   }
@@ -54,15 +59,23 @@ constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t
   return round_up(ceil_div(steps, kernels.terms), kernels.unit);
 }
 
+// Steps of a panel of B with `steps` terms.
+constexpr std::int64_t panel_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
+  return kernels.lead + packed_steps_of(kernels, steps);
+}
+
 /// B in panels: [block of k][panel][packed step][column].
 struct packed_panels {
   const float* data = nullptr;  ///< null: B is not packed yet
   std::int64_t panels = 0;      ///< of a whole row
+  std::int64_t block = 1;       ///< terms
   std::int64_t first = 0;       ///< panel that has column 0
 
   /// Panel `panel` of the block of `steps` terms that begins at term p.
   const float* at(const gemm_kernels& kernels, std::int64_t p, std::int64_t steps, std::int64_t panel) const noexcept {
-    return data + (p / kernels.terms * panels + (first + panel) * packed_steps_of(kernels, steps)) * kernels.columns;
+    return data +
+           (p / block * panel_steps_of(kernels, block) * panels + (first + panel) * panel_steps_of(kernels, steps)) *
+               kernels.columns;
   }
 };
 
@@ -87,29 +100,39 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
                        bool lanes_are_rows) noexcept {
   const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
                      step = lanes_are_rows ? v.column_stride : v.row_stride;
-  const bool apart = lanes_are_rows && kernels.pack_a != nullptr;
-  if (v.bfloat16)
-    (apart ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(
-        packed, padded, lanes, steps, reinterpret_cast<const std::uint16_t*>(v.at(row, column)), lane, step);
-  else
-    (apart ? kernels.pack_a : kernels.pack)(packed, padded, lanes, steps, v.f32_at(row, column), lane, step);
+  const bool apart = lanes_are_rows && (kernels.pack_a != nullptr || kernels.pack_a_int8 != nullptr);
+  const auto pack = [&]<class T>(auto any_side, auto side_of_a, const T* from) {
+    (apart ? side_of_a : any_side)(packed, padded, lanes, steps, from, lane, step);
+  };
+  const std::byte* const from = v.at(row, column);
+  switch (v.element) {
+    case gemm_element::f32:
+      return pack(kernels.pack, kernels.pack_a, reinterpret_cast<const float*>(from));
+    case gemm_element::bfloat16:
+      return pack(kernels.pack_bfloat16, kernels.pack_a_bfloat16, reinterpret_cast<const std::uint16_t*>(from));
+    case gemm_element::int8:
+      return pack(kernels.pack_int8, kernels.pack_a_int8, reinterpret_cast<const std::int8_t*>(from));
+  }
 }
 
 /// Packs panels of B side by side, 16 packed steps at a time: whole rows of B are read, not one narrow column after the
 /// other.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
-  const std::int64_t nr = kernels.columns, packed_steps = packed_steps_of(kernels, steps);
+  const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
   const std::int64_t chunk = g.b.column_stride == 1 ? 16 * kernels.terms : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = panel0; j < panel1; ++j) {
-      pack_lanes(kernels, packed + (j - panel0) * nr * packed_steps + q / kernels.terms * nr, nr,
+      pack_lanes(kernels, packed + ((j - panel0) * panel_steps + kernels.lead + q / kernels.terms) * nr, nr,
                  std::min(nr, g.n - j * nr), std::min(chunk, steps - q), g.b, p + q, j * nr, false);
     }
   }
-  const std::int64_t filled = ceil_div(steps, kernels.terms);
-  for (std::int64_t j = 0; j < panel1 - panel0; ++j)
-    std::fill_n(packed + (j * packed_steps + filled) * nr, (packed_steps - filled) * nr, 0.0f);
+  const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms);
+  for (std::int64_t j = 0; j < panel1 - panel0; ++j) {
+    float* const panel = packed + j * panel_steps * nr;
+    std::fill_n(panel + filled * nr, (panel_steps - filled) * nr, 0.0f);
+    if (kernels.lead > 0) kernels.fill_lead(panel, nr, filled - kernels.lead);
+  }
 }
 
 inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,

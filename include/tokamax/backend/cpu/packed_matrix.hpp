@@ -22,7 +22,7 @@ class packed_matrix {
   /// Packs b, in parallel.
   ///
   /// shapes  b [k, n] of any strides, read here alone
-  /// dtypes  f32 or bf16, rounded as `precision` says
+  /// dtypes  f32 or bf16, rounded as `precision` says; int8 for int8
   /// errors  ends the program when memory is exhausted
   packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, gemm_precision precision = gemm_precision::f32)
       : packed_matrix(k, n, b, gemm_kernels_for(best_gemm_machine(), precision)) {}
@@ -33,9 +33,10 @@ class packed_matrix {
     using namespace detail;
     if (k <= 0 || n <= 0) return;
     const std::int64_t nr = kernels.columns, block = gemm_k_block(k, kernels), count = ceil_div(n, nr);
-    const std::int64_t last = (k - 1) / block * block;  // where the last block begins
-    float* const data = memory_.grow((last / kernels.terms + packed_steps_of(kernels, k - last)) * nr * count);
-    panels_ = {data, count, 0};
+    const std::int64_t last = (k - 1) / block;  // number of the last block
+    float* const data =
+        memory_.grow((last * panel_steps_of(kernels, block) + panel_steps_of(kernels, k - last * block)) * nr * count);
+    panels_ = {data, count, block, 0};
     const gemm_problem g{0, n, k, {}, b, nullptr, 0, gemm_mode::assign, {}};
     constexpr std::int64_t together = 4;  // panels
     parallel_for(ceil_div(count, together), [&](std::int64_t i) {

@@ -45,8 +45,7 @@ void fill(float (&x)[N]) {
 }
 
 /// Operations a second of register tiles whose panels stay in the first cache.
-inline double peak_flops(simd::gemm_precision precision) {
-  const simd::gemm_kernels& kernels = simd::gemm_kernels_for(simd::best_gemm_machine(), precision);
+inline double peak_flops(const simd::gemm_kernels& kernels) {
   constexpr std::int64_t steps = 128, tiles = 512;
   const int rows = kernels.rows, columns = kernels.columns;
   const std::int64_t chunks = 4 * simd::num_threads();
@@ -80,8 +79,10 @@ inline double copy_bandwidth() {
 /// The limits of this machine with all threads that loops may use, measured for a fraction of a second: register tiles of
 /// products in f32 and in bfloat16, and a copy of 128 MiB.
 inline profile::roofline measure_roofline() {
-  return {detail::peak_flops(simd::gemm_precision::f32), detail::peak_flops(simd::gemm_precision::bfloat16),
-          detail::copy_bandwidth()};
+  const auto peak = [](simd::gemm_precision precision) {
+    return detail::peak_flops(simd::gemm_kernels_for(simd::best_gemm_machine(), precision));
+  };
+  return {peak(simd::gemm_precision::f32), peak(simd::gemm_precision::bfloat16), detail::copy_bandwidth()};
 }
 
 }  // namespace tokamax

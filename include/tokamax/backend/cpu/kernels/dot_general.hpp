@@ -58,6 +58,10 @@ array_view dense_copy(const array_view& v, const axes& order) {
   return d;
 }
 
+inline gemm_element gemm_element_of(const array_view& v) noexcept {
+  return v.type == bf16 ? gemm_element::bfloat16 : gemm_element::f32;
+}
+
 /// Exact products of integers, in plain loops.
 inline void integer_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
@@ -119,8 +123,8 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t batches = bx.extent;
   const bool narrow = a.out[0].type == bf16;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
-  const simd::matrix_view va{x.data, m.stride, kx.stride, x.type == bf16},
-      vb{y.data, ky.stride, n.stride, y.type == bf16};
+  const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
+      vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
   const auto precision = narrow || d.algorithm == dot_algorithm::bf16_bf16_f32 ? simd::gemm_precision::bfloat16
                                                                                : simd::gemm_precision::f32;
   if (batches == 1)
