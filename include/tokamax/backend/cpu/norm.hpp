@@ -21,7 +21,7 @@ struct row_statistics {
 // Columns of a row that are taken together with others: d is the distance of their means, n and m are their numbers.
 struct joined {
   float d, n, m;
-  float mean() const noexcept { return d * (n / (n + m)); }           // what the mean of the m others changes by
+  float mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
   float squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
 };
 
@@ -39,7 +39,7 @@ template <bool Centred>
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
     squares += sum_row(count, [=](std::int64_t j, auto lanes) {
-      fetch_ahead(block, j);
+      fetch_ahead(block + j);
       const f32v centred = lanes(block + j, block_mean) - m;
       return centred * centred;
     });
@@ -88,8 +88,8 @@ template <bool Centred>
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
     const auto [block_squares, block_gx, block_g] = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
-      fetch_ahead(block, j);
-      fetch_ahead(block_dy, j);
+      fetch_ahead(block + j);
+      fetch_ahead(block_dy + j);
       const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
       return std::array{centred * centred, g * centred, g};
     });
@@ -109,6 +109,34 @@ template <bool Centred>
   return {mean, rstd, Centred ? sum_g / n : 0.0f, sum_gx / n * rstd};
 }
 
+// dx of some rows from their moments, and what they add to the column sums, which are read and written once for all of them.
+template <bool Centred, class Whole, int Rows>
+void write_gradients(std::int64_t cols, const float* x, const float* scale, const float* dy, const row_gradients* row,
+                     float* dx, float* scale_sum, float* offset_sum) noexcept {
+  f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
+#pragma GCC unroll 4
+  for (int k = 0; k < Rows; ++k) {
+    mean[k] = f32v(row[k].mean);
+    rstd[k] = f32v(row[k].rstd);
+    shift[k] = f32v(-row[k].rstd * row[k].g);
+    slope[k] = f32v(-row[k].rstd * row[k].g_x);
+  }
+  for_vectors<Whole>(cols, [&](std::int64_t j, auto lanes) {
+    const f32v factor = lanes(scale + j);
+    f32v to_scale = lanes(scale_sum + j), to_offset(0.0f);
+    if constexpr (Centred) to_offset = lanes(offset_sum + j);
+#pragma GCC unroll 4
+    for (int k = 0; k < Rows; ++k) {
+      const f32v d = lanes(dy + k * cols + j), x_hat = (lanes(x + k * cols + j) - mean[k]) * rstd[k];
+      to_scale = fma(d, x_hat, to_scale);
+      to_offset = to_offset + d;
+      lanes.put(dx + k * cols + j, fma(d * factor, rstd[k], fma(x_hat, slope[k], shift[k])));
+    }
+    lanes.keep(scale_sum + j, to_scale);
+    if constexpr (Centred) lanes.keep(offset_sum + j, to_offset);
+  });
+}
+
 struct norm_column_sums;
 
 // With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
@@ -124,18 +152,16 @@ void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, co
     float* const scale_sum = partial + i * sums * cols;
     float* const offset_sum = scale_sum + (sums - 1) * cols;
     std::fill_n(scale_sum, sums * cols, 0.0f);
-    for (std::int64_t r = i * chunk; r < std::min(rows, (i + 1) * chunk); ++r) {
-      const float* const xr = x + r * cols;
-      const float* const dyr = dy + r * cols;
-      float* const to = dx + r * cols;
-      const row_gradients row = gradients_of<Centred>(xr, dyr, scale, cols, epsilon);
-      const f32v m(row.mean), s(row.rstd), a(row.g), b(row.g_x);
-      for_vectors<Whole>(cols, [=](std::int64_t j, auto lanes) {
-        const f32v d = lanes(dyr + j), x_hat = (lanes(xr + j) - m) * s;
-        lanes.keep(scale_sum + j, fma(d, x_hat, lanes(scale_sum + j)));
-        if constexpr (Centred) lanes.keep(offset_sum + j, lanes(offset_sum + j) + d);
-        lanes.put(to + j, s * (d * lanes(scale + j) - a - x_hat * b));
-      });
+    constexpr int together = 4;
+    row_gradients row[together];
+    const std::int64_t end = std::min(rows, (i + 1) * chunk);
+    for (std::int64_t r = i * chunk, count; r < end; r += count) {
+      count = end - r < together ? 1 : together;
+      const float *const xr = x + r * cols, *const dyr = dy + r * cols;
+      for (std::int64_t k = 0; k < count; ++k)
+        row[k] = gradients_of<Centred>(xr + k * cols, dyr + k * cols, scale, cols, epsilon);
+      const auto write = count == 1 ? write_gradients<Centred, Whole, 1> : write_gradients<Centred, Whole, together>;
+      write(cols, xr, scale, dyr, row, dx + r * cols, scale_sum, offset_sum);
     }
     finish_streams();
   });

@@ -104,11 +104,10 @@ template <class F>
   for (std::int64_t first = 0; first < cols; first += row_block) f(first, std::min(row_block, cols - first));
 }
 
-/// Asks for the block behind that of p[j], in this row or the next ones, which computing would else wait for.
-[[gnu::always_inline]] inline void fetch_ahead(const float* p, std::int64_t j) noexcept {
-  constexpr std::int64_t line = 16;
-  const auto at = reinterpret_cast<std::uintptr_t>(p + j) + row_block * sizeof(float);  // maybe behind the end
-  if (j % line == 0) __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+/// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
+[[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(p) + row_block * sizeof(float);  // maybe behind the end
+  __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
 }
 
 /// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.

@@ -37,7 +37,7 @@ template <class Each, class Keep>
     each(first, all.most);
     const f32v m(all.most);
     all.sum += sum_row(count, [=](std::int64_t j, auto lanes) {
-      fetch_ahead(block, j);
+      fetch_ahead(block + j);
       const f32v e = exp_nonpositive(lanes(block + j, lowest) - m);
       keep(first + j, lanes, e);
       return e;
@@ -48,8 +48,7 @@ template <class Each, class Keep>
 
 // log(sum(exp(x))) of one row.
 [[gnu::always_inline]] inline float logsumexp_of(const float* x, std::int64_t cols) noexcept {
-  const auto [most, sum] = exponentials_of(
-      x, cols, [](std::int64_t, float) {}, [](std::int64_t, auto, f32v) {});
+  const auto [most, sum] = exponentials_of(x, cols, [](std::int64_t, float) {}, [](std::int64_t, auto, f32v) {});
   if (most == -lowest)  // infinity less itself is NaN: only one in x may make the result NaN
     return std::any_of(x, x + cols, [](float v) { return std::isnan(v); }) ? sum : most;
   return most + std::log(sum);
