@@ -57,7 +57,7 @@ template <bool Centred>
 template <bool Centred>
 void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
                   float epsilon, float* y) noexcept {
-  for_written_rows(rows, cols, streams(rows, cols, y, x), [=](std::int64_t r, auto whole) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
     const float* const from = x + r * cols;
     float* const to = y + r * cols;
     const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
@@ -186,8 +186,8 @@ void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, co
 template <bool Centred>
 void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
                    float epsilon, float* dx, float* dscale, float* doffset) noexcept {
-  const auto into = streams(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
-                                                   : norm_backward_into<Centred, whole_vector>;
+  const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
+                                                         : norm_backward_into<Centred, whole_vector>;
   into(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
 }
 }  // namespace detail

@@ -112,7 +112,7 @@ template <class F>
 
 /// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.
 template <class... Operands>
-bool streams(std::int64_t rows, std::int64_t cols, const float* result, Operands... operand) noexcept {
+bool passes_caches(std::int64_t rows, std::int64_t cols, const float* result, Operands... operand) noexcept {
   constexpr std::int64_t large = std::int64_t{1} << 22;  // 16 MB
   return rows * cols >= large && cols % 16 == 0 && reinterpret_cast<std::uintptr_t>(result) % 64 == 0 &&
          ((result != operand) && ...);

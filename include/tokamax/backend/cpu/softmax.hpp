@@ -72,7 +72,7 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 /// shapes  x, y [rows, cols] dense; y may be x
 /// dtypes  f32; a row of -infinity gives NaN, as in JAX
 inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
-  const bool streamed = streams(rows, cols, y, x);
+  const bool streamed = passes_caches(rows, cols, y, x);
   const std::int64_t blocks = (cols / row_block + 16) / 16 * 16;
   for_written_rows(rows, cols, streamed, [=](std::int64_t r, auto whole) {
     const float* const from = x + r * cols;
@@ -95,7 +95,7 @@ inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float*
 /// shapes  y, dy, dx [rows, cols] dense; dx may be dy or y
 inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy,
                              float* dx) noexcept {
-  for_written_rows(rows, cols, streams(rows, cols, dx, y, dy), [=](std::int64_t r, auto whole) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, dx, y, dy), [=](std::int64_t r, auto whole) {
     const float* const yr = y + r * cols;
     const float* const dyr = dy + r * cols;
     const f32v dot(sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(yr + j) * lanes(dyr + j); }));
@@ -140,7 +140,7 @@ template <class Label>
 void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels,
                                     const float* lse, const float* dloss, float* dlogits) noexcept {
   static_assert(std::is_integral_v<Label>);
-  for_written_rows(rows, cols, streams(rows, cols, dlogits, logits), [=](std::int64_t r, auto whole) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, dlogits, logits), [=](std::int64_t r, auto whole) {
     const float* const x = logits + r * cols;
     float* const to = dlogits + r * cols;
     const f32v sum(lse != nullptr ? lse[r] : detail::logsumexp_of(x, cols));
