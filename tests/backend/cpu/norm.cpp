@@ -142,7 +142,7 @@ TEST_CASE("norm: rows without columns, denormals, NaN and infinity") {
   CHECK(none == 7.0f);
   for (const std::int64_t cols : {3, 19, 4099}) {
     const auto c = static_cast<std::size_t>(cols);
-    const floats ones(c, 1.0f), tiny(2 * c, 1e-41f);
+    const floats ones(2 * c, 1.0f), tiny(2 * c, 1e-41f);
     floats y(2 * c, 9.0f), dx(2 * c, 9.0f), dscale(c), doffset(c);
     simd::layer_norm(2, cols, tiny.data(), ones.data(), ones.data(), 1e-5f, y.data());
     CHECK(*std::max_element(y.begin(), y.end()) == 1.0f);
