@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/norm.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -67,7 +68,7 @@ expected reference(std::int64_t rows, std::int64_t cols, const floats& x, const 
 TEST_CASE("norm: forward and backward against double loops") {
   for (const bool centred : {true, false}) {
     for (const std::int64_t rows : {0, 1, 3, 32, 33, 1000}) {
-      for (const std::int64_t cols : {1, 2, 7, 8, 31, 64, 257, 768}) {
+      for (const std::int64_t cols : {1, 2, 7, 8, 31, 64, 257, 768, 2049, 5003}) {
         if (rows == 1000 && cols > 64 && cols != 257) continue;
         // a mean much larger than the spread: one pass over squares would lose the digits
         const floats x = random_floats(rows * cols, 1, centred ? 30.0f : 0.0f), dy = random_floats(rows * cols, 2);
@@ -115,4 +116,97 @@ TEST_CASE("norm: results may replace their inputs") {
   simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
                             sums.data(), other.data());
   CHECK(dx == dx_in_place);
+}
+
+TEST_CASE("norm: the blocks of a long row may have means and spreads of their own") {
+  const std::int64_t cols = 3 * 2048 + 100;
+  floats x = random_floats(cols, 1), dy = random_floats(cols, 2);
+  for (std::size_t j = 0; j < x.size(); ++j)
+    x[j] = x[j] * static_cast<float>(1 + j / 2048) + 100.0f * static_cast<float>(j / 2048);
+  const floats scale = random_floats(cols, 3), offset = random_floats(cols, 4);
+  const expected e = reference(1, cols, x, scale, offset, dy, 1e-3, true);
+  floats y(x.size()), dx(x.size()), dscale(x.size()), doffset(x.size());
+  simd::layer_norm(1, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
+  simd::layer_norm_backward(1, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
+                            doffset.data());
+  CHECK(distance(y, e.y) < 2e-6);
+  CHECK(distance(dx, e.dx) < 2e-6);
+  CHECK(distance(dscale, e.dscale) < 2e-6);
+}
+
+TEST_CASE("norm: rows without columns, denormals, NaN and infinity") {
+  float none = 7.0f;
+  simd::layer_norm(2, 0, &none, &none, &none, 1e-5f, &none);
+  simd::layer_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none, &none);
+  simd::rms_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none);
+  CHECK(none == 7.0f);
+  for (const std::int64_t cols : {3, 19, 4099}) {
+    const auto c = static_cast<std::size_t>(cols);
+    const floats ones(2 * c, 1.0f), tiny(2 * c, 1e-41f);
+    floats y(2 * c, 9.0f), dx(2 * c, 9.0f), dscale(c), doffset(c);
+    simd::layer_norm(2, cols, tiny.data(), ones.data(), ones.data(), 1e-5f, y.data());
+    CHECK(*std::max_element(y.begin(), y.end()) == 1.0f);
+    simd::rms_norm(2, cols, tiny.data(), ones.data(), 1e-5f, y.data());
+    CHECK(y[0] == Approx(1e-41f / std::sqrt(1e-5f)).epsilon(1e-3));
+    for (const float bad : {NAN, INFINITY}) {
+      floats x = random_floats(2 * cols, 8);
+      x[c - 1] = bad;  // in the first row only
+      CAPTURE(cols, bad);
+      simd::layer_norm(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, y.data());
+      CHECK(std::isnan(y[0]));
+      CHECK(std::all_of(y.begin() + cols, y.end(), [](float v) { return std::isfinite(v); }));
+      simd::layer_norm_backward(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, dx.data(), dscale.data(),
+                                doffset.data());
+      CHECK(std::isnan(dx[0]));
+      CHECK(std::all_of(dx.begin() + cols, dx.end(), [](float v) { return std::isfinite(v); }));
+      CHECK(doffset == floats(c, 2.0f));
+      simd::rms_norm(2, cols, x.data(), ones.data(), 1e-5f, y.data());
+      CHECK(std::isnan(y[c - 1]));
+      CHECK(std::all_of(y.begin() + cols, y.end(), [](float v) { return std::isfinite(v); }));
+    }
+  }
+}
+
+TEST_CASE("norm: memory of any alignment, and nothing beside the rows is touched") {
+  const std::int64_t rows = 6, cols = 37;
+  const auto cells = static_cast<std::size_t>(rows * cols);
+  const floats x = random_floats(rows * cols, 1), dy = random_floats(rows * cols, 2), scale = random_floats(cols, 3);
+  floats y(cells), dx(cells), sums(scale.size()), more(scale.size());
+  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
+  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), more.data());
+  for (std::size_t shift = 1; shift < 16; shift += 2) {
+    const auto moved = [shift](const floats& v) {
+      floats m(v.size() + 16, 9.0f);
+      std::copy(v.begin(), v.end(), m.begin() + static_cast<std::ptrdiff_t>(shift));
+      return m;
+    };
+    const floats mx = moved(x), mdy = moved(dy), ms = moved(scale);
+    floats to(cells + 16, 9.0f), grad(cells + 16, 9.0f), s(scale.size() + 16, 9.0f), o(scale.size() + 16, 9.0f);
+    simd::layer_norm(rows, cols, mx.data() + shift, ms.data() + shift, ms.data() + shift, 1e-5f, to.data() + shift);
+    simd::layer_norm_backward(rows, cols, mx.data() + shift, ms.data() + shift, mdy.data() + shift, 1e-5f,
+                              grad.data() + shift, s.data() + shift, o.data() + shift);
+    CHECK(to == moved(y));
+    CHECK(grad == moved(dx));
+    CHECK(s == moved(sums));
+    CHECK(o == moved(more));
+  }
+}
+
+TEST_CASE("norm: results past the caches have the bits of those in place") {
+  const std::int64_t rows = 1203, cols = 3520;  // more than 16 MB
+  const floats x = random_floats(rows * cols, 6), dy = random_floats(rows * cols, 7), scale = random_floats(cols, 8);
+  float* const y = simd::scratch<struct y_on_lines>(rows * cols);
+  const auto cells = static_cast<std::size_t>(rows * cols);
+  const auto same = [=](const floats& a) { return std::equal(a.begin(), a.end(), y, y + cells); };
+  floats in_place = x, gradient = dy, sums(scale.size()), more(scale.size()), sums_again(sums), more_again(more);
+  simd::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
+  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y);
+  CHECK(same(in_place));
+  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), gradient.data(), 1e-5f, gradient.data(), sums.data(),
+                            more.data());
+  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, y, sums_again.data(),
+                            more_again.data());
+  CHECK(same(gradient));
+  CHECK(sums == sums_again);
+  CHECK(more == more_again);
 }

@@ -37,6 +37,13 @@ TEST_CASE("simd: an unqualified store needs no alignment") {
   CHECK(all[1] == 2.0f);
 }
 
+TEST_CASE("simd: streamed vectors arrive") {
+  alignas(64) float all[2 * simd::width] = {};
+  simd::stream(all + simd::width, simd::f32v(2.0f));
+  simd::finish_streams();
+  for (std::int64_t i = 0; i < 2 * simd::width; ++i) CHECK(all[i] == (i < simd::width ? 0.0f : 2.0f));
+}
+
 TEST_CASE("simd: tanh_rational") {
   const auto at = [](float x) {
     float y[64];
@@ -80,6 +87,10 @@ TEST_CASE("simd: exp_nonpositive") {
     return y[0];
   };
   CHECK(at(0.0f) == 1.0f);
+  CHECK(at(-0.0f) == 1.0f);
+  CHECK(at(-1e-40f) == 1.0f);
+  CHECK(at(-87.5f) == Approx(std::exp(-87.5)).margin(1e-44));  // a denormal
+  for (const float x : {-87.7f, -88.0f, -89.0f, -1e4f, -3.4e38f}) CHECK(at(x) == 0.0f);
   CHECK(at(-INFINITY) == 0.0f);
   CHECK(at(-1e30f) == 0.0f);
   CHECK(std::isnan(at(NAN)));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/softmax.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,7 +36,7 @@ double distance(const floats& a, const doubles& b) {
 
 TEST_CASE("softmax: all of it against double loops") {
   for (const std::int64_t rows : {0, 1, 3, 100}) {
-    for (const std::int64_t cols : {1, 2, 7, 8, 33, 256, 5003}) {
+    for (const std::int64_t cols : {1, 2, 7, 8, 33, 256, 2048, 2049, 5003}) {
       const auto r = static_cast<std::size_t>(rows), c = static_cast<std::size_t>(cols);
       const floats x = random_floats(rows * cols, 1, 20.0f), dy = random_floats(rows * cols, 2);
       const floats dloss = random_floats(rows, 3);
@@ -112,4 +113,120 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(std::isnan(loss[2]));
   CHECK(std::isfinite(loss[3]));
   CHECK(std::isfinite(loss[4]));
+}
+
+TEST_CASE("softmax: rows without columns") {
+  const std::int32_t label = 0;
+  float loss = 7.0f, lse = 7.0f, none = 7.0f;
+  simd::softmax(1, 0, &none, &none);
+  simd::softmax_backward(1, 0, &none, &none, &none);
+  simd::softmax_cross_entropy(1, 0, &none, &label, &loss, &lse);
+  simd::softmax_cross_entropy_backward(1, 0, &none, &label, &lse, &loss, &none);
+  CHECK(none == 7.0f);
+  CHECK(lse == -INFINITY);
+  CHECK(std::isnan(loss));
+}
+
+TEST_CASE("softmax: a block of -infinity before numbers, and a maximum that grows from block to block") {
+  const std::int64_t cols = 3 * 2048 + 5;
+  const auto c = static_cast<std::size_t>(cols);
+  floats x(3 * c);
+  for (std::size_t j = 0; j < c; ++j) {
+    x[j] = j < 2048 ? -INFINITY : static_cast<float>(j % 7);
+    x[c + j] = static_cast<float>(j) * 0.05f;  // up to 300: exp of it is no float
+    x[2 * c + j] = 3e38f * (j % 2 == 0 ? 1.0f : -1.0f);
+  }
+  floats y(3 * c), sums(3);
+  simd::softmax(3, cols, x.data(), y.data());
+  simd::logsumexp(3, cols, x.data(), sums.data());
+  for (std::size_t r = 0; r < 3; ++r) {
+    double most = -INFINITY, sum = 0, total = 0;
+    for (std::size_t j = 0; j < c; ++j) most = std::max(most, static_cast<double>(x[r * c + j]));
+    for (std::size_t j = 0; j < c; ++j) sum += std::exp(static_cast<double>(x[r * c + j]) - most);
+    CHECK(static_cast<double>(sums[r]) == Approx(most + std::log(sum)).epsilon(1e-6));
+    double apart = 0;
+    for (std::size_t j = 0; j < c; ++j) {
+      const double exact = std::exp(static_cast<double>(x[r * c + j]) - most) / sum;
+      apart = std::max(apart, std::fabs(static_cast<double>(y[r * c + j]) - exact));
+      total += static_cast<double>(y[r * c + j]);
+    }
+    CHECK(apart < 2e-6 / sum);
+    CHECK(total == Approx(1.0).epsilon(1e-5));
+  }
+  CHECK(y[0] == 0.0f);
+}
+
+TEST_CASE("softmax: NaN and infinity reach the results wherever they are in a row") {
+  for (const std::int64_t cols : {1, 9, 64, 3000}) {
+    for (const std::int64_t at : {std::int64_t{0}, cols / 2, cols - 1}) {
+      for (const float bad : {NAN, INFINITY}) {
+        const auto c = static_cast<std::size_t>(cols);
+        floats x = random_floats(cols, 9), y(c), d(c);
+        x[static_cast<std::size_t>(at)] = bad;
+        const std::int32_t label = 0;
+        const float one = 1.0f;
+        float loss = 0, lse = 0;
+        CAPTURE(cols, at, bad);
+        simd::softmax(1, cols, x.data(), y.data());
+        CHECK(std::isnan(y[static_cast<std::size_t>(at)]));
+        CHECK(std::isnan(y[0]));
+        simd::softmax_cross_entropy(1, cols, x.data(), &label, &loss, &lse);
+        if (std::isnan(bad)) CHECK(std::isnan(lse));
+        if (!std::isnan(bad)) CHECK(lse == INFINITY);
+        simd::softmax_cross_entropy_backward(1, cols, x.data(), &label, &lse, &one, d.data());
+        CHECK(std::isnan(d[static_cast<std::size_t>(at)]));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: memory of any alignment, and nothing beside the rows is touched") {
+  const std::int64_t rows = 3, cols = 37;
+  const auto cells = static_cast<std::size_t>(rows * cols);
+  const floats x = random_floats(rows * cols, 4, 5.0f), dy = random_floats(rows * cols, 5);
+  const std::int32_t labels[] = {36, 0, -37};
+  floats y(cells), dx(cells), d(cells), loss(3), lse(3);
+  simd::softmax(rows, cols, x.data(), y.data());
+  simd::softmax_backward(rows, cols, y.data(), dy.data(), dx.data());
+  simd::softmax_cross_entropy(rows, cols, x.data(), labels, loss.data(), lse.data());
+  simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels, lse.data(), loss.data(), d.data());
+  for (std::size_t shift = 1; shift < 16; shift += 2) {
+    const auto moved = [shift](const floats& v) {
+      floats m(v.size() + 16, 9.0f);
+      std::copy(v.begin(), v.end(), m.begin() + static_cast<std::ptrdiff_t>(shift));
+      return m;
+    };
+    const floats mx = moved(x), my = moved(y), mdy = moved(dy);
+    floats to(cells + 16, 9.0f), grad(cells + 16, 9.0f), logits(cells + 16, 9.0f);
+    simd::softmax(rows, cols, mx.data() + shift, to.data() + shift);
+    simd::softmax_backward(rows, cols, my.data() + shift, mdy.data() + shift, grad.data() + shift);
+    simd::softmax_cross_entropy_backward(rows, cols, mx.data() + shift, labels, lse.data(), loss.data(),
+                                         logits.data() + shift);
+    CHECK(to == moved(y));
+    CHECK(grad == moved(dx));
+    CHECK(logits == moved(d));
+  }
+}
+
+TEST_CASE("softmax: results past the caches have the bits of those in place") {
+  const std::int64_t rows = 1200, cols = 3520;  // more than 16 MB
+  const floats x = random_floats(rows * cols, 6, 9.0f), dy = random_floats(rows * cols, 7),
+               dloss = random_floats(rows, 8);
+  const std::vector<std::int32_t> labels(static_cast<std::size_t>(rows), 3519);
+  float* const y = simd::scratch<struct y_on_lines>(rows * cols);
+  const auto cells = static_cast<std::size_t>(rows * cols);
+  const auto same = [=](const floats& a) { return std::equal(a.begin(), a.end(), y, y + cells); };
+  floats in_place = x;
+  simd::softmax(rows, cols, in_place.data(), in_place.data());
+  simd::softmax(rows, cols, x.data(), y);
+  CHECK(same(in_place));
+  floats gradient = dy;
+  simd::softmax_backward(rows, cols, in_place.data(), gradient.data(), gradient.data());
+  simd::softmax_backward(rows, cols, in_place.data(), dy.data(), y);
+  CHECK(same(gradient));
+  floats logits = x;
+  simd::softmax_cross_entropy_backward<std::int32_t>(rows, cols, logits.data(), labels.data(), nullptr, dloss.data(),
+                                                     logits.data());
+  simd::softmax_cross_entropy_backward<std::int32_t>(rows, cols, x.data(), labels.data(), nullptr, dloss.data(), y);
+  CHECK(same(logits));
 }

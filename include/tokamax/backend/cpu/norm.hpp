@@ -18,27 +18,51 @@ struct row_statistics {
   float mean, rstd;
 };
 
-// mean and 1 / sqrt(var + epsilon), the variance in a second pass over the centred row. Not centred: mean 0.
+// Columns of a row that are taken together with others: d is the distance of their means, n and m are their numbers.
+struct joined {
+  float d, n, m;
+  float mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
+  float squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
+};
+
+[[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t cols) noexcept {
+  return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
+}
+
+// mean and 1 / sqrt(var + epsilon); not centred: mean 0. A block of the row is read for its mean and then for the squares of
+// what differs from it, so that a row comes from memory once.
 template <bool Centred>
 [[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
-  const float n = static_cast<float>(cols);
-  const float mean = Centred ? sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / n : 0.0f;
-  const float squares = sum_row(cols, [=](std::int64_t j, auto lanes) {
-    const f32v centred = lanes(x + j, mean) - f32v(mean);
-    return centred * centred;
+  float mean = 0.0f, squares = 0.0f;
+  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    const float* const block = x + first;
+    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
+    const f32v m(block_mean);
+    squares += sum_row(count, [=](std::int64_t j, auto lanes) {
+      fetch_ahead(block + j);
+      const f32v centred = lanes(block + j, block_mean) - m;
+      return centred * centred;
+    });
+    if (first == 0) {
+      mean = block_mean;
+    } else if (Centred) {
+      const joined both{block_mean - mean, static_cast<float>(count), static_cast<float>(first)};
+      mean += both.mean();
+      squares += both.squares();
+    }
   });
-  return {mean, 1.0f / std::sqrt(squares / n + epsilon)};
+  return {mean, 1.0f / std::sqrt(squares / static_cast<float>(cols) + epsilon)};
 }
 
 template <bool Centred>
 void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
                   float epsilon, float* y) noexcept {
-  for_rows(rows, cols, [=](std::int64_t r) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
     const float* const from = x + r * cols;
     float* const to = y + r * cols;
     const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
     const f32v m(mean), s(rstd);
-    for_vectors(cols, [&](std::int64_t j, auto lanes) {
+    for_vectors<decltype(whole)>(cols, [&](std::int64_t j, auto lanes) {
       const f32v x_hat = (lanes(from + j) - m) * s;
       if constexpr (Centred) {
         lanes.put(to + j, fma(x_hat, lanes(scale + j), lanes(offset + j)));
@@ -49,13 +73,77 @@ void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const fl
   });
 }
 
+struct row_gradients {
+  float mean, rstd;
+  float g, g_x;  // mean(g), mean(g * x_hat)
+};
+
+// The same with g = dy * scale beside x.
+template <bool Centred>
+[[gnu::always_inline]] inline row_gradients gradients_of(const float* x, const float* dy, const float* scale,
+                                                         std::int64_t cols, float epsilon) noexcept {
+  float mean = 0.0f, squares = 0.0f, sum_g = 0.0f, sum_gx = 0.0f;
+  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    const float *const block = x + first, *const block_dy = dy + first, *const block_scale = scale + first;
+    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
+    const f32v m(block_mean);
+    const auto [block_squares, block_gx, block_g] = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
+      fetch_ahead(block + j);
+      fetch_ahead(block_dy + j);
+      const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
+      return std::array{centred * centred, g * centred, g};
+    });
+    if (Centred && first > 0) {
+      const joined both{block_mean - mean, static_cast<float>(count), static_cast<float>(first)};
+      mean += both.mean();
+      squares += both.squares();
+      sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
+    } else {
+      mean = block_mean;
+    }
+    squares += block_squares;
+    sum_gx += block_gx;
+    sum_g += block_g;
+  });
+  const float n = static_cast<float>(cols), rstd = 1.0f / std::sqrt(squares / n + epsilon);
+  return {mean, rstd, Centred ? sum_g / n : 0.0f, sum_gx / n * rstd};
+}
+
+// dx of some rows from their moments, and what they add to the column sums, which are read and written once for all of them.
+template <bool Centred, class Whole, int Rows>
+void write_gradients(std::int64_t cols, const float* x, const float* scale, const float* dy, const row_gradients* row,
+                     float* dx, float* scale_sum, float* offset_sum) noexcept {
+  f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
+#pragma GCC unroll 4
+  for (int k = 0; k < Rows; ++k) {
+    mean[k] = f32v(row[k].mean);
+    rstd[k] = f32v(row[k].rstd);
+    shift[k] = f32v(-row[k].rstd * row[k].g);
+    slope[k] = f32v(-row[k].rstd * row[k].g_x);
+  }
+  for_vectors<Whole>(cols, [&](std::int64_t j, auto lanes) {
+    const f32v factor = lanes(scale + j);
+    f32v to_scale = lanes(scale_sum + j), to_offset(0.0f);
+    if constexpr (Centred) to_offset = lanes(offset_sum + j);
+#pragma GCC unroll 4
+    for (int k = 0; k < Rows; ++k) {
+      const f32v d = lanes(dy + k * cols + j), x_hat = (lanes(x + k * cols + j) - mean[k]) * rstd[k];
+      to_scale = fma(d, x_hat, to_scale);
+      to_offset = to_offset + d;
+      lanes.put(dx + k * cols + j, fma(d * factor, rstd[k], fma(x_hat, slope[k], shift[k])));
+    }
+    lanes.keep(scale_sum + j, to_scale);
+    if constexpr (Centred) lanes.keep(offset_sum + j, to_offset);
+  });
+}
+
 struct norm_column_sums;
 
 // With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
 // doffset = sum_r dy. The column sums run down chunks of rows and then up a tree of chunks, both fixed by the shape.
-template <bool Centred>
-void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                   float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+template <bool Centred, class Whole>
+void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                        float epsilon, float* dx, float* dscale, float* doffset) noexcept {
   constexpr std::int64_t sums = Centred ? 2 : 1;
   const std::int64_t chunk = std::max<std::int64_t>(32, (rows + 63) / 64);
   const std::int64_t chunks = (rows + chunk - 1) / chunk;
@@ -64,28 +152,18 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
     float* const scale_sum = partial + i * sums * cols;
     float* const offset_sum = scale_sum + (sums - 1) * cols;
     std::fill_n(scale_sum, sums * cols, 0.0f);
-    for (std::int64_t r = i * chunk; r < std::min(rows, (i + 1) * chunk); ++r) {
-      const float* const xr = x + r * cols;
-      const float* const dyr = dy + r * cols;
-      const auto [mean, rstd] = statistics_of<Centred>(xr, cols, epsilon);
-      const f32v m(mean), s(rstd);
-      const float n = static_cast<float>(cols);
-      const float mean_g =
-          Centred ? sum_row(cols, [&](std::int64_t j, auto lanes) { return lanes(dyr + j) * lanes(scale + j); }) / n
-                  : 0.0f;
-      const float mean_g_x =
-          sum_row(cols, [&](std::int64_t j,
-                            auto lanes) { return lanes(dyr + j) * lanes(scale + j) * ((lanes(xr + j) - m) * s); }) /
-          n;
-      const f32v a(mean_g), b(mean_g_x);
-      for_vectors(cols, [&](std::int64_t j, auto lanes) {
-        const f32v d = lanes(dyr + j);
-        const f32v x_hat = (lanes(xr + j) - m) * s;
-        lanes.put(scale_sum + j, fma(d, x_hat, lanes(scale_sum + j)));
-        if constexpr (Centred) lanes.put(offset_sum + j, lanes(offset_sum + j) + d);
-        lanes.put(dx + r * cols + j, s * (d * lanes(scale + j) - a - x_hat * b));
-      });
+    constexpr int together = 4;
+    row_gradients row[together];
+    const std::int64_t end = std::min(rows, (i + 1) * chunk);
+    for (std::int64_t r = i * chunk, count; r < end; r += count) {
+      count = end - r < together ? 1 : together;
+      const float *const xr = x + r * cols, *const dyr = dy + r * cols;
+      for (std::int64_t k = 0; k < count; ++k)
+        row[k] = gradients_of<Centred>(xr + k * cols, dyr + k * cols, scale, cols, epsilon);
+      const auto write = count == 1 ? write_gradients<Centred, Whole, 1> : write_gradients<Centred, Whole, together>;
+      write(cols, xr, scale, dyr, row, dx + r * cols, scale_sum, offset_sum);
     }
+    finish_streams();
   });
   constexpr std::int64_t strip = 256;  // columns
   parallel_for((sums * cols + strip - 1) / strip, [=](std::int64_t i) {
@@ -103,6 +181,14 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
       *to = chunks > 0 ? partial[j] : 0.0f;
     }
   });
+}
+
+template <bool Centred>
+void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                   float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+  const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
+                                                         : norm_backward_into<Centred, whole_vector>;
+  into(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
 }
 }  // namespace detail
 

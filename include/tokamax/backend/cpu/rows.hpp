@@ -7,7 +7,8 @@
 #include <tokamax/backend/cpu/threads.hpp>  // parallel_for
 
 #include <algorithm>  // min, max
-#include <cstdint>    // int64_t
+#include <array>      // array
+#include <cstdint>    // int64_t, uintptr_t
 #include <limits>     // infinity
 
 namespace tokamax::simd {
@@ -16,18 +17,25 @@ namespace tokamax::simd {
 struct whole_vector {
   f32v operator()(const float* p, float = 0.0f) const noexcept { return load(p); }
   void put(float* p, f32v v) const noexcept { store(p, v); }
+  void keep(float* p, f32v v) const noexcept { store(p, v); }
+};
+/// As whole_vector for results that are read again when the caches have forgotten them; they begin on 64 bytes.
+struct streamed_vector : whole_vector {
+  void put(float* p, f32v v) const noexcept { stream(p, v); }
 };
 struct partial_vector {
   std::int64_t n;
   f32v operator()(const float* p, float padding = 0.0f) const noexcept { return load_partial(p, n, padding); }
   void put(float* p, f32v v) const noexcept { store_partial(p, v, n); }
+  void keep(float* p, f32v v) const noexcept { store_partial(p, v, n); }
 };
 
-/// Calls f(j, lanes) for each vector of a row, j its first column; lanes(p) loads and lanes.put(p, v) stores.
-template <class F>
+/// Calls f(j, lanes) for each vector of a row, j its first column; lanes(p) loads, lanes.put(p, v) stores a result and
+/// lanes.keep(p, v) what is read soon.
+template <class Whole = whole_vector, class F>
 [[gnu::always_inline]] inline void for_vectors(std::int64_t cols, F f) noexcept {
   std::int64_t j = 0;
-  for (; j + width <= cols; j += width) f(j, whole_vector{});
+  for (; j + width <= cols; j += width) f(j, Whole{});
   if (j < cols) f(j, partial_vector{cols - j});
 }
 
@@ -55,12 +63,59 @@ template <class F>
   return reduce_row(cols, 0.0f, f, [](f32v a, f32v b) { return a + b; }, [](f32v v) { return reduce_add(v); });
 }
 
+/// N sums over a row at once: f gives an array of N vectors, zero in the lanes behind the end of the row.
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline std::array<float, N> sums_row(std::int64_t cols, F f) noexcept {
+  std::array<f32v, N> even, odd;
+  even.fill(f32v(0.0f));
+  odd.fill(f32v(0.0f));
+  const auto add = [](std::array<f32v, N>& to, const std::array<f32v, N>& terms) {
+    for (std::size_t k = 0; k < N; ++k) to[k] = to[k] + terms[k];
+  };
+  std::int64_t j = 0;
+  for (; j + 2 * width <= cols; j += 2 * width) {
+    add(even, f(j, whole_vector{}));
+    add(odd, f(j + width, whole_vector{}));
+  }
+  if (j + width <= cols) {
+    add(even, f(j, whole_vector{}));
+    j += width;
+  }
+  if (j < cols) add(odd, f(j, partial_vector{cols - j}));
+  std::array<float, N> sums;
+  for (std::size_t k = 0; k < N; ++k) sums[k] = reduce_add(even[k] + odd[k]);
+  return sums;
+}
+
 /// Maximum over a row; f gives -infinity in the lanes behind its end. NaN may be lost.
 template <class F>
 [[gnu::always_inline]] inline float max_row(std::int64_t cols, F f) noexcept {
   return reduce_row(
       cols, -std::numeric_limits<float>::infinity(), f, [](f32v a, f32v b) { return max(a, b); },
       [](f32v v) { return reduce_max(v); });
+}
+
+/// Columns that stay in the first-level cache while several loops go over them.
+inline constexpr std::int64_t row_block = 2048;
+
+/// Calls f(first, count) for the blocks of a row.
+template <class F>
+[[gnu::always_inline]] inline void for_blocks(std::int64_t cols, F f) noexcept {
+  for (std::int64_t first = 0; first < cols; first += row_block) f(first, std::min(row_block, cols - first));
+}
+
+/// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
+[[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(p) + row_block * sizeof(float);  // maybe behind the end
+  __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+}
+
+/// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.
+template <class... Operands>
+bool passes_caches(std::int64_t rows, std::int64_t cols, const float* result, Operands... operand) noexcept {
+  constexpr std::int64_t large = std::int64_t{1} << 22;  // 16 MB
+  return rows * cols >= large && cols % 16 == 0 && reinterpret_cast<std::uintptr_t>(result) % 64 == 0 &&
+         ((result != operand) && ...);
 }
 
 /// Rows in one chunk of a loop over rows: enough work for a thread, from the shape alone.
@@ -75,6 +130,19 @@ void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
   parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
     const std::int64_t end = std::min(rows, (i + 1) * chunk);
     for (std::int64_t r = i * chunk; r < end; ++r) f(r);
+  });
+}
+
+/// Calls f(row, whole) for all rows; whole vectors of the result are put by whole, past the caches if `streamed`.
+template <class F>
+void for_written_rows(std::int64_t rows, std::int64_t cols, bool streamed, F f) noexcept {
+  if (!streamed) return for_rows(rows, cols, [&](std::int64_t r) { f(r, whole_vector{}); });
+  constexpr std::int64_t chunk_of = 8;  // chunks between two fences
+  const std::int64_t chunk = chunk_of * rows_per_chunk(cols);
+  parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
+    const std::int64_t end = std::min(rows, (i + 1) * chunk);
+    for (std::int64_t r = i * chunk; r < end; ++r) f(r, streamed_vector{});
+    finish_streams();
   });
 }
 

@@ -5,7 +5,8 @@
 
 #include <tokamax/backend/cpu/rows.hpp>  // for_rows, for_vectors, sum_row, max_row
 
-#include <cmath>        // exp, log, isfinite
+#include <algorithm>    // any_of
+#include <cmath>        // exp, log, isnan
 #include <cstdint>      // int64_t
 #include <limits>       // quiet_NaN, infinity
 #include <type_traits>  // is_integral_v
@@ -15,18 +16,45 @@ namespace tokamax::simd {
 namespace detail {
 inline constexpr float lowest = -std::numeric_limits<float>::infinity();
 
-// log(sum(exp(x))) of one row. A row whose maximum is infinite is shifted by nothing, as in JAX: -inf gives -inf.
-[[gnu::always_inline]] inline float logsumexp_of(const float* x, std::int64_t cols) noexcept {
-  const float most = max_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j, lowest); });
-  if (!std::isfinite(most)) {
-    float sum = 0.0f;
-    for (std::int64_t j = 0; j < cols; ++j) sum += std::exp(x[j]);
-    return std::log(sum);
-  }
-  const f32v m(most);
-  return most +
-         std::log(sum_row(cols, [=](std::int64_t j, auto lanes) { return exp_nonpositive(lanes(x + j, lowest) - m); }));
+struct exponential_sum {
+  float most, sum;  // max(x), sum(exp(x - max(x))) of a row
+};
+
+// Block by block, so that a row comes from memory once: where a block has a larger element, the sum so far is scaled.
+// each(first, most) is told the maximum that the exponentials of a block are shifted by, keep(j, lanes, e) gets them. The
+// lowest number stands for the maximum of -infinity only.
+template <class Each, class Keep>
+[[gnu::always_inline]] inline exponential_sum exponentials_of(const float* x, std::int64_t cols, Each each,
+                                                              Keep keep) noexcept {
+  exponential_sum all{std::numeric_limits<float>::lowest(), 0.0f};
+  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    const float* const block = x + first;
+    const float most = max_row(count, [=](std::int64_t j, auto lanes) { return lanes(block + j, lowest); });
+    if (most > all.most) {
+      all.sum *= std::exp(all.most - most);
+      all.most = most;
+    }
+    each(first, all.most);
+    const f32v m(all.most);
+    all.sum += sum_row(count, [=](std::int64_t j, auto lanes) {
+      fetch_ahead(block + j);
+      const f32v e = exp_nonpositive(lanes(block + j, lowest) - m);
+      keep(first + j, lanes, e);
+      return e;
+    });
+  });
+  return all;
 }
+
+// log(sum(exp(x))) of one row.
+[[gnu::always_inline]] inline float logsumexp_of(const float* x, std::int64_t cols) noexcept {
+  const auto [most, sum] = exponentials_of(x, cols, [](std::int64_t, float) {}, [](std::int64_t, auto, f32v) {});
+  if (most == -lowest)  // infinity less itself is NaN: only one in x may make the result NaN
+    return std::any_of(x, x + cols, [](float v) { return std::isnan(v); }) ? sum : most;
+  return most + std::log(sum);
+}
+
+struct softmax_row;
 
 // A label counts from the end when negative; -1 when it names no class.
 template <class Label>
@@ -44,17 +72,21 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 /// shapes  x, y [rows, cols] dense; y may be x
 /// dtypes  f32; a row of -infinity gives NaN, as in JAX
 inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
-  for_rows(rows, cols, [=](std::int64_t r) {
+  const bool streamed = passes_caches(rows, cols, y, x);
+  const std::int64_t blocks = (cols / row_block + 16) / 16 * 16;
+  for_written_rows(rows, cols, streamed, [=](std::int64_t r, auto whole) {
     const float* const from = x + r * cols;
     float* const to = y + r * cols;
-    const f32v m(max_row(cols, [=](std::int64_t j, auto lanes) { return lanes(from + j, detail::lowest); }));
-    const float sum = sum_row(cols, [=](std::int64_t j, auto lanes) {
-      const f32v e = exp_nonpositive(lanes(from + j, detail::lowest) - m);
-      lanes.put(to + j, e);
-      return e;
+    float* const most_of = scratch<detail::softmax_row>(blocks + (streamed ? cols : 0));  // of each block
+    float* const e = streamed ? most_of + blocks : to;
+    const detail::exponential_sum all = detail::exponentials_of(
+        from, cols, [=](std::int64_t first, float block_most) { most_of[first / row_block] = block_most; },
+        [=](std::int64_t j, auto lanes, f32v v) { lanes.put(e + j, v); });
+    for_blocks(cols, [=](std::int64_t first, std::int64_t count) {
+      const f32v scale(std::exp(most_of[first / row_block] - all.most) / all.sum);
+      for_vectors<decltype(whole)>(
+          count, [=](std::int64_t j, auto lanes) { lanes.put(to + first + j, lanes(e + first + j) * scale); });
     });
-    const f32v scale(1.0f / sum);
-    for_vectors(cols, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) * scale); });
   });
 }
 
@@ -63,11 +95,11 @@ inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float*
 /// shapes  y, dy, dx [rows, cols] dense; dx may be dy or y
 inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy,
                              float* dx) noexcept {
-  for_rows(rows, cols, [=](std::int64_t r) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, dx, y, dy), [=](std::int64_t r, auto whole) {
     const float* const yr = y + r * cols;
     const float* const dyr = dy + r * cols;
     const f32v dot(sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(yr + j) * lanes(dyr + j); }));
-    for_vectors(cols, [=](std::int64_t j, auto lanes) {
+    for_vectors<decltype(whole)>(cols, [=](std::int64_t j, auto lanes) {
       lanes.put(dx + r * cols + j, lanes(yr + j) * (lanes(dyr + j) - dot));
     });
   });
@@ -108,16 +140,20 @@ template <class Label>
 void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels,
                                     const float* lse, const float* dloss, float* dlogits) noexcept {
   static_assert(std::is_integral_v<Label>);
-  for_rows(rows, cols, [=](std::int64_t r) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, dlogits, logits), [=](std::int64_t r, auto whole) {
     const float* const x = logits + r * cols;
     float* const to = dlogits + r * cols;
     const f32v sum(lse != nullptr ? lse[r] : detail::logsumexp_of(x, cols));
     const f32v d(dloss[r]);
-    for_vectors(cols, [=](std::int64_t j, auto lanes) {
-      lanes.put(to + j, exp_nonpositive(min(lanes(x + j) - sum, f32v(0.0f))) * d);
-    });
     const std::int64_t at = detail::class_of(labels[r], cols);
-    if (at >= 0) to[at] -= dloss[r];
+    for_vectors<decltype(whole)>(cols, [=](std::int64_t j, auto lanes) {
+      f32v v = exp_nonpositive(lanes(x + j) - sum) * d;
+      if (at >= j && at < j + width) {
+        const mask label = to_mask(iota() == i32v(static_cast<std::int32_t>(at - j)));
+        v = v - select(label, d, f32v(0.0f));
+      }
+      lanes.put(to + j, v);
+    });
   });
 }
 
