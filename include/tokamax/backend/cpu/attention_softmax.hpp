@@ -1,0 +1,229 @@
+// tokamax/backend/cpu/attention_softmax.hpp: what attention computes on a block of scores, for any machine and AVX-512.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/backend/cpu/attention.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/attention_blocks.hpp>  // panel_lanes
+
+#include <cstdint>  // int64_t
+#include <limits>   // infinity
+
+namespace tokamax::simd::detail {
+
+/// Turns scores [keys, panel_lanes], queries in the lanes so that neither maximum nor sum crosses them, into
+/// probabilities. Updates `highest`, the maximum of scale * score, and `total`, the sum of 2^(scale * score - highest),
+/// and leaves in `shrink` the factor for what was summed before. Where `masked`, lane l sees the keys j <= first + l.
+using softmax_fn = void (*)(float* scores, std::int64_t keys, std::int64_t queries, std::int64_t first, bool masked,
+                            float scale, float* highest, float* total, float* shrink) noexcept;
+
+/// Turns panels of scores [rows, panel_lanes], keys in the lanes, into probabilities 2^(scale * score - log_sum), and
+/// panels of d, the products of the result's cotangent and the values, into p * (d - delta): cotangents of scale *
+/// score. log_sum and delta have one value a row. Where `masked`, row r sees the keys j <= first + r.
+using score_cotangent_fn = void (*)(float* scores, float* d, std::int64_t panels, std::int64_t rows,
+                                    std::int64_t panel_stride, std::int64_t first, bool masked, float scale,
+                                    const float* log_sum, const float* delta) noexcept;
+
+/// 2^x within 2 units in the last place for x <= 127, zero below 2^-126.
+inline f32v power_of_two(f32v x) noexcept {
+  const f32v magic(12582912.0f);  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+  const f32v shifted = x + magic;
+  const f32v f = x - (shifted - magic);
+  f32v p = fma(f, f32v(0.00132647273f), f32v(0.00967151299f));
+  p = fma(p, f, f32v(0.0555073358f));
+  p = fma(p, f, f32v(0.240222424f));
+  p = fma(p, f, f32v(0.693147004f));
+  p = fma(p, f, f32v(1.0f));
+  const f32v power = bitcast<f32v>((bitcast<i32v>(shifted) << 23) + i32v(127 << 23));
+  return select(x < f32v(-126.0f), f32v(0.0f), p * power);
+}
+
+inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries, std::int64_t first, bool masked,
+                          float scale, float* highest, float* total, float* shrink) noexcept {
+  const f32v scales(scale), nothing(-std::numeric_limits<float>::infinity());
+  for (std::int64_t c = 0; c < queries; c += width) {
+    const i32v last = iota() + i32v(static_cast<std::int32_t>(first + c));
+    const f32v old = load(highest + c);
+    f32v most = old, sum(0.0f);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      float* const at = scores + j * panel_lanes + c;
+      f32v s = load(at) * scales;
+      if (masked) s = select(to_mask(last < i32v(static_cast<std::int32_t>(j))), nothing, s);
+      store(at, s);
+      most = max(most, s);
+    }
+    for (std::int64_t j = 0; j < keys; ++j) {
+      float* const at = scores + j * panel_lanes + c;
+      const f32v p = power_of_two(load(at) - most);
+      sum = sum + p;
+      store(at, p);
+    }
+    const f32v before = power_of_two(old - most);
+    store(shrink + c, before);
+    store(highest + c, most);
+    store(total + c, fma(load(total + c), before, sum));
+  }
+}
+
+inline void score_cotangents(float* scores, float* d, std::int64_t panels, std::int64_t rows, std::int64_t panel_stride,
+                             std::int64_t first, bool masked, float scale, const float* log_sum,
+                             const float* delta) noexcept {
+  const f32v scales(scale);
+  for (std::int64_t i = 0; i < panels; ++i) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const f32v sum(log_sum[r]), shift(delta[r]);
+      for (std::int64_t c = 0; c < panel_lanes; c += width) {
+        float *const s = scores + i * panel_stride + r * panel_lanes + c, *const to = d + (s - scores);
+        f32v p = power_of_two(min(f32v(127.0f), load(s) * scales - sum));
+        if (masked) {
+          const i32v behind = iota() + i32v(static_cast<std::int32_t>(i * panel_lanes + c - first - r));
+          p = select(to_mask(behind > i32v(0)), f32v(0.0f), p);
+        }
+        store(s, p);
+        store(to, p * (load(to) - shift));
+      }
+    }
+  }
+}
+
+#if defined(__x86_64__)
+  #define TOKAMAX_SOFTMAX_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
+
+/// 2^x: a polynomial on [0, 1), exact at 0, and the integer below x. Within 2 units in the last place of f32, or, with a
+/// term less, within 3e-6, far below what rounding to bfloat16 leaves.
+template <bool Rough>
+[[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512 power_of_two_avx512(__m512 x) noexcept {
+  const __m512 f = _mm512_maskz_reduce_ps(0xffff, x, 1);  // x - floor(x)
+  __m512 p;
+  if constexpr (Rough) {
+    p = _mm512_fmadd_ps(f, _mm512_set1_ps(0.0134266857f), _mm512_set1_ps(0.0522424728f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.241280213f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.693044841f));
+  } else {
+    p = _mm512_fmadd_ps(f, _mm512_set1_ps(0.00186713017f), _mm512_set1_ps(0.00901702978f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.0557999127f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.240164444f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.693151295f));
+  }
+  return _mm512_maskz_scalef_ps(0xffff, _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f)), x);
+}
+
+[[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512i lane_numbers() noexcept {
+  return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+/// Words of bfloat16 pairs, `low` in the low halves.
+[[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline void store_pairs(float* to, __m512 low, __m512 high) noexcept {
+  const __m512i order = _mm512_add_epi32(_mm512_set1_epi32(0x100000), _mm512_mullo_epi32(lane_numbers(), _mm512_set1_epi32(0x10001)));
+  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi16(
+                              0xffffffffu, order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low))));
+}
+
+/// As softmax_block; with Pairs, row j of the result has the probabilities of the keys 2 j and 2 j + 1 in bfloat16.
+template <bool Pairs>
+[[TOKAMAX_SOFTMAX_TARGET]] void softmax_block_avx512(float* scores, std::int64_t keys, std::int64_t queries,
+                                                     std::int64_t first, bool masked, float scale, float* highest,
+                                                     float* total, float* shrink) noexcept {
+  const __m512 scales = _mm512_set1_ps(scale);
+  for (std::int64_t c = 0; c < queries; c += 16) {
+    const __m512i last = _mm512_add_epi32(lane_numbers(), _mm512_set1_epi32(static_cast<int>(first + c)));
+    float* const at = scores + c;
+    const __m512 old = _mm512_loadu_ps(highest + c);
+    __m512 most = old, sum = _mm512_setzero_ps(), sum_1 = sum;
+    if (masked) {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const __mmask16 seen = _mm512_cmple_epi32_mask(_mm512_set1_epi32(static_cast<int>(j)), last);
+        most = _mm512_mask_max_ps(most, seen, most, _mm512_mul_ps(_mm512_loadu_ps(at + j * panel_lanes), scales));
+      }
+    } else {
+      __m512 m[4] = {most, most, most, most};
+      std::int64_t j = 0;
+      for (; j + 4 <= keys; j += 4)
+  #pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+          m[i] = _mm512_maskz_max_ps(0xffff, m[i], _mm512_mul_ps(_mm512_loadu_ps(at + (j + i) * panel_lanes), scales));
+      for (; j < keys; ++j)
+        m[0] = _mm512_maskz_max_ps(0xffff, m[0], _mm512_mul_ps(_mm512_loadu_ps(at + j * panel_lanes), scales));
+      most = _mm512_maskz_max_ps(0xffff, _mm512_maskz_max_ps(0xffff, m[0], m[1]),
+                                 _mm512_maskz_max_ps(0xffff, m[2], m[3]));
+    }
+    std::int64_t j = 0;
+    for (; j + 2 <= keys; j += 2) {
+      __m512 p = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(at + j * panel_lanes), scales, most));
+      __m512 q = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(at + (j + 1) * panel_lanes), scales, most));
+      if (masked) {
+        p = _mm512_maskz_mov_ps(_mm512_cmple_epi32_mask(_mm512_set1_epi32(static_cast<int>(j)), last), p);
+        q = _mm512_maskz_mov_ps(_mm512_cmplt_epi32_mask(_mm512_set1_epi32(static_cast<int>(j)), last), q);
+      }
+      sum = _mm512_add_ps(sum, p);
+      sum_1 = _mm512_add_ps(sum_1, q);
+      if constexpr (Pairs) {
+        store_pairs(at + j / 2 * panel_lanes, p, q);
+      } else {
+        _mm512_storeu_ps(at + j * panel_lanes, p);
+        _mm512_storeu_ps(at + (j + 1) * panel_lanes, q);
+      }
+    }
+    if (j < keys) {
+      __m512 p = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(at + j * panel_lanes), scales, most));
+      if (masked) p = _mm512_maskz_mov_ps(_mm512_cmple_epi32_mask(_mm512_set1_epi32(static_cast<int>(j)), last), p);
+      sum = _mm512_add_ps(sum, p);
+      if constexpr (Pairs)
+        store_pairs(at + j / 2 * panel_lanes, p, _mm512_setzero_ps());
+      else
+        _mm512_storeu_ps(at + j * panel_lanes, p);
+    }
+    const __m512 before = power_of_two_avx512<Pairs>(_mm512_sub_ps(old, most));
+    _mm512_storeu_ps(shrink + c, before);
+    _mm512_storeu_ps(highest + c, most);
+    _mm512_storeu_ps(total + c, _mm512_fmadd_ps(_mm512_loadu_ps(total + c), before, _mm512_add_ps(sum, sum_1)));
+  }
+}
+
+template <bool Rough>
+[[TOKAMAX_SOFTMAX_TARGET]] void score_cotangents_avx512(float* scores, float* d, std::int64_t panels, std::int64_t rows,
+                                                        std::int64_t panel_stride, std::int64_t first, bool masked,
+                                                        float scale, const float* log_sum,
+                                                        const float* delta) noexcept {
+  const __m512 scales = _mm512_set1_ps(scale);
+  for (std::int64_t i = 0; i < panels; ++i) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const __m512 sum = _mm512_set1_ps(log_sum[r]), shift = _mm512_set1_ps(delta[r]);
+      for (std::int64_t c = 0; c < panel_lanes; c += 16) {
+        float *const s = scores + i * panel_stride + r * panel_lanes + c, *const to = d + (s - scores);
+        __m512 p = power_of_two_avx512<Rough>(_mm512_fmsub_ps(_mm512_loadu_ps(s), scales, sum));
+        if (masked) {
+          const __m512i behind = _mm512_set1_epi32(static_cast<int>(first + r - i * panel_lanes - c));
+          p = _mm512_maskz_mov_ps(_mm512_cmple_epi32_mask(lane_numbers(), behind), p);
+        }
+        _mm512_storeu_ps(s, p);
+        _mm512_storeu_ps(to, _mm512_mul_ps(p, _mm512_sub_ps(_mm512_loadu_ps(to), shift)));
+      }
+    }
+  }
+}
+  #undef TOKAMAX_SOFTMAX_TARGET
+#endif
+
+/// What one machine offers: tiles, and what becomes of their sums.
+struct attention_kernels {
+  const gemm_kernels& tiles;
+  softmax_fn softmax = softmax_block;
+  score_cotangent_fn score_cotangents = detail::score_cotangents;
+  bool makes_panel = false;  ///< does softmax leave a panel for the tiles?
+};
+
+/// The caller has checked that the machine has the unit.
+inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precision precision,
+                                               bfloat16_unit unit = best_bfloat16_unit()) noexcept {
+  const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
+#if defined(__x86_64__)
+  if (machine == gemm_machine::avx512) {
+    if (tiles.terms == 2) return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true};
+    return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, tiles.direct};
+  }
+#endif
+  return {tiles, softmax_block, score_cotangents, tiles.direct};
+}
+
+}  // namespace tokamax::simd::detail
