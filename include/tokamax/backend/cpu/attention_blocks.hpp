@@ -21,6 +21,11 @@ struct heads_view {
   std::int64_t batch_stride, time_stride, head_stride;
   bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
 
+  operator heads_view<const void>() const noexcept
+    requires(!std::is_const_v<T>)
+  {
+    return {data, batch_stride, time_stride, head_stride, bfloat16};
+  }
   T* at(std::int64_t b, std::int64_t t, std::int64_t n) const noexcept {
     using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
     return static_cast<bytes*>(data) + (b * batch_stride + t * time_stride + n * head_stride) * (bfloat16 ? 2 : 4);
