@@ -146,18 +146,36 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
       multiply_panels(kernels, rows, some, z.head_steps, {at.douts + r * z.head_steps, mr, 0},
                       {at.values + panel, lanes, 0}, ds + j / lanes * apart, lanes, tile_mode::assign);
     }
-    c.machine.score_cotangents(p, ds, parts_of(seen, lanes), rows, apart, first, s.causal && seen - 1 > first,
-                               s.scale * log2_e, at.log_sum + r, at.delta + r);
-    for (std::int64_t j = 0; j < seen; j += lanes) {
-      const std::int64_t some = std::min(lanes, seen - j), to = j / lanes * stride + r / kernels.terms * lanes;
-      pack_panels(kernels, operand::a, at.turned + j / kernels.terms * mr, mr, rows, some, ds + j / lanes * apart,
-                  false, lanes, 1);
-      if (in_place) continue;
-      pack_panels(kernels, operand::b, at.p + to, lanes, lanes, rows, p + j / lanes * apart, false, 1, lanes);
-      pack_panels(kernels, operand::b, at.ds + to, lanes, lanes, rows, ds + j / lanes * apart, false, 1, lanes);
+    const std::int64_t step = r / kernels.terms, row_steps = steps_of(kernels, rows);
+    c.machine.score_cotangents({parts_of(seen, lanes), rows, apart, s.causal ? first : keys, keys, s.scale * log2_e}, p,
+                               ds, at.log_sum + r, at.delta + r,
+                               {at.p + step * lanes, at.ds + step * lanes, stride, at.turned, mr});
+    for (std::int64_t j = 0; j < seen && !in_place; j += lanes) {
+      const std::int64_t panel = j / lanes * apart, to = j / lanes * stride + step * lanes;
+      if (c.machine.makes_panels) {
+        const std::int64_t filled = parts_of(rows, kernels.terms);
+        std::fill_n(at.p + to + filled * lanes, (row_steps - filled) * lanes, 0.0f);
+        std::fill_n(at.ds + to + filled * lanes, (row_steps - filled) * lanes, 0.0f);
+      } else {
+        pack_panels(kernels, operand::b, at.p + to, lanes, lanes, rows, p + panel, false, 1, lanes);
+        pack_panels(kernels, operand::b, at.ds + to, lanes, lanes, rows, ds + panel, false, 1, lanes);
+      }
     }
-    multiply_panels(kernels, rows, h, steps_of(kernels, seen), {at.turned, mr, 0},
-                    {at.key_lanes + i * z.key_lanes, lanes, lanes * key_steps}, at.sum_q + r * h, h, query_mode);
+    const std::int64_t seen_steps = steps_of(kernels, seen);
+    const float* const b_keys = at.key_lanes + i * z.key_lanes;
+    if (c.machine.by_lane != nullptr) {
+      for (std::int64_t j = 0; j < h; j += lanes) {
+        c.machine.by_lane[rows](seen_steps, in_place ? ds : at.turned, in_place ? apart : 16 * mr,
+                                b_keys + j * key_steps, at.sum_q + r * h + j, h, std::min(lanes, h - j), query_mode);
+      }
+      continue;
+    }
+    for (std::int64_t j = 0; j < seen && !c.machine.makes_panels; j += lanes) {
+      pack_panels(kernels, operand::a, at.turned + j / kernels.terms * mr, mr, rows, std::min(lanes, seen - j),
+                  ds + j / lanes * apart, false, lanes, 1);
+    }
+    multiply_panels(kernels, rows, h, seen_steps, {at.turned, mr, 0}, {b_keys, lanes, lanes * key_steps},
+                    at.sum_q + r * h, h, query_mode);
   }
   for (std::int64_t j = 0; j < keys; j += lanes) {
     if (first_row(j) == queries) break;

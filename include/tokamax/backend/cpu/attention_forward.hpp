@@ -61,7 +61,8 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   float* const packed_q = pieces.take(parts * blocks.packed_queries);
   float* const sums = pieces.take(parts * blocks.sums);
   float* const scores = pieces.take(blocks.scores);
-  float* const panel = machine.makes_panel ? scores : pieces.take(blocks.scores);
+  const bool ready = machine.makes_panels || kernels.direct;
+  float* const panel = ready ? scores : pieces.take(blocks.scores);
   float* const own = pieces.take(block_floats);
   float* const rows = pieces.take(wide * h);
   float* const highest = pieces.take(parts * wide);
@@ -95,7 +96,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
                       scores, wide, tile_mode::assign);
       machine.softmax(scores, seen, queries, q - k, s.causal && k + seen - 1 > q, s.scale * log2_e, highest + i * wide,
                       total + i * wide, shrink);
-      if (!machine.makes_panel) kernels.pack(panel, wide, wide, seen, scores, 1, wide);
+      if (!ready) kernels.pack(panel, wide, wide, seen, scores, 1, wide);
       const std::int64_t filled = parts_of(seen, kernels.terms);
       std::fill_n(panel + filled * wide, (seen_steps - filled) * wide, 0.0f);
       if (k > 0 && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {

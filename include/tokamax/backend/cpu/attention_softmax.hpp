@@ -4,10 +4,11 @@
 // tested by tests/backend/cpu/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention_blocks.hpp>  // panel_lanes
+#include <tokamax/backend/cpu/attention_tiles.hpp>  // panel_lanes, by_lane_tile_fn
 
-#include <cstdint>  // int64_t
-#include <limits>   // infinity
+#include <algorithm>  // min
+#include <cstdint>    // int64_t
+#include <limits>     // infinity
 
 namespace tokamax::simd::detail {
 
@@ -17,12 +18,28 @@ namespace tokamax::simd::detail {
 using softmax_fn = void (*)(float* scores, std::int64_t keys, std::int64_t queries, std::int64_t first, bool masked,
                             float scale, float* highest, float* total, float* shrink) noexcept;
 
-/// Turns panels of scores [rows, panel_lanes], keys in the lanes, into probabilities 2^(scale * score - log_sum), and
-/// panels of d, the products of the result's cotangent and the values, into p * (d - delta): cotangents of scale *
-/// score. log_sum and delta have one value a row. Where `masked`, row r sees the keys j <= first + r.
-using score_cotangent_fn = void (*)(float* scores, float* d, std::int64_t panels, std::int64_t rows,
-                                    std::int64_t panel_stride, std::int64_t first, bool masked, float scale,
-                                    const float* log_sum, const float* delta) noexcept;
+/// Panels of a block of scores [rows, panel_lanes], keys in the lanes.
+struct score_panels {
+  std::int64_t panels, rows;
+  std::int64_t stride;  ///< floats between panels
+  std::int64_t last;    ///< row r sees the keys j <= min(last + r, keys - 1)
+  std::int64_t keys;
+  float scale;
+};
+
+/// What is written besides: operands of bfloat16 pairs. p and ds are panels of B with pairs of rows, `stride` apart;
+/// `turned` is ds as panels of A by lane, with pairs of keys and `lanes` rows.
+struct score_pairs {
+  float *p, *ds;
+  std::int64_t stride;
+  float* turned;
+  std::int64_t lanes;
+};
+
+/// Turns scores into probabilities p = 2^(scale * score - log_sum), and d, the products of the result's cotangent and
+/// the values, into ds = p * (d - delta), the cotangents of scale * score. log_sum and delta have one value a row.
+using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const float* log_sum,
+                                    const float* delta, const score_pairs& pairs) noexcept;
 
 /// 2^x within 2 units in the last place for x <= 127, zero below 2^-126.
 inline f32v power_of_two(f32v x) noexcept {
@@ -65,20 +82,18 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries
   }
 }
 
-inline void score_cotangents(float* scores, float* d, std::int64_t panels, std::int64_t rows, std::int64_t panel_stride,
-                             std::int64_t first, bool masked, float scale, const float* log_sum,
-                             const float* delta) noexcept {
-  const f32v scales(scale);
-  for (std::int64_t i = 0; i < panels; ++i) {
-    for (std::int64_t r = 0; r < rows; ++r) {
+inline void score_cotangents(const score_panels& at, float* scores, float* d, const float* log_sum, const float* delta,
+                             const score_pairs&) noexcept {
+  const f32v scales(at.scale);
+  for (std::int64_t i = 0; i < at.panels; ++i) {
+    for (std::int64_t r = 0; r < at.rows; ++r) {
       const f32v sum(log_sum[r]), shift(delta[r]);
+      const std::int64_t last = std::min(at.last + r, at.keys - 1) - i * panel_lanes;
       for (std::int64_t c = 0; c < panel_lanes; c += width) {
-        float *const s = scores + i * panel_stride + r * panel_lanes + c, *const to = d + (s - scores);
+        float *const s = scores + i * at.stride + r * panel_lanes + c, *const to = d + (s - scores);
         f32v p = power_of_two(min(f32v(127.0f), load(s) * scales - sum));
-        if (masked) {
-          const i32v behind = iota() + i32v(static_cast<std::int32_t>(i * panel_lanes + c - first - r));
-          p = select(to_mask(behind > i32v(0)), f32v(0.0f), p);
-        }
+        if (last < c + width - 1)
+          p = select(to_mask(iota() > i32v(static_cast<std::int32_t>(last - c))), f32v(0.0f), p);
         store(s, p);
         store(to, p * (load(to) - shift));
       }
@@ -180,24 +195,43 @@ template <bool Pairs>
   }
 }
 
-template <bool Rough>
-[[TOKAMAX_SOFTMAX_TARGET]] void score_cotangents_avx512(float* scores, float* d, std::int64_t panels, std::int64_t rows,
-                                                        std::int64_t panel_stride, std::int64_t first, bool masked,
-                                                        float scale, const float* log_sum,
-                                                        const float* delta) noexcept {
-  const __m512 scales = _mm512_set1_ps(scale);
-  for (std::int64_t i = 0; i < panels; ++i) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const __m512 sum = _mm512_set1_ps(log_sum[r]), shift = _mm512_set1_ps(delta[r]);
-      for (std::int64_t c = 0; c < panel_lanes; c += 16) {
-        float *const s = scores + i * panel_stride + r * panel_lanes + c, *const to = d + (s - scores);
-        __m512 p = power_of_two_avx512<Rough>(_mm512_fmsub_ps(_mm512_loadu_ps(s), scales, sum));
-        if (masked) {
-          const __m512i behind = _mm512_set1_epi32(static_cast<int>(first + r - i * panel_lanes - c));
-          p = _mm512_maskz_mov_ps(_mm512_cmple_epi32_mask(lane_numbers(), behind), p);
+template <bool Pairs>
+[[TOKAMAX_SOFTMAX_TARGET]] void score_cotangents_avx512(const score_panels& at, float* scores, float* d,
+                                                        const float* log_sum, const float* delta,
+                                                        const score_pairs& pairs) noexcept {
+  const __m512 scales = _mm512_set1_ps(at.scale);
+  const auto all = static_cast<__mmask16>(-1);
+  for (std::int64_t i = 0; i < at.panels; ++i) {
+    for (std::int64_t r = 0; r < at.rows; r += 2) {
+      float *const s = scores + i * at.stride + r * panel_lanes, *const to = d + (s - scores);
+      __m512 p[2][2] = {}, ds[2][2] = {};  // [row][half of the panel]
+  #pragma GCC unroll 2
+      for (int y = 0; y < 2; ++y) {
+        if (r + y == at.rows) break;
+        const __m512 sum = _mm512_set1_ps(log_sum[r + y]), shift = _mm512_set1_ps(delta[r + y]);
+        const std::int64_t seen = std::min(at.last + r + y + 1, at.keys) - i * panel_lanes;
+  #pragma GCC unroll 2
+        for (int x = 0; x < 2; ++x) {
+          const std::int64_t cell = y * panel_lanes + 16 * x;
+          const __mmask16 kept = seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x);
+          p[y][x] = _mm512_maskz_mov_ps(
+              kept, power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum)));
+          ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
+          if constexpr (!Pairs) {
+            _mm512_storeu_ps(s + cell, p[y][x]);
+            _mm512_storeu_ps(to + cell, ds[y][x]);
+          }
         }
-        _mm512_storeu_ps(s, p);
-        _mm512_storeu_ps(to, _mm512_mul_ps(p, _mm512_sub_ps(_mm512_loadu_ps(to), shift)));
+        if constexpr (Pairs)
+          _mm512_storeu_si512(pairs.turned + (i * pairs.lanes + r + y) * 16,
+                              reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(ds[y][1], ds[y][0])));
+      }
+      if constexpr (Pairs) {
+  #pragma GCC unroll 2
+        for (int x = 0; x < 2; ++x) {
+          store_pairs(pairs.p + i * pairs.stride + r / 2 * panel_lanes + 16 * x, p[0][x], p[1][x]);
+          store_pairs(pairs.ds + i * pairs.stride + r / 2 * panel_lanes + 16 * x, ds[0][x], ds[1][x]);
+        }
       }
     }
   }
@@ -210,7 +244,8 @@ struct attention_kernels {
   const gemm_kernels& tiles;
   softmax_fn softmax = softmax_block;
   score_cotangent_fn score_cotangents = detail::score_cotangents;
-  bool makes_panel = false;  ///< does softmax leave a panel for the tiles?
+  bool makes_panels = false;                 ///< do these leave operands of bfloat16 pairs?
+  const by_lane_tile_fn* by_lane = nullptr;  ///< tiles by number of rows that read A by lane, if it is f32 or those pairs
 };
 
 /// The caller has checked that the machine has the unit.
@@ -219,11 +254,14 @@ inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precis
   const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) {
-    if (tiles.terms == 2) return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true};
-    return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, tiles.direct};
+    if (tiles.terms == 2)
+      return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true,
+              tiles.pack_a == nullptr ? by_lane_tiles<bfloat16_pair, 16>.data() : nullptr};
+    return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, false,
+            tiles.direct ? by_lane_tiles<f32_term, 32>.data() : nullptr};
   }
 #endif
-  return {tiles, softmax_block, score_cotangents, tiles.direct};
+  return {tiles};
 }
 
 }  // namespace tokamax::simd::detail
