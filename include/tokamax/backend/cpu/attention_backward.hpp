@@ -24,7 +24,7 @@ struct backward_blocks {
   backward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
       : queries(even_part(s.queries, 112, kernels.rows)),
         keys(even_part(s.keys, 128, panel_lanes)),
-        key_blocks(std::max<std::int64_t>(1, 32768 / (keys * s.head_size))),
+        key_blocks(parts_of(parts_of(s.keys, keys), pieces(s, keys))),
         head_rows(even_height(kernels, s.head_size)),
         head_steps(steps_of(kernels, s.head_size)),
         query_steps(steps_of(kernels, queries)),
@@ -38,6 +38,12 @@ struct backward_blocks {
         turned(kernels.rows * key_steps),                                 // ds: [keys, rows of a tile]
         key_sums(s.head_size * keys),                                     // dk^T or dv^T: [H, keys]
         query_sums(queries * s.head_size) {}                              // dq: [queries, H]
+
+  // Pieces of a head: few enough keys to stay near the core, and eight pieces in all where there are few heads.
+  static constexpr std::int64_t pieces(const attention_shape& s, std::int64_t keys) noexcept {
+    const std::int64_t wanted = parts_of(8, std::max<std::int64_t>(1, s.batch * s.kv_heads));
+    return std::max({std::int64_t{1}, parts_of(s.keys * s.head_size, 131072), std::min(parts_of(s.keys, keys), wanted)});
+  }
 };
 
 struct attention_backward_scratch;
