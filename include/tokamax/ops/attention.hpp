@@ -210,6 +210,8 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 /// dtypes  any float; scores and softmax in f32; the operands of both products are f32, or bf16 for bf16 arrays and
 ///         under with_precision<bf16_products>, summed in f32; the result has the dtype of q
 /// errors  "attention: q", "attention: k, v"
+/// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
+///         anything in k, and finite numbers in v
 /// source  jax.nn.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the memory-saving form is
 ///         Dao et al. 2022, arXiv:2205.14135
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},

@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu/attention.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -140,7 +141,11 @@ std::pair<std::vector<std::vector<R>>, floats> attend(const simd::attention_shap
                                                       const simd::detail::attention_kernels& machine,
                                                       const std::vector<T>& q, const std::vector<T>& k,
                                                       const std::vector<T>& v, const std::vector<T>& dout) {
-  const R nothing = static_cast<R>(NAN);
+  R nothing{};
+  if constexpr (sizeof(R) == 2)
+    nothing = 0x7fc0;  // NaN
+  else
+    nothing = NAN;
   std::vector<R> out(q.size(), nothing), dq(out), dk(k.size(), nothing), dv(dk);
   floats lse(static_cast<std::size_t>(s.batch * s.heads * s.queries), NAN);
   const auto per_query = [&](auto* p) { return dense(p, s.queries, s.heads, s.head_size); };
@@ -173,7 +178,8 @@ const simd::attention_shape shapes[] = {
     {2, 130, 130, 3, 3, 40, 0.2f, true},  {1, 127, 300, 4, 2, 33, 0.2f, false}, {1, 300, 127, 2, 2, 16, 0.25f, true},
     {1, 70, 400, 2, 2, 16, 0.25f, true},  {1, 1, 260, 4, 1, 64, 0.125f, false}, {1, 600, 600, 1, 1, 7, 0.4f, true},
     {3, 17, 0, 2, 2, 4, 0.5f, false},     {0, 3, 3, 1, 1, 4, 0.5f, true},       {1, 65, 126, 2, 2, 100, 0.1f, true},
-    {1, 523, 523, 2, 1, 128, 0.1f, true}, {1, 97, 641, 1, 1, 128, 0.1f, false}, {1, 67, 131, 1, 1, 9, -0.3f, false}};
+    {1, 523, 523, 2, 1, 128, 0.1f, true}, {1, 97, 641, 1, 1, 128, 0.1f, false}, {1, 67, 131, 1, 1, 9, -0.3f, false},
+    {1, 1100, 1100, 2, 1, 16, 0.2f, true}};
 
 }  // namespace
 
@@ -221,6 +227,53 @@ TEST_CASE("attention: products in bfloat16 against double loops on rounded opera
         simd::set_num_threads(0);
       }
     }
+  }
+}
+
+TEST_CASE("attention: memory grows with the lengths, not with their product") {
+  using simd::detail::backward_blocks, simd::detail::backward_pieces, simd::detail::forward_blocks;
+  for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {
+    const auto machine = simd::detail::attention_kernels_for(simd::best_gemm_machine(), precision);
+    const auto shape = [](std::int64_t length) {
+      return simd::attention_shape{1, length, length, 4, 2, 64, 0.125f, true};
+    };
+    const auto own = [&](const simd::attention_shape& s) {
+      const bool in_place = machine.tiles.direct;
+      return forward_blocks(s, machine.tiles).own(s) +
+             backward_pieces::floats(s, backward_blocks(s, machine.tiles), in_place);
+    };
+    const auto shared = [&](const simd::attention_shape& s) { return forward_blocks(s, machine.tiles).shared(s); };
+    CHECK(own(shape(1 << 18)) <= 2 * own(shape(1 << 12)));
+    CHECK(shared(shape(1 << 18)) <= 3 * shape(1 << 18).keys * 2 * 64);  // k and v in about their own size
+    CHECK(shared({1, 100, 100, 2, 2, 64, 0.125f, true}) == 0);
+  }
+}
+
+TEST_CASE("attention: NaN in a query or in a key that it sees is NaN in its result, and nowhere else") {
+  const simd::attention_shape s{1, 300, 300, 1, 1, 8, 0.3f, true};
+  for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {
+    const auto machine = simd::detail::attention_kernels_for(simd::best_gemm_machine(), precision);
+    const auto rows_of_nan = [&](const attention_inputs& in) {
+      std::vector<std::int64_t> rows;
+      const floats out = attend<float>(s, machine, in.q, in.k, in.v, in.dout).first[0];
+      for (std::int64_t t = 0; t < s.queries; ++t) {
+        const auto first = out.begin() + t * s.head_size;
+        const auto count = std::count_if(first, first + s.head_size, [](float x) { return std::isnan(x); });
+        CHECK((count == 0 || count == s.head_size));
+        if (count > 0) rows.push_back(t);
+      }
+      return rows;
+    };
+    attention_inputs in(s);
+    CHECK(rows_of_nan(in).empty());
+    in.q[57 * 8 + 3] = NAN;
+    CHECK(rows_of_nan(in) == std::vector<std::int64_t>{57});
+    in = attention_inputs(s);
+    in.k[297 * 8 + 3] = NAN;
+    CHECK(rows_of_nan(in) == std::vector<std::int64_t>{297, 298, 299});
+    in = attention_inputs(s);
+    in.k[298 * 8] = INFINITY;  // infinite scores, of either sign: inf - inf, or a weight of zero
+    for (const std::int64_t row : rows_of_nan(in)) CHECK(row >= 298);
   }
 }
 

@@ -24,7 +24,7 @@ struct backward_blocks {
   backward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
       : queries(even_part(s.queries, 112, kernels.rows)),
         keys(even_part(s.keys, 128, panel_lanes)),
-        key_blocks(parts_of(parts_of(s.keys, keys), pieces(s, keys))),
+        key_blocks(std::max<std::int64_t>(1, parts_of(parts_of(s.keys, keys), pieces(s, keys)))),
         head_rows(even_height(kernels, s.head_size)),
         head_steps(steps_of(kernels, s.head_size)),
         query_steps(steps_of(kernels, queries)),

@@ -32,6 +32,19 @@ struct forward_blocks {
         packed_queries(queries * head_steps),                          // [H, queries]
         scores(std::max(keys, key_steps) * queries),                   // [keys, queries]
         sums(s.head_size * queries) {}                                 // [H, queries]
+
+  std::int64_t block() const noexcept { return packed_keys + packed_values; }
+
+  /// What one thread needs for a chunk.
+  std::int64_t own(const attention_shape& s) const noexcept {
+    const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
+    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size + 256;
+  }
+  /// The panels of all keys, for several chunks that read the same; none for one.
+  std::int64_t shared(const attention_shape& s) const noexcept {
+    const bool several = parts_of(s.queries, chunk) * (s.heads / s.kv_heads) > 1;
+    return several ? s.batch * s.kv_heads * parts_of(s.keys, keys) * block() : 0;
+  }
 };
 
 /// Panels of the keys and the values from key k on.
@@ -55,15 +68,13 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   const gemm_kernels& kernels = machine.tiles;
   const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
   const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
-  const std::int64_t block_floats = blocks.packed_keys + blocks.packed_values;
-  scratch_pieces pieces{scratch<attention_scratch>(parts * (blocks.packed_queries + blocks.sums + 2 * wide) + wide +
-                                                   2 * blocks.scores + block_floats + wide * h + 256)};
+  scratch_pieces pieces{scratch<attention_scratch>(blocks.own(s))};
   float* const packed_q = pieces.take(parts * blocks.packed_queries);
   float* const sums = pieces.take(parts * blocks.sums);
   float* const scores = pieces.take(blocks.scores);
   const bool ready = machine.makes_panels || kernels.direct;
   float* const panel = ready ? scores : pieces.take(blocks.scores);
-  float* const own = pieces.take(block_floats);
+  float* const own = pieces.take(blocks.block());
   float* const rows = pieces.take(wide * h);
   float* const highest = pieces.take(parts * wide);
   float* const total = pieces.take(parts * wide);
@@ -80,7 +91,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   for (std::int64_t k = 0; k < key_end; k += blocks.keys) {
     const float* block = own;
     if (packed != nullptr)
-      block = packed + k / blocks.keys * block_floats;
+      block = packed + k / blocks.keys * blocks.block();
     else
       pack_keys(s, kernels, blocks, key, value, b, kv, k, own);
     const std::int64_t keys = std::min(blocks.keys, s.keys - k), steps = steps_of(kernels, keys);
@@ -127,14 +138,14 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
                               const heads_view<const void>& value, const heads_view<void>& out, float* lse) noexcept {
   const forward_blocks blocks(s, machine.tiles);
   const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
-  const std::int64_t block_floats = blocks.packed_keys + blocks.packed_values, heads = s.batch * s.heads;
+  const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
   float* packed = nullptr;
-  if (chunks * (s.heads / s.kv_heads) > 1) {  // more than one chunk reads the same keys
-    packed = scratch<attention_packed_scratch>(s.batch * s.kv_heads * key_blocks * block_floats);
+  if (shared > 0) {
+    packed = scratch<attention_packed_scratch>(shared);
     parallel_for(s.batch * s.kv_heads * key_blocks, [&](std::int64_t i) {
       const std::int64_t head = i / key_blocks;
       pack_keys(s, machine.tiles, blocks, key, value, head / s.kv_heads, head % s.kv_heads,
-                i % key_blocks * blocks.keys, packed + i * block_floats);
+                i % key_blocks * blocks.keys, packed + i * blocks.block());
     });
   }
   // the last chunks of a causal head cost most: they come first
@@ -143,7 +154,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
     const std::int64_t b = i % heads / s.heads, n = i % s.heads, chunk = chunks - 1 - i / heads;
     const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);
     attention_chunk(s, machine, blocks, query, key, value, out, lse, b, n, chunk * forward_blocks::chunk,
-                    packed == nullptr ? nullptr : packed + head * key_blocks * block_floats);
+                    packed == nullptr ? nullptr : packed + head * key_blocks * blocks.block());
   });
 }
 
