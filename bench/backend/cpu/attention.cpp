@@ -20,7 +20,8 @@ void measure(const simd::attention_shape& s, const char* dtype) {
   std::vector<T> k(static_cast<std::size_t>(kv), T(0.2f)), v(k), dk(k), dv(k);
   std::vector<float> lse(static_cast<std::size_t>(s.batch * s.heads * s.queries));
   const auto per_query = [&](auto& x) {
-    return simd::heads_view<void>{x.data(), s.queries * s.heads * s.head_size, s.heads * s.head_size, s.head_size, half};
+    return simd::heads_view<void>{x.data(), s.queries * s.heads * s.head_size, s.heads * s.head_size, s.head_size,
+                                  half};
   };
   const auto per_key = [&](auto& x) {
     return simd::heads_view<void>{x.data(), s.keys * s.kv_heads * s.head_size, s.kv_heads * s.head_size, s.head_size,
@@ -40,7 +41,8 @@ void measure(const simd::attention_shape& s, const char* dtype) {
   const std::string name = fmt::format("{} {} B{} T{} N{} K{} H{}", dtype, s.causal ? "causal" : "full", s.batch,
                                        s.queries, s.heads, s.kv_heads, s.head_size);
   bench::report("attention", name, "tokamax", 4 * unit / bench::median_seconds(forward, rounds), "GFLOP/s");
-  bench::report("attention", name + " with gradient", "tokamax", 14 * unit / bench::median_seconds(both, rounds), "GFLOP/s");
+  bench::report("attention", name + " with gradient", "tokamax", 14 * unit / bench::median_seconds(both, rounds),
+                "GFLOP/s");
 }
 
 int main(int argc, char** argv) {

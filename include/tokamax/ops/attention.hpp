@@ -9,8 +9,8 @@ namespace tokamax {
 
 /// How dot_product_attention is asked to behave: `dot_product_attention(q, k, v, {.causal = true})`.
 struct attention_options {
-  bool causal = false;  ///< query t sees keys 0 ... t
-  double scale = 0;     ///< of the scores; 0 means 1 / sqrt(H)
+  bool causal = false;                                   ///< query t sees keys 0 ... t
+  double scale = 0;                                      ///< of the scores; 0 means 1 / sqrt(H)
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
 

@@ -191,8 +191,8 @@ TEST_CASE("attention: forward and backward against double loops") {
       std::vector<floats> first;
       for (const int threads : {1, 2, 3}) {
         simd::set_num_threads(threads);
-        const auto [got, lse] = attend<float>(s, simd::detail::attention_kernels_for(machine, simd::gemm_precision::f32),
-                                              in.q, in.k, in.v, in.dout);
+        const auto [got, lse] = attend<float>(
+            s, simd::detail::attention_kernels_for(machine, simd::gemm_precision::f32), in.q, in.k, in.v, in.dout);
         CAPTURE(static_cast<int>(machine), threads);
         check_close(s, got, lse, e, {4e-6, 4e-6, 2e-5});
         if (threads > 1) CHECK(got == first);
@@ -287,7 +287,7 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
   const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
   floats fused(static_cast<std::size_t>(cells)), apart = fused;
   const simd::heads_view<void> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
-                                            s.queries * s.head_size};
+                                           s.queries * s.head_size};
   simd::attention(s, part(0), part(1), part(2), heads_first, nullptr);
   floats copies[3];
   for (std::int64_t i = 0; i < 3; ++i)

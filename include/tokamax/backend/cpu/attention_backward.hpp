@@ -29,20 +29,21 @@ struct backward_blocks {
         head_steps(steps_of(kernels, s.head_size)),
         query_steps(steps_of(kernels, queries)),
         key_steps(steps_of(kernels, keys)),
-        query_columns(up_to(queries, kernels.rows) * head_steps),         // q, dout: [H, queries]
-        query_lanes(up_to(s.head_size, head_rows) * query_steps),         // q^T, dout^T: [queries, H]
-        key_columns(keys * head_steps),                                   // k, v: [H, keys]
-        key_lanes(up_to(s.head_size, panel_lanes) * key_steps),           // k: [keys, H]
-        scores(keys * query_steps),                                       // p or ds: [queries, keys]
-        part(keys * kernels.rows),                                        // the same for the rows of a tile
-        turned(kernels.rows * key_steps),                                 // ds: [keys, rows of a tile]
-        key_sums(s.head_size * keys),                                     // dk^T or dv^T: [H, keys]
-        query_sums(queries * s.head_size) {}                              // dq: [queries, H]
+        query_columns(up_to(queries, kernels.rows) * head_steps),  // q, dout: [H, queries]
+        query_lanes(up_to(s.head_size, head_rows) * query_steps),  // q^T, dout^T: [queries, H]
+        key_columns(keys * head_steps),                            // k, v: [H, keys]
+        key_lanes(up_to(s.head_size, panel_lanes) * key_steps),    // k: [keys, H]
+        scores(keys * query_steps),                                // p or ds: [queries, keys]
+        part(keys * kernels.rows),                                 // the same for the rows of a tile
+        turned(kernels.rows * key_steps),                          // ds: [keys, rows of a tile]
+        key_sums(s.head_size * keys),                              // dk^T or dv^T: [H, keys]
+        query_sums(queries * s.head_size) {}                       // dq: [queries, H]
 
   // Pieces of a head: few enough keys to stay near the core, and eight pieces in all where there are few heads.
   static constexpr std::int64_t pieces(const attention_shape& s, std::int64_t keys) noexcept {
     const std::int64_t wanted = parts_of(8, std::max<std::int64_t>(1, s.batch * s.kv_heads));
-    return std::max({std::int64_t{1}, parts_of(s.keys * s.head_size, 131072), std::min(parts_of(s.keys, keys), wanted)});
+    return std::max(
+        {std::int64_t{1}, parts_of(s.keys * s.head_size, 131072), std::min(parts_of(s.keys, keys), wanted)});
   }
 };
 
@@ -135,7 +136,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
   const std::int64_t keys = std::min(z.keys, s.keys - k), steps = steps_of(kernels, queries);
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
   const bool in_place = kernels.direct;
-  const std::int64_t stride = lanes * steps;  // between panels of p and ds
+  const std::int64_t stride = lanes * steps;      // between panels of p and ds
   const auto first_row = [&](std::int64_t key) {  // of the tiles that see it
     const std::int64_t query = s.causal ? std::max<std::int64_t>(0, k + key - q) : 0;
     return query < queries ? query / mr * mr : queries;

@@ -51,7 +51,9 @@ inline constexpr std::int64_t panel_lanes = 32;
 inline constexpr float log2_e = 1.44269504f;
 
 constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) noexcept { return (n + part - 1) / part; }
-constexpr std::int64_t up_to(std::int64_t n, std::int64_t multiple) noexcept { return parts_of(n, multiple) * multiple; }
+constexpr std::int64_t up_to(std::int64_t n, std::int64_t multiple) noexcept {
+  return parts_of(n, multiple) * multiple;
+}
 
 /// An even part of n that is a multiple of `unit` and at most `most`, one of `unit` aside. From shapes alone: blocks fix
 /// the order of sums.
@@ -93,7 +95,8 @@ inline void pack_panels(const gemm_kernels& kernels, operand side, float* packed
     const std::int64_t some = std::min(height, lanes - l);
     if (bfloat16) {
       const auto* const at = static_cast<const std::uint16_t*>(from) + l * lane_stride;
-      (by_lane ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(packed, height, some, k, at, lane_stride, term_stride);
+      (by_lane ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(packed, height, some, k, at, lane_stride,
+                                                                  term_stride);
     } else {
       const float* const at = static_cast<const float*>(from) + l * lane_stride;
       (by_lane ? kernels.pack_a : kernels.pack)(packed, height, some, k, at, lane_stride, term_stride);

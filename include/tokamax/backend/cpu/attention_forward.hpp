@@ -7,8 +7,6 @@
 #include <tokamax/backend/cpu/attention_softmax.hpp>  // attention_kernels
 #include <tokamax/backend/cpu/threads.hpp>            // parallel_for_dynamic, scratch
 
-#include <cmath>  // log
-
 namespace tokamax::simd::detail {
 
 /// How attention is cut, and how large the pieces are in floats. Products are [keys, queries] and [H, queries]: queries
@@ -27,11 +25,11 @@ struct forward_blocks {
         value_rows(even_height(kernels, s.head_size)),
         head_steps(steps_of(kernels, s.head_size)),
         key_steps(steps_of(kernels, keys)),
-        packed_keys(up_to(keys, kernels.rows) * head_steps),           // [H, keys]
-        packed_values(up_to(s.head_size, value_rows) * key_steps),     // [keys, H]
-        packed_queries(queries * head_steps),                          // [H, queries]
-        scores(std::max(keys, key_steps) * queries),                   // [keys, queries]
-        sums(s.head_size * queries) {}                                 // [H, queries]
+        packed_keys(up_to(keys, kernels.rows) * head_steps),        // [H, keys]
+        packed_values(up_to(s.head_size, value_rows) * key_steps),  // [keys, H]
+        packed_queries(queries * head_steps),                       // [H, queries]
+        scores(std::max(keys, key_steps) * queries),                // [keys, queries]
+        sums(s.head_size * queries) {}                              // [H, queries]
 
   std::int64_t block() const noexcept { return packed_keys + packed_values; }
 
@@ -103,8 +101,8 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
       if (seen <= 0) continue;
       const std::int64_t columns = up_to(queries, 16), seen_steps = steps_of(kernels, seen);
       float* const mine = sums + i * blocks.sums;
-      multiply_panels(kernels, seen, columns, blocks.head_steps, a_keys, {packed_q + i * blocks.packed_queries, wide, 0},
-                      scores, wide, tile_mode::assign);
+      multiply_panels(kernels, seen, columns, blocks.head_steps, a_keys,
+                      {packed_q + i * blocks.packed_queries, wide, 0}, scores, wide, tile_mode::assign);
       machine.softmax(scores, seen, queries, q - k, s.causal && k + seen - 1 > q, s.scale * log2_e, highest + i * wide,
                       total + i * wide, shrink);
       if (!ready) kernels.pack(panel, wide, wide, seen, scores, 1, wide);
@@ -122,12 +120,16 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   }
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
     turn_block(rows, h, sums + i * blocks.sums, wide);
-    for (std::int64_t j = 0; j < std::min(wide, q1 - q); ++j) {
-      const float sum = total[i * wide + j];
-      write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum == 0.0f ? 0.0f : 1.0f / sum, false);
-      if (lse != nullptr)
-        lse[(b * s.heads + n) * s.queries + q + j] = highest[i * wide + j] / log2_e + std::log(sum);
+    float *const most = highest + i * wide, *const sum = total + i * wide;
+    for (std::int64_t c = 0; c < wide; c += width) {  // their logarithm, and what the sums are multiplied by
+      const f32v all = load(sum + c);
+      store(most + c, load(most + c) * f32v(1.0f / log2_e) + log(all));
+      store(sum + c, select(all == f32v(0.0f), f32v(0.0f), f32v(1.0f) / all));
     }
+    const std::int64_t queries = std::min(wide, q1 - q);
+    for (std::int64_t j = 0; j < queries; ++j)
+      write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
+    if (lse != nullptr) std::copy_n(most, queries, lse + (b * s.heads + n) * s.queries + q);
   }
 }
 

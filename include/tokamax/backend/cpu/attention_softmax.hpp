@@ -105,9 +105,10 @@ inline void score_cotangents(const score_panels& at, float* scores, float* d, co
   #define TOKAMAX_SOFTMAX_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
 
 /// 2^x: a polynomial on [0, 1), exact at 0, and the integer below x. Within 2 units in the last place of f32, or, with a
-/// term less, within 3e-6, far below what rounding to bfloat16 leaves.
+/// term less, within 3e-6, far below what rounding to bfloat16 leaves. Zero in the lanes that are not kept.
 template <bool Rough>
-[[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512 power_of_two_avx512(__m512 x) noexcept {
+[[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512 power_of_two_avx512(__m512 x,
+                                                                                 __mmask16 kept = 0xffff) noexcept {
   const __m512 f = _mm512_maskz_reduce_ps(0xffff, x, 1);  // x - floor(x)
   __m512 p;
   if constexpr (Rough) {
@@ -120,7 +121,7 @@ template <bool Rough>
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.240164444f));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.693151295f));
   }
-  return _mm512_maskz_scalef_ps(0xffff, _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f)), x);
+  return _mm512_maskz_scalef_ps(kept, _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f)), x);
 }
 
 [[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512i lane_numbers() noexcept {
@@ -129,9 +130,10 @@ template <bool Rough>
 
 /// Words of bfloat16 pairs, `low` in the low halves.
 [[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline void store_pairs(float* to, __m512 low, __m512 high) noexcept {
-  const __m512i order = _mm512_add_epi32(_mm512_set1_epi32(0x100000), _mm512_mullo_epi32(lane_numbers(), _mm512_set1_epi32(0x10001)));
-  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi16(
-                              0xffffffffu, order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low))));
+  const __m512i order =
+      _mm512_add_epi32(_mm512_set1_epi32(0x100000), _mm512_mullo_epi32(lane_numbers(), _mm512_set1_epi32(0x10001)));
+  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi16(0xffffffffu, order,
+                                                         reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low))));
 }
 
 /// As softmax_block; with Pairs, row j of the result has the probabilities of the keys 2 j and 2 j + 1 in bfloat16.
@@ -159,8 +161,8 @@ template <bool Pairs>
           m[i] = _mm512_maskz_max_ps(0xffff, m[i], _mm512_mul_ps(_mm512_loadu_ps(at + (j + i) * panel_lanes), scales));
       for (; j < keys; ++j)
         m[0] = _mm512_maskz_max_ps(0xffff, m[0], _mm512_mul_ps(_mm512_loadu_ps(at + j * panel_lanes), scales));
-      most = _mm512_maskz_max_ps(0xffff, _mm512_maskz_max_ps(0xffff, m[0], m[1]),
-                                 _mm512_maskz_max_ps(0xffff, m[2], m[3]));
+      most =
+          _mm512_maskz_max_ps(0xffff, _mm512_maskz_max_ps(0xffff, m[0], m[1]), _mm512_maskz_max_ps(0xffff, m[2], m[3]));
     }
     std::int64_t j = 0;
     for (; j + 2 <= keys; j += 2) {
@@ -214,8 +216,7 @@ template <bool Pairs>
         for (int x = 0; x < 2; ++x) {
           const std::int64_t cell = y * panel_lanes + 16 * x;
           const __mmask16 kept = seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x);
-          p[y][x] = _mm512_maskz_mov_ps(
-              kept, power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum)));
+          p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum), kept);
           ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
           if constexpr (!Pairs) {
             _mm512_storeu_ps(s + cell, p[y][x]);
@@ -244,8 +245,9 @@ struct attention_kernels {
   const gemm_kernels& tiles;
   softmax_fn softmax = softmax_block;
   score_cotangent_fn score_cotangents = detail::score_cotangents;
-  bool makes_panels = false;                 ///< do these leave operands of bfloat16 pairs?
-  const by_lane_tile_fn* by_lane = nullptr;  ///< tiles by number of rows that read A by lane, if it is f32 or those pairs
+  bool makes_panels = false;  ///< do these leave operands of bfloat16 pairs?
+  const by_lane_tile_fn* by_lane =
+      nullptr;  ///< tiles by number of rows that read A by lane, if it is f32 or those pairs
 };
 
 /// The caller has checked that the machine has the unit.
