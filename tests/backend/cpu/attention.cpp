@@ -230,6 +230,51 @@ TEST_CASE("attention: products in bfloat16 against double loops on rounded opera
   }
 }
 
+#if defined(__x86_64__)
+namespace {
+
+// What a matrix unit computes on panels as it lays them out, in plain loops.
+template <int Rows>
+void plain_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
+                std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+  const auto value = [](const float* pair, int half) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * half) << 16);
+  };
+  for (std::int64_t r = 0; r < Rows; ++r) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      float sum = 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        for (const int half : {0, 1})
+          sum += value(a + (p / 16 * 32 + r) * 16 + p % 16, half) * value(b + p * b_step + j, half);
+      c[r * ldc + j] = mode == simd::tile_mode::add ? c[r * ldc + j] + sum : sum;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attention: the layout of a matrix unit") {
+  if (simd::best_bfloat16_unit() == simd::bfloat16_unit::none) return;  // nothing packs pairs
+  simd::gemm_kernels unit =
+      simd::gemm_kernels_for(simd::gemm_machine::avx512, simd::gemm_precision::bfloat16, simd::bfloat16_unit::avx512);
+  unit.rows = 32;
+  unit.unit = 16;
+  unit.pack_a = simd::detail::pack_pairs_by_lane<float>;
+  unit.pack_a_bfloat16 = simd::detail::pack_pairs_by_lane<std::uint16_t>;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((unit.tile[I + 1] = plain_tile<static_cast<int>(I) + 1>), ...);
+  }(std::make_index_sequence<32>());
+  const simd::detail::attention_kernels machine = simd::detail::attention_kernels_of(unit);
+  for (const auto& s : shapes) {
+    const attention_inputs in(s);
+    const halves q = rounded(in.q), k = rounded(in.k), v = rounded(in.v), dout = rounded(in.dout);
+    const results e = reference(s, widened(q), widened(k), widened(v), widened(dout));
+    const auto [got, lse] = attend<float>(s, machine, in.q, in.k, in.v, in.dout);
+    check_close(s, got, lse, e, {1e-2, 2e-5, 2e-2});
+  }
+}
+#endif
+
 TEST_CASE("attention: memory grows with the lengths, not with their product") {
   using simd::detail::backward_blocks, simd::detail::backward_pieces, simd::detail::forward_blocks;
   for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {

@@ -250,18 +250,23 @@ struct attention_kernels {
       nullptr;  ///< tiles by number of rows that read A by lane, if it is f32 or those pairs
 };
 
+#if defined(__x86_64__)
+/// For tiles of AVX-512 or a matrix unit beside it.
+inline attention_kernels attention_kernels_of(const gemm_kernels& tiles) noexcept {
+  if (tiles.terms == 2)
+    return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true,
+            tiles.pack_a == nullptr ? by_lane_tiles<bfloat16_pair, 16>.data() : nullptr};
+  return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, false,
+          tiles.direct ? by_lane_tiles<f32_term, 32>.data() : nullptr};
+}
+#endif
+
 /// The caller has checked that the machine has the unit.
 inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precision precision,
                                                bfloat16_unit unit = best_bfloat16_unit()) noexcept {
   const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
 #if defined(__x86_64__)
-  if (machine == gemm_machine::avx512) {
-    if (tiles.terms == 2)
-      return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true,
-              tiles.pack_a == nullptr ? by_lane_tiles<bfloat16_pair, 16>.data() : nullptr};
-    return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, false,
-            tiles.direct ? by_lane_tiles<f32_term, 32>.data() : nullptr};
-  }
+  if (machine == gemm_machine::avx512) return attention_kernels_of(tiles);
 #endif
   return {tiles};
 }
