@@ -22,7 +22,7 @@ struct backward_blocks {
   std::int64_t query_columns, query_lanes, key_columns, key_lanes, scores, part, turned, key_sums, query_sums;
 
   backward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
-      : queries(even_part(s.queries, 112, kernels.rows)),
+      : queries(even_part(s.queries, 168, kernels.rows)),
         keys(even_part(s.keys, 128, panel_lanes)),
         key_blocks(std::max<std::int64_t>(1, parts_of(parts_of(s.keys, keys), pieces(s, keys)))),
         head_rows(even_height(kernels, s.head_size)),
