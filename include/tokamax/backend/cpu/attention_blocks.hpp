@@ -55,8 +55,8 @@ constexpr std::int64_t up_to(std::int64_t n, std::int64_t multiple) noexcept {
   return parts_of(n, multiple) * multiple;
 }
 
-/// An even part of n that is a multiple of `unit` and at most `most`, one of `unit` aside. From shapes alone: blocks fix
-/// the order of sums.
+/// n in equal parts, each a multiple of `unit` and, where one unit is not too much already, at most `most`. From shapes
+/// alone: parts fix the order of sums.
 constexpr std::int64_t even_part(std::int64_t n, std::int64_t most, std::int64_t unit) noexcept {
   most = std::max(unit, most / unit * unit);
   const std::int64_t parts = std::max<std::int64_t>(1, parts_of(n, most));
