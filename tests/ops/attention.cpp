@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/attention.hpp>
+#include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
@@ -111,6 +112,30 @@ TEST_CASE("a query that sees no key gets the mean of the values") {
   const array nothing = tk::full({1, 1, 1, 1}, 0, tk::bool_);
   const array found = tk::dot_product_attention(a.q, a.k, a.v, nothing);
   CHECK(tk::test::distance(slice_in_dim(found, 0, 1, 1), mean(a.v, {{1}, true})) < 1e-6);
+}
+
+TEST_CASE("with_precision reaches attention and its gradient: products take bf16 operands") {
+  const heads a{waves({2, 70, 4, 24}, 0.7f), waves({2, 70, 2, 24}, 1.3f), waves({2, 70, 2, 24}, 0.9f)};
+  const array ct = waves({2, 70, 4, 24}, 2.1f);
+  const auto narrow = [](const heads& h) {
+    return tk::dot_product_attention(h.q, h.k, h.v, {.causal = true, .algorithm = tk::dot_algorithm::bf16_bf16_f32});
+  };
+  const auto exact = [](const heads& h) {
+    return tk::dot_product_attention(h.q, h.k, h.v, {.causal = true, .algorithm = tk::dot_algorithm::f32_f32_f32});
+  };
+  const auto [y, g] = tk::vjp(tk::with_precision<tk::bf16_products>(causal), a, ct);
+  const auto [expected, h] = tk::vjp(narrow, a, ct);
+  CHECK(tk::test::distance(y, expected) == 0);
+  CHECK(tk::test::distance(g.q, h.q) == 0);
+  CHECK(tk::test::distance(g.k, h.k) == 0);
+  CHECK(tk::test::distance(g.v, h.v) == 0);
+  CHECK(tk::test::distance(tk::with_precision<tk::bf16_products>(exact)(a), causal(a)) == 0);
+  const auto [in_f32, f] = tk::vjp(causal, a, ct);
+  CHECK(tk::test::distance(y, in_f32) > 1e-4);
+  CHECK(tk::test::distance(y, in_f32) < 2e-2);
+  CHECK(tk::test::distance(g.q, f.q) < 3e-2);
+  CHECK(tk::test::distance(g.k, f.k) < 3e-2);
+  CHECK(tk::test::distance(g.v, f.v) < 3e-2);
 }
 
 TEST_CASE("attention rejects heads that do not fit") {

@@ -61,6 +61,7 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
 inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
+    .has_dots = true,
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];

@@ -9,8 +9,9 @@ namespace tokamax {
 
 /// How dot_product_attention is asked to behave: `dot_product_attention(q, k, v, {.causal = true})`.
 struct attention_options {
-  bool causal = false;  ///< query t sees keys 0 ... t
-  double scale = 0;     ///< of the scores; 0 means 1 / sqrt(H)
+  bool causal = false;                                   ///< query t sees keys 0 ... t
+  double scale = 0;                                      ///< of the scores; 0 means 1 / sqrt(H)
+  dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
 
 constexpr arrays attention(const array& q, const array& k, const array& v, attention_options options,
@@ -19,6 +20,10 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
                                const array& ct, attention_options options, source_line l = source_line::current());
 
 namespace detail {
+
+constexpr dot_algorithm attention_algorithm(dtype type, const attention_options& o) {
+  return o.algorithm == dot_algorithm::unspecified && type == bf16 ? dot_algorithm::bf16_bf16_f32 : o.algorithm;
+}
 
 inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // what JAX gives a hidden key: a finite number
 
@@ -33,7 +38,11 @@ constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no c
 //   per query  [B, K, G, T, *]      per key  [B, K, S, *]
 struct attention_layout {
   std::int64_t groups;  // G
-  constexpr explicit attention_layout(const array& q, const array& k) : groups(q.extent(2) / k.extent(2)) {}
+  attention_options options;
+  constexpr explicit attention_layout(const array& q, const array& k, const attention_options& o)
+      : groups(q.extent(2) / k.extent(2)), options(o) {
+    options.algorithm = attention_algorithm(q.dtype(), o);
+  }
 
   constexpr array per_query(const array& x) const {  // [B, T, N, H]
     const array y = reshape(astype(x, f32), {x.extent(0), x.extent(1), x.extent(2) / groups, groups, x.extent(3)});
@@ -49,18 +58,18 @@ struct attention_layout {
   }
   static constexpr array merge_key(const array& x, dtype type) { return astype(transpose(x, {0, 2, 1, 3}), type); }
 
-  static constexpr array times_keys(const array& a, const array& b) {  // [.., T, H], [.., S, H] -> [.., T, S]
-    return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}});
+  constexpr array times_keys(const array& a, const array& b) const {  // [.., T, H], [.., S, H] -> [.., T, S]
+    return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}, options.algorithm});
   }
-  static constexpr array sum_keys(const array& p, const array& b) {  // [.., T, S], [.., S, H] -> [.., T, H]
-    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}});
+  constexpr array sum_keys(const array& p, const array& b) const {  // [.., T, S], [.., S, H] -> [.., T, H]
+    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, options.algorithm});
   }
-  static constexpr array sum_queries(const array& p, const array& a) {  // [.., T, S], [.., T, H] -> [.., S, H]
-    return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}});
+  constexpr array sum_queries(const array& p, const array& a) const {  // [.., T, S], [.., T, H] -> [.., S, H]
+    return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, options.algorithm});
   }
-  static constexpr array scores(const array& q, const array& k, const attention_options& o) {  // [B, K, G, T, S]
-    const array s = times_keys(q, k) * o.scale;
-    if (!o.causal) return s;
+  constexpr array scores(const array& q, const array& k) const {  // [B, K, G, T, S]
+    const array s = times_keys(q, k) * options.scale;
+    if (!options.causal) return s;
     return select(iota(i32, s.shape(), 3) >= iota(i32, s.shape(), 4), s, masked_score);
   }
 };
@@ -102,20 +111,24 @@ namespace detail {
 /// `products` times 2 T S H for each head, half of it under a causal mask.
 constexpr op_cost attention_cost(const call& c, int products) {
   const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
-  return {products * 2.0 * pairs * (c.attrs<attention_options>().causal ? 0.5 : 1.0), 0};
+  const auto o = c.attrs<attention_options>();
+  const double flops = products * 2.0 * pairs * (o.causal ? 0.5 : 1.0);
+  if (attention_algorithm(c[0].dtype(), o) == dot_algorithm::bf16_bf16_f32) return {0, flops};
+  return {flops, 0};
 }
 }  // namespace detail
 
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
+    .has_dots = true,
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[2].type()}; },
     // p = exp(s - lse); dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
-      const detail::attention_layout at(c[0], c[1]);
+      const detail::attention_layout at(c[0], c[1], o);
       const array q = at.per_query(c[0]), k = at.per_key(c[1]), v = at.per_key(c[2]);
       const array out = at.per_query(c[3]), lse = at.per_row(c[4]), ct = at.per_query(c[5]);
-      const array p = exp(at.scores(q, k, o) - lse);
+      const array p = exp(at.scores(q, k) - lse);
       const array ds = p * (at.times_keys(ct, v) - sum(ct * out, {{-1}, true})) * o.scale;
       return {at.merge_query(at.sum_keys(ds, k), c[0].dtype()), at.merge_key(at.sum_queries(ds, q), c[1].dtype()),
               at.merge_key(at.sum_queries(p, ct), c[2].dtype())};
@@ -128,6 +141,7 @@ inline constexpr op attention_vjp_p{
 /// Attention and, for the backward pass, the logarithm of each query's normaliser.
 inline constexpr op attention_p{
     .name = "attention",
+    .has_dots = true,
     .infer_all = [](const call& c) -> types {
       array_type lse{f32, false, {}};
       if (!is_floating(c[0].dtype()) || c[0].rank() != 4)
@@ -140,8 +154,8 @@ inline constexpr op attention_p{
     },
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
-      const detail::attention_layout at(c[0], c[1]);
-      const array s = at.scores(at.per_query(c[0]), at.per_key(c[1]), o);
+      const detail::attention_layout at(c[0], c[1], o);
+      const array s = at.scores(at.per_query(c[0]), at.per_key(c[1]));
       const array top = stop_gradient(max(s, {{-1}, true}));
       const array e = exp(s - top), total = sum(e, {{-1}, true});  // [B, K, G, T, 1]
       const array out = at.sum_keys(e / total, at.per_key(c[2]));
@@ -155,9 +169,9 @@ inline constexpr op attention_p{
         d = attention_vjp(c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.cotangents[0], o, {});
       if (!c.cotangents[1].exists()) return d;
       // lse is an output of its own in second derivatives: d lse / d s = p
-      const detail::attention_layout at(c[0], c[1]);
+      const detail::attention_layout at(c[0], c[1], o);
       const array q = at.per_query(c[0]), k = at.per_key(c[1]);
-      const array ds = exp(at.scores(q, k, o) - at.per_row(c.outputs[1])) * at.per_row(c.cotangents[1]) * o.scale;
+      const array ds = exp(at.scores(q, k) - at.per_row(c.outputs[1])) * at.per_row(c.cotangents[1]) * o.scale;
       auto add = [](array& to, const array& more) {
         if (to.exists())
           to = to + more;
@@ -193,8 +207,11 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///   out = softmax(scale * q k^T) v        head n of q meets head n / (N / K) of k and v
 ///
 /// shapes  q [B, T, N, H], k and v [B, S, K, H], N a multiple of K -> [B, T, N, H]
-/// dtypes  any float, computed in f32; the result has the dtype of q
+/// dtypes  any float; scores and softmax in f32; the operands of both products are f32, or bf16 for bf16 arrays and
+///         under with_precision<bf16_products>, summed in f32; the result has the dtype of q
 /// errors  "attention: q", "attention: k, v"
+/// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
+///         anything in k, and finite numbers in v
 /// source  jax.nn.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the memory-saving form is
 ///         Dao et al. 2022, arXiv:2205.14135
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},
@@ -212,8 +229,8 @@ constexpr array dot_product_attention(const array& q, const array& k, const arra
   const array in[] = {q, k, v};
   if (!detail::attention_shapes_fit(q, k, v)) return bind_all(attention_p, in, 3, pack(options), l)[0];
   if (options.scale == 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(3)));
-  const detail::attention_layout at(q, k);
-  const array s = at.scores(at.per_query(q), at.per_key(k), options);  // [B, K, G, T, S]
+  const detail::attention_layout at(q, k, options);
+  const array s = at.scores(at.per_query(q), at.per_key(k));  // [B, K, G, T, S]
   const array seen = reshape(broadcast_to(mask, {s.extent(0), q.extent(2), s.extent(3), s.extent(4)}, l), s.shape(), l);
   const array p = softmax(select(seen, s, detail::masked_score, l), -1, l);
   return at.merge_query(at.sum_keys(p, at.per_key(v)), q.dtype());

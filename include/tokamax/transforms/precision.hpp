@@ -20,7 +20,7 @@ namespace detail {
 /// Repeats a graph under a policy, and the bodies of its loops.
 struct apply_policy {
   precision_policy policy;
-  constexpr bool handles(const op& o) const { return &o == &dot_general_p || o.has_body; }
+  constexpr bool handles(const op& o) const { return o.has_dots || o.has_body; }
   constexpr arrays operator()(const call& c) const {
     if (c.self->has_body) {
       graph& body = c.trace->bodies[c.attributes[0]];
@@ -32,9 +32,12 @@ struct apply_policy {
       body = std::move(changed);
       return {};  // the loop itself stays, over the changed body
     }
-    auto d = c.attrs<dot_dimensions>();
-    if (d.algorithm == dot_algorithm::unspecified) d.algorithm = policy.dots;
-    return {emit_one(*c.trace, dot_general_p, c.inputs, c.count, pack(d), c.where)};
+    words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
+    std::int64_t& algorithm = w[w.count() - 1];
+    if (algorithm == static_cast<std::int64_t>(dot_algorithm::unspecified))
+      algorithm = static_cast<std::int64_t>(policy.dots);
+    if (c.self->infer_all) return emit(*c.trace, *c.self, c.inputs, c.count, w, c.where);
+    return {emit_one(*c.trace, *c.self, c.inputs, c.count, w, c.where)};
   }
 };
 }  // namespace detail

@@ -27,37 +27,39 @@ inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
           .scale = static_cast<float>(o.scale),
           .causal = o.causal};
 }
-template <class T>
-heads_view<T> dense_heads(T* data, const array_view& v) noexcept {
-  const shape s = row_major(v.extents);
-  return {data, s[0], s[1], s[2]};
+inline gemm_precision attention_precision(const kernel_arguments& a) noexcept {
+  const dot_algorithm d = tokamax::detail::attention_algorithm(a.in[0].type, a.attrs<attention_options>());
+  return d == dot_algorithm::bf16_bf16_f32 ? gemm_precision::bfloat16 : gemm_precision::f32;
 }
-/// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread or not f32.
+inline heads_view<void> dense_heads(void* data, const array_view& v, bool bfloat16) noexcept {
+  const shape s = row_major(v.extents);
+  return {data, s[0], s[1], s[2], bfloat16};
+}
+inline heads_view<void> heads_of(const array_view& result) noexcept {
+  return dense_heads(result.data, result, result.type == bf16);
+}
+/// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread.
 template <class Tag>
-heads_view<const float> heads_of(const array_view& v) noexcept {
-  if (v.type == f32 && (v.stride(3) == 1 || v.extent(3) == 1))
-    return {v.as<const float>(), v.stride(0), v.stride(1), v.stride(2)};
-  return dense_heads<const float>(copied_floats<Tag>(v), v);
+heads_view<const void> heads_of(const array_view& v) noexcept {
+  if (v.stride(3) == 1 || v.extent(3) == 1) return {v.data, v.stride(0), v.stride(1), v.stride(2), v.type == bf16};
+  return dense_heads(const_cast<float*>(copied_floats<Tag>(v)), v, false);
 }
 }  // namespace simd::detail
 
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
-  const simd::float_result<struct attention_out> out(a.out[0]);
   simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
-                  heads_of<struct attention_v>(a.in[2]), dense_heads(out.data(), a.out[0]), a.out[1].as<float>());
+                  heads_of<struct attention_v>(a.in[2]), heads_of(a.out[0]), a.out[1].as<float>(),
+                  attention_precision(a));
 }
 
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
-  const simd::float_result<struct attention_dq> dq(a.out[0]);
-  const simd::float_result<struct attention_dk> dk(a.out[1]);
-  const simd::float_result<struct attention_dv> dv(a.out[2]);
   simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
                            heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
                            heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
-                           heads_of<struct attention_ct>(a.in[5]), dense_heads(dq.data(), a.out[0]),
-                           dense_heads(dk.data(), a.out[1]), dense_heads(dv.data(), a.out[2]));
+                           heads_of<struct attention_ct>(a.in[5]), heads_of(a.out[0]), heads_of(a.out[1]),
+                           heads_of(a.out[2]), attention_precision(a));
 }
 
 }  // namespace tokamax
