@@ -3,7 +3,7 @@
 //
 // One number is changed at a time. Each row runs in a process of its own, so that its memory is its own. Programs are traced
 // at run time, so their fused loops are interpreted. It fails if the memory of intermediate values grows faster than what
-// is varied; times depend on what else the machine does and are shown beside the growth of the arithmetic.
+// is varied, by more than the 5 % that gradients of weights take; times depend on what else the machine does and are shown beside the growth of the arithmetic.
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
@@ -123,7 +123,7 @@ bool vary(std::string& table, std::string_view name, const std::vector<int>& val
       table += fmt::format(" {:14}", "");
     } else {
       const double grown = f.plan_bytes / before.plan_bytes;
-      linear = linear && grown <= 1.01 * more;
+      linear = linear && grown <= 1.05 * more;
       table += fmt::format(" {:6.2f} {:7.2f}", grown, more);
     }
     table += fmt::format(" {:9.1f} {:9.1f}\n", f.state_bytes * 1e-6, f.resident * 1e-6);
