@@ -3,7 +3,8 @@
 //
 // One number is changed at a time. Each row runs in a process of its own, so that its memory is its own. Programs are traced
 // at run time, so their fused loops are interpreted. It fails if the memory of intermediate values grows faster than what
-// is varied, by more than the 5 % that gradients of weights take; times depend on what else the machine does and are shown beside the growth of the arithmetic.
+// is varied, by more than the 5 % that gradients of weights take; times depend on what else the machine does and are shown
+// beside the growth of the arithmetic.
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
