@@ -192,6 +192,8 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///
 ///   out = softmax(scale * q k^T) v        head n of q meets head n / (N / K) of k and v
 ///
+/// NaN and infinities in keys and values that `causal` hides may reach results; in JAX, which multiplies by 0, they do.
+///
 /// shapes  q [B, T, N, H], k and v [B, S, K, H], N a multiple of K -> [B, T, N, H]
 /// dtypes  any float, computed in f32; the result has the dtype of q
 /// errors  "attention: q", "attention: k, v"
