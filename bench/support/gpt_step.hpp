@@ -4,6 +4,9 @@
 
 #include <tokamax/tokamax.hpp>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace bench {
 
 namespace tk = tokamax;
@@ -34,19 +37,26 @@ struct gpt_step {
     return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
   };
 
-  /// A state to start from, and ids that repeat; values are made without a program of their own.
+  /// A state to start from, and ids that repeat; values are made without a program of their own, by all threads: their
+  /// memory is new, and the first one to touch a page waits for it.
   static state start() {
     state s;
-    std::uint32_t bits = 1;
+    std::int64_t before = 0;  // elements of earlier leaves
     tk::for_each_leaf(
         [&](tk::array& a) {
           if (a.is_literal()) return;  // scales and offsets
           tk::array filled = tk::array::uninitialized(a.type());
-          float* p = filled.data<float>();
-          for (std::int64_t i = 0; i < a.size(); ++i) {
-            bits = bits * 1664525 + 1013904223;
-            p[i] = (static_cast<float>(bits >> 8) / 16777216.0f - 0.5f) * 0.07f;
-          }
+          constexpr std::int64_t chunk = 1 << 14;
+          const std::int64_t size = a.size();
+          tk::simd::parallel_for((size + chunk - 1) / chunk, [=, p = filled.data<float>()](std::int64_t c) {
+            const std::int64_t end = std::min(size, (c + 1) * chunk);
+            for (std::int64_t i = c * chunk; i < end; ++i) {
+              std::uint32_t bits = static_cast<std::uint32_t>(before + i) * 2654435769u;
+              bits = (bits ^ bits >> 15) * 2246822519u;
+              p[i] = (static_cast<float>(static_cast<std::int32_t>(bits >> 8)) / 16777216.0f - 0.5f) * 0.07f;
+            }
+          });
+          before += size;
           a = filled;
         },
         s.parameters);

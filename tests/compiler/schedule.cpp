@@ -29,6 +29,26 @@ TEST_CASE("a value that is a result, an operand and a result again is kept") {
       {noise({4, 6}, 1), noise({4, 6}, 2)});
 }
 
+TEST_CASE("sums and products of a stored value and constants are computed again where they are read") {
+  const auto f = [](bool keeps) {
+    return [keeps](const arrays& x) -> arrays {
+      const array y = tanh(x[0] + x[1]), gate = (y + 1.0f) * 0.5f;
+      const array total = sum(y * gate);  // a kernel between two loops
+      const array again = gate * broadcast_to(total, {4, 6});
+      return {keeps ? again + y : again};
+    };
+  };
+  const std::vector<array> in{noise({4, 6}, 1), noise({4, 6}, 2)};
+  for (const bool keeps : {true, false}) {
+    check_values(f(keeps), in);
+    const plan p = planned_program(lowered_program(f(keeps)));
+    REQUIRE(p.regions[0].step_count == 3);
+    const plan_step first = p.steps[0];
+    CHECK(first.out_count == 2);  // the operand of the sum, and y; or gate, if nothing but gate asks for y
+    CHECK(p.regions[0].total_bytes == 2 * 128 + 64);
+  }
+}
+
 TEST_CASE("results of programs without steps") {
   check_values([](const arrays& x) -> arrays { return {x[1], x[0]}; }, {noise({3}, 1), noise({2}, 2)});
   check_values([](const arrays&) -> arrays { return {iota(i32, {5}, 0), zeros({2})}; }, {noise({3}, 1)});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/concatenate.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -43,4 +44,11 @@ TEST_CASE("concatenate rejects operands that do not fit") {
   CHECK_THROWS_WITH(concatenate({zeros({2, 3}), zeros({3, 2})}),
                     contains("concatenate: operand: found f32[3,2], expected f32[2,3]"));
   CHECK_THROWS_WITH(concatenate({zeros({2, 3})}, 2), contains("concatenate: axis"));
+}
+
+TEST_CASE("special values keep their bits when joined") {
+  check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 0)}; },
+                    {sprinkled({83, 37}, 3), sprinkled({0, 37}, 3), sprinkled({1, 37}, 4)});
+  check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 1)}; },
+                    {sprinkled({83, 37}, 3), sprinkled({83, 0}, 3), sprinkled({83, 1}, 4)});
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/cumulative.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -35,4 +36,11 @@ TEST_CASE("truth values are counted") {
   CHECK(c.type() == array_type{i32, false, {4}});
   CHECK(c.values<std::int32_t>()[3] == 3);
   CHECK_THROWS_WITH(cumsum(zeros({2}), 1), contains("cumsum: axis"));
+}
+
+TEST_CASE("special values reach the sums after them") {
+  for (const shape& s : {shape{83, 37}, {0, 5}, {5, 0}, {5, 20011}})
+    for (const int axis : {0, 1})
+      check_adversarial([=](const arrays& x) -> arrays { return {cumsum(x[0], axis), cumsum(x[0], axis, true)}; },
+                        {sprinkled(s, 3)}, {.tolerance = 1e-5, .floor = 100});
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/dynamic_slice.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 
@@ -73,4 +74,14 @@ TEST_CASE("boxes that do not fit are rejected") {
   CHECK_THROWS_WITH(dynamic_slice(zeros({2, 3}), {0}, {2, 2}), contains("dynamic_slice: starts"));
   CHECK_THROWS_WITH(dynamic_update_slice(zeros({2, 3}), zeros({3, 3}), {0, 0}),
                     contains("dynamic_update_slice: update"));
+}
+
+TEST_CASE("special values keep their bits when cut out and put in") {
+  for (const std::int32_t start : {-5, 1, 99})
+    check_adversarial(
+        [=](const arrays& x) -> arrays {
+          const array i(static_cast<double>(start), {i32, false, {}});
+          return {dynamic_slice(x[0], {i, i}, {7, 5}), dynamic_update_slice(x[0], x[1], {i, i})};
+        },
+        {sprinkled({83, 37}, 3), sprinkled({7, 5}, 1)});
 }

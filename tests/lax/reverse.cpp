@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reverse.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -30,4 +31,10 @@ TEST_CASE("reverse keeps the contract") {
 
 TEST_CASE("an axis that is not there is rejected") {
   CHECK_THROWS_WITH(reverse(zeros({2, 3}), {2}), contains("reverse: axes: found [2], expected axes of f32[2,3]"));
+}
+
+TEST_CASE("special values keep their bits when reversed") {
+  for (const shape& s : {shape{83, 37}, {0, 5}, {53, 1}})
+    check_adversarial([](const arrays& x) -> arrays { return {reverse(x[0], {0}), reverse(x[0], {0, 1})}; },
+                      {sprinkled(s, 3)});
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/sort.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 #include <algorithm>
@@ -72,4 +73,12 @@ TEST_CASE("argsort and top_k agree with JAX") {
 TEST_CASE("operands of other shapes are rejected") {
   CHECK_THROWS_WITH(sort({zeros({2}), zeros({3})}), contains("sort: shapes: found f32[3], expected f32[2]"));
   CHECK_THROWS_WITH(sort(zeros({2}), 1), contains("sort: axis"));
+}
+
+TEST_CASE("special values are sorted as documented") {
+  for (const shape& s : {shape{83, 37}, {1009}, {0, 5}, {5, 0}})
+    for (const bool descending : {false, true})
+      check_adversarial(
+          [=](const arrays& x) -> arrays { return {sort(x[0], -1, descending), argsort(x[0], 0, descending)}; },
+          {sprinkled(s, 3)});
 }

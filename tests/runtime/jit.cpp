@@ -105,6 +105,33 @@ TEST_CASE("the copy of a literal becomes the result where an argument could") {
   CHECK(three.is_literal());
 }
 
+TEST_CASE("equal literals share one copy, which no result takes over") {
+  using numbers = tk::tensor<tk::f32, 1234567>;
+  using more = tk::tensor<tk::f32, 1234568>;
+  constexpr auto f = [](const numbers& a, const numbers& b, const more& c, const more& d) {
+    return std::tuple{a + 1.0f, b + 2.0f, c + 3.0f, d + 4.0f};
+  };
+  const auto run = tk::jit(f, tk::cpu, tk::while_compiling);
+  const auto check = [](const auto& results) {
+    const auto& [a, b, c, d] = results;
+    for (const std::int64_t i : {0, 1234566}) {
+      CHECK(a.template data<float>()[i] == 1);
+      CHECK(b.template data<float>()[i] == 2);
+      CHECK(c.template data<float>()[i] == 3);
+      CHECK(d.template data<float>()[i] == 9);
+    }
+    CHECK(c.template data<float>()[1234567] == 3);
+  };
+  const numbers zero(tk::zeros({1234567}));
+  const more zeros(tk::zeros({1234568})), five(array(5.0, {tk::f32, false, {1234568}}));
+  for (int i = 0; i < 2; ++i) {
+    check(run(zero, zero, zeros, five));
+    check(run(numbers(zero), numbers(zero), more(zeros), more(five)));
+  }
+  check(tk::jit(f, tk::cpu, tk::at_run_time)(zero, zero, zeros, five));
+  CHECK(zero.is_literal());
+}
+
 TEST_CASE("compiled, traced at run time, and with one thread: the same bits") {
   const auto known = tk::jit(step, tk::cpu, tk::while_compiling);
   const auto late = tk::jit(step, tk::cpu, tk::at_run_time);

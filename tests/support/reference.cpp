@@ -3,6 +3,7 @@
 #include "support/reference.hpp"
 
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
@@ -288,7 +289,8 @@ values elementwise(const asked& a) {
                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(x[0])) *
                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(x[1])))),
                                y.type.type)
-                        : wrap(a.n.kind->fold(x), y.type.type);
+                : a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0 ? x[0]  // as documented
+                                                                             : wrap(a.n.kind->fold(x), y.type.type);
   }
   return {y};
 }

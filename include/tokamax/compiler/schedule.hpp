@@ -5,6 +5,7 @@
 #include <tokamax/compiler/fuse.hpp>          // fusion
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
 #include <tokamax/compiler/memory.hpp>        // assign_arenas
+#include <tokamax/lax/arithmetic.hpp>         // add_p, sub_p, mul_p
 
 #include <bit>  // bit_cast
 
@@ -23,6 +24,8 @@ class scheduler {
 
   constexpr plan_region run() {
     mark_needed();
+    mark_recomputed();
+    mark_live();
     plan_region r;
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
@@ -71,8 +74,11 @@ class scheduler {
   /// `id` itself must lie in memory: a view is copied, so what it reads must too.
   constexpr void need(int id) {
     id = real(id);
-    at_[id].needed = 1;
-    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) at_[real(v.base)].needed = 1;
+    at_[id].needed = at_[id].stays = true;
+    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) {
+      const int base = real(v.base);
+      at_[base].needed = at_[base].stays = true;
+    }
   }
   constexpr void need_memory(int id) {
     id = real(id);
@@ -91,7 +97,11 @@ class scheduler {
       if (n.kind->kind == op_kind::elementwise) {
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
-          if (!in_group_with(o, i) && nodes_[o].kind != &constant_p) need_memory(o);
+          if (in_group_with(o, i) || nodes_[o].kind == &constant_p) continue;
+          if (is_elementwise(nodes_[o]) && nodes_[o].type.extents == n.type.extents)
+            at_[o].needed = true;
+          else
+            need_memory(o);
         }
       } else if (n.kind->kind == op_kind::general) {
         const bool any_strides = takes_strides_(*n.kind);
@@ -107,6 +117,38 @@ class scheduler {
     for (int i = 0; i < g_.count(); ++i)
       if (dense_[i] && (is_view(nodes_[i]) || is_free(nodes_[i]))) need(i);
     for (int o : g_.outputs) need_memory(o);
+  }
+
+  /// A value that only loops ask for, and that is a sum or product of constants and one value that its own loop stores
+  /// anyway, is computed again by those loops: that takes no memory, and no time where loops wait for memory.
+  constexpr void mark_recomputed() {
+    for (int i = 0; i < g_.count(); ++i) {
+      const node& n = nodes_[i];
+      if (at_[i].stays || (n.kind != &add_p && n.kind != &sub_p && n.kind != &mul_p)) continue;
+      int from = -1, lines = 1;
+      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
+        const int o = real(operands_[e]);
+        if (nodes_[o].kind == &constant_p) continue;
+        const int source = at_[o].from >= 0 ? at_[o].from : o;
+        lines = from >= 0 && from != source ? most_recomputed + 1 : lines + at_[o].lines;
+        from = source;
+      }
+      if (from < 0 || lines > most_recomputed || !in_group_with(from, i) || !at_[from].needed) continue;
+      at_[i].needed = false;
+      at_[i].from = from;
+      at_[i].lines = lines;
+    }
+  }
+  /// Which members of groups compute something for their own loop.
+  constexpr void mark_live() {
+    for (int i = g_.count() - 1; i >= 0; --i) {
+      if (root_[i] < 0) continue;
+      at_[i].live = at_[i].live || at_[i].needed;
+      if (!at_[i].live) continue;
+      const node& n = nodes_[i];
+      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e)
+        if (const int o = real(operands_[e]); in_group_with(o, i)) at_[o].live = true;
+    }
   }
 
   constexpr int add_buffer(plan_buffer::what kind, int index, const array_type& t) {
@@ -150,10 +192,11 @@ class scheduler {
     }
   }
 
-  /// The register that holds operand `id` of a loop: a value of the group, a constant, or a new slot.
+  /// The register that holds operand `id` of a loop: a value of the group, a constant, one computed again, or a new slot.
   constexpr int operand_register(int id, bool copying) {
     id = real(id);
     if (at_[id].reg >= 0) return at_[id].reg;
+    if (at_[id].from >= 0) return compute(id);
     if (nodes_[id].kind == &constant_p) {
       at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.type);
     } else {
@@ -169,20 +212,25 @@ class scheduler {
     for (int t : touched_) at_[t].reg = -1;
     touched_.clear();
   }
+  /// Appends the line of an elementwise node to a loop.
+  constexpr int compute(int id) {
+    const node& n = nodes_[id];
+    instruction line;
+    line.function = n.kind;
+    line.type = n.type.type;
+    line.operand = nodes_[operands_[n.first_operand + n.operand_count - 1]].type.type;
+    short r[3] = {-1, -1, -1};
+    for (int k = 0; k < n.operand_count; ++k)
+      r[k] = static_cast<short>(operand_register(operands_[n.first_operand + k], false));
+    line.a = r[0], line.b = r[1], line.c = r[2];
+    touched_.push_back(id);
+    return at_[id].reg = loop_.add(line);
+  }
   constexpr void emit_group(int root) {
     vec<int> results;
     for (int m = at_[root].head; m >= 0; m = at_[m].next) {
-      const node& n = nodes_[m];
-      instruction line;
-      line.function = n.kind;
-      line.type = n.type.type;
-      line.operand = nodes_[operands_[n.first_operand + n.operand_count - 1]].type.type;
-      short r[3] = {-1, -1, -1};
-      for (int k = 0; k < n.operand_count; ++k)
-        r[k] = static_cast<short>(operand_register(operands_[n.first_operand + k], false));
-      line.a = r[0], line.b = r[1], line.c = r[2];
-      at_[m].reg = loop_.add(line);
-      touched_.push_back(m);
+      if (!at_[m].live) continue;
+      if (at_[m].reg < 0) compute(m);
       if (at_[m].buffer >= 0) results.push_back(m);
     }
     for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
@@ -306,10 +354,12 @@ class scheduler {
   view_table views_;
   fusion groups_;
   /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
+  /// Computed again from another one if `from` is set, by so many lines.
   struct place {
-    bool needed = false;
-    int buffer = -1, reg = -1, head = -1, next = -1;
+    bool needed = false, stays = false, live = false;
+    int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0;
   };
+  static constexpr int most_recomputed = 3;
   vec<place> places_;
   // The tables as pointers: what an accessor costs the compiler counts here.
   const node* const nodes_ = g_.nodes.data();

@@ -43,7 +43,8 @@ inline constexpr op convert_element_type_p{
 template <>
 struct element_of<convert_element_type_p> : convert_fn {};
 
-/// The same values with another dtype: floating to integer truncates toward zero, anything to bool is `x != 0`.
+/// The same values with another dtype: floating to integer truncates toward zero, anything to bool is `x != 0`. What no
+/// integer of the dtype is near becomes the nearest one, NaN becomes 0.
 ///
 /// shapes  any -> the same
 /// dtypes  any -> `type`; the cotangent of an integer or bool operand is zero

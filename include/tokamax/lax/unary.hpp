@@ -4,6 +4,8 @@
 
 #include <tokamax/lax/arithmetic.hpp>  // operators for the derivative rules
 
+#include <limits>  // numeric_limits
+
 namespace tokamax {
 
 constexpr array exp(const array& x, source_line l = source_line::current());
@@ -296,8 +298,16 @@ struct pow_fn {
   template <class V>
   static constexpr V apply(V x, V y) {
     using namespace scalar_math;
-    const V power = select((x == V(0)) & (y < V(0)), V(1) / abs(x), pow(x, y));
-    return select((y == V(0)) | (x == V(1)), V(1), power);  // also of infinities and NaN
+    const V zero(0), one(1), inf(std::numeric_limits<float>::infinity()), nan(std::numeric_limits<float>::quiet_NaN());
+    const V m = abs(x);
+    const auto whole = y == floor(y), even = y == V(2) * floor(V(0.5) * y);
+    const auto negative = (x < zero) | (one / x < zero);
+    // Where the base is 0 or infinite, or the exponent is: infinity, 0 or 1. The sign is that of odd powers.
+    const V end = select(((m > one) & (y > zero)) | ((m < one) & (y < zero)), inf, select(m == one, one, zero));
+    const V size = select((m == zero) | (m == inf) | (abs(y) == inf), end, pow(m, y));
+    V power = select(whole & !even & negative, -size, size);
+    power = select(!(x == x) | !(y == y) | ((x < zero) & (m < inf) & !whole), nan, power);
+    return select((y == zero) | (x == one), one, select(y == one, x, power));
   }
 };
 inline constexpr op pow_p = elementwise<pow_fn, 2>({
@@ -315,7 +325,7 @@ inline constexpr op pow_p = elementwise<pow_fn, 2>({
 template <>
 struct element_of<pow_p> : pow_fn {};
 
-/// x to the power y, for floating x and y.
+/// x to the power y, for floating x and y; special values as in IEEE 754. A denormal x may count as zero.
 /// source  jax.lax.pow
 constexpr array power(const array& x, const array& y, source_line l) {
   if (is_floating(x.dtype())) return detail::binary(pow_p, x, y, l);

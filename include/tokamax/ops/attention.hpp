@@ -206,6 +206,8 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///
 ///   out = softmax(scale * q k^T) v        head n of q meets head n / (N / K) of k and v
 ///
+/// NaN and infinities in keys and values that `causal` hides may reach results; in JAX, which multiplies by 0, they do.
+///
 /// shapes  q [B, T, N, H], k and v [B, S, K, H], N a multiple of K -> [B, T, N, H]
 /// dtypes  any float; scores and softmax in f32; the operands of both products are f32, or bf16 for bf16 arrays and
 ///         under with_precision<bf16_products>, summed in f32; the result has the dtype of q

@@ -5,20 +5,33 @@
 
 #include <tokamax/core/array.hpp>  // array
 
-#include <vector>  // vector
+#include <algorithm>  // find_if
+#include <bit>        // bit_cast
+#include <cstdint>    // uint64_t
+#include <vector>     // vector
 
 namespace tokamax::detail {
 
 /// The data of arguments during a call. A literal has none, and the caller's array may be a constant, so it gets a copy.
+///
+/// Equal literals share one, as large as the largest of them: the zeros that an optimizer starts from are written once and
+/// stay in the cache, and the results that replace them are first touched by the threads that compute them. What is larger
+/// than a cache has a copy of its own, which may become a result.
 class filled_literals {
  public:
   std::byte* data_of(const array& a) { return with_data(a).storage()->data; }
   /// The argument or its copy, which stays where it is while no more than `start` was told are made.
   const array& with_data(const array& a) {
     if (!a.is_literal()) return a;
-    made_.push_back(a);
-    made_.back().materialize();
-    return made_.back();
+    const auto bits = std::bit_cast<std::uint64_t>(a.literal());
+    const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last is the largest
+      return c.bits == bits && c.data.dtype() == a.dtype() && shares(c.filled, c.data);
+    });
+    if (known != made_.rend() && known->filled >= a.size())
+      made_.push_back({array(known->data.storage(), a.type()), bits, known->filled});
+    else
+      made_.push_back({array::filled(a.type(), a.literal()), bits, a.size()});
+    return made_.back().data;
   }
   void start(std::size_t most) {
     made_.clear();
@@ -27,7 +40,15 @@ class filled_literals {
   void clear() { made_.clear(); }
 
  private:
-  std::vector<array> made_;
+  struct copy {
+    array data;
+    std::uint64_t bits;   ///< of the number
+    std::int64_t filled;  ///< elements that have it, from data on
+  };
+  static bool shares(std::int64_t elements, const array& a) {
+    return elements * tokamax::size_of(a.dtype()) <= std::int64_t{1} << 24;
+  }
+  std::vector<copy> made_;
 };
 
 }  // namespace tokamax::detail

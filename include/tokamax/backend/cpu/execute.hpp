@@ -1,6 +1,5 @@
 // tokamax/backend/cpu/execute.hpp: ties programs and eager calls to the CPU's loops and kernels.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/fused.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of

@@ -1,0 +1,98 @@
+// tests/support/adversarial.cpp: the checks behind check_adversarial.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/adversarial.hpp"
+
+#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/transpose.hpp>
+
+#include "support/threads.hpp"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace tokamax::test {
+
+std::vector<float> special_floats() {
+  using limits = std::numeric_limits<float>;
+  const float nan = limits::quiet_NaN(), inf = limits::infinity(), tiny = limits::denorm_min(), small = limits::min();
+  return {nan,    inf,  -inf,      0.0f, -0.0f,  tiny,   -tiny,         3e-39f,           small,
+          -small, 1.0f, -1.0f,     0.5f, -2.75f, 1e-20f, limits::max(), limits::lowest(), 88.9f,
+          -104.f, 1e4f, 16777217.f};
+}
+
+array sprinkled(const shape& s, unsigned seed, dtype t, bool largest) {
+  array a = noise(s, seed);
+  const std::vector<float> special = special_floats();
+  if (a.size() == 0) return astype(a, t);
+  const std::int64_t n = s[-1], rows = a.size() / n;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto k = static_cast<std::size_t>(r + seed) % (2 * special.size());  // every other stretch of rows has none
+    if (k >= special.size() || (!largest && std::fabs(special[k]) > 1e30f && std::isfinite(special[k]))) continue;
+    a.data<float>()[r * n + (r * 7 + seed) % n] = special[k];
+  }
+  return astype(a, t);
+}
+
+namespace {
+
+/// Where and how `found` is not what the reference says, or empty.
+std::string deviation(const values& found, const values& expected, const adversarial_options& o) {
+  std::ostringstream s;
+  if (found.size() != expected.size()) return "number of arrays";
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (!(found[k].type == expected[k].type)) return "type of result " + std::to_string(k);
+    const value rounded = to_value(to_array(expected[k]));
+    for (std::size_t i = 0; i < found[k].data.size(); ++i) {
+      const double a = found[k].data[i], e = rounded.data[i];
+      const bool near = std::isnan(e)       ? std::isnan(a)
+                        : !std::isfinite(e) ? a == e
+                        : o.tolerance == 0  ? a == e && std::signbit(a) == std::signbit(e)
+                        : !std::isfinite(a) ? false
+                                            : std::fabs(a - e) <= o.tolerance * std::fmax(std::fabs(e), o.floor);
+      if (near) continue;
+      s << "result " << k << " [" << i << "]: " << a << ", expected " << e << "\n";
+      if (s.str().size() > 400) return s.str();
+    }
+  }
+  return s.str();
+}
+
+/// An array that holds `a` transposed, behind one element and before two more of every axis.
+array around(const array& a) {
+  shape low, high;
+  for (int i = 0; i < a.rank(); ++i) low.push_back(1), high.push_back(2);
+  return transpose(pad(a, array(0.0, {a.dtype(), false, {}}), low, high));
+}
+array inside(const array& v, const shape& s) {
+  shape start, limit;
+  for (std::int64_t e : s) start.push_back(1), limit.push_back(e + 1);
+  return slice(transpose(v), start, limit);
+}
+
+}  // namespace
+
+void check_adversarial(const function& f, const std::vector<array>& inputs, const adversarial_options& o) {
+  const auto check = [&](const function& g, const std::vector<array>& in) {
+    check_same_bits(g, in);
+    const graph traced = trace(g, types_of(in));
+    CHECK(deviation(to_values(execute_graph(traced, listed(in))), evaluate(traced, to_values(in)), o) == "");
+  };
+  std::string types;
+  for (const array& a : inputs) types.append(text(a.type()).view()).append(" ");
+  INFO(types);
+  check(f, inputs);
+  if (!o.views) return;
+  INFO("operands that are views");
+  std::vector<array> wider;
+  for (const array& a : inputs) wider.push_back(around(a));
+  check(
+      [&](const arrays& x) {
+        arrays in;
+        for (int k = 0; k < x.count(); ++k) in.push_back(inside(x[k], inputs[static_cast<std::size_t>(k)].shape()));
+        return f(in);
+      },
+      wider);
+}
+
+}  // namespace tokamax::test
