@@ -38,19 +38,6 @@ double median_seconds(F f, int rounds = 7) {
   return median_seconds_of({f}, rounds)[0];
 }
 
-/// The same for two programs that take turns, for machines whose speed changes from one minute to the next.
-template <class F, class G>
-std::pair<double, double> median_seconds_in_turns(F f, G g, int rounds = 9) {
-  std::vector<double> first, second;
-  for (int i = 0; i < rounds; ++i) {
-    first.push_back(median_seconds(f, 1));
-    second.push_back(median_seconds(g, 1));
-  }
-  std::sort(first.begin(), first.end());
-  std::sort(second.begin(), second.end());
-  return {first[first.size() / 2], second[second.size() / 2]};
-}
-
 /// One case of a suite, as a line of JSON.
 inline void report(std::string_view suite, std::string_view name, std::string_view impl, double value,
                    std::string_view unit) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_problem.hpp>  // gemm_problem, pack_b
+#include <tokamax/backend/cpu/simd.hpp>          // finish_streams
 #include <tokamax/backend/cpu/threads.hpp>       // parallel_for_dynamic, scratch
 
 #include <algorithm>  // min, max
@@ -111,7 +112,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
             }
           }
         }
-        if (first == tile_mode::stream) wait_for_streams();
+        if (first == tile_mode::stream) finish_streams();
       };
       if (threads == 1) {
         for (std::int64_t i = 0; i < a_panels; ++i) pack_a(i);

@@ -25,13 +25,6 @@ enum class tile_mode { assign, add, resume, stream };
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
                               float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
 
-/// Other threads see what this one has streamed before.
-inline void wait_for_streams() noexcept {
-#if defined(__x86_64__)
-  _mm_sfence();
-#endif
-}
-
 inline constexpr int gemm_max_rows = 32;
 
 /// What one machine offers: the tiles by height, and how to fill their panels.

@@ -43,7 +43,7 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
     for (int r = 0; r < Rows; ++r) {
       const V row(a[r]);
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = xsimd::fma(row, column[v], sum[r][v]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(row, column[v], sum[r][v]);
     }
     a += a_step;
     b += b_step;

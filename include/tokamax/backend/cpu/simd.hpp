@@ -37,6 +37,11 @@ using xsimd::abs, xsimd::max, xsimd::min, xsimd::sqrt, xsimd::fma, xsimd::select
 using xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::trunc;
 using xsimd::cos, xsimd::erf, xsimd::exp, xsimd::expm1, xsimd::log, xsimd::log1p, xsimd::sin, xsimd::tan;
 
+#if defined(__AVX512F__)
+/// a b + c in one rounding; xsimd has two for these registers.
+inline f32v fma(f32v a, f32v b, f32v c) noexcept { return f32v(_mm512_fmadd_ps(a.data, b.data, c.data)); }
+#endif
+
 inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
 
 namespace detail {
