@@ -7,7 +7,8 @@
 #include <tokamax/lax/conv.hpp>        // conv_options
 #include <tokamax/runtime/kernel.hpp>  // array_view
 
-#include <cstdint>  // int64_t
+#include <algorithm>  // min, max
+#include <cstdint>    // int64_t
 
 namespace tokamax::simd {
 
@@ -34,9 +35,9 @@ struct conv_axis {
 struct conv_frame {
   conv_axis lead[max_rank], last;
   int leads = 1;
-  std::int64_t channels;                     ///< of the image
+  std::int64_t channels;                        ///< of the image
   std::int64_t row_places = 1, row_window = 1;  ///< of all leading axes together
-  bool plain = true;                         ///< the padded image is the image
+  bool plain = true;                            ///< the padded image is the image
 
   /// Of an image, a window [window..., C / groups, O] and a result [N, places..., O].
   conv_frame(const array_view& x, const array_view& w, const array_view& y, const conv_options& o) noexcept
@@ -45,8 +46,7 @@ struct conv_frame {
     lead[0] = {.places = y.extent(0), .extent = y.extent(0)};
     for (int i = 0; i < d; ++i) {
       conv_axis& a = i + 1 < d ? lead[leads++] : last;
-      a = {y.extent(i + 1), w.extent(i),        o.strides[i],   o.rhs_dilation[i],
-           o.low[i],        o.lhs_dilation[i], x.extent(i + 1)};
+      a = {y.extent(i + 1), w.extent(i), o.strides[i], o.rhs_dilation[i], o.low[i], o.lhs_dilation[i], x.extent(i + 1)};
       plain = plain && a.plain();
     }
     for (int i = 0; i < leads; ++i) {
@@ -78,6 +78,13 @@ struct conv_frame {
       padded /= n;
     }
     return at;
+  }
+  /// About `most` rows of the result, but whole images, or the even parts of one.
+  std::int64_t band(std::int64_t most) const noexcept {
+    const std::int64_t image = row_places / lead[0].places, rows = std::max<std::int64_t>(1, most);
+    if (rows >= image) return std::min(row_places, rows / image * image);
+    const std::int64_t parts = (image + rows - 1) / rows;
+    return (image + parts - 1) / parts;
   }
 
  private:

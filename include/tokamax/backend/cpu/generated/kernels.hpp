@@ -60,6 +60,7 @@
   #include <tokamax/backend/cpu/kernels/attention.hpp>
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/conv.hpp>
+  #include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
@@ -90,6 +91,8 @@ template <>
 inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
 template <>
@@ -206,7 +209,9 @@ TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
 TOKAMAX_KERNELS const op* descriptor_of<select_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
 TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();

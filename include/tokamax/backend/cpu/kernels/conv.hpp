@@ -75,8 +75,7 @@ inline void conv_unrolled(const conv_problem& c) noexcept {
       float* to = block;
       for (std::int64_t r = first; r < first + m; ++r)
         for (std::int64_t k = k0; k < k1; ++k, to += c.channels) {
-          const std::int64_t row =
-              f.source_row(f.row_at(r / f.last.places) + f.row_of_window(k / f.last.window));
+          const std::int64_t row = f.source_row(f.row_at(r / f.last.places) + f.row_of_window(k / f.last.window));
           const std::int64_t column =
               f.last.source(r % f.last.places * f.last.stride + k % f.last.window * f.last.dilation);
           if (row < 0 || column < 0)
@@ -165,8 +164,7 @@ inline void conv_direct(const conv_problem& c) noexcept {
   const std::int64_t pitch = f.columns() * f.channels, reach = f.row_of_window(f.row_window - 1) + 1;
   const std::int64_t tiles = ceil_div(f.last.places, conv_max_rows);  // a row
   const std::int64_t fit = (65536 / pitch - reach) / f.lead[f.leads - 1].stride + 1;
-  const std::int64_t step =
-      std::clamp<std::int64_t>(std::min(fit, std::max(ceil_div(8, tiles), f.row_places / 32)), 1, f.row_places);
+  const std::int64_t step = f.band(std::min(fit, std::max(ceil_div(8, tiles), f.row_places / 32)));
   const std::int64_t bands = ceil_div(f.row_places, step);
   const std::int64_t sets = std::min(panels, ceil_div(32, bands)), set = ceil_div(panels, sets);
 
