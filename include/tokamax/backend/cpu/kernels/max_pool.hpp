@@ -80,7 +80,7 @@ void max_pool(const conv_frame& f, const T* x, T* y) noexcept {
                     for (std::int64_t i = 0; i < w.count; ++i) {
                       const T* const from = x + w.at[i] * n + j;
                       const auto b = count == io::size ? io::load(from) : io::load(from, count, T{});
-                      largest = xsimd::select((b > largest) | (b != b), b, largest);
+                      largest = xsimd::select((b > largest) | !(b == b), b, largest);
                     }
                     if (count == io::size)
                       io::store(y + to * n + j, largest);
@@ -111,7 +111,7 @@ void max_pool_vjp_window(pool_window w, std::int64_t channels, std::int64_t begi
     i32v where(0);
     for (std::int64_t i = 0; i < count; ++i) {
       const f32v b = read(x + begins(i) + j);
-      const mask better = (b > largest) | (b != b);
+      const mask better = (b > largest) | !(b == b);
       largest = select(better, b, largest);
       where = select_bits(better, number(i), where);
     }
