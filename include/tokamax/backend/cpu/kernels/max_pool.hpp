@@ -18,6 +18,12 @@ namespace simd::detail {
 
 struct max_pool_places;
 
+/// Where b replaces the largest element so far. NaN, the one number that is not equal to itself, does.
+template <class V>
+auto replaces(V b, V largest) noexcept {
+  return (b > largest) | !(b == b);
+}
+
 /// The frame of a window that moves over all channels of x at once and gives y.
 inline conv_frame pool_frame(const array_view& x, const array_view& y, const max_pool_attributes& a) noexcept {
   array_view window;
@@ -80,7 +86,7 @@ void max_pool(const conv_frame& f, const T* x, T* y) noexcept {
                     for (std::int64_t i = 0; i < w.count; ++i) {
                       const T* const from = x + w.at[i] * n + j;
                       const auto b = count == io::size ? io::load(from) : io::load(from, count, T{});
-                      largest = xsimd::select((b > largest) | !(b == b), b, largest);
+                      largest = xsimd::select(replaces(b, largest), b, largest);
                     }
                     if (count == io::size)
                       io::store(y + to * n + j, largest);
@@ -111,7 +117,7 @@ void max_pool_vjp_window(pool_window w, std::int64_t channels, std::int64_t begi
     i32v where(0);
     for (std::int64_t i = 0; i < count; ++i) {
       const f32v b = read(x + begins(i) + j);
-      const mask better = (b > largest) | !(b == b);
+      const mask better = replaces(b, largest);
       largest = select(better, b, largest);
       where = select_bits(better, number(i), where);
     }
