@@ -8,6 +8,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
+#include "support/check_op.hpp"
 #include "support/contains.hpp"
 #include "support/golden.hpp"
 
@@ -130,6 +131,18 @@ TEST_CASE("a large convolution runs in blocks") {
           worst = std::max(worst, std::fabs(sum - static_cast<double>(py[((n * 30 + i) * 31 + j) * 7 + o])));
         }
   CHECK(worst < 2e-5);
+}
+
+TEST_CASE("convolutions and the gradient of the window keep the contract of ops") {
+  using tk::test::noise;
+  tk::conv_options o{.strides = {2, 1}, .low = {1, 0}, .high = {0, 1}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 2}};
+  const array x = noise({2, 5, 4, 2}, 1), w = noise({2, 2, 2, 3}, 2);
+  tk::test::check_op(tk::conv_general_dilated_p, {{{x, w}, tk::pack(o)}});
+  const array ct = noise(tk::conv_general_dilated(x, w, o).shape(), 3);
+  tk::test::check_op(
+      tk::conv_rhs_vjp_p,
+      {{{x, ct},
+        tk::pack(tk::conv_rhs_vjp_options{{2, 2}, o.strides, o.low, o.high, o.lhs_dilation, o.rhs_dilation})}});
 }
 
 TEST_CASE("wrong convolutions are rejected") {

@@ -3,10 +3,12 @@
 #include "support/reference.hpp"
 
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
@@ -135,6 +137,17 @@ values slice(const asked& a) {
   });
   return {y};
 }
+values reverse(const asked& a) {
+  const axes dimensions = a.attrs<reverse_options>().dimensions;
+  value y = zeros_of(a.n.type);
+  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+    shape from = at;
+    for (std::int64_t i : dimensions)
+      from[static_cast<int>(i)] = y.extent(static_cast<int>(i)) - 1 - from[static_cast<int>(i)];
+    y.data[k] = a.in[0].data[place(y.type.extents, from)];
+  });
+  return {y};
+}
 values pad(const asked& a) {
   const auto o = a.attrs<pad_options>();
   value y = zeros_of(a.n.type);
@@ -197,6 +210,32 @@ values dot_general(const asked& a) {
         li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
       const double x = l.data[place(l.type.extents, li)], z = r.data[place(r.type.extents, ri)];
       total += d.algorithm == dot_algorithm::bf16_bf16_f32 ? wrap(x, bf16) * wrap(z, bf16) : x * z;
+    });
+    y.data[k] = wrap(total, y.type.type);
+  });
+  return {y};
+}
+values conv(const asked& a) {
+  const auto o = a.attrs<conv_options>();
+  const int d = o.strides.rank();
+  const value &x = a.in[0], &w = a.in[1];
+  value y = zeros_of(a.n.type);
+  shape window = w.type.extents;  // [window..., channels of a group]
+  window.count = static_cast<std::int8_t>(d + 1);
+  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+    const std::int64_t feature = at[d + 1], features = y.extent(d + 1);
+    double total = 0;
+    for_each_place(window, [&](const shape& in, std::size_t) {
+      shape from = at, weight = in;
+      weight.push_back(feature);
+      from[0] += feature / (features / o.batch_groups) * y.extent(0);
+      from[d + 1] = feature / (features / o.feature_groups) * window[d] + in[d];
+      for (int i = 0; i < d; ++i) {
+        const std::int64_t n = at[i + 1] * o.strides[i] + in[i] * o.rhs_dilation[i] - o.low[i];
+        if (n < 0 || n % o.lhs_dilation[i] != 0 || n / o.lhs_dilation[i] >= x.extent(i + 1)) return;
+        from[i + 1] = n / o.lhs_dilation[i];
+      }
+      total += x.data[place(x.type.extents, from)] * w.data[place(w.type.extents, weight)];
     });
     y.data[k] = wrap(total, y.type.type);
   });
@@ -326,6 +365,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&reshape_p, r::reshape},
       {&transpose_p, r::transpose},
       {&slice_p, r::slice},
+      {&reverse_p, r::reverse},
       {&pad_p, r::pad},
       {&reduce_sum_p, [](const asked& a) { return r::reduce(a, 0, [](double x, double y) { return x + y; }); }},
       {&reduce_max_p,
@@ -345,6 +385,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&argmax_p, [](const asked& a) { return r::argument(a, 1); }},
       {&argmin_p, [](const asked& a) { return r::argument(a, -1); }},
       {&dot_general_p, r::dot_general},
+      {&conv_general_dilated_p, r::conv},
       {&gather_p, r::gather},
       {&scatter_add_p, r::scatter_add},
       {&iota_p, r::iota},

@@ -63,8 +63,8 @@ constexpr array conv_lhs_vjp(const call& c) {
   return o.batch_groups > 1 ? move_parts(g, rank - 1, 0, groups) : g;
 }
 
-constexpr array conv_rhs_vjp(const call& c) {
-  const auto o = c.attrs<conv_options>();
+/// The cotangent of a window of the extents `window`: a convolution whose batch is the image's channels.
+constexpr array conv_rhs_cotangent(const array& x, const array& ct, const shape& window, const conv_options& o) {
   const int d = o.strides.rank(), rank = d + 2;
   conv_options t{.strides = o.rhs_dilation,
                  .low = o.low,
@@ -74,20 +74,21 @@ constexpr array conv_rhs_vjp(const call& c) {
                  .batch_groups = o.feature_groups};
   axes window_first;  // [N, out..., O] -> [out..., N, O]
   for (int i = 0; i < d; ++i) {
-    t.high.push_back(dilated(c.ct().extent(i + 1), o.strides[i]) - dilated(c[0].extent(i + 1), o.lhs_dilation[i]) +
-                     dilated(c[1].extent(i), o.rhs_dilation[i]) - o.low[i] - 1);
+    t.high.push_back(dilated(ct.extent(i + 1), o.strides[i]) - dilated(x.extent(i + 1), o.lhs_dilation[i]) +
+                     dilated(window[i], o.rhs_dilation[i]) - o.low[i] - 1);
     window_first.push_back(i + 1);
   }
   window_first.push_back(0);
   window_first.push_back(rank - 1);
-  const array g =
-      conv_general_dilated(swapaxes(c[0], 0, rank - 1), transpose(c.ct(), window_first), t);  // [I, window..., O]
+  const array g = conv_general_dilated(swapaxes(x, 0, rank - 1), transpose(ct, window_first), t);  // [I, window..., O]
   axes back;
   for (int i = 0; i < d; ++i) back.push_back(i + 1);
   back.push_back(0);
   back.push_back(rank - 1);
   return transpose(g, back);
 }
+
+constexpr array conv_rhs_vjp(const call& c);
 
 /// The batch joins the groups (if both carry it), the batch axis of the image, or the output features of the window.
 constexpr arrays conv_batch(const call& c) {
@@ -160,6 +161,43 @@ constexpr arrays conv_batch(const call& c) {
 }
 }  // namespace detail
 
+/// Attributes of conv_rhs_vjp: the spatial extents of the window, and those of a convolution without groups of its batch.
+struct conv_rhs_vjp_options {
+  shape window, strides, low, high, lhs_dilation, rhs_dilation;
+  int feature_groups = 1;
+  constexpr conv_options of_conv() const {
+    return {.strides = strides,
+            .low = low,
+            .high = high,
+            .lhs_dilation = lhs_dilation,
+            .rhs_dilation = rhs_dilation,
+            .feature_groups = feature_groups};
+  }
+};
+
+/// The gradient of a convolution's window: the products of an image [N, space..., C] with the cotangent [N, places..., O],
+/// summed over the places.
+inline constexpr op conv_rhs_vjp_p{
+    .name = "conv_rhs_vjp",
+    .infer = [](const call& c) -> array_type {
+      const auto o = c.attrs<conv_rhs_vjp_options>();
+      array_type t{c[0].dtype(), false, o.window};
+      t.extents.push_back(c[0].extent(-1) / o.feature_groups);
+      t.extents.push_back(c[1].extent(-1));
+      return t;
+    },
+    .compose = [](const call& c) -> arrays {
+      const auto o = c.attrs<conv_rhs_vjp_options>();
+      return detail::conv_rhs_cotangent(c[0], c[1], o.window, o.of_conv());
+    },
+    .kernels = kernels_of<conv_rhs_vjp_p>,
+    .cost = [](const call& c) -> op_cost {
+      return {2.0 * static_cast<double>(c[1].size()) * static_cast<double>(size(c.type.extents)) /
+                  static_cast<double>(c.type.extents[-1]),
+              0};
+    },
+};
+
 inline constexpr op conv_general_dilated_p{
     .name = "conv_general_dilated",
     .stablehlo = "stablehlo.convolution",
@@ -202,6 +240,18 @@ inline constexpr op conv_general_dilated_p{
               0};
     },
 };
+
+namespace detail {
+constexpr array conv_rhs_vjp(const call& c) {
+  const auto o = c.attrs<conv_options>();
+  shape window;
+  for (int i = 0; i < o.strides.rank(); ++i) window.push_back(c[1].extent(i));
+  if (o.batch_groups > 1) return conv_rhs_cotangent(c[0], c.ct(), window, o);
+  return bind(conv_rhs_vjp_p, {c[0], c.ct()},
+              conv_rhs_vjp_options{window, o.strides, o.low, o.high, o.lhs_dilation, o.rhs_dilation, o.feature_groups},
+              c.where);
+}
+}  // namespace detail
 
 /// The sum of products of a window with every part of an image (a cross-correlation, as all libraries have it).
 ///

@@ -14,79 +14,179 @@ struct pool_options {
   tokamax::padding padding = padding::valid;
 };
 
+/// Attributes of max_pool and its gradient, one entry an axis of the window.
+struct max_pool_attributes {
+  shape window{}, strides{}, low{}, high{};
+};
+
 namespace detail {
+/// Strides and padding of a window over x as they are meant.
+constexpr max_pool_attributes pool_attributes(const array& x, const shape& window, const pool_options& o) {
+  max_pool_attributes a{.window = window, .strides = o.strides.rank() == 0 ? window : o.strides};
+  for (int i = 0; i < window.rank(); ++i) pad_axis(a.low, a.high, o.padding, x.extent(i + 1), window[i], a.strides[i]);
+  return a;
+}
+
+constexpr std::int64_t places_of(const shape& window) {
+  std::int64_t n = 1;
+  for (std::int64_t extent : window) n *= extent;
+  return n;
+}
+
+/// Amounts for the spatial axes as those of all axes of an image: nothing happens to the batch and the channels.
+constexpr shape of_image(const shape& space, std::int64_t other = 0) {
+  shape s{other};
+  for (std::int64_t v : space) s.push_back(v);
+  s.push_back(other);
+  return s;
+}
+
+constexpr array pool_pad(const array& x, const max_pool_attributes& a, double outside, source_line l) {
+  bool padded = false;
+  for (int i = 0; i < a.window.rank(); ++i) padded = padded || a.low[i] != 0 || a.high[i] != 0;
+  if (!padded) return x;
+  return pad(x, array(outside, {x.dtype(), false, {}}), of_image(a.low), of_image(a.high), {}, l);
+}
+
+/// Place k of all windows: a strided slice of the padded image.
+constexpr slice_options pool_slice(const array& wide, const max_pool_attributes& a, std::int64_t k) {
+  const int d = a.window.rank();
+  slice_options s{.start = of_image(a.window), .limit = wide.shape(), .stride = of_image(a.strides, 1)};
+  for (int i = d; i > 0; --i) {
+    const std::int64_t n = (wide.extent(i) - a.window[i - 1]) / a.strides[i - 1];  // last window
+    s.start[i] = k % a.window[i - 1];
+    s.limit[i] = s.start[i] + n * a.strides[i - 1] + 1;
+    k /= a.window[i - 1];
+  }
+  return s;
+}
+constexpr array pool_place(const array& wide, const max_pool_attributes& a, std::int64_t k, source_line l) {
+  const auto [start, limit, stride] = pool_slice(wide, a, k);
+  return slice(wide, start, limit, stride, l);
+}
+
 /// join(place 0 of all windows, place 1, ...): one strided slice a place, so that one fused loop does the work.
 template <class Join>
-constexpr array pool(const array& x, const shape& window, pool_options o, double outside, Join join, source_line l) {
-  if (o.strides.rank() == 0) o.strides = window;
-  const int d = window.rank();
-  shape low{0}, high{0};
-  for (int i = 0; i < d; ++i) pad_axis(low, high, o.padding, x.extent(i + 1), window[i], o.strides[i]);
-  low.push_back(0);
-  high.push_back(0);
-  bool padded = false;
-  for (int i = 0; i < d + 2; ++i) padded = padded || low[i] != 0 || high[i] != 0;
-  array wide = x;
-  if (padded) wide = pad(x, array(outside, {x.dtype(), false, {}}), low, high, {}, l);
-  std::int64_t places = 1;
-  for (std::int64_t n : window) places *= n;
-  array y;
-  for (std::int64_t k = 0; k < places; ++k) {
-    shape start{0}, limit{x.extent(0)}, stride{1};
-    std::int64_t rest = k;
-    shape at = window;
-    for (int i = d - 1; i >= 0; --i) {
-      at[i] = rest % window[i];
-      rest /= window[i];
-    }
-    for (int i = 0; i < d; ++i) {
-      const std::int64_t n = (wide.extent(i + 1) - window[i]) / o.strides[i];  // last window
-      start.push_back(at[i]);
-      limit.push_back(at[i] + n * o.strides[i] + 1);
-      stride.push_back(o.strides[i]);
-    }
-    start.push_back(0);
-    limit.push_back(x.extent(d + 1));
-    stride.push_back(1);
-    const array part = slice(wide, start, limit, stride, l);
-    if (k == 0)
-      y = part;
-    else
-      y = join(y, part);
-  }
+constexpr array pool(const array& x, const max_pool_attributes& a, double outside, Join join, source_line l) {
+  const array wide = pool_pad(x, a, outside, l);
+  array y = pool_place(wide, a, 0, l);
+  for (std::int64_t k = 1; k < places_of(a.window); ++k) y = join(y, pool_place(wide, a, k, l));
   return y;
 }
+
+constexpr double lowest(dtype t) {
+  return is_floating(t) ? -std::numeric_limits<double>::infinity() : t == i32 ? -2147483648.0 : 0.0;
+}
+/// Does b replace the largest element so far? NaN does.
+constexpr array replaces(const array& b, const array& largest) { return logical_or(b > largest, logical_not(b == b)); }
+
+/// The gradient in smaller ops: each window's cotangent where its largest element is.
+constexpr array max_pool_cotangent(const array& x, const array& ct, const max_pool_attributes& a) {
+  const array wide = pool_pad(x, a, lowest(x.dtype()), {});
+  array largest = pool_place(wide, a, 0, {}), where = full(largest.shape(), 0, i32);
+  for (std::int64_t k = 1; k < places_of(a.window); ++k) {
+    const array b = pool_place(wide, a, k, {}), better = replaces(b, largest);
+    largest = select(better, b, largest);
+    where = select(better, array(static_cast<double>(k), {i32, false, {}}), where);
+  }
+  array g;
+  for (std::int64_t k = 0; k < places_of(a.window); ++k) {
+    const auto [start, limit, stride] = pool_slice(wide, a, k);
+    shape high, interior;
+    for (int i = 0; i < wide.rank(); ++i) {
+      high.push_back(limit[i] == wide.extent(i) ? 0 : wide.extent(i) - limit[i]);
+      interior.push_back(stride[i] - 1);
+    }
+    const array part = pad(select(where == array(static_cast<double>(k), {i32, false, {}}), ct, zeros_like(ct)),
+                           array(0.0, {ct.dtype(), false, {}}), start, high, interior);
+    g = g.exists() ? g + part : part;
+  }
+  shape low, high;
+  for (int i = 0; i < a.low.rank(); ++i) low.push_back(-a.low[i]), high.push_back(-a.high[i]);
+  return pool_pad(g, {.window = a.window, .low = low, .high = high}, 0, {});
+}
+
+/// A leading batch axis joins the images' own.
+constexpr array join_batches(const call& c, int i) {
+  const array x = c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size);
+  shape s{mul_extent(x.extent(0), x.extent(1))};
+  for (int k = 2; k < x.rank(); ++k) s.push_back(x.extent(k));
+  return reshape(x, s);
+}
+constexpr array split_batches(const array& y, std::int64_t batches, std::int64_t each) {
+  shape s{batches, each};
+  for (int i = 1; i < y.rank(); ++i) s.push_back(y.extent(i));
+  return reshape(y, s);
+}
 }  // namespace detail
+
+/// The gradient of max_pool: of an image and the cotangent of its windows.
+inline constexpr op max_pool_vjp_p{
+    .name = "max_pool_vjp",
+    .infer = [](const call& c) -> array_type { return c[0].type(); },
+    .compose = [](const call& c) -> arrays {
+      return detail::max_pool_cotangent(c[0], c[1], c.attrs<max_pool_attributes>());
+    },
+    .batch = [](const call& c) -> arrays {
+      const array x = detail::join_batches(c, 0), ct = detail::join_batches(c, 1);
+      const array g = bind(max_pool_vjp_p, {x, ct}, c.attrs<max_pool_attributes>(), c.where);
+      return detail::split_batches(g, c.batch_size, c[0].extent(c.batched(0) ? 1 : 0));
+    },
+    .kernels = kernels_of<max_pool_vjp_p>,
+};
+
+inline constexpr op max_pool_p{
+    .name = "max_pool",
+    .infer = [](const call& c) -> array_type {
+      const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();
+      const int d = window.rank();
+      array_type t = c[0].type();
+      bool ok = t.extents.rank() == d + 2 && strides.rank() == d && t.type != bool_;
+      for (int i = 0; ok && i < d; ++i) {
+        const std::int64_t room = low[i] + t.extents[i + 1] + high[i] - window[i];
+        ok = window[i] > 0 && strides[i] > 0 && room >= 0;
+        t.extents[i + 1] = ok ? room / strides[i] + 1 : 0;
+      }
+      return ok ? t : c.fail("max_pool: window", text() << window, text("inside ") << c[0].type());
+    },
+    .compose = [](const call& c) -> arrays {
+      const auto larger = [](const array& a, const array& b) { return select(detail::replaces(b, a), b, a); };
+      return detail::pool(c[0], c.attrs<max_pool_attributes>(), detail::lowest(c[0].dtype()), larger, {});
+    },
+    .vjp = [](const call& c) -> arrays {
+      return bind(max_pool_vjp_p, {c[0], c.ct()}, c.attrs<max_pool_attributes>(), c.where);
+    },
+    .batch = [](const call& c) -> arrays {
+      const array y = bind(max_pool_p, {detail::join_batches(c, 0)}, c.attrs<max_pool_attributes>(), c.where);
+      return detail::split_batches(y, c.batch_size, c[0].extent(1));
+    },
+    .kernels = kernels_of<max_pool_p>,
+};
 
 /// The largest element of each window; the gradient goes to the first one.
 ///
 /// shapes  x [N, space..., C], window [...] -> [N, places..., C]
+/// dtypes  numbers
+/// errors  "max_pool: window"
 /// source  flax.linen.max_pool
 constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  const double lowest = is_floating(x.dtype()) ? -std::numeric_limits<double>::infinity()
-                        : x.dtype() == i32     ? -2147483648.0
-                                               : 0.0;
-  const auto larger = [l](const array& a, const array& b) {
-    return select(logical_or(b > a, logical_not(b == b, l), l), b, a, l);
-  };
-  return detail::pool(x, window, o, lowest, larger, l);
+  return bind(max_pool_p, {x}, detail::pool_attributes(x, window, o), l);
 }
 
 /// The sum of each window.
 /// source  jax.lax.reduce_window
 constexpr array sum_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  return detail::pool(x, window, o, 0, [](const array& a, const array& b) { return a + b; }, l);
+  return detail::pool(
+      x, detail::pool_attributes(x, window, o), 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
 /// The mean of each window; zeros that pad the image count.
 /// source  flax.linen.avg_pool
 constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  std::int64_t places = 1;
-  for (std::int64_t n : window) places *= n;
-  return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(places));
+  return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(detail::places_of(window)));
 }
 
 }  // namespace tokamax

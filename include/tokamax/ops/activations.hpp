@@ -20,7 +20,8 @@ inline constexpr op relu_p = elementwise<relu_fn, 1>({
     .stablehlo = "tokamax.relu",
     .dtypes = accepts::numbers,
     .compose = [](const call& c) -> arrays { return select(c[0] <= 0, zeros_like(c[0]), c[0]); },
-    .vjp = [](const call& c) -> arrays { return select(c[0] > 0, c.ct(), zeros_like(c.ct())); },
+    // The result says where x is positive, so that a program need not keep both.
+    .vjp = [](const call& c) -> arrays { return select(c.out() > 0, c.ct(), zeros_like(c.ct())); },
     .fold_constants = true,
     .kernels = kernels_of<relu_p>,
 });

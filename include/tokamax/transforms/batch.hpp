@@ -11,7 +11,7 @@ namespace tokamax {
 /// Stands for one entry of a batch while a function is traced for vmap.
 inline constexpr op placeholder_p{.name = "placeholder", .unique = true};
 
-constexpr array placeholder(graph& g, const array_type& type) {
+constexpr array placeholder(graph& g, array_type type) {  // a copy: the type may be that of a node, and nodes move
   return array(&g, detail::add_node(g, placeholder_p, nullptr, 0, {}, type, {}), type);
 }
 

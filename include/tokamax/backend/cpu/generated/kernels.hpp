@@ -26,6 +26,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
+#include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/random.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
@@ -60,6 +61,7 @@
   #include <tokamax/backend/cpu/kernels/attention.hpp>
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/conv.hpp>
+  #include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
@@ -68,6 +70,7 @@
   #include <tokamax/backend/cpu/kernels/gather.hpp>
   #include <tokamax/backend/cpu/kernels/lanes.hpp>
   #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
@@ -91,6 +94,8 @@ inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
 template <>
+inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag> = linkage::dense;
+template <>
 inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag> = linkage::dense;
@@ -110,6 +115,10 @@ template <>
 inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
 template <>
@@ -206,7 +215,9 @@ TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
 TOKAMAX_KERNELS const op* descriptor_of<select_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
 TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
@@ -230,6 +241,10 @@ TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();

@@ -1,154 +1,238 @@
-// tokamax/backend/cpu/kernels/conv.hpp: convolution as products of the window with unrolled blocks of the image.
+// tokamax/backend/cpu/kernels/conv.hpp: convolution as products of the window with the rows of a padded image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/gemm.hpp>           // gemm
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes
-#include <tokamax/lax/conv.hpp>                   // conv_general_dilated_p
-#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+#include <tokamax/backend/cpu/conv_frame.hpp>      // conv_frame
+#include <tokamax/backend/cpu/conv_tile.hpp>       // best_conv_kernels
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/gemm.hpp>            // gemm
+#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
+#include <tokamax/lax/conv.hpp>                    // conv_general_dilated_p
 
-#include <algorithm>  // min, max
-#include <vector>     // vector
+#include <algorithm>  // min, max, clamp, copy_n, fill_n
 
 namespace tokamax {
 
 namespace simd::detail {
 
-/// Where each place of the output meets each place of the window: an offset into the image, or -1 for padding.
-struct conv_geometry {
-  struct axis {
-    std::int64_t places, window;       // extents of the output and of the window
-    std::vector<std::int64_t> offset;  // [places, window], in elements
-  };
-  std::vector<axis> space;
-  std::int64_t places = 1, window = 1;  // of all axes together
+struct conv_block;
+struct conv_padded;
+struct conv_packed;
 
-  conv_geometry(const array_view& x, const array_view& w, const array_view& y, const conv_options& o) {
-    const int d = o.strides.rank();
-    std::int64_t stride = x.extent(d + 1);
-    space.resize(static_cast<std::size_t>(d));
-    for (int i = d - 1; i >= 0; --i) {
-      axis& a = space[static_cast<std::size_t>(i)];
-      a.places = y.extent(i + 1);
-      a.window = w.extent(i);
-      for (std::int64_t p = 0; p < a.places; ++p)
-        for (std::int64_t k = 0; k < a.window; ++k) {
-          const std::int64_t at = p * o.strides[i] + k * o.rhs_dilation[i] - o.low[i], n = at / o.lhs_dilation[i];
-          a.offset.push_back(at >= 0 && at % o.lhs_dilation[i] == 0 && n < x.extent(i + 1) ? n * stride : -1);
+/// A convolution on dense f32 memory.
+struct conv_problem {
+  conv_frame frame;
+  const float *image, *window;
+  float* out;
+  std::int64_t image_size;          // of one image of the batch
+  std::int64_t channels, features;  // of one group
+  std::int64_t feature_groups, batch_groups;
+  std::int64_t all_features() const noexcept { return features * feature_groups * batch_groups; }
+  std::int64_t depth() const noexcept { return frame.row_window * frame.last.window * channels; }
+  /// The image that group `g` of the batch begins with.
+  const float* batch_group(std::int64_t g) const noexcept { return image + g * frame.lead[0].extent * image_size; }
+};
+
+/// One channel a group: the window moves over all channels at once, and there is nothing for a product to share.
+inline void conv_depthwise(const conv_problem& c) noexcept {
+  const conv_frame& f = c.frame;
+  const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
+  parallel_for(f.row_places, [&](std::int64_t row) {
+    float* const out = c.out + row * f.last.places * all;
+    std::fill_n(out, f.last.places * all, 0.0f);
+    for (std::int64_t k = 0; k < f.row_window; ++k) {
+      const std::int64_t source = f.source_row(f.row_at(row) + f.row_of_window(k));
+      for (std::int64_t p = 0; source >= 0 && p < f.last.places; ++p)
+        for (std::int64_t l = 0; l < f.last.window; ++l) {
+          const std::int64_t column = f.last.source(p * f.last.stride + l * f.last.dilation);
+          if (column < 0) continue;
+          const float *from = c.image + source * row_size + column * f.channels,
+                      *weight = c.window + (k * f.last.window + l) * all;
+          float* const to = out + p * all;
+          std::int64_t j = 0;
+          if (c.features == 1)
+            for (; j + width <= all; j += width) store(to + j, fma(load(from + j), load(weight + j), load(to + j)));
+          for (; j < all; ++j) to[j] = __builtin_fmaf(from[j / c.features], weight[j], to[j]);
         }
-      stride *= x.extent(i + 1);
-      places *= a.places;
-      window *= a.window;
+    }
+  });
+}
+
+/// Few places a row: products of the window with blocks of the unrolled image, [places, window channels], that stay in
+/// the second-level cache.
+inline void conv_unrolled(const conv_problem& c) noexcept {
+  const conv_frame& f = c.frame;
+  const std::int64_t rows = f.row_places * f.last.places, window = f.row_window * f.last.window;
+  const std::int64_t k_step = std::clamp<std::int64_t>(2048 / c.channels, 1, window);
+  const std::int64_t m_step = std::clamp<std::int64_t>(262144 / (k_step * c.channels), 48, 768);
+  const std::int64_t blocks = ceil_div(rows, m_step), row_size = f.last.extent * f.channels;
+  parallel_for(c.feature_groups * c.batch_groups * blocks, [&](std::int64_t t) {
+    const std::int64_t g = t / blocks, first = t % blocks * m_step, m = std::min(m_step, rows - first);
+    const float* const image = c.batch_groups > 1 ? c.batch_group(g) : c.image + g * c.channels;
+    float* const block = scratch<conv_block>(m_step * k_step * c.channels);
+    for (std::int64_t k0 = 0; k0 < window; k0 += k_step) {
+      const std::int64_t k1 = std::min(window, k0 + k_step), depth = (k1 - k0) * c.channels;
+      float* to = block;
+      for (std::int64_t r = first; r < first + m; ++r)
+        for (std::int64_t k = k0; k < k1; ++k, to += c.channels) {
+          const std::int64_t row = f.source_row(f.row_at(r / f.last.places) + f.row_of_window(k / f.last.window));
+          const std::int64_t column =
+              f.last.source(r % f.last.places * f.last.stride + k % f.last.window * f.last.dilation);
+          if (row < 0 || column < 0)
+            std::fill_n(to, c.channels, 0.0f);
+          else
+            std::copy_n(image + row * row_size + column * f.channels, c.channels, to);
+        }
+      gemm(m, c.features, depth, {block, depth, 1},
+           {c.window + k0 * c.channels * c.all_features() + g * c.features, c.all_features(), 1},
+           c.out + first * c.all_features() + g * c.features, c.all_features(),
+           k0 == 0 ? gemm_mode::assign : gemm_mode::accumulate);
+    }
+  });
+}
+
+/// Rows [first, last) of the padded image.
+inline void pad_rows(const conv_frame& f, const float* image, std::int64_t first, std::int64_t last,
+                     float* to) noexcept {
+  const std::int64_t columns = f.columns(), n = f.channels;
+  for (std::int64_t r = first; r < last; ++r, to += columns * n) {
+    const std::int64_t row = f.source_row(r);
+    if (row < 0) {
+      std::fill_n(to, columns * n, 0.0f);
+      continue;
+    }
+    const float* const from = image + row * f.last.extent * n;
+    if (f.last.spread == 1) {
+      const std::int64_t begin = std::clamp<std::int64_t>(f.last.low, 0, columns),
+                         end = std::clamp<std::int64_t>(f.last.low + f.last.extent, begin, columns);
+      std::fill_n(to, begin * n, 0.0f);
+      std::copy_n(from + (begin - f.last.low) * n, (end - begin) * n, to + begin * n);
+      std::fill_n(to + end * n, (columns - end) * n, 0.0f);
+      continue;
+    }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::int64_t column = f.last.source(j);
+      if (column < 0)
+        std::fill_n(to + j * n, n, 0.0f);
+      else
+        std::copy_n(from + column * n, n, to + j * n);
     }
   }
-  std::int64_t offset(std::int64_t place, std::int64_t k) const noexcept {
-    std::int64_t at = 0;
-    for (std::size_t i = space.size(); i-- > 0;) {
-      const axis& a = space[i];
-      const std::int64_t o = a.offset[static_cast<std::size_t>(place % a.places * a.window + k % a.window)];
-      if (o < 0) return -1;
-      at += o;
-      place /= a.places;
-      k /= a.window;
-    }
-    return at;
+}
+
+/// The terms of a sum as runs that lie together in the padded image, a few hundred of them summed before they are added
+/// to the result.
+struct conv_terms {
+  std::int64_t count, steps;     // runs, and elements of each
+  std::int64_t together, depth;  // runs and elements that are summed at once; depth is below steps for one run only
+  bool rows;                     // is a run a row of the window, or one place?
+
+  explicit conv_terms(const conv_problem& c) noexcept {
+    constexpr std::int64_t block = 384, most = 512;
+    const conv_frame& f = c.frame;
+    rows = f.last.dilation == 1 && c.channels == f.channels && f.last.window * c.channels <= most;
+    count = f.row_window * (rows ? 1 : f.last.window);
+    steps = c.channels * (rows ? f.last.window : 1);
+    depth = steps <= most ? steps : ceil_div(steps, ceil_div(steps, block));
+    together = std::clamp<std::int64_t>(block / depth, 1, count);
+    together = ceil_div(count, ceil_div(count, together));
   }
 };
 
-struct conv_image;
-struct conv_window;
-struct conv_result;
-struct conv_block;
+/// Many places a row: tiles of a few places and features read the padded image where it lies.
+inline void conv_direct(const conv_problem& c) noexcept {
+  const conv_frame& f = c.frame;
+  const conv_kernels& kernels = best_conv_kernels();
+  const std::int64_t wide = 2 * kernels.lanes, depth = c.depth(), all = c.all_features();
+  const std::int64_t group_panels = ceil_div(c.features, wide);
+  const std::int64_t panels = group_panels * c.feature_groups;  // of one group of the batch
+  const auto width_of = [&](std::int64_t features) { return features <= kernels.lanes ? kernels.lanes : wide; };
 
-/// One channel a group: the window moves over all channels at once, and there is nothing for a product to share.
-inline void conv_depthwise(const conv_geometry& geometry, const float* x, std::int64_t image, const float* w, float* y,
-                           std::int64_t batch, std::int64_t channels, std::int64_t features) noexcept {
-  const std::int64_t multiplier = features / channels;
-  constexpr std::int64_t grain = 64;
-  const std::int64_t rows = batch * geometry.places;
-  parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
-    for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
-      float* to = y + r * features;
-      std::fill_n(to, features, 0.0f);
-      for (std::int64_t k = 0; k < geometry.window; ++k) {
-        const std::int64_t at = geometry.offset(r % geometry.places, k);
-        if (at < 0) continue;
-        const float *from = x + r / geometry.places * image + at, *row = w + k * features;
-        std::int64_t f = 0;
-        if (multiplier == 1)
-          for (; f + width <= features; f += width) store(to + f, fma(load(from + f), load(row + f), load(to + f)));
-        for (; f < features; ++f) to[f] = __builtin_fmaf(from[f / multiplier], row[f], to[f]);
+  // The window by panels of features: [panel][depth][wide], the last of a group half as wide where that is enough.
+  float* const packed = scratch<conv_packed>(c.batch_groups * panels * depth * wide);
+  parallel_for(c.batch_groups * panels, [&](std::int64_t i) {
+    const std::int64_t first = i % group_panels * wide, n = std::min(wide, c.features - first), to_n = width_of(n);
+    const float* from = c.window + i / group_panels * c.features + first;
+    float* to = packed + i * depth * wide;
+    for (std::int64_t k = 0; k < depth; ++k, from += all, to += to_n) {
+      std::copy_n(from, n, to);
+      std::fill_n(to + n, to_n - n, 0.0f);
+    }
+  });
+
+  // Bands of rows whose part of the padded image stays in the second-level cache; shapes alone choose them.
+  const std::int64_t pitch = f.columns() * f.channels, reach = f.row_of_window(f.row_window - 1) + 1;
+  const std::int64_t tiles = ceil_div(f.last.places, conv_max_rows);  // a row
+  const std::int64_t fit = (65536 / pitch - reach) / f.lead[f.leads - 1].stride + 1;
+  const std::int64_t step = f.band(std::min(fit, std::max(ceil_div(8, tiles), f.row_places / 32)));
+  const std::int64_t bands = ceil_div(f.row_places, step);
+  const std::int64_t sets = std::min(panels, ceil_div(32, bands)), set = ceil_div(panels, sets);
+
+  const conv_terms terms(c);
+  const std::int64_t parts = ceil_div(f.last.places, kernels.rows), height = ceil_div(f.last.places, parts);
+  parallel_for_dynamic(c.batch_groups * bands * sets, [&](std::int64_t task) {
+    const std::int64_t b = task / (bands * sets), row0 = task / sets % bands * step,
+                       row1 = std::min(f.row_places, row0 + step);
+    const std::int64_t panel0 = task % sets * set, panel1 = std::min(panels, panel0 + set);
+    const std::int64_t first = f.row_at(row0), last = f.row_at(row1 - 1) + reach;
+    const float* rows = c.batch_group(b) + first * pitch;
+    if (!f.plain) {
+      float* const padded = scratch<conv_padded>((last - first) * pitch);
+      pad_rows(f, c.batch_group(b), first, last, padded);
+      rows = padded;
+    }
+    std::int64_t at[384];
+    for (std::int64_t q = 0; q < terms.count; q += terms.together) {
+      const std::int64_t count = std::min(terms.together, terms.count - q);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t k = q + i, row = terms.rows ? k : k / f.last.window,
+                           column = terms.rows ? 0 : k % f.last.window * f.last.dilation;
+        at[i] = f.row_of_window(row) * pitch + column * f.channels;
+      }
+      for (std::int64_t s = 0; s < terms.steps; s += terms.depth) {
+        const conv_runs runs{at, count, std::min(terms.depth, terms.steps - s), f.last.stride * f.channels};
+        for (std::int64_t j = panel0; j < panel1; ++j) {
+          const std::int64_t panel = b * panels + j, g = panel / group_panels, feature = j % group_panels * wide;
+          const std::int64_t n = std::min(wide, c.features - feature), lanes = width_of(n);
+          const auto* const tile = kernels.tile[lanes == wide];
+          const float* const weights = packed + panel * depth * wide + (q * terms.steps + s) * lanes;
+          const float* const from = rows + s + (c.feature_groups > 1 ? g * c.channels : 0);
+          for (std::int64_t row = row0; row < row1; ++row)
+            for (std::int64_t p = 0; p < f.last.places; p += height)
+              tile[std::min(height, f.last.places - p)](
+                  runs, from + (f.row_at(row) - first) * pitch + p * runs.row, weights,
+                  c.out + (row * f.last.places + p) * all + g * c.features + feature, all, n, q + s > 0);
+        }
       }
     }
   });
-}
-
-/// rows [first, first + m) of the unrolled image, window places [k0, k1): [m, (k1 - k0) channels]
-inline void unroll(const conv_geometry& geometry, const float* x, std::int64_t image, std::int64_t channels,
-                   std::int64_t first, std::int64_t m, std::int64_t k0, std::int64_t k1, float* to) noexcept {
-  for (std::int64_t r = first; r < first + m; ++r) {
-    const float* base = x + r / geometry.places * image;
-    for (std::int64_t k = k0; k < k1; ++k, to += channels) {
-      const std::int64_t at = geometry.offset(r % geometry.places, k);
-      if (at < 0)
-        std::fill_n(to, channels, 0.0f);
-      else if (channels == 1)
-        *to = base[at];
-      else
-        std::copy_n(base + at, channels, to);
-    }
-  }
-}
-
-inline void conv_f32(const array_view& x, const array_view& w, const array_view& y, const conv_options& o,
-                     const float* image, const float* window, float* out) {
-  const conv_geometry geometry(x, w, y, o);
-  const int rank = x.rank();
-  const std::int64_t channels = w.extent(rank - 2), features = w.extent(rank - 1), all_channels = x.extent(rank - 1);
-  const std::int64_t groups = o.feature_groups * o.batch_groups, each = features / groups;
-  const std::int64_t batch = y.extent(0), image_size = x.extent(0) ? x.size() / x.extent(0) : 0;
-  if (y.size() == 0) return;
-  if (channels == 1 && o.feature_groups > 1)
-    return conv_depthwise(geometry, image, image_size, window, out, batch, all_channels, features);
-  // Blocks of the unrolled image that stay in the second-level cache; shapes alone choose them.
-  const std::int64_t rows = batch * geometry.places;
-  const std::int64_t k_step = std::clamp<std::int64_t>(2048 / std::max<std::int64_t>(1, channels), 1, geometry.window);
-  const std::int64_t m_step =
-      std::clamp<std::int64_t>(262144 / (k_step * std::max<std::int64_t>(1, channels)), 48, 768);
-  const std::int64_t blocks = (rows + m_step - 1) / m_step;
-  parallel_for(groups * blocks, [&](std::int64_t t) {
-    const std::int64_t g = t / blocks, first = t % blocks * m_step, m = std::min(m_step, rows - first);
-    const float* from = image + (o.batch_groups > 1 ? g * batch * image_size : g * channels);
-    float* to = out + first * features + g * each;
-    float* block = scratch<conv_block>(m_step * k_step * channels);
-    for (std::int64_t k = 0; k < geometry.window; k += k_step) {
-      const std::int64_t last = std::min(geometry.window, k + k_step), depth = (last - k) * channels;
-      unroll(geometry, from, image_size, channels, first, m, k, last, block);
-      gemm(m, each, depth, {block, depth, 1}, {window + k * channels * features + g * each, features, 1}, to, features,
-           k == 0 ? gemm_mode::assign : gemm_mode::accumulate);
-    }
-  });
-}
-
-template <class Tag>
-const float* widened(const array_view& v) {
-  if (v.type == f32) return v.as<float>();
-  float* to = scratch<Tag>(v.size() + 1);
-  for (std::int64_t i = 0; i < v.size(); ++i) to[i] = static_cast<float>(v.as<bfloat16>()[i]);
-  return to;
 }
 
 }  // namespace simd::detail
 
 inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
-  const array_view& y = a.out[0];
-  float* out = y.type == f32 ? y.as<float>() : simd::scratch<conv_result>(y.size() + 1);
-  conv_f32(a.in[0], a.in[1], y, a.attrs<conv_options>(), widened<conv_image>(a.in[0]), widened<conv_window>(a.in[1]),
-           out);
-  if (y.type != f32)
-    for (std::int64_t i = 0; i < y.size(); ++i) y.as<bfloat16>()[i] = bfloat16(out[i]);
+  const array_view &x = a.in[0], &w = a.in[1], &y = a.out[0];
+  if (y.size() == 0) return;
+  const auto o = a.attrs<conv_options>();
+  const simd::float_result<struct conv_result> out(y);
+  const conv_problem c{.frame = {x, w, y, o},
+                       .image = simd::dense_floats<struct conv_image>(x),
+                       .window = simd::dense_floats<struct conv_window>(w),
+                       .out = out.data(),
+                       .image_size = x.size() / x.extent(0),
+                       .channels = w.extent(-2),
+                       .features = w.extent(-1) / o.feature_groups / o.batch_groups,
+                       .feature_groups = o.feature_groups,
+                       .batch_groups = o.batch_groups};
+  if (c.depth() == 0)
+    std::fill_n(c.out, y.size(), 0.0f);
+  else if (c.channels == 1 && c.feature_groups > 1)
+    conv_depthwise(c);
+  else if (c.frame.last.places < 4)
+    conv_unrolled(c);
+  else
+    conv_direct(c);
 }
 
 }  // namespace tokamax
