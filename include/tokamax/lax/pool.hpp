@@ -64,9 +64,7 @@ constexpr array pool(const array& x, const shape& window, pool_options o, double
 /// source  flax.linen.max_pool
 constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  const double lowest = is_floating(x.dtype()) ? -std::numeric_limits<double>::infinity()
-                        : x.dtype() == i32     ? -2147483648.0
-                                               : 0.0;
+  const double lowest = is_floating(x.dtype()) ? -std::numeric_limits<double>::infinity() : lowest_of(x.dtype());
   const auto larger = [l](const array& a, const array& b) {
     return select(logical_or(b > a, logical_not(b == b, l), l), b, a, l);
   };
