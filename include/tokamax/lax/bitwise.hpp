@@ -134,8 +134,6 @@ struct element_of<shift_right_logical_p> : shift_right_logical_fn {};
 template <>
 struct element_of<shift_right_arithmetic_p> : shift_right_arithmetic_fn {};
 
-constexpr array bitwise_and(const array& a, const array& b, source_line l = source_line::current());
-
 namespace detail {
 /// Bits of truth values are the truth values.
 constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, const array& b, location l) {
@@ -144,7 +142,8 @@ constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, c
 /// The bits of an integer in a u32, with zeros above them.
 constexpr array bits_in_word(const array& a, source_line l) {
   const array word = convert_element_type(a, u32, false, l);
-  return size_of(a.dtype()) == 4 ? word : bitwise_and(word, array(255.0, {u32, false, {}}), l);
+  if (size_of(a.dtype()) == 4) return word;
+  return binary(bitwise_and_p, word, array(255.0, {u32, false, {}}), l);
 }
 }  // namespace detail
 
@@ -153,7 +152,7 @@ constexpr array bits_in_word(const array& a, source_line l) {
 /// dtypes  integers, bool
 /// errors  "bitwise_and: dtype" (and so on) for floating operands
 /// source  jax.numpy.bitwise_and and its family
-constexpr array bitwise_and(const array& a, const array& b, source_line l) {
+constexpr array bitwise_and(const array& a, const array& b, source_line l = source_line::current()) {
   return detail::bits_or_logic(bitwise_and_p, logical_and_p, a, b, l);
 }
 constexpr array bitwise_or(const array& a, const array& b, source_line l = source_line::current()) {

@@ -55,7 +55,8 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
                            : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, algorithm});
   axes back = produced;  // axis of g that holds mine's axis i
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
-  return convert_element_type(transpose(g, back), mine.dtype());
+  const array y = transpose(g, back);
+  return convert_element_type(y, mine.dtype(), y.type().weak);  // of the sums' dtype, where that is preferred
 }
 /// May products of elements of `operand` be summed in `sum`: in numbers of the same kind that are no narrower?
 constexpr bool sums_in(dtype operand, dtype sum) {
@@ -132,7 +133,8 @@ inline constexpr op dot_general_p{
         shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
       const double flops =
           shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
-      if (d.algorithm == dot_algorithm::bf16_bf16_f32 || c[0].dtype() == bf16) return {0, flops};
+      const bool rounded = c[0].dtype() == f32 && d.algorithm == dot_algorithm::bf16_bf16_f32;
+      if (rounded || c[0].dtype() == bf16) return {0, flops};
       return {flops, 0};
     },
 };

@@ -30,7 +30,7 @@ TEST_CASE("simd: partial loads pad and partial stores stop") {
 }
 
 TEST_CASE("simd: numbers of 8 bits are widened, and stored by their low bits") {
-  for (std::int64_t n = 0; n <= simd::width; ++n) {
+  for (std::int64_t n = 1; n <= simd::width; ++n) {
     std::vector<std::int8_t> in(static_cast<std::size_t>(n)), out(64, 9);  // exact size, for a sanitizer
     for (std::int64_t i = 0; i < n; ++i) in[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * 37 - 128);
     const auto v = simd::load_int8(in.data(), n);

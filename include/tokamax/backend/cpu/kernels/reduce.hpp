@@ -13,7 +13,7 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// What nothing is reduced to: as an element has it, where that holds all numbers of its scalar.
+/// What nothing is reduced to, in the scalar that T is computed in: no number that T does not have.
 template <class Op, class T>
 inline constexpr auto start_of = [] {
   using S = typename lanes<T>::scalar;
