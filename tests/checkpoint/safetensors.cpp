@@ -31,6 +31,7 @@ TEST_CASE("every dtype survives") {
   const auto path = folder.path / "a.safetensors";
   const std::vector<named_array> arrays{
       {"flags", tk::array::from<bool>({true, false, true})},
+      {"small", tk::array::from<std::int8_t>({-128, 127, 5})},
       {"ids", tk::array::from<std::int32_t>({-1, 2, -3, 4}, {2, 2})},
       {"key", tk::array::from<std::uint32_t>({0xffffffffu, 7})},
       {"half", tk::array::from<tk::bfloat16>({tk::bfloat16(0.1f), tk::bfloat16(-2.0f), tk::bfloat16(3.0f)}, {1, 3})},

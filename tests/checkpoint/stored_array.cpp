@@ -12,6 +12,7 @@ using nlohmann::json;
 TEST_CASE("dtypes have the format's names") {
   CHECK(stored_name(tk::bool_) == "BOOL");
   CHECK(stored_name(tk::bf16) == "BF16");
+  CHECK(stored_name(tk::i8) == "I8");
   for (std::size_t i = 1; i < std::size(tk::dtype_table); ++i)
     CHECK(dtype_stored_as(stored_name(static_cast<tk::dtype>(i))) == static_cast<tk::dtype>(i));
   CHECK(dtype_stored_as("none") == tk::dtype::none);

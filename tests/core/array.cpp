@@ -24,6 +24,7 @@ TEST_CASE("an array holds a copy of the values it is made from") {
   CHECK(a.values<float>()[4] == 5);
   CHECK(array::from<std::int32_t>({7}, {}).item<int>() == 7);
   CHECK(array::from<bool>({true}).item<bool>());
+  CHECK(array::from<std::int8_t>({-128}).item<int>() == -128);
   CHECK(astype(array::from<float>({1.5f}), bf16).item() == 1.5f);
   CHECK(array::from<float>({}, {0, 3}).values<float>().empty());
 }
@@ -38,7 +39,7 @@ TEST_CASE("copies share data, and operations make new arrays") {
 }
 
 TEST_CASE("a literal gets data when it is asked for") {
-  for (const dtype t : {bool_, i32, u32, bf16, f32}) {
+  for (const dtype t : {bool_, i8, i32, u32, bf16, f32}) {
     array a(1.0, {t, false, {3}});
     CHECK(a.is_literal());
     a.materialize();

@@ -94,6 +94,10 @@ def i32(*values):
     return jnp.asarray(values, jnp.int32)
 
 
+def i8(*values):
+    return jnp.asarray(values, jnp.int8)
+
+
 def header(what):
     return [f"{what}; written by make_goldens.py", f"jax {jax.__version__}, optax {optax.__version__}, CPU; "
             f"jax_enable_x64 = {jax.config.jax_enable_x64}"]
@@ -292,6 +296,21 @@ def elementwise(r):
     r.case("convert_i32_u8", lambda v: v.astype(jnp.uint8), i32(-1, 256, 255, 3))
     r.case("convert_i32_f32", lambda v: v.astype(jnp.float32), i32(16777217, -16777219, 5))
 
+    r.note("i8 wraps at 8 bits; bits that come in from above are those of 8-bit words")
+    r.case("convert_i32_i8", lambda v: v.astype(jnp.int8), i32(300, -129, 128, 255, -1, 2147483647))
+    r.case("convert_u32_i8", lambda v: v.astype(jnp.int8), u(300, 128, 4294967295))
+    r.case("convert_i8_u32", lambda v: v.astype(jnp.uint32), i8(-128, -1, 127))
+    p, q = i8(-128, 127, -128, 100, -7, 0, 1, 127), i8(-1, 2, 127, 100, 3, 0, 9, -128)
+    for name, function in {"add": lax.add, "sub": lax.sub, "mul": lax.mul, "max": lax.max, "div": lax.div, "rem": lax.rem,
+                           "floor_divide": jnp.floor_divide, "lt": lax.lt, "xor": lax.bitwise_xor,
+                           "shift_left": lax.shift_left, "shift_right_logical": lax.shift_right_logical,
+                           "shift_right_arithmetic": lax.shift_right_arithmetic}.items():
+        r.case(f"{name}_i8", function, p, q)
+    for name, function in {"neg": lax.neg, "abs": lax.abs, "sign": lax.sign, "not": lax.bitwise_not,
+                           "population_count": lax.population_count, "clz": lax.clz, "plus_300": lambda v: v + 300,
+                           "halves": lambda v: v / 2}.items():
+        r.case(f"{name}_i8", function, p)
+
 
 def reductions(r):
     x = grid((3, 5), seed=1, scale=2)
@@ -319,6 +338,16 @@ def reductions(r):
     r.case("any", lambda v: v.any(-1), x > 2)
     r.case("sum_bool", lambda v: v.sum(-1), x > 0)
     r.case("sum_i32_wraps", lambda v: v.sum(), i32(2147483647, 1))
+    whole = jnp.asarray(np.arange(40).reshape(2, 20) * 77 % 256 - 128, jnp.int8)
+    r.note("sums of i8 are i32, running sums wrap")
+    for name, function in {"sum": jnp.sum, "cumsum": jnp.cumsum, "mean": jnp.mean, "argmin": jnp.argmin,
+                           "argsort": jnp.argsort}.items():
+        r.case(f"{name}_i8", lambda v, function=function: function(v, axis=1), whole)
+    r.case("max_i8_rows", lambda v: v.max(1), whole)
+    r.case("reduce_sum_i8", lambda v: lax.reduce_sum(v, axes=(0,)), whole)
+    for name, function in {"max": lax.reduce_max, "min": lax.reduce_min}.items():
+        r.case(f"reduce_{name}_i8_of_none", lambda v, function=function: function(v, axes=(0,)),
+               jnp.zeros((0, 2), jnp.int8))
     r.case("mean_bf16", lambda v: v.mean(-1), grid((2, 300), seed=2).astype(jnp.bfloat16))
     for name, function in {"cumsum": jnp.cumsum, "cumprod": jnp.cumprod}.items():
         r.case(name, lambda v, function=function: function(v, axis=1), x, grad=(0,))
@@ -398,6 +427,10 @@ def networks(r):
            grid((3, 8), seed=52).astype(jnp.bfloat16), grid((8, 2), seed=53).astype(jnp.bfloat16))
     r.case("matmul_i32", jnp.matmul,
            jnp.arange(6, dtype=jnp.int32).reshape(2, 3), jnp.arange(6, dtype=jnp.int32).reshape(3, 2))
+    bytes_ = lambda s, seed: jnp.asarray(np.random.RandomState(seed).randint(-128, 128, s), jnp.int8)
+    r.case("matmul_i8", jnp.matmul, bytes_((3, 7), 54), bytes_((7, 5), 55))
+    r.case("matmul_i8_to_i32", lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.int32), bytes_((3, 7), 54),
+           bytes_((7, 5), 55))
 
 
 def convolutions(r):
@@ -448,6 +481,7 @@ def indexing(r):
     r.put("take_index.in1", index)
     r.case("take_index", lambda v: v[index], x, grad=(0,))
     r.case("take_fill_i32", lambda v: jnp.take(v, index, mode="fill"), i32(10, 11, 12, 13))
+    r.case("take_fill_i8", lambda v: jnp.take(v, index, mode="fill"), i8(10, 11, 12, 13))
     r.case("take_axis1", lambda v: jnp.take(v, i32(2, 0, 0), axis=1), x, grad=(0,))
     along = jnp.asarray([[0], [2], [1], [1]], jnp.int32)
     r.put("take_along_axis.in1", along)

@@ -16,12 +16,16 @@ TEST_CASE("arithmetic keeps the contract in every dtype") {
     for (const dtype t : {f32, bf16}) check_op(*o, {{{noise({2, 3}, 1, t), noise({2, 3}, 9, t)}}});
     check_op(*o, {{{noise({0, 2}, 1), noise({0, 2}, 2)}}, {{noise(shape{}, 1), noise(shape{}, 2)}}});
     if (o == &div_p) continue;
-    check_op(
-        *o, {{{array::from<std::int32_t>({-7, 3, 2147483647, 5}), array::from<std::int32_t>({2, -3, 2, 1})}},
-             {{array::from<std::uint32_t>({7u, 3u, 4294967295u}), array::from<std::uint32_t>({2u, 4000000000u, 2u})}}});
+    check_op(*o,
+             {{{array::from<std::int32_t>({-7, 3, 2147483647, 5}), array::from<std::int32_t>({2, -3, 2, 1})}},
+              {{array::from<std::uint32_t>({7u, 3u, 4294967295u}), array::from<std::uint32_t>({2u, 4000000000u, 2u})}},
+              {{array::from<std::int8_t>({-128, 127, -7, 100}), array::from<std::int8_t>({-128, 2, 3, 100})}}});
   }
   for (const op* o : {&neg_p, &abs_p, &sign_p})
-    check_op(*o, {{{noise({5}, 1)}}, {{noise({5}, 1, bf16)}}, {{array::from<std::int32_t>({-3, 0, 9})}}});
+    check_op(*o, {{{noise({5}, 1)}},
+                  {{noise({5}, 1, bf16)}},
+                  {{array::from<std::int32_t>({-3, 0, 9})}},
+                  {{array::from<std::int8_t>({-128, 0, 127})}}});
 }
 
 TEST_CASE("operators broadcast as NumPy does, also in derivatives") {
@@ -54,6 +58,31 @@ TEST_CASE("NaN, infinities and ties follow JAX") {
     check_golden(row, [](const arrays& x) -> arrays { return sign(x[0]); });
 }
 
+TEST_CASE("i8 wraps as in JAX") {
+  check_golden("add_i8", [](const arrays& x) -> arrays { return x[0] + x[1]; }, 2);
+  check_golden("sub_i8", [](const arrays& x) -> arrays { return x[0] - x[1]; }, 2);
+  check_golden("mul_i8", [](const arrays& x) -> arrays { return x[0] * x[1]; }, 2);
+  check_golden("max_i8", [](const arrays& x) -> arrays { return maximum(x[0], x[1]); }, 2);
+  check_golden("lt_i8", [](const arrays& x) -> arrays { return x[0] < x[1]; }, 2);
+  check_golden("neg_i8", [](const arrays& x) -> arrays { return -x[0]; });
+  check_golden("abs_i8", [](const arrays& x) -> arrays { return abs(x[0]); });
+  check_golden("sign_i8", [](const arrays& x) -> arrays { return sign(x[0]); });
+  check_golden("plus_300_i8", [](const arrays& x) -> arrays { return x[0] + 300; });
+  check_golden("halves_i8", [](const arrays& x) -> arrays { return x[0] / 2; });
+}
+
+TEST_CASE("i8 in loops of every length, and folded") {
+  const function f = [](const arrays& x) -> arrays {
+    const array y = x[0] * x[1] + x[0], hundred = full_like(x[0], 100.0);
+    return {y, select(y > x[1], y, minimum(x[0], x[1])), astype(y, f32) * 0.5f, hundred + hundred,
+            (hundred + hundred) < x[0]};
+  };
+  for (const std::int64_t n : {1, 7, 15, 16, 17, 33, 100003}) {
+    const array x = astype(noise({n}, 1) * 128.0f, i8), y = astype(noise({n}, 2) * 128.0f, i8);
+    check_values(f, {x, y}, 3e-6, n < 100);
+  }
+}
+
 TEST_CASE("result dtypes are those of JAX") {
   std::ifstream file(std::string(TOKAMAX_ROOT) + "/tests/data/promotion.txt");
   REQUIRE(file.good());
@@ -65,6 +94,8 @@ TEST_CASE("result dtypes are those of JAX") {
       a = array(array_type{f32, true, {}});
     else if (s == "bool")
       typed(bool_);
+    else if (s == "i8")
+      typed(i8);
     else if (s == "i32")
       typed(i32);
     else if (s == "u32")
@@ -103,5 +134,5 @@ TEST_CASE("result dtypes are those of JAX") {
     }
     ++rows;
   }
-  CHECK(rows >= 50);
+  CHECK(rows >= 65);
 }

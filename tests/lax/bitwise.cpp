@@ -17,7 +17,9 @@ std::vector<array> words_like() {
 }  // namespace
 
 TEST_CASE("bits are combined the same way folded, fused and interpreted") {
-  for (const auto& x : {words_like<std::int32_t>(), words_like<std::uint32_t>()}) {
+  const array small = array::from<std::int8_t>({0, 1, -1, -128, 123, -77, 3, 15, 8, 127}),
+              by = array::from<std::int8_t>({5, 7, 8, 1, -1, 4, 0, 127, 9, 6});
+  for (const auto& x : {words_like<std::int32_t>(), words_like<std::uint32_t>(), std::vector<array>{small, by}}) {
     check_values(
         [](const arrays& a) -> arrays {
           return {bitwise_and(a[0], a[1]), bitwise_or(a[0], a[1]), bitwise_xor(a[0], a[1]), bitwise_not(a[0])};
@@ -41,10 +43,21 @@ TEST_CASE("shifts and counts agree with JAX") {
   check_golden("clz", [](const arrays& a) -> arrays { return clz(a[0]); });
 }
 
+TEST_CASE("i8 has 8 bits") {
+  check_golden("xor_i8", [](const arrays& a) -> arrays { return bitwise_xor(a[0], a[1]); }, 2);
+  check_golden("not_i8", [](const arrays& a) -> arrays { return bitwise_not(a[0]); });
+  check_golden("shift_left_i8", [](const arrays& a) -> arrays { return shift_left(a[0], a[1]); }, 2);
+  check_golden("shift_right_logical_i8", [](const arrays& a) -> arrays { return shift_right_logical(a[0], a[1]); }, 2);
+  check_golden(
+      "shift_right_arithmetic_i8", [](const arrays& a) -> arrays { return shift_right_arithmetic(a[0], a[1]); }, 2);
+  check_golden("population_count_i8", [](const arrays& a) -> arrays { return population_count(a[0]); });
+  check_golden("clz_i8", [](const arrays& a) -> arrays { return clz(a[0]); });
+}
+
 TEST_CASE("truth values combine as logic, floats are rejected") {
   const array t = array::from<bool>({true, false}), u = array::from<bool>({true, true});
   CHECK(bitwise_xor(t, u).values<bool>()[0] == false);
   CHECK(bitwise_not(t).values<bool>()[1] == true);
   CHECK_THROWS_WITH(bitwise_and(zeros({2}), zeros({2})),
-                    contains("bitwise_and: dtype: found f32[2], expected i32 or u32"));
+                    contains("bitwise_and: dtype: found f32[2], expected an integer dtype"));
 }

@@ -31,6 +31,10 @@ TEST_CASE("cumsum keeps the contract") {
                       {{noise({3, 0}, 1)}, pack(cumulative_options{1, false})}});
 }
 
+TEST_CASE("running sums of i8 wrap") {
+  check_golden("cumsum_i8", [](const arrays& x) -> arrays { return cumsum(x[0], 1); });
+}
+
 TEST_CASE("truth values are counted") {
   const array c = cumsum(array::from<bool>({true, false, true, true}));
   CHECK(c.type() == array_type{i32, false, {4}});

@@ -25,13 +25,15 @@ TEST_CASE("scatter_add keeps the contract and drops what lies outside") {
   check_op(scatter_add_p, {{{indices({0, 3, 3}, {3}), noise({3, 2}, 1)}, four},
                            {{indices({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}, four},
                            {{indices({2}, {1}), noise({1}, 1)}, four},
-                           {{indices({}, {0}), noise({0, 2}, 1)}, four}});
+                           {{indices({}, {0}), noise({0, 2}, 1)}, four},
+                           {{indices({1, 1, 2}, {3}), astype(noise({3, 37}, 1) * 60.0f, i8)}, four}});
 }
 
 TEST_CASE("take counts from the end, fills with NaN and works along any axis") {
   const array wanted = indices({2, 0, 0}, {3}), mixed = indices({0, 3, 4, -1, -4, -5, 9}, {7});
   check_golden("take_axis1", [&](const arrays& x) -> arrays { return take(x[0], wanted, 1); });
   check_golden("take_fill", [](const arrays& x) -> arrays { return take(x[0], x[1]); }, 2);
+  check_golden("take_fill_i8", [&](const arrays& x) -> arrays { return take(x[0], mixed); });
   check_golden("take_fill_i32", [&](const arrays& x) -> arrays { return take(x[0], mixed); });
   check_function([](const arrays& x) -> arrays { return take(x[0], x[1], -1); },
                  {noise({2, 3, 4}, 1), indices({3, 0}, {2})});

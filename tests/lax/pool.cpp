@@ -38,6 +38,8 @@ TEST_CASE("pooling pads with what does not count") {
   CHECK(m.shape() == tk::shape{1, 2, 2, 1});
   CHECK(tk::test::distance(m, array::from<float>({-1, -3, -7, -9}, {1, 2, 2, 1})) == 0);
   CHECK(a.shape() == x.shape());
+  const array small = tk::max_pool(tk::astype(x, tk::i8) - 100, {2, 2}, {.padding = tk::padding::same});
+  CHECK(small.values<std::int8_t>()[3] == -109);
   CHECK(a.values<float>()[4] == Approx(-5.0f));
   CHECK(a.values<float>()[0] == Approx(-12.0f / 9));
 }

@@ -18,8 +18,11 @@ TEST_CASE("reductions keep the contract over any axes") {
   for (const op* o : {&reduce_and_p, &reduce_or_p})
     for (const axes& a : {axes{0}, axes{1}, axes{0, 1}}) check_op(*o, {{{truth}, pack(reduce_attributes{a})}});
   const array integers = array::from<std::int32_t>({3, -7, 2147483647, 4, 5, -2147483647}, {2, 3});
-  for (const op* o : {&reduce_sum_p, &reduce_max_p, &reduce_min_p})
+  const array small = astype(noise({3, 70}, 4) * 128.0f, i8);
+  for (const op* o : {&reduce_sum_p, &reduce_max_p, &reduce_min_p}) {
     check_op(*o, {{{integers}, pack(reduce_attributes{{1}})}});
+    for (const axes& a : {axes{0}, axes{1}, axes{0, 1}}) check_op(*o, {{{small}, pack(reduce_attributes{a})}});
+  }
 }
 
 TEST_CASE("argmax and argmin keep the contract") {
@@ -34,6 +37,16 @@ TEST_CASE("long rows and columns agree with the reference") {
     check_values(
         [&](const arrays& x) -> arrays { return {sum(x[0], {a}), max(x[0], {a}), mean(x[0], {a}), var(x[0], {a})}; },
         {noise({333, 517}, 1)});
+  const array small = astype(noise({2, 40000}, 1) * 128.0f, i8);
+  for (const array& x : {small, reshape(small, {40000, 2})})
+    check_values(
+        [](const arrays& a) -> arrays {
+          const axes all{0, 1};
+          return {sum(a[0]),        bind(reduce_sum_p, {a[0]}, reduce_attributes{all}, location{}),
+                  max(a[0], {{0}}), min(a[0], {{1}}),
+                  argmax(a[0], 0),  argmin(a[0], 1)};
+        },
+        {x}, 3e-6, false);
 }
 
 TEST_CASE("NaN, ties and special values follow JAX") {
@@ -50,6 +63,16 @@ TEST_CASE("NaN, ties and special values follow JAX") {
   check_golden("argmin_special", [](const arrays& x) -> arrays { return argmin(x[0], 1); });
   check_golden("argmax_axis0", [](const arrays& x) -> arrays { return argmax(x[0], 0); });
   check_golden("sum_i32_wraps", [](const arrays& x) -> arrays { return sum(x[0]); });
+  check_golden("sum_i8", [](const arrays& x) -> arrays { return sum(x[0], {{1}}); });
+  check_golden("max_i8_rows", [](const arrays& x) -> arrays { return max(x[0], {{1}}); });
+  check_golden("mean_i8", [](const arrays& x) -> arrays { return mean(x[0], {{1}}); });
+  check_golden("argmin_i8", [](const arrays& x) -> arrays { return argmin(x[0], 1); });
+  const auto over_rows = [](const op& o) {
+    return [&o](const arrays& x) -> arrays { return bind(o, {x[0]}, reduce_attributes{{0}}, location{}); };
+  };
+  check_golden("reduce_sum_i8", over_rows(reduce_sum_p));
+  check_golden("reduce_max_i8_of_none", over_rows(reduce_max_p));
+  check_golden("reduce_min_i8_of_none", over_rows(reduce_min_p));
   check_golden("sum_bool", [](const arrays& x) -> arrays { return sum(x[0], {{1}}); });
 }
 

@@ -46,6 +46,7 @@ inline array golden(const std::string& file, const std::string& name) {
     return a;
   };
   if (type == "bool") return of(static_cast<bool*>(nullptr));
+  if (type == "i8") return of(static_cast<std::int8_t*>(nullptr));
   if (type == "i32") return of(static_cast<std::int32_t*>(nullptr));
   if (type == "u32") return of(static_cast<std::uint32_t*>(nullptr));
   return of(static_cast<float*>(nullptr));

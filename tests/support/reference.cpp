@@ -34,6 +34,9 @@ value to_value(array a) {
     case bool_:
       copy(static_cast<bool*>(nullptr));
       break;
+    case i8:
+      copy(static_cast<std::int8_t*>(nullptr));
+      break;
     case i32:
       copy(static_cast<std::int32_t*>(nullptr));
       break;
@@ -60,6 +63,9 @@ array to_array(const value& v) {
     case bool_:
       copy(a.data<bool>());
       break;
+    case i8:
+      copy(a.data<std::int8_t>());
+      break;
     case i32:
       copy(a.data<std::int32_t>());
       break;
@@ -78,8 +84,9 @@ array to_array(const value& v) {
 double wrap(double x, dtype t) {
   if (t == bool_) return x != 0;
   if (!is_integer(t) || !std::isfinite(x)) return x;
-  const double m = std::fmod(std::trunc(x), 4294967296.0), positive = m < 0 ? m + 4294967296.0 : m;
-  return t == i32 && positive >= 2147483648.0 ? positive - 4294967296.0 : positive;
+  const double all = highest_of(t) - lowest_of(t) + 1;
+  const double m = std::fmod(std::trunc(x), all), positive = m < 0 ? m + all : m;
+  return positive > highest_of(t) ? positive - all : positive;
 }
 
 void for_each_place(const shape& s, const std::function<void(const shape&, std::size_t)>& f) {
@@ -175,7 +182,7 @@ values reduce(const asked& a, double start, double (*join)(double, double)) {
 /// The least (sign -1: greatest) value of the dtype.
 double extreme(dtype t, int sign) {
   if (is_floating(t)) return sign * std::numeric_limits<double>::infinity();
-  return t == i32 ? (sign > 0 ? 2147483647.0 : -2147483648.0) : t == u32 ? (sign > 0 ? 4294967295.0 : 0.0) : sign > 0;
+  return t == bool_ ? sign > 0 : sign > 0 ? highest_of(t) : lowest_of(t);
 }
 values argument(const asked& a, int sign) {
   const int axis = a.attrs<arg_attributes>().axis;
@@ -246,8 +253,8 @@ values gather(const asked& a) {
   value y = zeros_of(a.n.type);
   const std::size_t row = a.in[1].data.empty() ? 0 : y.data.size() / a.in[1].data.size();
   const double outside = is_floating(table.type.type) ? std::numeric_limits<double>::quiet_NaN()
-                         : table.type.type == i32     ? extreme(i32, -1)
-                                                      : extreme(table.type.type, 1);
+                         : table.type.type == u32     ? extreme(u32, 1)
+                                                      : extreme(table.type.type, table.type.type == bool_ ? 1 : -1);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     const double i = a.in[1].data[k / row];
     y.data[k] = i >= 0 && i < static_cast<double>(table.extent(0))

@@ -4,16 +4,17 @@
 
 #include <tokamax/base/bfloat16.hpp>  // bfloat16
 
-#include <cstdint>      // int32_t
+#include <cstdint>      // int8_t, int32_t
 #include <string_view>  // string_view
 #include <type_traits>  // is_same_v
 
 namespace tokamax {
 
 /// The type of an array's elements.
-enum class dtype : std::uint8_t { none, bool_, i32, u32, bf16, f32 };
+enum class dtype : std::uint8_t { none, bool_, i8, i32, u32, bf16, f32 };
 
 inline constexpr dtype bool_ = dtype::bool_;
+inline constexpr dtype i8 = dtype::i8;
 inline constexpr dtype i32 = dtype::i32;
 inline constexpr dtype u32 = dtype::u32;
 inline constexpr dtype bf16 = dtype::bf16;
@@ -30,9 +31,13 @@ struct dtype_info {
   dtype_kind kind;
 };
 inline constexpr dtype_info dtype_table[] = {
-    {"none", "none", 0, dtype_kind::none},         {"bool", "i1", 1, dtype_kind::boolean},
-    {"i32", "i32", 4, dtype_kind::signed_integer}, {"u32", "ui32", 4, dtype_kind::unsigned_integer},
-    {"bf16", "bf16", 2, dtype_kind::floating},     {"f32", "f32", 4, dtype_kind::floating},
+    {"none", "none", 0, dtype_kind::none},
+    {"bool", "i1", 1, dtype_kind::boolean},
+    {"i8", "i8", 1, dtype_kind::signed_integer},
+    {"i32", "i32", 4, dtype_kind::signed_integer},
+    {"u32", "ui32", 4, dtype_kind::unsigned_integer},
+    {"bf16", "bf16", 2, dtype_kind::floating},
+    {"f32", "f32", 4, dtype_kind::floating},
 };
 
 constexpr const dtype_info& info(dtype t) { return dtype_table[static_cast<int>(t)]; }
@@ -43,9 +48,23 @@ constexpr bool is_integer(dtype t) {
   return info(t).kind == dtype_kind::signed_integer || info(t).kind == dtype_kind::unsigned_integer;
 }
 
+/// The least and the greatest number of an integer dtype.
+constexpr double lowest_of(dtype t) {
+  return info(t).kind == dtype_kind::signed_integer ? -static_cast<double>(1ull << (8 * size_of(t) - 1)) : 0;
+}
+constexpr double highest_of(dtype t) {
+  const int bits = 8 * size_of(t) - (info(t).kind == dtype_kind::signed_integer);
+  return static_cast<double>((1ull << bits) - 1);
+}
+/// What an i8 keeps of an integer: its low 8 bits, with their sign. Numbers of other dtypes stay as they are.
+constexpr double wrapped(double v, dtype t) {
+  return t == i8 ? static_cast<double>(static_cast<std::int8_t>(static_cast<std::int64_t>(v))) : v;
+}
+
 /// The dtype with which a C++ element type is stored; dtype::none for types that are no element type.
 template <class T>
 inline constexpr dtype dtype_of = std::is_same_v<T, bool>            ? bool_
+                                  : std::is_same_v<T, std::int8_t>   ? i8
                                   : std::is_same_v<T, std::int32_t>  ? i32
                                   : std::is_same_v<T, std::uint32_t> ? u32
                                   : std::is_same_v<T, bfloat16>      ? bf16

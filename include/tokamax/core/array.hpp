@@ -113,6 +113,8 @@ class array {
     switch (type_.type) {
       case bool_:
         return static_cast<T>(*data<bool>());
+      case i8:
+        return static_cast<T>(*data<std::int8_t>());
       case i32:
         return static_cast<T>(*data<std::int32_t>());
       case u32:
@@ -165,6 +167,9 @@ TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, double value) 
   switch (type.type) {
     case bool_:
       std::fill_n(a.data<bool>(), n, value != 0);
+      break;
+    case i8:
+      std::fill_n(a.data<std::int8_t>(), n, static_cast<std::int8_t>(static_cast<std::int64_t>(value)));
       break;
     case i32:
       std::fill_n(a.data<std::int32_t>(), n, static_cast<std::int32_t>(value));

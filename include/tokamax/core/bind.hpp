@@ -138,8 +138,8 @@ constexpr array folded(graph& g, const op& o, const int* ids, int n, const array
     x[i] = std::bit_cast<double>(g.words[constant.first_word]);
   }
   const double v = o.fold(x);
-  return array(&g, add_constant(g, type.type == f32 ? static_cast<double>(static_cast<float>(v)) : v, type, where),
-               type);
+  const double kept = type.type == f32 ? static_cast<double>(static_cast<float>(v)) : wrapped(v, type.type);
+  return array(&g, add_constant(g, kept, type, where), type);
 }
 
 /// Adds a node with one result to `g`, after the op's own rules have had a chance to find something cheaper. `known` is

@@ -9,7 +9,7 @@ namespace tokamax {
 namespace detail {
 constexpr array_type bits_infer(const call& c) {
   const array_type t = same_type_infer(c);
-  return is_integer(t.type) ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32 or u32");
+  return is_integer(t.type) ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "an integer dtype");
 }
 constexpr array_type unsigned_infer(const call& c) {
   const array_type t = same_type_infer(c);
@@ -139,16 +139,17 @@ namespace detail {
 constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, const array& b, location l) {
   return binary(a.dtype() == bool_ && b.dtype() == bool_ ? logic : bits, a, b, l);
 }
-/// A shift in the dtype that its op takes; the bits of the result are read as the operand's dtype again.
-constexpr array shift_as(const op& o, dtype type, const array& a, const array& amount, location l) {
-  return convert_element_type(binary(o, convert_element_type(a, type), convert_element_type(amount, type), l),
-                              a.dtype());
+/// The bits of an integer in a u32, with zeros above them.
+constexpr array bits_in_word(const array& a, source_line l) {
+  const array word = convert_element_type(a, u32, false, l);
+  if (size_of(a.dtype()) == 4) return word;
+  return binary(bitwise_and_p, word, array(255.0, {u32, false, {}}), l);
 }
 }  // namespace detail
 
 /// Bit by bit, with broadcasting and promotion; truth values combine as logic.
 ///
-/// dtypes  i32, u32, bool
+/// dtypes  integers, bool
 /// errors  "bitwise_and: dtype" (and so on) for floating operands
 /// source  jax.numpy.bitwise_and and its family
 constexpr array bitwise_and(const array& a, const array& b, source_line l = source_line::current()) {
@@ -165,35 +166,40 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
 }
 
 /// `a` with its bits moved by `amount`; what leaves is lost. To the right, zeros come in (logical) or copies of the sign
-/// (arithmetic). An amount outside of [0, 32) moves all bits out.
+/// (arithmetic). An amount outside of [0, number of bits) moves all bits out.
 ///
-/// dtypes  i32, u32
+/// dtypes  integers
 /// source  jax.lax.shift_left, shift_right_logical, shift_right_arithmetic
 constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
   return detail::binary(shift_left_p, a, convert_element_type(amount, a.dtype()), l);
 }
 constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
-  return detail::shift_as(shift_right_logical_p, u32, a, amount, l);
+  return convert_element_type(
+      detail::binary(shift_right_logical_p, detail::bits_in_word(a, l), convert_element_type(amount, u32), l),
+      a.dtype());
 }
 constexpr array shift_right_arithmetic(const array& a, const array& amount, source_line l = source_line::current()) {
-  return detail::shift_as(shift_right_arithmetic_p, i32, a, amount, l);
+  return convert_element_type(
+      detail::binary(shift_right_arithmetic_p, convert_element_type(a, i32), convert_element_type(amount, i32), l),
+      a.dtype());
 }
 
-/// Number of ones among the 32 bits, and number of zeros above the highest one.
+/// Number of ones among the bits, and number of zeros above the highest one.
 /// source  jax.lax.population_count, jax.lax.clz
 constexpr array population_count(const array& a, source_line l = source_line::current()) {
   auto word = [](std::uint32_t v) { return array(static_cast<double>(v), {u32, false, {}}); };
   auto shifted = [&](const array& x, int by) { return shift_right_logical(x, by, l); };
-  array x = convert_element_type(a, u32);
+  array x = detail::bits_in_word(a, l);
   x = x - bitwise_and(shifted(x, 1), word(0x55555555), l);  // counts of pairs, of fours, of bytes
   x = bitwise_and(x, word(0x33333333), l) + bitwise_and(shifted(x, 2), word(0x33333333), l);
   x = bitwise_and(x + shifted(x, 4), word(0x0f0f0f0f), l);
   return convert_element_type(shifted(x * word(0x01010101), 24), a.dtype());
 }
 constexpr array clz(const array& a, source_line l = source_line::current()) {
-  array x = convert_element_type(a, u32);
+  array x = detail::bits_in_word(a, l);
   for (int by = 1; by < 32; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);
-  return convert_element_type(population_count(bitwise_not(x, l), l), a.dtype());
+  const array above(32.0 - 8 * size_of(a.dtype()), {u32, false, {}});  // zeros that are no bits of a
+  return convert_element_type(population_count(bitwise_not(x, l), l) - above, a.dtype());
 }
 
 }  // namespace tokamax

@@ -43,8 +43,23 @@ inline constexpr op convert_element_type_p{
 template <>
 struct element_of<convert_element_type_p> : convert_fn {};
 
-/// The same values with another dtype: floating to integer truncates toward zero, anything to bool is `x != 0`. What no
-/// integer of the dtype is near becomes the nearest one, NaN becomes 0.
+namespace detail {
+/// A number of dtype `from` as one of dtype `to`.
+constexpr double converted(double v, dtype from, dtype to) {
+  if (to == bool_) return v != 0;
+  if (!is_integer(to)) return v;
+  if (is_floating(from)) {
+    if (v != v) return 0;
+    if (v <= lowest_of(to)) return lowest_of(to);
+    if (v >= highest_of(to)) return highest_of(to);
+    v = static_cast<double>(static_cast<std::int64_t>(v));
+  }
+  return wrapped(v, to);
+}
+}  // namespace detail
+
+/// The same values with another dtype: floating to integer truncates toward zero, numbers that do not fit become the
+/// nearest that does and NaN becomes 0; integers keep their low bits; anything to bool is `x != 0`.
 ///
 /// shapes  any -> the same
 /// dtypes  any -> `type`; the cotangent of an integer or bool operand is zero
@@ -52,11 +67,7 @@ struct element_of<convert_element_type_p> : convert_fn {};
 constexpr array convert_element_type(const array& x, dtype type, bool weak, source_line l) {
   if (x.dtype() == type && x.type().weak == weak) return x;
   if (x.is_literal()) {
-    double v = x.literal();
-    if (type == bool_)
-      v = v != 0;
-    else if (is_integer(type) && !is_integer(x.dtype()))
-      v = static_cast<double>(static_cast<std::int64_t>(v));
+    const double v = detail::converted(x.literal(), x.dtype(), type);
     return x.retyped({type, weak, x.shape()}).exists() ? array(v, {type, weak, x.shape()}) : x;
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
@@ -80,6 +91,8 @@ inline constexpr op bitcast_convert_type_p{
     .infer = [](const call& c) -> array_type {
       const dtype type = c.attrs<bitcast_options>().type;
       if (size_of(type) != size_of(c[0].dtype())) return c.fail("bitcast_convert_type: width", c[0].type(), name(type));
+      if ((type == bool_) != (c[0].dtype() == bool_))
+        return c.fail("bitcast_convert_type: truth values", c[0].type(), name(type));
       return {type, false, c[0].shape()};
     },
     .vjp = [](const call&) -> arrays { return array(); },
@@ -88,7 +101,8 @@ inline constexpr op bitcast_convert_type_p{
     },
 };
 
-/// The same bits read as another dtype of equal width.
+/// The same bits read as another dtype of equal width; bool only as itself.
+/// errors  "bitcast_convert_type: width", "bitcast_convert_type: truth values"
 /// source  jax.lax.bitcast_convert_type
 constexpr array bitcast_convert_type(const array& x, dtype type, source_line l = source_line::current()) {
   return bind(bitcast_convert_type_p, {x}, bitcast_options{type}, l);

@@ -56,7 +56,7 @@ inline constexpr op quotient_p =
                                  .infer = [](const call& c) -> array_type {
                                    return is_integer(c[0].dtype())
                                               ? detail::same_type_infer(c)
-                                              : c.fail("quotient: dtype", c[0].type(), "i32 or u32");
+                                              : c.fail("quotient: dtype", c[0].type(), "an integer dtype");
                                  },
                                  .vjp = detail::no_gradient,
                                  .kernels = kernels_of<quotient_p>});

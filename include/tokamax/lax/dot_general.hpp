@@ -15,6 +15,7 @@ enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f3
 struct dot_dimensions {
   axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
   dot_algorithm algorithm = dot_algorithm::unspecified;
+  dtype preferred_element_type = dtype::none;  ///< of the result and the sums; none: the operands'
 };
 
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions,
@@ -54,7 +55,12 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
                            : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, algorithm});
   axes back = produced;  // axis of g that holds mine's axis i
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
-  return transpose(g, back);
+  const array y = transpose(g, back);
+  return convert_element_type(y, mine.dtype(), y.type().weak);  // of the sums' dtype, where that is preferred
+}
+/// May products of elements of `operand` be summed in `sum`: in numbers of the same kind that are no narrower?
+constexpr bool sums_in(dtype operand, dtype sum) {
+  return info(operand).kind == info(sum).kind && size_of(operand) <= size_of(sum);
 }
 }  // namespace detail
 
@@ -73,6 +79,11 @@ inline constexpr op dot_general_p{
         if (a.extent(static_cast<int>(d.lhs_batch[i])) != b.extent(static_cast<int>(d.rhs_batch[i])))
           return c.fail("dot_general: batch extents", b.type(), a.type());
       array_type t{a.dtype(), a.type().weak && b.type().weak, {}};
+      if (d.preferred_element_type != dtype::none) {
+        t = {d.preferred_element_type, false, {}};
+        if (!detail::sums_in(a.dtype(), t.type))
+          return c.fail("dot_general: preferred type", name(t.type), text(name(a.dtype())) << ", or wider of its kind");
+      }
       for (std::int64_t i : d.lhs_batch) t.extents.push_back(a.extent(static_cast<int>(i)));
       for (std::int64_t i : other_axes(a.rank(), detail::merged(d.lhs_contracting, d.lhs_batch)))
         t.extents.push_back(a.extent(static_cast<int>(i)));
@@ -123,7 +134,8 @@ inline constexpr op dot_general_p{
         shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
       const double flops =
           shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
-      if (d.algorithm == dot_algorithm::bf16_bf16_f32 || c[0].dtype() == bf16) return {0, flops};
+      const bool rounded = c[0].dtype() == f32 && d.algorithm == dot_algorithm::bf16_bf16_f32;
+      if (rounded || c[0].dtype() == bf16) return {0, flops};
       return {flops, 0};
     },
 };
@@ -131,24 +143,34 @@ inline constexpr op dot_general_p{
 /// Contracts two arrays: result axes are [batch, lhs free, rhs free].
 ///
 /// shapes  contracted and batched extents agree pairwise
-/// dtypes  promoted to one dtype; bf16 accumulates in f32, and so do f32 operands that `algorithm` rounds to bf16
-/// errors  "matmul: inner extents", "dot_general: batch extents"
-/// source  jax.lax.dot_general
+/// dtypes  promoted to one dtype, which the result has too, unless `preferred_element_type` names a wider one of its
+///         kind: i8 summed in i32, bf16 in f32. bf16 accumulates in f32 in any case, and so do f32 operands that
+///         `algorithm` rounds to bf16; integers wrap
+/// errors  "matmul: inner extents", "dot_general: batch extents", "dot_general: preferred type"
+/// source  jax.lax.dot_general, which also takes a preferred type of another kind
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {
   const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
   return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)},
               dimensions, l);
 }
 
+/// How matmul is asked for: `matmul(a, b, {.preferred_element_type = i32})`.
+struct matmul_options {
+  dtype preferred_element_type = dtype::none;  ///< as dot_general has it
+};
+
 /// The matrix product over the last axis of `a` and the one before the last of `b`; leading axes are batched and
 /// broadcast as NumPy does.
 ///
 /// shapes  a [..., M, K], b [..., K, N] -> [..., M, N]; a vector operand loses its axis
-/// errors  "matmul: inner extents"
+/// dtypes  as dot_general has them
+/// errors  "matmul: inner extents", "matmul: batch extents", "dot_general: preferred type"
 /// source  jax.numpy.matmul
-constexpr array matmul(const array& a, const array& b, source_line l = source_line::current()) {
+constexpr array matmul(const array& a, const array& b, const matmul_options& o = {},
+                       source_line l = source_line::current()) {
   const int ra = a.rank(), rb = b.rank();
   dot_dimensions d;
+  d.preferred_element_type = o.preferred_element_type;
   d.lhs_contracting = {ra - 1};
   d.rhs_contracting = {rb > 1 ? rb - 2 : 0};
   if (rb <= 2) return dot_general(a, b, d, l);  // every row of a meets one matrix

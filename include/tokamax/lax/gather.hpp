@@ -81,7 +81,7 @@ inline constexpr op scatter_add_p{
     .kernels = kernels_of<scatter_add_p>,
 };
 
-/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest i32, the highest u32).
+/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest i8 or i32, the highest u32).
 ///
 /// shapes  table [R, ...], indices [...] -> indices.shape + table.shape[1:]
 /// dtypes  indices i32

@@ -74,9 +74,7 @@ constexpr array pool(const array& x, const max_pool_attributes& a, double outsid
   return y;
 }
 
-constexpr double lowest(dtype t) {
-  return is_floating(t) ? -std::numeric_limits<double>::infinity() : t == i32 ? -2147483648.0 : 0.0;
-}
+constexpr double lowest(dtype t) { return is_floating(t) ? -std::numeric_limits<double>::infinity() : lowest_of(t); }
 /// Does b replace the largest element so far? NaN does.
 constexpr array replaces(const array& b, const array& largest) { return logical_or(b > largest, logical_not(b == b)); }
 

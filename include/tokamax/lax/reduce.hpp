@@ -71,11 +71,11 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32; mean and var of integers are f32; all and any give bool
+/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var of integers are f32; all and any give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  if (x.dtype() != bool_) return detail::reduce(reduce_sum_p, x, o, l);
+  if (x.dtype() != bool_ && x.dtype() != i8) return detail::reduce(reduce_sum_p, x, o, l);
   return detail::reduce(reduce_sum_p, astype(x, i32), o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {

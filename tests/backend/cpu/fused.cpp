@@ -73,6 +73,7 @@ TEST_CASE("every dtype is read, converted and written") {
   check_both([](const vector<100>& v) { return tk::astype(tk::astype(v, tk::bf16), tk::f32) + 1; }, x);
   check_both([](const vector<100>& v) { return tk::astype(v, tk::i32) * 3 - 7; }, x);
   check_both([](const vector<100>& v) { return tk::astype(tk::abs(v), tk::u32) + 1; }, x);
+  check_both([](const vector<100>& v) { return tk::astype(v, tk::i8) * 3 - 7; }, x);
   const array b = check_both([](const vector<100>& v) { return tk::logical_not(v > 0.0f); }, x);
   CHECK(b.data<bool>()[0]);
   CHECK(!b.data<bool>()[99]);
@@ -87,6 +88,21 @@ TEST_CASE("conversion to integers truncates, saturates and takes NaN to zero") {
   CHECK(u.values<std::uint32_t>()[1] == 2u);
   CHECK(u.values<std::uint32_t>()[2] == 4294967295u);
   CHECK(u.values<std::uint32_t>()[5] == 4294967040u);
+}
+
+TEST_CASE("i8 wraps after each op of a loop") {
+  const vector<100> x(ramp({100}, -50, 1));
+  const array y = check_both(
+      [](const vector<100>& v) {
+        const array small = tk::astype(v, tk::i8);
+        const array many = small * 5 + tk::iota(tk::i8, {100}, 0);
+        return tk::astype(tk::select(many > small, many, -many), tk::i32) + 1000;
+      },
+      x);
+  for (int i = 0; i < 100; ++i) {
+    const auto many = static_cast<std::int8_t>(static_cast<std::int8_t>((i - 50) * 5) + i);
+    CHECK(y.values<std::int32_t>()[i] == 1000 + (many > i - 50 ? many : static_cast<std::int8_t>(-many)));
+  }
 }
 
 TEST_CASE("what kernels_of finds") {

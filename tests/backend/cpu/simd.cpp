@@ -29,6 +29,19 @@ TEST_CASE("simd: partial loads pad and partial stores stop") {
   }
 }
 
+TEST_CASE("simd: numbers of 8 bits are widened, and stored by their low bits") {
+  for (std::int64_t n = 1; n <= simd::width; ++n) {
+    std::vector<std::int8_t> in(static_cast<std::size_t>(n)), out(64, 9);  // exact size, for a sanitizer
+    for (std::int64_t i = 0; i < n; ++i) in[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * 37 - 128);
+    const auto v = simd::load_int8(in.data(), n);
+    std::int32_t wide[64];
+    simd::store(wide, v);
+    for (std::int64_t i = 0; i < simd::width; ++i) CHECK(wide[i] == (i < n ? in[static_cast<std::size_t>(i)] : 0));
+    simd::store_int8(out.data(), v + simd::i32v(256), n);
+    for (std::size_t i = 0; i < 64; ++i) CHECK(out[i] == (i < static_cast<std::size_t>(n) ? in[i] : 9));
+  }
+}
+
 TEST_CASE("simd: an unqualified store needs no alignment") {
   using namespace tokamax::simd;
   float all[65] = {};

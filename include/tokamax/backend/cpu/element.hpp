@@ -18,6 +18,10 @@ struct register_of {
   using type = f32v;  // bf16 is computed in f32 and rounded after each op
 };
 template <>
+struct register_of<i8> {
+  using type = i32v;  // i8 is computed in i32 and wrapped after each op
+};
+template <>
 struct register_of<i32> {
   using type = i32v;
 };
@@ -35,12 +39,22 @@ struct register_of<bool_> {
 template <dtype T>
 using register_t = typename detail::register_of<T>::type;
 
-/// The values that a store to bf16 memory would keep.
-inline f32v round_to_bfloat16(f32v v) noexcept {
-  alignas(64) std::uint16_t half[f32v::size];
-  store_bfloat16(half, v);
-  return load_bfloat16(half);
+/// The values that a store to memory of dtype T would keep.
+template <dtype T>
+register_t<T> narrowed(register_t<T> v) noexcept {
+  if constexpr (T == bf16) {
+    alignas(64) std::uint16_t half[f32v::size];
+    store_bfloat16(half, v);
+    return load_bfloat16(half);
+  } else if constexpr (T == i8) {
+    return (v << 24) >> 24;
+  } else {
+    return v;
+  }
 }
+/// Are registers wider than what they hold of dtype T?
+template <dtype T>
+inline constexpr bool is_narrow = T == bf16 || T == i8;
 
 namespace detail {
 inline i32v mask_to_int(mask m) noexcept { return select_bits(m, i32v(1), i32v(0)); }
@@ -70,6 +84,8 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
       return load_bfloat16(q);
     else
       return load_bfloat16_partial(q, n);
+  } else if constexpr (T == i8) {
+    return load_int8(reinterpret_cast<const std::int8_t*>(p), Full ? width : n);
   } else {
     using V = register_t<T>;
     const auto* q = reinterpret_cast<const typename V::value_type*>(p);
@@ -80,10 +96,13 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
   }
 }
 
+/// A number of the size of an element.
 template <dtype T>
 using memory_t =
     std::conditional_t<T == bool_, bool,
-                       std::conditional_t<T == bf16, std::uint16_t, std::conditional_t<T == f32, float, std::int32_t>>>;
+                       std::conditional_t<T == i8, std::int8_t,
+                                          std::conditional_t<T == bf16, std::uint16_t,
+                                                             std::conditional_t<T == f32, float, std::int32_t>>>>;
 
 /// The same with any stride, in elements.
 template <dtype T>
@@ -104,6 +123,8 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
       store_bfloat16(q, v);
     else
       store_bfloat16_partial(q, v, n);
+  } else if constexpr (T == i8) {
+    store_int8(reinterpret_cast<std::int8_t*>(p), v, Full ? width : n);
   } else {
     auto* q = reinterpret_cast<typename register_t<T>::value_type*>(p);
     if constexpr (Full)
@@ -118,6 +139,8 @@ template <dtype T>
 register_t<T> splat(double v) noexcept {
   if constexpr (T == bool_)
     return v != 0 ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
+  else if constexpr (T == i8)
+    return i32v(static_cast<std::int8_t>(static_cast<std::int64_t>(v)));
   else if constexpr (T == i32)
     return i32v(static_cast<std::int32_t>(v));
   else if constexpr (T == u32)
@@ -132,19 +155,14 @@ register_t<T> splat(double v) noexcept {
 template <dtype T>
 register_t<T> count_from(std::int64_t first, std::int64_t step) noexcept {
   const i32v v = i32v(static_cast<std::int32_t>(first)) + iota() * i32v(static_cast<std::int32_t>(step));
-  if constexpr (T == i32)
-    return v;
+  if constexpr (T == i32 || T == i8)
+    return narrowed<T>(v);
   else if constexpr (T == u32)
     return bitcast<u32v>(v);
   else if constexpr (T == bool_)
     return detail::int_to_mask(v);
-  else {
-    const f32v f = xsimd::to_float(v);
-    if constexpr (T == bf16)
-      return round_to_bfloat16(f);
-    else
-      return f;
-  }
+  else
+    return narrowed<T>(xsimd::to_float(v));
 }
 
 namespace detail {
@@ -188,21 +206,20 @@ register_t<To> convert(register_t<From> v) noexcept {
     f32v f;
     if constexpr (from_float)
       f = v;
-    else if constexpr (From == i32)
+    else if constexpr (From == i32 || From == i8)
       f = xsimd::to_float(v);
     else
       f = detail::unsigned_to_float(v);
-    if constexpr (To == bf16)
-      return round_to_bfloat16(f);
-    else
-      return f;
+    return narrowed<To>(f);
   } else if constexpr (from_float) {
-    if constexpr (To == i32)
-      return detail::float_to_int(v);
-    else
+    if constexpr (To == u32)
       return detail::float_to_unsigned(v);
+    else if constexpr (To == i8)
+      return max(min(detail::float_to_int(v), i32v(127)), i32v(-128));
+    else
+      return detail::float_to_int(v);
   } else {
-    return bitcast<register_t<To>>(v);
+    return narrowed<To>(bitcast<register_t<To>>(v));
   }
 }
 
@@ -236,7 +253,7 @@ struct register_function<tanh_p> {
   static f32v apply(f32v x) noexcept { return tanh_rational(x); }
 };
 
-/// The element function of Op on registers; a bf16 result is rounded.
+/// The element function of Op on registers; the result is one of dtype Result.
 template <const op& Op, dtype Result, class A, class... Rest>
 auto apply_element(A a, Rest... rest) noexcept {
   using F = register_function<Op>;
@@ -247,8 +264,8 @@ auto apply_element(A a, Rest... rest) noexcept {
     } else {
       return F::apply(detail::predicate_for<V>(a), rest...);
     }
-  } else if constexpr (Result == bf16) {
-    return round_to_bfloat16(F::apply(a, rest...));
+  } else if constexpr (is_narrow<Result>) {
+    return narrowed<Result>(F::apply(a, rest...));
   } else {
     return detail::canonical(F::apply(a, rest...));
   }

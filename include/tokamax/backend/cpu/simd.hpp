@@ -279,6 +279,18 @@ inline f32v tanh_rational(f32v x) noexcept {
   return select(abs(x) < f32v(0.0004f), x, a * p / q);
 }
 
+/// Widens n <= width numbers of 8 bits; the other lanes are zero.
+inline i32v load_int8(const std::int8_t* p, std::int64_t n = width) noexcept {
+  detail::vector_t<std::int8_t, f32v::size> bytes{};
+  std::memcpy(&bytes, p, static_cast<std::size_t>(n));
+  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
+}
+/// Stores the low 8 bits of the first n <= width lanes.
+inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept {
+  const auto bytes = __builtin_convertvector(detail::native(v), detail::vector_t<std::int8_t, f32v::size>);
+  std::memcpy(p, &bytes, static_cast<std::size_t>(n));
+}
+
 /// Widens `width` bfloat16 bit patterns; exact.
 inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
   detail::vector_t<std::uint16_t, f32v::size> half;

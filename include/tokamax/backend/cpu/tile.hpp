@@ -14,7 +14,7 @@ inline constexpr std::int64_t tile_size = 512;
 
 namespace detail {
 
-/// A tile register holds 4 bytes an element; bool as 0 or 1, bf16 as f32.
+/// A tile register holds 4 bytes an element; bool as 0 or 1, bf16 as f32, i8 as i32.
 template <dtype T>
 register_t<T> from_tile(const void* p) noexcept {
   if constexpr (T == bool_)
@@ -74,6 +74,7 @@ tile_function tile_of(dtype operand) {
         if constexpr (Op.dtypes == accepts::all || Op.dtypes == accepts::booleans)
           return detail::tile_loop<Op, bool_, n>;
         return nullptr;
+      case i8:
       case i32:
         if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, i32, n>;
         return nullptr;
@@ -103,6 +104,8 @@ auto with_dtype(dtype t, F f) {
   switch (t) {
     case bool_:
       return f.template operator()<bool_>();
+    case i8:
+      return f.template operator()<i8>();
     case i32:
       return f.template operator()<i32>();
     case u32:
@@ -113,8 +116,9 @@ auto with_dtype(dtype t, F f) {
       return f.template operator()<f32>();
   }
 }
-inline void round_tile(void* p, std::int64_t n) noexcept {
-  each_vector(n, [&](std::int64_t at) { to_tile(shift(p, at), round_to_bfloat16(from_tile<f32>(shift(p, at)))); });
+template <dtype T>
+void narrow_tile(void* p, std::int64_t n) noexcept {
+  each_vector(n, [&](std::int64_t at) { to_tile(shift(p, at), narrowed<T>(from_tile<T>(shift(p, at)))); });
 }
 
 struct tile_scratch;
@@ -203,7 +207,8 @@ inline void interpret(const tile_block& b, std::byte* registers, bool fresh) noe
           });
         } else {
           loop.tiles[i](reg(i), in, b.elements());
-          if (l.type == bf16) round_tile(reg(i), b.elements());
+          if (l.type == bf16) narrow_tile<bf16>(reg(i), b.elements());
+          if (l.type == i8) narrow_tile<i8>(reg(i), b.elements());
         }
         break;
       }

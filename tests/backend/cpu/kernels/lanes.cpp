@@ -7,7 +7,7 @@
 using namespace tokamax;
 
 TEST_CASE("whole and partial vectors round trip") {
-  for (dtype t : {bool_, i32, u32, bf16, f32})
+  for (dtype t : {bool_, i8, i32, u32, bf16, f32})
     simd::dispatch(t, []<class T>(T*) {
       using L = simd::lanes<T>;
       CAPTURE(static_cast<int>(dtype_of<T>));

@@ -59,11 +59,12 @@ array_view dense_copy(const array_view& v, const axes& order) {
 }
 
 inline gemm_element gemm_element_of(const array_view& v) noexcept {
-  return v.type == bf16 ? gemm_element::bfloat16 : gemm_element::f32;
+  return v.type == bf16 ? gemm_element::bfloat16 : v.type == i8 ? gemm_element::int8 : gemm_element::f32;
 }
 
-/// Exact products of integers, in plain loops.
-inline void integer_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
+/// Exact products of integers of type T, summed in the bits of R, in plain loops.
+template <class T, class R>
+void integer_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
@@ -89,10 +90,26 @@ inline void integer_dot(const array_view& a, const array_view& b, const array_vi
         const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i),
                            pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
         for (std::int64_t x = 0; x < k; ++x)
-          sum += a.as<std::uint32_t>()[pa + offset(a, d.lhs_contracting, x)] *
-                 b.as<std::uint32_t>()[pb + offset(b, d.rhs_contracting, x)];
-        c.as<std::uint32_t>()[(s * m + i) * n + j] = sum;
+          sum += static_cast<std::uint32_t>(a.as<T>()[pa + offset(a, d.lhs_contracting, x)]) *
+                 static_cast<std::uint32_t>(b.as<T>()[pb + offset(b, d.rhs_contracting, x)]);
+        c.as<R>()[(s * m + i) * n + j] = static_cast<R>(sum);
       }
+}
+
+/// Products of i8, summed in i32; an i8 result keeps the low bits.
+inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k, const matrix_view& a,
+                          std::int64_t a_batch_stride, const matrix_view& b, std::int64_t b_batch_stride,
+                          const array_view& c) {
+  const bool narrow = c.type == i8;
+  auto* sums = narrow ? reinterpret_cast<std::int32_t*>(scratch<dot_scratch_c>(m * n + 1)) : c.as<std::int32_t>();
+  for (std::int64_t i = 0; i < batches; ++i) {
+    const matrix_view ai{a.at(0, 0) + i * a_batch_stride, a.row_stride, a.column_stride, a.element},
+        bi{b.at(0, 0) + i * b_batch_stride, b.row_stride, b.column_stride, b.element};
+    std::int32_t* const to = narrow ? sums : sums + i * m * n;
+    gemm(m, n, k, ai, bi, to, n);
+    if (narrow)
+      for (std::int64_t j = 0; j < m * n; ++j) c.as<std::int8_t>()[i * m * n + j] = static_cast<std::int8_t>(to[j]);
+  }
 }
 
 }  // namespace simd::detail
@@ -101,7 +118,6 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   dot_dimensions d = a.attrs<dot_dimensions>();
   array_view x = a.in[0], y = a.in[1];
-  if (is_integer(x.type)) return integer_dot(x, y, a.out[0], d);
   axes fx = other_axes(x.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   axes fy = other_axes(y.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto regular = [](const array_view& v, const axes& p, const axes& q, const axes& r) {
@@ -114,6 +130,11 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     rows = tokamax::detail::range_axes(nb, nr);
     columns = tokamax::detail::range_axes(nb + nr, columns.rank());
   };
+  if (is_integer(x.type) && x.type != i8) return integer_dot<std::uint32_t, std::uint32_t>(x, y, a.out[0], d);
+  if (x.type == i8 &&
+      !(regular(x, d.lhs_batch, fx, d.lhs_contracting) && regular(y, d.rhs_batch, d.rhs_contracting, fy)))
+    return a.out[0].type == i8 ? integer_dot<std::int8_t, std::int8_t>(x, y, a.out[0], d)
+                               : integer_dot<std::int8_t, std::int32_t>(x, y, a.out[0], d);
   if (!regular(x, d.lhs_batch, fx, d.lhs_contracting))
     straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
   if (!regular(y, d.rhs_batch, d.rhs_contracting, fy))
@@ -121,12 +142,14 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
-  const bool narrow = a.out[0].type == bf16;
+  const bool narrow = a.out[0].type == bf16, rounded = a.in[0].type == bf16;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
   const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
       vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
-  const auto precision = narrow || d.algorithm == dot_algorithm::bf16_bf16_f32 ? simd::gemm_precision::bfloat16
-                                                                               : simd::gemm_precision::f32;
+  if (x.type == i8)
+    return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, a.out[0]);
+  const auto precision = rounded || d.algorithm == dot_algorithm::bf16_bf16_f32 ? simd::gemm_precision::bfloat16
+                                                                                : simd::gemm_precision::f32;
   if (batches == 1)
     simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, simd::gemm_mode::assign, {}, precision);
   else

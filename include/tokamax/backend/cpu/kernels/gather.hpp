@@ -15,15 +15,15 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// What a gather reads outside of the table: NaN, the lowest i32, the highest u32, true.
+/// What a gather reads outside of the table: NaN, the lowest i8 or i32, the highest u32, true.
 template <class T>
 T fill_value() noexcept {
   if constexpr (std::is_same_v<T, bfloat16>)
     return bfloat16(std::numeric_limits<float>::quiet_NaN());
   else if constexpr (std::is_same_v<T, float>)
     return std::numeric_limits<float>::quiet_NaN();
-  else if constexpr (std::is_same_v<T, std::int32_t>)
-    return std::numeric_limits<std::int32_t>::lowest();
+  else if constexpr (std::is_signed_v<T>)
+    return std::numeric_limits<T>::lowest();
   else
     return std::numeric_limits<T>::max();
 }

@@ -9,7 +9,8 @@
 
 namespace tokamax::simd {
 
-/// Vectors of T: `vector` is what arithmetic happens in, `scalar` one lane of it (f32 for bfloat16), `size` the lanes.
+/// Vectors of T: `vector` is what arithmetic happens in, `scalar` one lane of it (f32 for bfloat16, i32 for i8), `size`
+/// the lanes.
 template <class T>
 struct lanes {
   using scalar = T;
@@ -39,6 +40,20 @@ struct lanes<bfloat16> {
   static vector all(float v) noexcept { return vector(v); }
 };
 
+template <>
+struct lanes<std::int8_t> {
+  using scalar = std::int32_t;
+  using vector = i32v;
+  static constexpr std::int64_t size = width;
+  static vector load(const std::int8_t* p) noexcept { return load_int8(p); }
+  static vector load(const std::int8_t* p, std::int64_t n, std::int32_t padding) noexcept {
+    return select_bits(first_lanes(n), load_int8(p, n), i32v(padding));
+  }
+  static void store(std::int8_t* p, vector v) noexcept { store_int8(p, v); }
+  static void store(std::int8_t* p, vector v, std::int64_t n) noexcept { store_int8(p, v, n); }
+  static vector all(std::int32_t v) noexcept { return vector(v); }
+};
+
 /// Eight truth values in one word, for bitwise logic.
 template <>
 struct lanes<bool> {
@@ -66,6 +81,8 @@ void dispatch(dtype t, F f) {
   switch (t) {
     case bool_:
       return f(static_cast<bool*>(nullptr));
+    case i8:
+      return f(static_cast<std::int8_t*>(nullptr));
     case i32:
       return f(static_cast<std::int32_t*>(nullptr));
     case u32:

@@ -13,6 +13,13 @@ namespace tokamax {
 
 namespace simd::detail {
 
+/// What nothing is reduced to, in the scalar that T is computed in: no number that T does not have.
+template <class Op, class T>
+inline constexpr auto start_of = [] {
+  using S = typename lanes<T>::scalar;
+  return static_cast<S>(Op::template start<std::conditional_t<std::is_integral_v<T>, T, S>>);
+}();
+
 /// The lanes of a vector, combined by halves.
 template <class Op, class T>
 typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
@@ -29,7 +36,7 @@ typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
 template <class Op, class T>
 typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
   using L = lanes<T>;
-  constexpr auto start = Op::template start<typename L::scalar>;
+  constexpr auto start = start_of<Op, T>;
   auto a = L::all(start);
   std::int64_t i = 0;
   if (n >= 4 * L::size) {
@@ -87,7 +94,7 @@ void reduce_inner(const reduce_plan& p, const T* in, T* out) {
       part[b] = s;
       ++done;
     }
-    S s = Op::template start<S>;
+    S s = start_of<Op, T>;
     bool first = true;
     for (int b = 0; b < 32; ++b)
       if (done >> b & 1) s = first ? part[b] : Op::apply(part[b], s), first = false;
@@ -115,7 +122,7 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
                        typename lanes<T>::scalar* acc) noexcept {
   using L = lanes<T>;
   using A = lanes<typename L::scalar>;
-  constexpr auto start = Op::template start<typename L::scalar>;
+  constexpr auto start = start_of<Op, T>;
   for (std::int64_t j = 0; j < m; ++j) acc[j] = start;
   for (std::int64_t r = from; r < to; r += 8) {
     const T* row[8];
