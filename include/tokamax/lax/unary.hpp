@@ -306,7 +306,7 @@ struct pow_fn {
     const V end = select(((m > one) & (y > zero)) | ((m < one) & (y < zero)), inf, select(m == one, one, zero));
     const V size = select((m == zero) | (m == inf) | (abs(y) == inf), end, pow(m, y));
     V power = select(whole & !even & negative, -size, size);
-    power = select(!(x == x) | !(y == y) | ((x < zero) & (m < inf) & !whole), nan, power);
+    power = select((!(x == x)) | (!(y == y)) | ((x < zero) & (m < inf) & (!whole)), nan, power);
     return select((y == zero) | (x == one), one, select(y == one, x, power));
   }
 };

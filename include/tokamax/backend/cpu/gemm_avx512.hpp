@@ -68,13 +68,14 @@ template <int Rows, int Vectors, bool Whole, class Term>
   }
 }
 
-// Whole tiles load without a mask: some machines split masked loads.
-template <int Rows, int Vectors, bool Whole, class Term>
+// Whole tiles load without a mask: some machines split masked loads. Twins read two packed panels of 32 columns.
+template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2")]] void tile_avx512_of(
     std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
     std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
   [[maybe_unused]] __mmask16 kept[Vectors] = {};
   __m512 sum[Rows][Vectors];
+  const std::int64_t panel = Twins ? (k + Term::lead) * b_step : 32;  // distance to the columns of every second vector
   if constexpr (!Whole) {
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
@@ -104,7 +105,8 @@ template <int Rows, int Vectors, bool Whole, class Term>
   #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 24
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::combine(sum[r][v], _mm512_loadu_ps(b + 16 * v));
+      for (int v = 0; v < Vectors; ++v)
+        sum[r][v] = Term::combine(sum[r][v], _mm512_loadu_ps(b + v / 2 * panel + v % 2 * 16));
     }
     b += b_step;
   }
@@ -113,8 +115,9 @@ template <int Rows, int Vectors, bool Whole, class Term>
     __m512 column[Vectors];
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
-      if constexpr (Whole) column[v] = _mm512_loadu_ps(b + 16 * v);
-      if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], b + 16 * v);
+      const float* const from = b + v / 2 * panel + v % 2 * 16;
+      if constexpr (Whole) column[v] = _mm512_loadu_ps(from);
+      if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], from);
     }
   #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
@@ -138,6 +141,10 @@ void tile_avx512(std::int64_t k, const float* a, std::int64_t a_step, const floa
   }
 }
 
+// More sums hide more of the latency of each.
+template <int Rows, class Term>
+constexpr gemm_tile_fn twin_tile = tile_avx512_of<Rows, 4, true, Term, true>;
+
 inline constexpr gemm_kernels gemm_avx512 = {
     .terms = 1,
     .direct = true,
@@ -150,6 +157,7 @@ inline constexpr gemm_kernels gemm_avx512 = {
              tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
              tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
+    .twin = {nullptr, twin_tile<1, f32_term>, twin_tile<2, f32_term>},
     .pack = pack_panel_avx2,
     .pack_bfloat16 = pack_bfloat16_widened,
 };

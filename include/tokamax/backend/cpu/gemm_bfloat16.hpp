@@ -56,6 +56,7 @@ inline constexpr gemm_kernels gemm_avx512_bfloat16 = {
              pair_tile<8>, pair_tile<9>, pair_tile<10>, pair_tile<11>, pair_tile<12>, pair_tile<13>, pair_tile<14>},
     .wide = {},
     .wide_columns = {},
+    .twin = {nullptr, twin_tile<1, bfloat16_pair>, twin_tile<2, bfloat16_pair>},
     .pack = pack_pairs<float>,
     .pack_bfloat16 = pack_pairs<std::uint16_t>,
 };

@@ -115,11 +115,14 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
         for (std::int64_t i = 0; i < panels; ++i) {
           const std::int64_t row = i * height, rows = std::min(height, g.m - row);
           const bool wide = plan.source == b_source::memory && rows == height;
-          const std::int64_t step = wide ? plan.tile : nr;
-          const auto tile = wide ? kernels.wide[rows] : kernels.tile[rows];
-          for (std::int64_t j = 0; j < cols; j += step)
+          const bool twins = plan.source == b_source::panels && rows <= 2 && kernels.twin[rows] != nullptr;
+          for (std::int64_t j = 0, step = 0; j < cols; j += step) {
+            const bool both = twins && cols - j >= 2 * nr;
+            step = wide ? plan.tile : both ? 2 * nr : nr;
+            const auto tile = wide ? kernels.wide[rows] : both ? kernels.twin[rows] : kernels.tile[rows];
             tile(packed_steps_of(kernels, now), a + i * a_panel + (p + q) / terms * a_step, a_step, b + j * b_column,
                  b_step, to + row * ldt + j, ldt, std::min(step, cols - j), mode);
+          }
         }
       }
       if (!apart) continue;

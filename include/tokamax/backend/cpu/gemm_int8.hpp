@@ -71,6 +71,7 @@ inline constexpr gemm_kernels gemm_avx512_int8 = [] {
                  .tile = {},
                  .wide = {},
                  .wide_columns = {},
+                 .twin = {nullptr, twin_tile<1, int8_quad>, twin_tile<2, int8_quad>},
                  .pack = nullptr,
                  .pack_bfloat16 = nullptr,
                  .pack_int8 = pack_quads<quad_layout::columns>,

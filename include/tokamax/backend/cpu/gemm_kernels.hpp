@@ -39,6 +39,7 @@ struct gemm_kernels {
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
+  gemm_tile_fn twin[3] = {};             ///< for one and two rows: up to two packed panels, one behind the other
   pack_panel_fn pack;
   pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
   pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
