@@ -237,15 +237,15 @@ namespace {
 template <int Rows>
 void plain_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
                 std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
-  const auto value = [](const float* pair, int half) {
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * half) << 16);
+  const auto value = [](const float* pair, int which) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * which) << 16);
   };
   for (std::int64_t r = 0; r < Rows; ++r) {
     for (std::int64_t j = 0; j < columns; ++j) {
       float sum = 0;
       for (std::int64_t p = 0; p < k; ++p)
-        for (const int half : {0, 1})
-          sum += value(a + (p / 16 * 32 + r) * 16 + p % 16, half) * value(b + p * b_step + j, half);
+        for (const int which : {0, 1})
+          sum += value(a + (p / 16 * 32 + r) * 16 + p % 16, which) * value(b + p * b_step + j, which);
       c[r * ldc + j] = mode == simd::tile_mode::add ? c[r * ldc + j] + sum : sum;
     }
   }
