@@ -14,8 +14,8 @@ enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f3
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
   axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
-  dot_algorithm algorithm = dot_algorithm::unspecified;
   dtype preferred_element_type = dtype::none;  ///< of the result and the sums; none: the operands'
+  dot_algorithm algorithm = dot_algorithm::unspecified;
 };
 
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions,
@@ -51,8 +51,9 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
              other_first = merged(merged(batch, contract_order), free);
   const bool exchange = other_first == iota_axes(mine.rank());
   const axes produced = exchange ? other_first : ct_first;
-  const array g = exchange ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch, algorithm})
-                           : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, algorithm});
+  const array g = exchange
+                      ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch, dtype::none, algorithm})
+                      : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, dtype::none, algorithm});
   axes back = produced;  // axis of g that holds mine's axis i
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
   const array y = transpose(g, back);

@@ -59,13 +59,13 @@ struct attention_layout {
   static constexpr array merge_key(const array& x, dtype type) { return astype(transpose(x, {0, 2, 1, 3}), type); }
 
   constexpr array times_keys(const array& a, const array& b) const {  // [.., T, H], [.., S, H] -> [.., T, S]
-    return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}, options.algorithm});
+    return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
   }
   constexpr array sum_keys(const array& p, const array& b) const {  // [.., T, S], [.., S, H] -> [.., T, H]
-    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, options.algorithm});
+    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
   }
   constexpr array sum_queries(const array& p, const array& a) const {  // [.., T, S], [.., T, H] -> [.., S, H]
-    return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, options.algorithm});
+    return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
   }
   constexpr array scores(const array& q, const array& k) const {  // [B, K, G, T, S]
     const array s = times_keys(q, k) * options.scale;
