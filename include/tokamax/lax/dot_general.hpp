@@ -13,7 +13,7 @@ enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f3
 
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
-  axes lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
+  axes lhs_contracting{}, rhs_contracting{}, lhs_batch{}, rhs_batch{};
   dtype preferred_element_type = dtype::none;  ///< of the result and the sums; none: the operands'
   dot_algorithm algorithm = dot_algorithm::unspecified;
 };
