@@ -104,7 +104,7 @@ void conv_tile_portable(const conv_runs& runs, const float* a, const float* b, f
       for (int r = 0; r < Rows; ++r) {
         const V x(from[r / 3][p + r % 3 * runs.row]);
 #pragma GCC unroll 2
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = xsimd::fma(x, column[v], sum[r][v]);
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(x, column[v], sum[r][v]);
       }
       b += lanes * Vectors;
     }
