@@ -28,6 +28,14 @@ using pack_bfloat16_fn = void (*)(float* packed, std::int64_t lanes_padded, std:
 using pack_int8_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                               const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
 
+namespace detail {
+/// Asks for what packing reads soon, in the second level cache: rows that are a power of two apart share too few lines of
+/// the first.
+[[gnu::always_inline]] inline void prefetch_source(const void* from) noexcept { __builtin_prefetch(from, 0, 2); }
+inline constexpr std::int64_t rows_ahead = 32;    // of those whose elements lie side by side
+inline constexpr std::int64_t bytes_ahead = 256;  // in one that is read along
+}  // namespace detail
+
 inline void pack_bfloat16_widened(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                                   const std::uint16_t* source, std::int64_t lane_stride,
                                   std::int64_t step_stride) noexcept {
@@ -116,14 +124,14 @@ namespace detail {
   }
 }
 
-// Lanes that lie side by side: 8 at a time, the last 8 overlapping the ones before. Asks for the rows of the next call.
+// Lanes that lie side by side: 8 at a time, the last 8 overlapping the ones before.
 [[gnu::target("avx2,fma")]] inline void pack_copied(float* packed, std::int64_t lanes_padded, std::int64_t steps,
                                                     const float* source, std::int64_t step_stride) noexcept {
   const std::int64_t last = lanes_padded - 8;
   for (std::int64_t p = 0; p < steps; ++p) {
     const float* const from = source + p * step_stride;
     float* const to = packed + p * lanes_padded;
-    for (std::int64_t l = 0; l < lanes_padded; l += 16) __builtin_prefetch(from + steps * step_stride + l);
+    for (std::int64_t l = 0; l < lanes_padded; l += 16) prefetch_source(from + rows_ahead * step_stride + l);
     for (std::int64_t l = 0; l < last; l += 8) _mm256_storeu_ps(to + l, _mm256_loadu_ps(from + l));
     _mm256_storeu_ps(to + last, _mm256_loadu_ps(from + last));
   }

@@ -4,7 +4,8 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/simd.hpp>  // the intrinsics
+#include <tokamax/backend/cpu/gemm_pack.hpp>  // prefetch_source
+#include <tokamax/backend/cpu/simd.hpp>       // the intrinsics
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
@@ -95,26 +96,25 @@ constexpr Mask first_bits(std::int64_t n) noexcept {
   return reinterpret_cast<pair_words>(_mm512_or_si512(low, _mm512_maskz_slli_epi32(0xffff, high, 16)));
 }
 
-/// Reads a square of up to 16 lanes and 16 pairs. By lane: row i has the pairs of lane i. Else row i has pair i of the
-/// lanes. Zero outside. Asks for what later squares need: the runs are too short for the hardware to see them in time.
+/// One step's pair of up to 16 lanes that lie side by side. Asks for the rows that follow.
 template <class T>
-[[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void read_pairs(pair_words* square, bool by_lane,
-                                                                    std::int64_t lanes, std::int64_t steps,
-                                                                    const T* source, std::int64_t lane_stride,
+[[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline pair_words read_pair(std::int64_t lanes, std::int64_t steps,
+                                                                         const T* source,
+                                                                         std::int64_t step_stride) noexcept {
+  prefetch_source(source + rows_ahead * step_stride);
+  prefetch_source(source + (rows_ahead + 1) * step_stride);
+  return pair_of_lanes(source, steps > 1 ? source + step_stride : nullptr, first_bits<__mmask16>(lanes));
+}
+
+/// A square of up to 16 lanes and 16 pairs whose row i has the pairs of lane i, zero outside, from lanes whose steps lie
+/// side by side or are gathered. Asks for what later squares need: a lane's run is too short for the hardware to see it
+/// in time.
+template <class T>
+[[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void read_pairs(pair_words* square, std::int64_t lanes,
+                                                                    std::int64_t steps, const T* source,
+                                                                    std::int64_t lane_stride,
                                                                     std::int64_t step_stride) noexcept {
-  if (lane_stride == 1) {
-  #pragma GCC unroll 16
-    for (int q = 0; q < 16; ++q) {
-      const T* const first = source + 2 * q * step_stride;
-      __builtin_prefetch(first + 32 * step_stride);
-      __builtin_prefetch(first + 33 * step_stride);
-      square[q] = 2 * q < steps ? pair_of_lanes(first, 2 * q + 1 < steps ? first + step_stride : nullptr,
-                                                first_bits<__mmask16>(lanes))
-                                : pair_words{};
-    }
-    if (by_lane) transpose_pairs(square);
-    return;
-  }
+  constexpr std::int64_t line = 64 / sizeof(T);
   T gathered[32];
   #pragma GCC unroll 16
   for (int l = 0; l < 16; ++l) {
@@ -123,15 +123,19 @@ template <class T>
       continue;
     }
     const T* from = source + l * lane_stride;
-    __builtin_prefetch(from + 64);
-    if constexpr (sizeof(T) == 4) __builtin_prefetch(from + 80);
+    for (std::int64_t i = 0; i < 32; i += line) prefetch_source(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
     if (step_stride != 1) {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
       from = gathered;
     }
     square[l] = pairs_of_lane(from, steps);
   }
-  if (!by_lane) transpose_pairs(square);
+}
+
+/// The first `kept` words.
+[[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void store_words(float* to, std::int64_t kept,
+                                                                     const pair_words& words) noexcept {
+  _mm512_mask_storeu_epi32(to, first_bits<__mmask16>(kept), reinterpret_cast<__m512i>(words));
 }
 
 /// A panel with lanes side by side: word q * lanes_padded + l is pair q of lane l.
@@ -139,16 +143,21 @@ template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                          std::int64_t steps, const T* source, std::int64_t lane_stride,
                                          std::int64_t step_stride) noexcept {
+  if (lane_stride == 1) {
+    for (std::int64_t p = 0; p < steps; p += 2)
+      for (std::int64_t l = 0; l < lanes_padded; l += 16)
+        store_words(packed + p / 2 * lanes_padded + l, lanes_padded - l,
+                    read_pair(lanes - l, steps - p, source + l + p * step_stride, step_stride));
+    return;
+  }
   for (std::int64_t p = 0; p < steps; p += 32) {
     const std::int64_t pairs = std::min<std::int64_t>(16, (steps - p + 1) / 2);
     for (std::int64_t l = 0; l < lanes_padded; l += 16) {
       pair_words square[16];
-      read_pairs(square, false, lanes - l, steps - p, source + l * lane_stride + p * step_stride, lane_stride,
-                 step_stride);
-      float* const to = packed + p / 2 * lanes_padded + l;
-      const auto kept = first_bits<__mmask16>(lanes_padded - l);
+      read_pairs(square, lanes - l, steps - p, source + l * lane_stride + p * step_stride, lane_stride, step_stride);
+      transpose_pairs(square);
       for (std::int64_t q = 0; q < pairs; ++q)
-        _mm512_mask_storeu_epi32(to + q * lanes_padded, kept, reinterpret_cast<__m512i>(square[q]));
+        store_words(packed + (p / 2 + q) * lanes_padded + l, lanes_padded - l, square[q]);
     }
   }
 }
@@ -162,8 +171,17 @@ template <class T>
   for (std::int64_t p = 0; p < steps; p += 32) {
     for (std::int64_t l = 0; l < lanes_padded; l += 16) {
       pair_words square[16];
-      read_pairs(square, true, lanes - l, steps - p, source + l * lane_stride + p * step_stride, lane_stride,
-                 step_stride);
+      const T* const from = source + l * lane_stride + p * step_stride;
+      if (lane_stride == 1) {
+  #pragma GCC unroll 16
+        for (int q = 0; q < 16; ++q)
+          square[q] = 2 * q < steps - p
+                          ? read_pair(lanes - l, steps - p - 2 * q, from + 2 * q * step_stride, step_stride)
+                          : pair_words{};
+        transpose_pairs(square);
+      } else {
+        read_pairs(square, lanes - l, steps - p, from, lane_stride, step_stride);
+      }
       std::memcpy(packed + (p / 32 * lanes_padded + l) * 16, square, sizeof square);
     }
   }

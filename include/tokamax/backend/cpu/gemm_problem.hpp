@@ -115,12 +115,12 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
   }
 }
 
-/// Packs panels of B side by side, 16 packed steps at a time: whole rows of B are read, not one narrow column after the
-/// other.
+/// Packs panels of B side by side, few packed steps at a time: rows of B are read in long runs, not one narrow column
+/// after the other.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
-  const std::int64_t chunk = g.b.column_stride == 1 ? 16 * kernels.terms : steps;
+  const std::int64_t chunk = g.b.column_stride == 1 ? 4 * kernels.terms : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = panel0; j < panel1; ++j) {
       pack_lanes(kernels, packed + ((j - panel0) * panel_steps + kernels.lead + q / kernels.terms) * nr, nr,

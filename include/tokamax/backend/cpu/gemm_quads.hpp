@@ -4,6 +4,7 @@
 // tested by tests/backend/cpu/gemm_int8.cpp
 #pragma once
 
+#include <tokamax/backend/cpu/gemm_pack.hpp>   // prefetch_source
 #include <tokamax/backend/cpu/gemm_pairs.hpp>  // transpose_pairs, first_bits
 #include <tokamax/backend/cpu/simd.hpp>        // the intrinsics
 
@@ -30,7 +31,7 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
   #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     r[i] = i < steps ? _mm_maskz_loadu_epi8(kept, from + i * step_stride) : _mm_setzero_si128();
-    __builtin_prefetch(from + (64 + i) * step_stride);
+    prefetch_source(from + (rows_ahead + i) * step_stride);
   }
   const __m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
   const __m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
@@ -41,20 +42,12 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
   return all;
 }
 
-/// Reads a square of up to 16 lanes and 16 quads. By lane: row i has the quads of lane i. Else row i has quad i of the
-/// lanes. Zero outside. Asks for what later squares need.
-[[TOKAMAX_QUADS_TARGET, gnu::always_inline]] inline void read_quads(pair_words* square, bool by_lane,
-                                                                    std::int64_t lanes, std::int64_t steps,
-                                                                    const std::int8_t* source, std::int64_t lane_stride,
+/// A square of up to 16 lanes and 16 quads whose row i has the quads of lane i, zero outside, from lanes whose steps lie
+/// side by side or are gathered. Asks for what later squares need.
+[[TOKAMAX_QUADS_TARGET, gnu::always_inline]] inline void read_quads(pair_words* square, std::int64_t lanes,
+                                                                    std::int64_t steps, const std::int8_t* source,
+                                                                    std::int64_t lane_stride,
                                                                     std::int64_t step_stride) noexcept {
-  if (lane_stride == 1) {
-  #pragma GCC unroll 16
-    for (int q = 0; q < 16; ++q)
-      square[q] =
-          4 * q < steps ? quad_of_lanes(source + 4 * q * step_stride, lanes, steps - 4 * q, step_stride) : pair_words{};
-    if (by_lane) transpose_pairs(square);
-    return;
-  }
   std::int8_t gathered[64];
   #pragma GCC unroll 16
   for (int l = 0; l < 16; ++l) {
@@ -63,35 +56,47 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
       continue;
     }
     const std::int8_t* from = source + l * lane_stride;
-    __builtin_prefetch(from + 128);
+    prefetch_source(from + bytes_ahead);
     if (step_stride != 1) {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 64); ++i) gathered[i] = from[i * step_stride];
       from = gathered;
     }
     square[l] = reinterpret_cast<pair_words>(_mm512_maskz_loadu_epi8(first_bits<__mmask64>(steps), from));
   }
-  if (!by_lane) transpose_pairs(square);
 }
 
 template <quad_layout Layout>
 [[TOKAMAX_QUADS_TARGET]] void pack_quads(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                          std::int64_t steps, const std::int8_t* source, std::int64_t lane_stride,
                                          std::int64_t step_stride) noexcept {
+  const pair_words flip = pair_words{} + (Layout == quad_layout::unsigned_rows ? static_cast<int>(0x80808080u) : 0);
+  if (lane_stride == 1 && Layout != quad_layout::by_lane) {
+    for (std::int64_t p = 0; p < steps; p += 4)
+      for (std::int64_t l = 0; l < lanes_padded; l += 16)
+        store_words(packed + p / 4 * lanes_padded + l, lanes_padded - l,
+                    quad_of_lanes(source + l + p * step_stride, lanes - l, steps - p, step_stride) ^ flip);
+    return;
+  }
   for (std::int64_t p = 0; p < steps; p += 64) {
     const std::int64_t quads = std::min<std::int64_t>(16, (steps - p + 3) / 4);
     for (std::int64_t l = 0; l < lanes_padded; l += 16) {
+      const std::int8_t* const from = source + l * lane_stride + p * step_stride;
       pair_words square[16];
-      read_quads(square, Layout == quad_layout::by_lane, lanes - l, steps - p,
-                 source + l * lane_stride + p * step_stride, lane_stride, step_stride);
+      if (lane_stride == 1) {
+  #pragma GCC unroll 16
+        for (int q = 0; q < 16; ++q)
+          square[q] = 4 * q < steps - p
+                          ? quad_of_lanes(from + 4 * q * step_stride, lanes - l, steps - p - 4 * q, step_stride)
+                          : pair_words{};
+      } else {
+        read_quads(square, lanes - l, steps - p, from, lane_stride, step_stride);
+      }
+      if ((lane_stride == 1) == (Layout == quad_layout::by_lane)) transpose_pairs(square);
       if constexpr (Layout == quad_layout::by_lane) {
         std::memcpy(packed + (p / 64 * lanes_padded + l) * 16, square, sizeof square);
       } else {
-        float* const to = packed + p / 4 * lanes_padded + l;
-        const auto kept = first_bits<__mmask16>(lanes_padded - l);
-        const pair_words flip =
-            pair_words{} + (Layout == quad_layout::unsigned_rows ? static_cast<int>(0x80808080u) : 0);
         for (std::int64_t q = 0; q < quads; ++q)
-          _mm512_mask_storeu_epi32(to + q * lanes_padded, kept, reinterpret_cast<__m512i>(square[q] ^ flip));
+          store_words(packed + (p / 4 + q) * lanes_padded + l, lanes_padded - l, square[q] ^ flip);
       }
     }
   }
