@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>  // best_gemm_machine
+#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_write
 
 #include <cstdint>  // int64_t
 #include <utility>  // integer_sequence
@@ -46,7 +47,7 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
-    __builtin_prefetch(c + r * ldc, 1);
+    prefetch_to_write(c + r * ldc);
   }
   const std::int64_t row = runs.row, steps = runs.steps;
   for (std::int64_t q = 0; q < runs.count; ++q) {

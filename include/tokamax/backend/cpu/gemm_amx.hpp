@@ -6,6 +6,7 @@
 
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels
 #include <tokamax/backend/cpu/gemm_pairs.hpp>        // pack_pairs
+#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_write
 
 #if defined(__x86_64__) && defined(__linux__)
   #include <cpuid.h>        // __get_cpuid_count
@@ -65,8 +66,8 @@ template <int Rows, bool Integer>
   _tile_zero(3);
   if (mode != tile_mode::stream)
     for (int r = 0; r < Rows; ++r) {
-      __builtin_prefetch(c + r * ldc, 1, 2);
-      __builtin_prefetch(c + r * ldc + 16, 1, 2);
+      prefetch_to_write(c + r * ldc);
+      prefetch_to_write(c + r * ldc + 16);
     }
   memory_is_written();
   for (std::int64_t p = 0; p < k; p += 16, a += 512, b += 16 * b_step) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_write
 
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
@@ -18,7 +19,7 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
-    __builtin_prefetch(c + r * ldc, 1);
+    prefetch_to_write(c + r * ldc);
   }
   if (columns == 8 * Vectors) {
     if (mode == tile_mode::resume) {

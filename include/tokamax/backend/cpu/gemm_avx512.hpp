@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_write
 
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
@@ -88,8 +89,8 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_setzero_ps();
     if (mode == tile_mode::stream) continue;
-    __builtin_prefetch(c + r * ldc, 1);
-    if constexpr (Vectors > 1) __builtin_prefetch(c + r * ldc + 16, 1);
+    prefetch_to_write(c + r * ldc);
+    if constexpr (Vectors > 1) prefetch_to_write(c + r * ldc + 16);
   }
   if (mode == tile_mode::resume) {
   #pragma GCC unroll 16

@@ -73,13 +73,15 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
     for (std::int64_t m0 = 0; m0 < g.m; m0 += m_super) {
       const std::int64_t m1 = std::min(g.m, m0 + m_super);
       const std::int64_t a_panels = ceil_div(m1 - m0, mr);
-      // packed A: [k block][panel][k][mr]
+      // packed A: [k block][panel][k][mr], by groups of panels
+      const std::int64_t group = g.a.row_stride == 1 ? std::min<std::int64_t>(16, ceil_div(a_panels, threads)) : 1;
+      const std::int64_t groups = ceil_div(a_panels, group);
       const auto pack_a = [&](std::int64_t i) {
-        const std::int64_t row = m0 + i * mr;
+        const std::int64_t panel = i * group, together = std::min(group, a_panels - panel);
         for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p);
-          pack_lanes(kernels, packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps_of(kernels, steps),
-                     mr, std::min(mr, m1 - row), steps, g.a, row, p, true);
+          const std::int64_t steps = std::min(block, k1 - p), panel_size = mr * packed_steps_of(kernels, steps);
+          pack_panels(kernels, packed_a + (p - k0) / terms * a_panels * mr + panel * panel_size, panel_size, together,
+                      g.a, true, m1, m0 + panel * mr, p, steps);
         }
       };
       const gemm_split split = split_tasks(b_panels, a_panels, kernels, threads);
@@ -115,10 +117,10 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         if (first == tile_mode::stream) finish_streams();
       };
       if (threads == 1) {
-        for (std::int64_t i = 0; i < a_panels; ++i) pack_a(i);
+        for (std::int64_t i = 0; i < groups; ++i) pack_a(i);
         for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
       } else {
-        parallel_for(a_panels, pack_a);
+        parallel_for(groups, pack_a);
         parallel_for_dynamic(across * down, run_task);
       }
     }

@@ -4,7 +4,8 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/simd.hpp>  // the intrinsics
+#include <tokamax/backend/cpu/prefetch.hpp>  // prefetch_to_read
+#include <tokamax/backend/cpu/simd.hpp>      // the intrinsics
 
 #include <algorithm>  // min
 #include <bit>        // bit_cast
@@ -27,14 +28,6 @@ using pack_bfloat16_fn = void (*)(float* packed, std::int64_t lanes_padded, std:
 /// The same from int8.
 using pack_int8_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                               const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
-
-namespace detail {
-/// Asks for what packing reads soon, in the second level cache: rows that are a power of two apart share too few lines of
-/// the first.
-[[gnu::always_inline]] inline void prefetch_source(const void* from) noexcept { __builtin_prefetch(from, 0, 2); }
-inline constexpr std::int64_t rows_ahead = 32;    // of those whose elements lie side by side
-inline constexpr std::int64_t bytes_ahead = 256;  // in one that is read along
-}  // namespace detail
 
 inline void pack_bfloat16_widened(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                                   const std::uint16_t* source, std::int64_t lane_stride,
@@ -115,6 +108,8 @@ namespace detail {
     t[l] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x20);
     t[l + 4] = _mm256_permute2f128_ps(r[l], r[l + 4], 0x31);
   }
+  #pragma GCC unroll 8
+  for (int s = 0; s < 8; ++s) prefetch_to_write(packed + s * lanes_padded + words_ahead);
   if (kept == 8) {
   #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) _mm256_storeu_ps(packed + s * lanes_padded, t[s]);
@@ -131,7 +126,8 @@ namespace detail {
   for (std::int64_t p = 0; p < steps; ++p) {
     const float* const from = source + p * step_stride;
     float* const to = packed + p * lanes_padded;
-    for (std::int64_t l = 0; l < lanes_padded; l += 16) prefetch_source(from + rows_ahead * step_stride + l);
+    for (std::int64_t l = 0; l < lanes_padded; l += 16) prefetch_to_read(from + rows_ahead * step_stride + l);
+    prefetch_to_write(to + words_ahead);
     for (std::int64_t l = 0; l < last; l += 8) _mm256_storeu_ps(to + l, _mm256_loadu_ps(from + l));
     _mm256_storeu_ps(to + last, _mm256_loadu_ps(from + last));
   }

@@ -4,8 +4,8 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_pack.hpp>  // prefetch_source
-#include <tokamax/backend/cpu/simd.hpp>       // the intrinsics
+#include <tokamax/backend/cpu/prefetch.hpp>  // prefetch_to_read
+#include <tokamax/backend/cpu/simd.hpp>      // the intrinsics
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
@@ -101,8 +101,8 @@ template <class T>
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline pair_words read_pair(std::int64_t lanes, std::int64_t steps,
                                                                          const T* source,
                                                                          std::int64_t step_stride) noexcept {
-  prefetch_source(source + rows_ahead * step_stride);
-  prefetch_source(source + (rows_ahead + 1) * step_stride);
+  prefetch_to_read(source + rows_ahead * step_stride);
+  prefetch_to_read(source + (rows_ahead + 1) * step_stride);
   return pair_of_lanes(source, steps > 1 ? source + step_stride : nullptr, first_bits<__mmask16>(lanes));
 }
 
@@ -123,7 +123,7 @@ template <class T>
       continue;
     }
     const T* from = source + l * lane_stride;
-    for (std::int64_t i = 0; i < 32; i += line) prefetch_source(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
+    for (std::int64_t i = 0; i < 32; i += line) prefetch_to_read(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
     if (step_stride != 1) {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
       from = gathered;
@@ -135,6 +135,7 @@ template <class T>
 /// The first `kept` words.
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void store_words(float* to, std::int64_t kept,
                                                                      const pair_words& words) noexcept {
+  prefetch_to_write(to + words_ahead);
   _mm512_mask_storeu_epi32(to, first_bits<__mmask16>(kept), reinterpret_cast<__m512i>(words));
 }
 

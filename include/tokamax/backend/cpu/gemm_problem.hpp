@@ -115,18 +115,31 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
   }
 }
 
-/// Packs panels of B side by side, few packed steps at a time: rows of B are read in long runs, not one narrow column
-/// after the other.
+/// Packs terms [p, p + steps) of `panels` panels that lie panel_size apart and begin at lane `first`: rows of A or columns
+/// of B, `lanes` of them in the matrix. Lanes that lie side by side are read few steps at a time: in long runs, not one
+/// narrow panel after the other.
+inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t panel_size, std::int64_t panels,
+                        const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
+                        std::int64_t p, std::int64_t steps) noexcept {
+  const std::int64_t width = lanes_are_rows ? kernels.rows : kernels.columns;
+  const bool side_by_side = (lanes_are_rows ? v.row_stride : v.column_stride) == 1;
+  const std::int64_t chunk = side_by_side ? std::max(4, kernels.unit) * kernels.terms : steps;
+  for (std::int64_t q = 0; q < steps; q += chunk) {
+    for (std::int64_t j = 0; j < panels; ++j) {
+      const std::int64_t lane = first + j * width;
+      pack_lanes(kernels, packed + j * panel_size + q / kernels.terms * width, width, std::min(width, lanes - lane),
+                 std::min(chunk, steps - q), v, lanes_are_rows ? lane : p + q, lanes_are_rows ? p + q : lane,
+                 lanes_are_rows);
+    }
+  }
+}
+
+/// Packs whole panels of B, with what stands before and after their terms.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
-  const std::int64_t chunk = g.b.column_stride == 1 ? 4 * kernels.terms : steps;
-  for (std::int64_t q = 0; q < steps; q += chunk) {
-    for (std::int64_t j = panel0; j < panel1; ++j) {
-      pack_lanes(kernels, packed + ((j - panel0) * panel_steps + kernels.lead + q / kernels.terms) * nr, nr,
-                 std::min(nr, g.n - j * nr), std::min(chunk, steps - q), g.b, p + q, j * nr, false);
-    }
-  }
+  pack_panels(kernels, packed + kernels.lead * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n, panel0 * nr, p,
+              steps);
   const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms);
   for (std::int64_t j = 0; j < panel1 - panel0; ++j) {
     float* const panel = packed + j * panel_steps * nr;

@@ -4,8 +4,8 @@
 // tested by tests/backend/cpu/gemm_int8.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_pack.hpp>   // prefetch_source
 #include <tokamax/backend/cpu/gemm_pairs.hpp>  // transpose_pairs, first_bits
+#include <tokamax/backend/cpu/prefetch.hpp>    // prefetch_to_read
 #include <tokamax/backend/cpu/simd.hpp>        // the intrinsics
 
 #include <algorithm>  // min
@@ -31,7 +31,7 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
   #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     r[i] = i < steps ? _mm_maskz_loadu_epi8(kept, from + i * step_stride) : _mm_setzero_si128();
-    prefetch_source(from + (rows_ahead + i) * step_stride);
+    prefetch_to_read(from + (rows_ahead + i) * step_stride);
   }
   const __m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
   const __m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
@@ -56,7 +56,7 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
       continue;
     }
     const std::int8_t* from = source + l * lane_stride;
-    prefetch_source(from + bytes_ahead);
+    prefetch_to_read(from + bytes_ahead);
     if (step_stride != 1) {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 64); ++i) gathered[i] = from[i * step_stride];
       from = gathered;
