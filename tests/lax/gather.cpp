@@ -3,6 +3,9 @@
 #include <tokamax/lax/gather.hpp>
 
 #include "support/check_op.hpp"
+#include "support/functions.hpp"
+
+#include <algorithm>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -29,6 +32,24 @@ TEST_CASE("scatter_add keeps the contract and drops what lies outside") {
                            {{indices({1, 1, 2}, {3}), astype(noise({3, 37}, 1) * 60.0f, i8)}, four}});
 }
 
+TEST_CASE("scatter_add onto an operand keeps the contract") {
+  check_op(scatter_add_onto_p, {{{noise({4, 2}, 2), indices({0, 3, 3}, {3}), noise({3, 2}, 1)}},
+                                {{noise({4, 3}, 2), indices({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}},
+                                {{noise({4}, 2), indices({2}, {1}), noise({1}, 1)}},
+                                {{noise({4, 2}, 2), indices({}, {0}), noise({0, 2}, 1)}},
+                                {{noise({3, 2}, 2, bf16), indices({1, 1}, {2}), noise({2, 2}, 1, bf16)}}});
+}
+
+TEST_CASE("the gradient of a table that is also multiplied is scattered onto the product") {
+  const array wanted = indices({2, 0, 2}, {3});
+  const auto loss = [&](const arrays& x) -> arrays {
+    return sum(matmul(gather(x[0], wanted), transpose(x[0])) * x[1]);
+  };
+  check_function(loss, {noise({4, 3}, 1), noise({3, 4}, 2)});
+  const graph g = trace(vjp_of(loss, 2), {{f32, false, {4, 3}}, {f32, false, {3, 4}}, {f32, false, {}}});
+  CHECK(std::any_of(g.nodes.begin(), g.nodes.end(), [](const node& n) { return n.kind == &scatter_add_onto_p; }));
+}
+
 TEST_CASE("take counts from the end, fills with NaN and works along any axis") {
   const array wanted = indices({2, 0, 0}, {3}), mixed = indices({0, 3, 4, -1, -4, -5, 9}, {7});
   check_golden("take_axis1", [&](const arrays& x) -> arrays { return take(x[0], wanted, 1); });
@@ -39,11 +60,13 @@ TEST_CASE("take counts from the end, fills with NaN and works along any axis") {
                  {noise({2, 3, 4}, 1), indices({3, 0}, {2})});
   check_golden(
       "scatter_add",
-      [](const arrays& x) -> arrays { return x[0] + scatter_add(select(x[2] < 0, x[2] + 4, x[2]), x[1], 4); }, 3);
+      [](const arrays& x) -> arrays { return scatter_add(x[0], select(x[2] < 0, x[2] + 4, x[2]), x[1]); }, 3);
 }
 
 TEST_CASE("a table without rows and indices of another dtype are rejected") {
   CHECK_THROWS_WITH(gather(zeros({2, 2}), zeros({2})), contains("gather: index dtype: found f32[2], expected i32"));
   CHECK_THROWS_WITH(gather(zeros({}), zeros({2}, i32)), contains("gather: table"));
   CHECK_THROWS_WITH(scatter_add(zeros({3}, i32), zeros({2, 2}), 4), contains("scatter_add: updates"));
+  CHECK_THROWS_WITH(scatter_add(zeros({4, 3}), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
+  CHECK_THROWS_WITH(scatter_add(zeros({4, 2}, bf16), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
 }

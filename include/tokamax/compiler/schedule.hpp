@@ -307,6 +307,7 @@ class scheduler {
       st.function = static_cast<int>(*g_.words_of(n));
     } else {
       st.function = op_index(n.kind);
+      if (n.kind->overwrites >= 0) loop_.note_reuse(st, n.kind->overwrites);
     }
     p_.steps.push_back(st);
   }

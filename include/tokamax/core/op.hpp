@@ -129,6 +129,7 @@ struct op {
   bool linear = false;            ///< linear in all its inputs together: its jvp is itself
   bool commutative = false;
   bool unique = false;    ///< two equal calls stay two nodes
+  int overwrites = -1;    ///< input whose memory the kernels may write the result to, or -1
   bool has_dots = false;  ///< the last attribute word is the dot_algorithm of its products
   bool has_body = false;  ///< the first attribute word is the index of a graph among the trace's bodies
   array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments

@@ -24,6 +24,17 @@ constexpr array batch_indices(const call& c, const array& indices, bool batched,
   const array b = iota(i.dtype(), i.shape(), 0) * array(static_cast<double>(rows), {i.dtype(), false, {}});
   return select(inside, i + b, full_like(i, -1));
 }
+
+/// Updates, whose leading axes are those of the indices, as `rows` rows.
+constexpr array_type scatter_type(const call& c, const array& indices, const array& updates, std::int64_t rows) {
+  const int n = indices.rank();
+  bool ok = indices.dtype() == i32 && n <= updates.rank();
+  for (int i = 0; ok && i < n; ++i) ok = indices.extent(i) == updates.extent(i);
+  if (!ok) return c.fail("scatter_add: updates", updates.type(), text("axes of ") << indices.type() << " first");
+  array_type t{updates.dtype(), false, {rows}};
+  for (int i = n; i < updates.rank(); ++i) t.extents.push_back(updates.extent(i));
+  return t;
+}
 }  // namespace detail
 
 inline constexpr op gather_p{
@@ -52,13 +63,7 @@ inline constexpr op scatter_add_p{
     .name = "scatter_add",
     .stablehlo = "stablehlo.scatter",
     .infer = [](const call& c) -> array_type {
-      const int n = c[0].rank();
-      bool ok = c[0].dtype() == i32 && n <= c[1].rank();
-      for (int i = 0; ok && i < n; ++i) ok = c[0].extent(i) == c[1].extent(i);
-      if (!ok) return c.fail("scatter_add: updates", c[1].type(), text("axes of ") << c[0].type() << " first");
-      array_type t{c[1].dtype(), false, {c.attrs<scatter_attributes>().rows}};
-      for (int i = n; i < c[1].rank(); ++i) t.extents.push_back(c[1].extent(i));
-      return t;
+      return detail::scatter_type(c, c[0], c[1], c.attrs<scatter_attributes>().rows);
     },
     .vjp = [](const call& c) -> arrays {  // updates that were dropped get zero, where gather would fill with NaN
       const array rows = gather(c.ct(), c[0]),
@@ -81,6 +86,20 @@ inline constexpr op scatter_add_p{
     .kernels = kernels_of<scatter_add_p>,
 };
 
+inline constexpr op scatter_add_onto_p{
+    .name = "scatter_add_onto",
+    .overwrites = 0,
+    .infer = [](const call& c) -> array_type {
+      if (c[0].rank() < 1) return c.fail("scatter_add: operand", c[0].type(), "at least one axis");
+      const array_type t = detail::scatter_type(c, c[1], c[2], c[0].extent(0));
+      if (t.type != c[0].dtype() || t.extents != c[0].shape())
+        return c.fail("scatter_add: operand", c[0].type(), text() << t);
+      return t;
+    },
+    .compose = [](const call& c) -> arrays { return c[0] + scatter_add(c[1], c[2], c[0].extent(0)); },
+    .kernels = kernels_of<scatter_add_onto_p>,
+};
+
 /// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest i8 or i32, the highest u32).
 ///
 /// shapes  table [R, ...], indices [...] -> indices.shape + table.shape[1:]
@@ -98,6 +117,16 @@ constexpr array gather(const array& table, const array& indices, source_line l) 
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l) {
   return bind(scatter_add_p, {indices, updates}, scatter_attributes{rows}, l);
+}
+
+/// `operand` plus the rows of `updates` by index; indices outside are dropped.
+///
+/// shapes  operand [rows] + rest, indices [...], updates indices.shape + rest -> operand.shape
+/// errors  "scatter_add: updates", "scatter_add: operand"
+/// source  jax.lax.scatter_add
+constexpr array scatter_add(const array& operand, const array& indices, const array& updates,
+                            source_line l = source_line::current()) {
+  return bind(scatter_add_onto_p, {operand, indices, updates}, words{}, l);
 }
 
 /// Elements of `x` by index along one axis; negative indices count from the end, others outside give NaN.

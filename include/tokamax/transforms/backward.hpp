@@ -5,6 +5,7 @@
 
 #include <tokamax/base/linked.hpp>        // linked
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
+#include <tokamax/lax/gather.hpp>         // scatter_add
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
 namespace tokamax {
@@ -67,6 +68,16 @@ struct recalled_call {
   recalled_call(const recalled_call&) = delete;
 };
 
+/// a + b. Rows that one of them scatters into zeros go straight onto the other: a table's gradient is not made twice.
+constexpr array add_cotangents(graph& g, const array& a, const array& b) {
+  const auto scattered = [&](const array& x) { return x.trace() == &g && g[x.id()].kind == &scatter_add_p; };
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !(scattered(a) || scattered(b))) return a + b;
+  const array& sum = scattered(b) ? a : b;
+  const node n = g[(scattered(b) ? b : a).id()];
+  const array indices = node_array(g, g.operand(n, 0)), updates = node_array(g, g.operand(n, 1));
+  return scatter_add(sum, indices, updates);
+}
+
 }  // namespace detail
 
 constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
@@ -86,7 +97,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   auto accumulate = [&](int id, const array& value) {
     if (id > top || !active[id] || !value.exists()) return;
     if (ct[id].exists())
-      ct[id] = lift(g, ct[id]) + value;
+      ct[id] = detail::add_cotangents(g, lift(g, ct[id]), value);
     else
       ct[id] = value;
   };

@@ -12,6 +12,8 @@ TEST_CASE("rows of any width") {
     const array i = astype(noise({333}, 1) * 30.0f + 25.0f, i32);  // some outside of the 50 rows
     check_threads([](const arrays& x) -> arrays { return scatter_add(x[0], x[1], 50); }, {i, noise({333, m}, 2)});
     check_threads([](const arrays& x) -> arrays { return scatter_add(x[0], x[1], 50); }, {i, noise({333, m}, 2, bf16)});
+    check_threads([](const arrays& x) -> arrays { return scatter_add(x[2], x[0], x[1]); },
+                  {i, noise({333, m}, 2), noise({50, m}, 4)});
     const array inside = astype(noise({333}, 1) * 24.0f + 25.0f, i32);
     check_threads([](const arrays& x) -> arrays { return gather(x[0], x[1]); }, {noise({50, m}, 3), inside});
   }

@@ -112,6 +112,8 @@ inline constexpr linkage linked_kernel<gather_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag> = linkage::dense;
 template <>
+inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag> = linkage::dense;
+template <>
 inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
@@ -236,8 +238,10 @@ TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/device.hpp>         // cpu_tag
 #include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes, dispatch
 #include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
-#include <tokamax/lax/gather.hpp>                 // gather_p, scatter_add_p
+#include <tokamax/lax/gather.hpp>                 // gather_p, scatter_add_p, scatter_add_onto_p
 #include <tokamax/runtime/kernel.hpp>             // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n
@@ -48,11 +48,11 @@ void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::i
 
 struct scatter_order;
 
-/// Each row of the result is the sum of its updates in their order, so neither rows nor columns need to know of each
+/// Each row of the result is the sum of a row of `onto`, if that is not null, and its updates in their order, so neither rows nor columns need to know of each
 /// other, whichever thread takes them. A stable counting sort brings the updates of a row together.
 template <class T>
-void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m, T* out,
-                      std::int64_t rows) noexcept {
+void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m,
+                      T* out, std::int64_t rows) noexcept {
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
@@ -75,12 +75,15 @@ void scatter_add_rows(const std::int32_t* index, std::int64_t n, const T* update
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
       T* to = out + r * m + from;
       const std::int64_t begin = r ? first[r - 1] : 0, end = first[r];
-      if (begin == end) {
+      const T* old = onto == nullptr ? nullptr : onto + r * m + from;
+      if (begin == end && old == nullptr) {
         std::fill_n(to, w, T());
-      } else if (end - begin == 1) {
+      } else if (begin == end) {
+        if (old != to) std::memcpy(to, old, static_cast<std::size_t>(w) * sizeof(T));
+      } else if (end - begin == 1 && old == nullptr) {
         std::memcpy(to, updates + order[begin] * m + from, static_cast<std::size_t>(w) * sizeof(T));
       } else {
-        std::fill_n(sum, w, S());
+        for (std::int64_t j = 0; j < w; ++j) sum[j] = old == nullptr ? S() : static_cast<S>(old[j]);
         for (std::int64_t k = begin; k < end; ++k) {
           const T* u = updates + order[k] * m + from;
           std::int64_t j = 0;
@@ -108,8 +111,17 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   simd::dispatch(a.out[0].type, [&]<class T>(T*) {
-    simd::detail::scatter_add_rows(a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(),
-                                   rows);
+    simd::detail::scatter_add_rows<T>(nullptr, a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m,
+                                      a.out[0].as<T>(), rows);
+  });
+}
+
+inline void kernel(op_c<scatter_add_onto_p>, cpu_tag, const kernel_arguments& a) {
+  const std::int64_t rows = a.out[0].extent(0);
+  const std::int64_t m = rows ? a.out[0].size() / rows : 0;
+  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+    simd::detail::scatter_add_rows<T>(a.in[0].as<T>(), a.in[1].as<std::int32_t>(), a.in[1].size(), a.in[2].as<T>(), m,
+                                      a.out[0].as<T>(), rows);
   });
 }
 
