@@ -11,6 +11,10 @@
 #include <thread>
 #include <vector>
 
+#if defined(_OPENMP)
+  #include <omp.h>
+#endif
+
 #include "support/catch.hpp"
 
 namespace simd = tokamax::simd;

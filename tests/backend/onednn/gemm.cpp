@@ -60,10 +60,10 @@ TEST_CASE("onednn::gemm: chosen among three") {
   const auto multiply = [&] { tk::simd::gemm(64, 32, 48, {a.data(), 48, 1}, {b.data(), 32, 1}, c.data(), 32); };
   auto& choices = tk::simd::gemm_choices();
   choices.add(tk::eigen::gemm);
-  choices.add(tk::onednn::gemm);  // with the CMake target tokamax::onednn
-  multiply();                     // the first product of a shape measures all three, later ones take the fastest
+  choices.add(tk::onednn::gemm);               // with the CMake target tokamax::onednn
+  multiply();                                  // the first product of a shape measures all, later ones take the fastest
   const std::string kept = choices.to_text();  // a line for each shape
-  choices.from_text(kept, "products.txt");     // in another run: the same choices, so the same bits
+  choices.from_text(kept, "products.txt");     // in another run: the same choices, measured by nobody
   for (const float x : c) CHECK(x == 6.0f);
   CHECK(kept.find("\n64 32 48 f32 f32 f32 assign ") != kept.npos);
   CHECK(kept.find(" tokamax=") != kept.npos);

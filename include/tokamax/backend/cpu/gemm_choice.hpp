@@ -84,10 +84,10 @@ inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<g
 /// Which implementation computes the products of each shape: the one that was the fastest when it was measured.
 ///
 /// A process has one, `gemm_choices()`. While nothing is added to it all products are ours, at the cost of one load.
-/// With others, the first product of a shape (extents, layouts, dtypes, precision, mode, threads) tries all that can
-/// compute it; that takes as long as a few of them, 0.2 s or two of each, whichever is more. Ours win ties within 3 %.
-/// Products with an epilogue, packed matrices or strides that no side has contiguous are always ours, and so are
-/// those inside parallel_for whose shape was never measured, and shapes beyond the first `most`.
+/// With others, the first product of a shape (extents, layouts, dtypes, precision, mode, threads) measures all that can
+/// compute it, in some 10 ms; large ones take up to 0.2 s or two runs of each. Ours win ties within 3 %. Always ours are
+/// products with an epilogue, with a packed matrix, or of an operand without contiguous rows or columns; those inside
+/// parallel_for whose shape has no choice yet; and shapes beyond the first `most`.
 ///
 /// What this gives up: the bits are those of the chosen implementation, and may depend on the number of threads and,
 /// since measurements do, on the run. Who needs the same bits again keeps the choices: `to_text` here, `from_text` and
