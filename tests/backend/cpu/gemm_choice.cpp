@@ -266,8 +266,8 @@ TEST_CASE("gemm_choice: a text restores the choices, and nothing is measured aga
   CHECK(slow_runs == 0);
   CHECK(simd::gemm_choices().to_text() == text);
 
-  simd::gemm_choices().from_text(
-      "\n# a comment\r\n100 90 80 f32 f32 f32 assign 2 tokamax\r\n");  // a choice of the user
+  const std::string threads = std::to_string(simd::num_threads());  // a choice of the user
+  simd::gemm_choices().from_text("\n# a comment\r\n \r\n100 90 80 f32 f32 f32 assign " + threads + " tokamax\r\n");
   CHECK(p.first() == p.ours());
   simd::gemm_choices().measure(false);
   product r{.m = 98};
@@ -308,6 +308,8 @@ TEST_CASE("gemm_choice: what a wrong text or name is told") {
         "gemm_choice: fastest: found onednn, expected one of tokamax, quick (choices.txt, line 3)");
   CHECK(told("8 8 8 f32 f32 f32 assign 1 quick 12.5") ==
         "gemm_choice: GFLOP/s: found 12.5, expected name=number (choices.txt, line 3)");
+  CHECK(told("8 8 8 f32 f32 f32 assign 1 quick quick=") ==
+        "gemm_choice: GFLOP/s: found quick=, expected name=number (choices.txt, line 3)");
   CHECK(told("8 8 8 f32 f32 f32 assign 1 quick quick=fast") ==
         "gemm_choice: GFLOP/s: found quick=fast, expected name=number (choices.txt, line 3)");
   std::string many;

@@ -10,18 +10,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>    // clamp, fill_n, min, sort
+#include <algorithm>    // clamp, fill_n, min, none_of, sort
 #include <array>        // array
 #include <atomic>       // atomic
 #include <chrono>       // steady_clock
-#include <cstddef>      // size_t
+#include <cstddef>      // ptrdiff_t, size_t
 #include <cstdint>      // int64_t, uintptr_t
-#include <cstdlib>      // strtod
 #include <deque>        // deque
 #include <mutex>        // mutex, lock_guard
 #include <string>       // string
 #include <string_view>  // string_view
-#include <utility>      // pair
+#include <utility>      // move
 #include <vector>       // vector
 
 #if defined(_OPENMP)
@@ -124,7 +123,7 @@ class gemm_choice {
     detail::gemm_elsewhere.store(nullptr);
     for (place& s : table_) s.store(nullptr);
     choices_.clear();
-    used_ = 0;
+    used_.store(0);
     count_.store(0);
     measures_.store(true);
   }
@@ -137,11 +136,8 @@ class gemm_choice {
       if (const choice* c = s.load()) all.push_back(c);
     std::sort(all.begin(), all.end(), [](const choice* x, const choice* y) { return x->key < y->key; });
     std::string lines = fmt::format("# {} fastest GFLOP/s\n", detail::gemm_key_columns);
-    for (const choice* c : all) {
-      lines += fmt::format("{} {}", detail::text(c->key), c->other == nullptr ? own : c->other->name);
-      for (const auto& [name, rate] : c->rates) lines += fmt::format(" {}={:.2f}", name, rate);
-      lines += '\n';
-    }
+    for (const choice* c : all)
+      lines += fmt::format("{} {}{}\n", detail::text(c->key), c->other == nullptr ? own : c->other->name, c->rates);
     return lines;
   }
 
@@ -153,10 +149,11 @@ class gemm_choice {
     for (int number = 1; !text.empty(); ++number) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));
-      detail::line_reader words(line, fmt::format("{}, line {}", where, number));
-      if (!line.empty() && line[0] != '#') read.push_back(read_choice(words));
+      const std::size_t first = line.find_first_not_of(" \t\r");
+      if (first != line.npos && line[first] != '#')
+        read.push_back(read_choice(detail::line_reader(line, fmt::format("{}, line {}", where, number))));
     }
-    std::size_t shapes = used_;
+    std::size_t shapes = used_.load();
     for (const choice& c : read) shapes += place_of(c.key).load() == nullptr;
     if (shapes > most)
       throw error("gemm_choice: shapes", std::to_string(shapes), "at most " + std::to_string(most), std::string(where));
@@ -169,7 +166,7 @@ class gemm_choice {
   struct choice {
     gemm_key key;
     const gemm_implementation* other;  // null: ours
-    std::vector<std::pair<std::string, double>> rates;
+    std::string rates;                 // " name=GFLOP/s" of each that was measured
   };
   using place = std::atomic<const choice*>;
 
@@ -183,7 +180,8 @@ class gemm_choice {
     const int threads = num_threads();
     const gemm_key key = detail::key_of(p, threads);
     const choice* c = place_of(key).load();
-    if (c == nullptr && measures_.load() && !detail::among_threads()) c = measured(key, p, own_run, threads);
+    if (c == nullptr && measures_.load() && used_.load() < most && !detail::among_threads())
+      c = measured(key, p, own_run, threads);
     if (c == nullptr || c->other == nullptr || !c->other->can(p)) return false;
     const detail::openmp_threads limit(threads);
     c->other->run(p);
@@ -192,30 +190,32 @@ class gemm_choice {
 
   // Null: nobody else can, or there is no room for more.
   const choice* measured(const gemm_key& key, const gemm_product& p, detail::gemm_fn own_run, int threads) {
-    std::vector<const gemm_implementation*> who{nullptr};
-    std::vector<detail::gemm_fn> runs{own_run};
-    for (std::size_t i = 0, n = count_.load(); i < n; ++i)
-      if (others_[i].can(p)) {
-        who.push_back(&others_[i]);
-        runs.push_back(others_[i].run);
-      }
-    if (who.size() == 1) return nullptr;
+    const auto begin = others_.begin(), end = begin + static_cast<std::ptrdiff_t>(count_.load());
+    const auto can = [&](const gemm_implementation& other) { return other.can(p); };
+    if (std::none_of(begin, end, can)) return nullptr;
     const std::lock_guard lock(mutex_);  // one measurement at a time
     if (const choice* c = place_of(key).load()) return c;
-    if (used_ == most) return nullptr;
+    if (used_.load() == most) return nullptr;
+    std::vector<const gemm_implementation*> who{nullptr};
+    std::vector<detail::gemm_fn> runs{own_run};
+    for (auto other = begin; other != end; ++other)
+      if (can(*other)) {
+        who.push_back(&*other);
+        runs.push_back(other->run);
+      }
     const detail::openmp_threads limit(threads);
     const std::vector<double> seconds = detail::seconds_of(p, runs);
+    const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     choice c{key, nullptr, {}};
     double best = seconds[0] * 0.97;
     for (std::size_t i = 0; i < who.size(); ++i) {
-      const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-      c.rates.emplace_back(i == 0 ? own : who[i]->name, operations / seconds[i] * 1e-9);
+      c.rates += fmt::format(" {}={:.2f}", i == 0 ? own : who[i]->name, operations / seconds[i] * 1e-9);
       if (i > 0 && seconds[i] < best) best = seconds[i], c.other = who[i];
     }
     return keep(std::move(c));
   }
 
-  choice read_choice(detail::line_reader& line) const {
+  choice read_choice(detail::line_reader line) const {
     choice c{detail::read_key(line), nullptr, {}};
     std::string expected = fmt::format("one of {}", own);
     for (std::size_t i = 0, n = count_.load(); i < n; ++i) expected += fmt::format(", {}", others_[i].name);
@@ -223,12 +223,10 @@ class gemm_choice {
     c.other = find_name(name);
     if (name != own && c.other == nullptr) line.refuse("fastest", name, expected);
     while (const auto rate = line.word()) {
-      const std::size_t equals = std::min(rate->find('='), rate->size());
-      const std::string number(rate->substr(std::min(equals + 1, rate->size())));
-      char* end = nullptr;
-      const double value = std::strtod(number.c_str(), &end);
-      if (equals == 0 || number.empty() || *end != '\0') line.refuse("GFLOP/s", *rate, "name=number");
-      c.rates.emplace_back(rate->substr(0, equals), value);
+      const std::size_t equals = rate->find('=');
+      if (equals == 0 || equals >= rate->size() - 1 || rate->find_first_not_of("0123456789.", equals + 1) != rate->npos)
+        line.refuse("GFLOP/s", *rate, "name=number");
+      c.rates += fmt::format(" {}", *rate);
     }
     return c;
   }
@@ -251,7 +249,7 @@ class gemm_choice {
   // What it replaces stays in the list: another thread may be reading it.
   const choice* keep(choice c) {
     place& s = place_of(c.key);
-    if (s.load() == nullptr) ++used_;
+    if (s.load() == nullptr) used_.fetch_add(1);
     choices_.push_back(std::move(c));
     s.store(&choices_.back());
     return &choices_.back();
@@ -260,7 +258,7 @@ class gemm_choice {
   mutable std::mutex mutex_;  // of writers; products that have a choice only load
   std::array<place, 2 * most> table_{};
   std::deque<choice> choices_;
-  std::size_t used_ = 0;
+  std::atomic<std::size_t> used_{0};  // places
   std::array<gemm_implementation, implementations> others_{};
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> measures_{true};
