@@ -54,20 +54,20 @@ class product {
   }
 
   explicit product(const simd::gemm_product& p) {
-    using namespace dnnl;
+    using dnnl::memory;
     constexpr auto in = memory::data_type::bf16, out = memory::data_type::f32;
     const memory::desc a({p.m, p.k}, in, {p.a.row_stride, p.a.column_stride}),
         b({p.k, p.n}, in, {p.b.row_stride, p.b.column_stride}), c({p.m, p.n}, out, {p.ldc, 1});
-    primitive_attr how;
+    dnnl::primitive_attr how;
     if (p.mode == simd::gemm_mode::accumulate) {
-      post_ops add;
+      dnnl::post_ops add;
       add.append_sum(1.0f);
       how.set_post_ops(add);
     }
 #if DNNL_VERSION_MAJOR >= 3
-    multiply_ = matmul(matmul::primitive_desc(cpu(), a, b, c, how));
+    multiply_ = dnnl::matmul(dnnl::matmul::primitive_desc(cpu(), a, b, c, how));
 #else
-    multiply_ = matmul(matmul::primitive_desc(matmul::desc(a, b, c), how, cpu()));
+    multiply_ = dnnl::matmul(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), how, cpu()));
 #endif
     a_ = memory(a, cpu(), DNNL_MEMORY_NONE);
     b_ = memory(b, cpu(), DNNL_MEMORY_NONE);
