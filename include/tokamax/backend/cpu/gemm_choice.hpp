@@ -63,7 +63,7 @@ inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<g
   const auto floats = (p.m - 1) * p.ldc + p.n;
   mine.c = memory.grow(floats + 16) + reinterpret_cast<std::uintptr_t>(p.c) / sizeof(float) % 16;
   std::fill_n(mine.c, floats, 0.0f);
-  constexpr double sample = 2e-4, enough = 0.2, never = 1e30;
+  constexpr double sample = 2e-4, enough = 0.1, never = 1e30;
   std::vector<double> best(runs.size(), never);
   double spent = 0;
   for (int round = 0; round < 2 || (round < 16 && spent < enough); ++round)
@@ -84,7 +84,7 @@ inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<g
 ///
 /// A process has one, `gemm_choices()`. While nothing is added to it all products are ours, at the cost of one load.
 /// With others, the first product of a shape (extents, layouts, dtypes, precision, mode, threads) measures all that can
-/// compute it, in some 10 ms; large ones take up to 0.2 s or two runs of each. Ours win ties within 3 %. Always ours are
+/// compute it, in some 10 ms; large ones take up to 0.1 s or two runs of each. Ours win ties within 3 %. Always ours are
 /// products with an epilogue, with a packed matrix, or of an operand without contiguous rows or columns; those inside
 /// parallel_for whose shape has no choice yet; and shapes beyond the first `most`.
 ///
