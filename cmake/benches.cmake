@@ -6,19 +6,17 @@ file(GLOB programs CONFIGURE_DEPENDS bench/compile/*.cpp)
 list(REMOVE_ITEM programs ${PROJECT_SOURCE_DIR}/bench/compile/compile.cpp)
 list(REMOVE_ITEM suites ${programs})
 
-find_package(dnnl QUIET)  # a peer to compare with
 set(benches "")
 foreach(source IN LISTS suites)
   cmake_path(GET source STEM suite)
   tokamax_program(tokamax_bench_${suite} ${source})
   target_include_directories(tokamax_bench_${suite} PRIVATE bench)
   list(APPEND benches tokamax_bench_${suite})
-  if(TARGET DNNL::dnnl)
-    target_link_libraries(tokamax_bench_${suite} PRIVATE DNNL::dnnl)
-  else()
-    target_compile_definitions(tokamax_bench_${suite} PRIVATE TOKAMAX_BENCH_WITHOUT_ONEDNN)
-  endif()
 endforeach()
+if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
+  target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)
+  target_compile_definitions(tokamax_bench_gemm PRIVATE TOKAMAX_BENCH_ONEDNN)
+endif()
 add_custom_target(tokamax_benches DEPENDS ${benches})
 list(REMOVE_ITEM benches tokamax_bench_compile)
 set_target_properties(${benches} PROPERTIES EXCLUDE_FROM_ALL ON)  # bench.cmake builds what it runs

@@ -1,5 +1,5 @@
 # headers_alone.cmake: each header of FOLDER (of include/tokamax) compiles alone with COMPILER and the flags in the
-# response file FLAGS.
+# response file FLAGS. Where the line "// needs <file>" of a header names a file that is not there, it need not.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -8,7 +8,13 @@ set(count 0)
 foreach(header IN LISTS headers ITEMS tokamax/${FOLDER}.hpp)
   if(EXISTS ${root}/include/${header})
     math(EXPR count "${count} + 1")
-    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "#include <${header}>"
+    set(source "#include <${header}>")
+    file(STRINGS ${root}/include/${header} needs REGEX "^// needs <.*>$")
+    if(needs)
+      string(REPLACE "// needs " "" needs "${needs}")
+      set(source "#if __has_include(${needs})\n${source}\n#endif")
+    endif()
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${source}"
                     COMMAND ${COMPILER} @${FLAGS} -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -x c++ -
                     RESULTS_VARIABLE codes ERROR_VARIABLE output)
     if(NOT codes STREQUAL "0;0")

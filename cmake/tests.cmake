@@ -9,6 +9,9 @@ target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOUR
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)
 list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr)/")
+if(NOT TARGET tokamax::onednn)
+  list(FILTER sources EXCLUDE REGEX "^backend/onednn/")
+endif()
 foreach(source IN LISTS sources)
   string(REGEX REPLACE "/.*" "" folder ${source})
   list(APPEND folders ${folder})
@@ -37,6 +40,10 @@ foreach(folder IN LISTS folders)
     set_tests_properties(tests_alone.${folder} PROPERTIES LABELS slow)
   endif()
 endforeach()
+
+if(TARGET tokamax::onednn)
+  target_link_libraries(tokamax_test_backend PRIVATE tokamax::onednn)
+endif()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_executable(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)  # without the kernel library

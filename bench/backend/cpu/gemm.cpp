@@ -1,16 +1,20 @@
-// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16 and int8, next to Eigen's and oneDNN's where it is installed.
+// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16 and int8, next to Eigen's and oneDNN's where it is installed,
+// and to what is chosen among them.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/gemm.hpp>
+#include <tokamax/backend/cpu/gemm_choice.hpp>
 #include <tokamax/backend/cpu/roofline.hpp>
+#include <tokamax/backend/eigen/gemm.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
 #include <Eigen/Core>
 
 #include "support/measure.hpp"
 
-#if __has_include(<dnnl.hpp>) && !defined(TOKAMAX_BENCH_WITHOUT_ONEDNN)
+#if defined(TOKAMAX_BENCH_ONEDNN)
+  #include <tokamax/backend/onednn/gemm.hpp>
+
   #include <dnnl.hpp>
-  #define TOKAMAX_BENCH_ONEDNN 1
 #endif
 
 namespace simd = tokamax::simd;
@@ -94,13 +98,18 @@ simd::matrix_view view(const std::vector<T>& x, std::int64_t rows, std::int64_t 
   return transposed ? simd::matrix_view{x.data(), 1, rows, element} : simd::matrix_view{x.data(), columns, 1, element};
 }
 
+// Our kernels, and those that are chosen for the shape.
+std::vector<contender> ours_and_chosen(const simd::gemm_product& p) {
+  return {{"tokamax", [p] { simd::detail::own_gemm(p); }},
+          {"tokamax, chosen", [p] { simd::gemm(p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}, p.precision); }}};
+}
+
 void f32_case(const shape_case& s, double peak) {
   const auto a = values<float>(s.m, s.k), b = values<float>(s.k, s.n);
   std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
-  std::vector<contender> all{{"tokamax", [&] {
-                                simd::gemm(s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed),
-                                           view(b, s.k, s.n, s.b_transposed), c.data(), s.n);
-                              }}};
+  std::vector<contender> all =
+      ours_and_chosen({s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed), view(b, s.k, s.n, s.b_transposed), c.data(),
+                       s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
   using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using columns = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
   all.push_back({"eigen", [&] {
@@ -133,7 +142,7 @@ class onednn_product {
     const memory::desc left({s.m, s.k}, in, s.a_transposed ? layout::ba : layout::ab);
     const memory::desc right({s.k, s.n}, in, s.b_transposed ? layout::ba : layout::ab);
     const memory::desc product({s.m, s.n}, out, layout::ab);
-    const memory::desc best({s.k, s.n}, in, weights ? layout::any : layout::ab);
+    const memory::desc best({s.k, s.n}, in, weights ? layout::any : s.b_transposed ? layout::ba : layout::ab);
     const matmul::primitive_desc description(matmul::desc(left, best, product), cpu_);
     multiply_ = matmul(description);
     a_ = memory(left, cpu_, const_cast<void*>(a));
@@ -162,19 +171,18 @@ void bfloat16_case(const shape_case& s, double peak) {
   const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
   const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_precision::bfloat16);
   std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
-  std::vector<contender> all{{"tokamax", [&] {
-                                if (weights)
-                                  simd::gemm(s.m, va, packed, c.data(), s.n);
-                                else
-                                  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, {},
-                                             simd::gemm_precision::bfloat16);
-                              }}};
+  const auto compare = [&](const char* name, bool pack, std::vector<contender> all) {
 #if defined(TOKAMAX_BENCH_ONEDNN)
-  onednn_product peer(s, weights, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(),
-                      c.data());
-  all.push_back({"onednn", [&] { peer.run(); }});
+    onednn_product peer(s, pack, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(),
+                        c.data());
+    all.push_back({"onednn", [&] { peer.run(); }});
 #endif
-  report(s, "bf16", all, peak);
+    report(s, name, all, peak);
+  };
+  if (weights) compare("bf16", true, {{"tokamax", [&] { simd::gemm(s.m, va, packed, c.data(), s.n); }}});
+  compare(
+      weights ? "bf16 not packed" : "bf16", false,
+      ours_and_chosen({s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, simd::gemm_precision::bfloat16}));
   // as a training step has it: operands in f32 that are rounded on the way
   const auto wide_a = values<float>(s.m, s.k), wide_b = values<float>(s.k, s.n);
   report(s, "bf16 from f32",
@@ -196,7 +204,8 @@ void int8_case(const shape_case& s, double peak) {
                                 if (weights)
                                   simd::gemm(s.m, va, packed, c.data(), s.n);
                                 else
-                                  simd::gemm(s.m, s.n, s.k, va, vb, c.data(), s.n);
+                                  simd::detail::own_gemm({s.m, s.n, s.k, va, vb, reinterpret_cast<float*>(c.data()),
+                                                          s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
                               }}};
 #if defined(TOKAMAX_BENCH_ONEDNN)
   onednn_product peer(s, weights, dnnl::memory::data_type::s8, dnnl::memory::data_type::s32, a.data(), b.data(),
@@ -213,9 +222,14 @@ int main() {
   const double int8_peak = tokamax::detail::peak_flops(simd::gemm_int8_kernels());
   fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.0f} in int8; copy {:.1f} GB/s\n", machine.flops * 1e-9,
              machine.bfloat16_flops * 1e-9, int8_peak * 1e-9, machine.bytes * 1e-9);
+  simd::gemm_choices().add(tokamax::eigen::gemm);
+#if defined(TOKAMAX_BENCH_ONEDNN)
+  simd::gemm_choices().add(tokamax::onednn::gemm);
+#endif
   for (const shape_case& s : cases) {
     f32_case(s, machine.flops * 1e-9);
     bfloat16_case(s, machine.bfloat16_flops * 1e-9);
     int8_case(s, int8_peak * 1e-9);
   }
+  fmt::print("\nchosen\n{}", simd::gemm_choices().to_text());
 }

@@ -3,15 +3,17 @@
 // umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
-#include <tokamax/backend/cpu/gemm_blocked.hpp>   // gemm_blocked
-#include <tokamax/backend/cpu/gemm_few_rows.hpp>  // gemm_few_rows
-#include <tokamax/backend/cpu/gemm_int8.hpp>      // gemm_int8_kernels
-#include <tokamax/backend/cpu/gemm_problem.hpp>   // gemm_problem, matrix_view
-#include <tokamax/backend/cpu/packed_matrix.hpp>  // packed_matrix
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for_dynamic
+#include <tokamax/backend/cpu/gemm_bfloat16.hpp>        // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm_blocked.hpp>         // gemm_blocked
+#include <tokamax/backend/cpu/gemm_few_rows.hpp>        // gemm_few_rows
+#include <tokamax/backend/cpu/gemm_implementation.hpp>  // gemm_elsewhere
+#include <tokamax/backend/cpu/gemm_int8.hpp>            // gemm_int8_kernels
+#include <tokamax/backend/cpu/gemm_problem.hpp>         // gemm_problem, matrix_view
+#include <tokamax/backend/cpu/packed_matrix.hpp>        // packed_matrix
+#include <tokamax/backend/cpu/threads.hpp>              // parallel_for_dynamic
 
 #include <algorithm>  // min, max
+#include <atomic>     // memory_order_acquire
 #include <cstdint>    // int64_t
 #include <cstring>    // memset
 
@@ -66,6 +68,18 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
     gemm_blocked(g, kernels, threads);
   }
 }
+
+inline void own_gemm(const gemm_product& p) noexcept {
+  gemm_one({p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}},
+           p.a.element == gemm_element::int8 ? gemm_int8_kernels() : gemm_kernels_for(best_gemm_machine(), p.precision),
+           num_threads());
+}
+
+// Has another implementation, which was chosen for this product, computed it?
+inline bool done_elsewhere(const gemm_product& p) noexcept {
+  const auto elsewhere = gemm_elsewhere.load(std::memory_order_acquire);
+  return elsewhere != nullptr && elsewhere(p, own_gemm);
+}
 }  // namespace detail
 
 /// C = A B, or C += A B, with A [m, k], B [k, n] of any strides and C [m, n] with rows ldc apart.
@@ -73,7 +87,8 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
 /// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
 /// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
 /// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed, and the bits are those of
-/// machines with the same bfloat16_unit.
+/// machines with the same bfloat16_unit. Where gemm_choice.hpp was told of other implementations, they are those of the
+/// one that it chose.
 ///
 /// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
 /// dtypes  a, b f32 or bf16; c f32
@@ -81,6 +96,7 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
                  std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {},
                  gemm_precision precision = gemm_precision::f32) noexcept {
+  if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, a, b, c, ldc, mode, precision})) return;
   detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine(), precision),
                    num_threads());
 }
@@ -98,7 +114,8 @@ inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c
 /// dtypes  a, b int8; c int32
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, std::int32_t* c,
                  std::int64_t ldc, gemm_mode mode = gemm_mode::assign) noexcept {
-  detail::gemm_one({m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, {}}, gemm_int8_kernels(), num_threads());
+  const gemm_product p{m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, gemm_precision::f32};
+  if (!detail::done_elsewhere(p)) detail::own_gemm(p);
 }
 
 /// The same with B packed before, for gemm_int8_kernels().
@@ -118,18 +135,12 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
   const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine(), precision);
   const int threads = num_threads();
   const auto product = [&](std::int64_t i, int width_of_team) {
-    detail::gemm_one({m,
-                      n,
-                      k,
-                      {a.at(0, 0) + i * a_batch_stride * a.element_bytes(), a.row_stride, a.column_stride, a.element},
-                      {b.at(0, 0) + i * b_batch_stride * b.element_bytes(), b.row_stride, b.column_stride, b.element},
-                      c + i * c_batch_stride,
-                      ldc,
-                      mode,
-                      epilogue,
-                      {},
-                      i * m},
-                     kernels, width_of_team);
+    matrix_view ai = a, bi = b;
+    ai.data = a.at(0, 0) + i * a_batch_stride * a.element_bytes();
+    bi.data = b.at(0, 0) + i * b_batch_stride * b.element_bytes();
+    float* const ci = c + i * c_batch_stride;
+    if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, ai, bi, ci, ldc, mode, precision})) return;
+    detail::gemm_one({m, n, k, ai, bi, ci, ldc, mode, epilogue, {}, i * m}, kernels, width_of_team);
   };
   const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
   if (spread) {
