@@ -1,10 +1,12 @@
 // tests/backend/cpu/execute.cpp: every kernel on values, extents and layouts that are easy to get wrong.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/execute.hpp>
+#include <tokamax/lax/dot_general.hpp>
 
 #include "cases.hpp"
 #include "support/catch.hpp"
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +23,27 @@ TEST_CASE("elementwise ops are right for all special values, and conversions whe
 TEST_CASE("what moves elements keeps their bits") { check_adversarial(movement_cases()); }
 TEST_CASE("reductions and loops on rows with special values") { check_adversarial(reduction_cases()); }
 TEST_CASE("products, convolutions and pools carry special values where sums do") { check_adversarial(product_cases()); }
+TEST_CASE("products in bf16 round operands of f32 to nearest even") {
+  const function product = [](const arrays& x) -> arrays {
+    return dot_general(x[0], x[1],
+                       {.lhs_contracting = {1}, .rhs_contracting = {0}, .algorithm = dot_algorithm::bf16_bf16_f32});
+  };
+  const auto halfway = [](const shape& s, unsigned seed) {  // between neighbours of bf16
+    array a = noise(s, seed);
+    for (std::int64_t i = 0; i < a.size(); ++i) {
+      float& x = a.data<float>()[i];
+      x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & 0xffff0000u) | 0x8000u);
+    }
+    return a;
+  };
+  const auto rounded = [](const array& a) { return astype(astype(a, bf16), f32); };
+  for (const std::int64_t m : {1, 7, 131}) {
+    CAPTURE(m);
+    const array a = halfway({m, 257}, 1), b = halfway({257, 61}, 2), nan = sprinkled({257, 61}, 0, f32, 1e4);
+    CHECK(bit_difference(listed(product({a, b})), listed(product({rounded(a), rounded(b)}))) == "");
+    CHECK(difference(to_values(product({a, nan})), to_values(product({rounded(a), rounded(nan)})), 0) == "");
+  }
+}
 TEST_CASE("softmax, normalisations, losses and attention carry special values where sums do") {
   check_adversarial(row_cases());
 }
