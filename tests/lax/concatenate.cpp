@@ -47,8 +47,10 @@ TEST_CASE("concatenate rejects operands that do not fit") {
 }
 
 TEST_CASE("special values keep their bits when joined") {
-  check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 0)}; },
-                    {sprinkled({83, 37}, 3), sprinkled({0, 37}, 3), sprinkled({1, 37}, 4)});
-  check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 1)}; },
-                    {sprinkled({83, 37}, 3), sprinkled({83, 0}, 3), sprinkled({83, 1}, 4)});
+  for (const dtype t : every_dtype) {
+    check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 0)}; },
+                      {adversarial({83, 37}, 3, t), adversarial({0, 37}, 3, t), adversarial({1, 37}, 4, t)});
+    check_adversarial([](const arrays& x) -> arrays { return {concatenate({x[0], x[1], x[2]}, 1)}; },
+                      {adversarial({83, 37}, 3, t), adversarial({83, 0}, 3, t), adversarial({83, 1}, 4, t)});
+  }
 }

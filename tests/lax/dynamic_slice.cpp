@@ -77,11 +77,11 @@ TEST_CASE("boxes that do not fit are rejected") {
 }
 
 TEST_CASE("special values keep their bits when cut out and put in") {
-  for (const std::int32_t start : {-5, 1, 99})
-    check_adversarial(
-        [=](const arrays& x) -> arrays {
-          const array i(static_cast<double>(start), {i32, false, {}});
-          return {dynamic_slice(x[0], {i, i}, {7, 5}), dynamic_update_slice(x[0], x[1], {i, i})};
-        },
-        {sprinkled({83, 37}, 3), sprinkled({7, 5}, 1)});
+  for (const std::int32_t start : {-5, 1, 99, 0x7fffffff, -0x7fffffff - 1})
+    for (const dtype t : every_dtype)
+      check_adversarial(
+          [](const arrays& x) -> arrays {
+            return {dynamic_slice(x[0], {x[2], x[2]}, {7, 5}), dynamic_update_slice(x[0], x[1], {x[2], x[2]})};
+          },
+          {adversarial({83, 37}, 3, t), adversarial({7, 5}, 1, t), number(start)});
 }

@@ -79,7 +79,11 @@ TEST_CASE("operands of other shapes are rejected") {
 TEST_CASE("special values are sorted as documented") {
   for (const shape& s : {shape{83, 37}, {1009}, {0, 5}, {5, 0}})
     for (const bool descending : {false, true})
-      check_adversarial(
-          [=](const arrays& x) -> arrays { return {sort(x[0], -1, descending), argsort(x[0], 0, descending)}; },
-          {sprinkled(s, 3)});
+      for (const dtype t : every_dtype)
+        check_adversarial(
+            [=](const arrays& x) -> arrays {
+              const arrays both = sort({x[0], x[1]}, 0, descending);
+              return {sort(x[0], -1, descending), argsort(x[0], 0, descending), both[0], both[1]};
+            },
+            {adversarial(s, 3, t), adversarial(s, 2, t)});
 }

@@ -3,6 +3,7 @@
 #include <tokamax/lax/split.hpp>
 #include <tokamax/transforms/backward.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -34,6 +35,14 @@ TEST_CASE("split keeps the contract") {
                      {{noise({6}, 1)}, words{0, 6}},
                      {{noise({3, 2, 2}, 1, bf16)}, words{0, 2, 1}},
                      {{noise({4, 2}, 1)}, words{0, 0, 4}}});
+}
+
+TEST_CASE("special values keep their bits in the parts, and in the gradient of the whole") {
+  const function f = [](const arrays& x) -> arrays { return split(x[0], words{2, 0, 3}, 0); };
+  for (const dtype t : every_dtype) check_adversarial(f, {adversarial({5, 11}, 1, t)});
+  for (const dtype t : {bf16, f32})
+    check_adversarial(vjp_of(f, 1), {noise({5, 11}, 1, t), adversarial({2, 11}, 1, t), adversarial({0, 11}, 1, t),
+                                     adversarial({3, 11}, 2, t)});
 }
 
 TEST_CASE("equal parts, as many as there are elements") {

@@ -8,7 +8,9 @@
 #include "support/threads.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <sstream>
 
 namespace tokamax::test {
@@ -21,20 +23,67 @@ std::vector<float> special_floats() {
           -104.f, 1e4f, 16777217.f};
 }
 
-array sprinkled(const shape& s, unsigned seed, dtype t, bool largest) {
+std::vector<std::int32_t> special_integers() {
+  return {0,         1,        -1, 2, -2, 7, 8, 31, 32, 33, 127, -128, -129, 46341, -46341, 0x7fffffff, -0x7fffffff - 1,
+          0x1000001, 0x1000003};
+}
+
+array specials(dtype t, std::int64_t n, std::int64_t stretch) {
+  const std::vector<float> floats = special_floats();
+  const std::vector<std::int32_t> integers = special_integers();
+  const auto fill = [&]<class T>(const std::vector<T>& from) {
+    array a = array::uninitialized({dtype_of<T>, false, {n}});
+    for (std::int64_t i = 0; i < n; ++i) a.data<T>()[i] = from[static_cast<std::size_t>(i / stretch) % from.size()];
+    return astype(a, t);
+  };
+  return is_floating(t) ? fill(floats) : fill(integers);
+}
+
+array sprinkled(const shape& s, unsigned seed, dtype t, double most) {
   array a = noise(s, seed);
   const std::vector<float> special = special_floats();
   if (a.size() == 0) return astype(a, t);
   const std::int64_t n = s[-1], rows = a.size() / n;
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto k = static_cast<std::size_t>(r + seed) % (2 * special.size());  // every other stretch of rows has none
-    if (k >= special.size() || (!largest && std::fabs(special[k]) > 1e30f && std::isfinite(special[k]))) continue;
+    if (k >= special.size() || (std::isfinite(special[k]) && std::fabs(special[k]) > most)) continue;
     a.data<float>()[r * n + (r * 7 + seed) % n] = special[k];
   }
   return astype(a, t);
 }
 
+array adversarial(const shape& s, unsigned seed, dtype t) {
+  if (is_floating(t)) return sprinkled(s, seed, t);
+  return reshape(specials(t, size(s), 1 + seed % 3), s);
+}
+
 namespace {
+
+/// The results where every operand and result begins one element behind a boundary, in memory that ends where it does.
+std::vector<array> execute_unaligned(const graph& g, const std::vector<array>& inputs) {
+  const auto program = tokamax::detail::owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  const auto bytes_of = [](const array& a) { return static_cast<std::size_t>(a.size() * size_of(a.dtype())); };
+  const auto place_for = [&](const array& a) {
+    const auto skip = static_cast<std::size_t>(size_of(a.dtype()));
+    memory.push_back(std::make_unique<std::byte[]>(skip + bytes_of(a)));
+    return memory.back().get() + skip;
+  };
+  std::vector<std::byte*> in, out;
+  for (const array& a : inputs) {
+    in.push_back(place_for(a));
+    std::memcpy(in.back(), a.storage()->data, bytes_of(a));
+  }
+  for (const handle& h : program->captured) in.push_back(h->data);
+  std::vector<array> results;
+  for (int id : g.outputs) {
+    results.push_back(array::uninitialized({g[id].type.type, g[id].type.weak, g[id].type.extents}));
+    out.push_back(place_for(results.back()));
+  }
+  program->code.run(in.data(), out.data());
+  for (std::size_t k = 0; k < out.size(); ++k) std::memcpy(results[k].storage()->data, out[k], bytes_of(results[k]));
+  return results;
+}
 
 /// Where and how `found` is not what the reference says, or empty.
 std::string deviation(const values& found, const values& expected, const adversarial_options& o) {
@@ -76,7 +125,10 @@ void check_adversarial(const function& f, const std::vector<array>& inputs, cons
   const auto check = [&](const function& g, const std::vector<array>& in) {
     check_same_bits(g, in);
     const graph traced = trace(g, types_of(in));
-    CHECK(deviation(to_values(execute_graph(traced, listed(in))), evaluate(traced, to_values(in)), o) == "");
+    const std::vector<array> found = listed(execute_graph(traced, listed(in)));
+    CHECK(deviation(to_values(found), evaluate(traced, to_values(in)), o) == "");
+    INFO("one element behind a boundary");
+    CHECK(bit_difference(execute_unaligned(traced, in), found) == "");
   };
   std::string types;
   for (const array& a : inputs) types.append(text(a.type()).view()).append(" ");
@@ -93,6 +145,13 @@ void check_adversarial(const function& f, const std::vector<array>& inputs, cons
         return f(in);
       },
       wider);
+}
+
+void check_adversarial(const std::vector<adversarial_case>& cases) {
+  for (const adversarial_case& c : cases) {
+    INFO(c.name);
+    check_adversarial(c.f, c.inputs, c.options);
+  }
 }
 
 }  // namespace tokamax::test

@@ -212,13 +212,17 @@ values dot_general(const asked& a) {
     for (std::int64_t i : lf) li[static_cast<int>(i)] = at[axis++];
     for (std::int64_t i : rf) ri[static_cast<int>(i)] = at[axis++];
     double total = 0;
+    std::uint64_t bits = 0;  // of integers, whose products need more than a double has
     for_each_place(inner, [&](const shape& c, std::size_t) {
       for (int i = 0; i < c.rank(); ++i)
         li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
       const double x = l.data[place(l.type.extents, li)], z = r.data[place(r.type.extents, ri)];
-      total += d.algorithm == dot_algorithm::bf16_bf16_f32 ? wrap(x, bf16) * wrap(z, bf16) : x * z;
+      total += x * z;
+      bits += static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.type) ? x : 0)) *
+              static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.type) ? z : 0));
     });
-    y.data[k] = wrap(total, y.type.type);
+    y.data[k] =
+        is_integer(l.type.type) ? wrap(static_cast<double>(static_cast<std::uint32_t>(bits)), y.type.type) : total;
   });
   return {y};
 }
@@ -234,15 +238,16 @@ values conv(const asked& a) {
     double total = 0;
     for_each_place(window, [&](const shape& in, std::size_t) {
       shape from = at, weight = in;
+      bool inside = true;
       weight.push_back(feature);
       from[0] += feature / (features / o.batch_groups) * y.extent(0);
       from[d + 1] = feature / (features / o.feature_groups) * window[d] + in[d];
       for (int i = 0; i < d; ++i) {
         const std::int64_t n = at[i + 1] * o.strides[i] + in[i] * o.rhs_dilation[i] - o.low[i];
-        if (n < 0 || n % o.lhs_dilation[i] != 0 || n / o.lhs_dilation[i] >= x.extent(i + 1)) return;
+        inside = inside && n >= 0 && n % o.lhs_dilation[i] == 0 && n / o.lhs_dilation[i] < x.extent(i + 1);
         from[i + 1] = n / o.lhs_dilation[i];
-      }
-      total += x.data[place(x.type.extents, from)] * w.data[place(w.type.extents, weight)];
+      }  // zeros around and between the elements are numbers: times infinity they are NaN
+      total += (inside ? x.data[place(x.type.extents, from)] : 0) * w.data[place(w.type.extents, weight)];
     });
     y.data[k] = wrap(total, y.type.type);
   });
@@ -271,17 +276,24 @@ values scatter_add(const asked& a) {
     if (i >= 0 && i < static_cast<double>(y.extent(0)))
       y.data[static_cast<std::size_t>(i) * row + k % row] += a.in[1].data[k];
   }
+  for (double& v : y.data) v = wrap(v, y.type.type);
   return {y};
 }
 values iota(const asked& a) {
   const auto o = a.attrs<iota_attributes>();
   value y = zeros_of(a.n.type);
   for_each_place(o.extents, [&](const shape& at, std::size_t k) {
-    y.data[k] = static_cast<double>(o.start + (o.dimension < 0 ? 0 : at[o.dimension]));
+    y.data[k] = wrap(static_cast<double>(o.start + (o.dimension < 0 ? 0 : at[o.dimension])), o.type);
   });
   return {y};
 }
+values convert(const asked& a) {
+  value y = {a.n.type, a.in[0].data};
+  for (double& v : y.data) v = wrap(tokamax::detail::converted(v, a.in[0].type.type, y.type.type), y.type.type);
+  return {y};
+}
 values bitcast(const asked& a) {
+  if (a.in[0].type.type == a.n.type.type) return {a.in[0]};
   value y = zeros_of(a.n.type);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     const double x = a.in[0].data[k];
@@ -396,6 +408,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&gather_p, r::gather},
       {&scatter_add_p, r::scatter_add},
       {&iota_p, r::iota},
+      {&convert_element_type_p, r::convert},
       {&bitcast_convert_type_p, r::bitcast},
       {&scan_p, r::scan},
       {&stop_gradient_p, r::same},

@@ -255,6 +255,8 @@ constexpr array conv_rhs_vjp(const call& c) {
 
 /// The sum of products of a window with every part of an image (a cross-correlation, as all libraries have it).
 ///
+/// Zeros of padding and dilation are numbers: an infinite weight that meets one makes NaN.
+///
 /// shapes  lhs [N, space..., C], rhs [window..., C / groups, O] -> [N, places..., O]
 /// dtypes  f32, bf16 (accumulated in f32)
 /// errors  "conv: dtypes", "conv: ranks", "conv: channels"

@@ -18,6 +18,8 @@ constexpr array_type same_type_infer(const call& c) {
   }
   if (c.self->dtypes == accepts::numbers && t.type == bool_)
     return c.fail(text(c.self->name) << ": dtype", t, "numbers");
+  if (c.self->dtypes == accepts::floating && !is_floating(t.type))
+    return c.fail(text(c.self->name) << ": dtype", t, "a floating dtype");
   return t;
 }
 constexpr array_type compare_infer(const call& c) {

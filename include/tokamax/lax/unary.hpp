@@ -13,13 +13,8 @@ constexpr array sin(const array& x, source_line l = source_line::current());
 constexpr array cos(const array& x, source_line l = source_line::current());
 
 namespace detail {
-constexpr array_type float_infer(const call& c) {
-  return is_floating(c[0].dtype()) ? c[0].type()
-                                   : c.fail(text(c.self->name) << ": dtype", c[0].type(), "a floating dtype");
-}
 template <class F>
 consteval op float_function(op o) {
-  o.infer = float_infer;
   o.dtypes = accepts::floating;
   return elementwise<F, 1>(o);
 }

@@ -9,7 +9,7 @@ namespace tokamax {
 
 /// How dot_product_attention is asked to behave: `dot_product_attention(q, k, v, {.causal = true})`.
 struct attention_options {
-  bool causal = false;                                   ///< query t sees keys 0 ... t
+  bool causal = false;                                   ///< query t sees keys 0 ... t; what it hides must be finite
   double scale = 0;                                      ///< of the scores; 0 means 1 / sqrt(H)
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };

@@ -1,6 +1,7 @@
 // tests/backend/cpu/fused.cpp: loops compiled from expression types and loops that are interpreted give the same bits.
 #include <tokamax/tokamax.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/catch.hpp"
 
 #include <cstring>
@@ -110,4 +111,94 @@ TEST_CASE("what kernels_of finds") {
   CHECK(tk::kernels_of<tk::dot_general_p>().strided);
   CHECK(tk::kernels_of<tk::exp_p>().tile(tk::f32) != nullptr);
   CHECK(tk::kernels_of<tk::exp_p>().tile(tk::i32) == nullptr);
+}
+
+namespace {
+
+constexpr auto float_ops = [](const auto& v, const auto& w) {
+  const array x = v, y = w;
+  return std::array{x + y,
+                    x - y,
+                    x * y,
+                    x / y,
+                    tk::maximum(x, y),
+                    tk::minimum(x, y),
+                    tk::rem(x, y),
+                    -x,
+                    tk::abs(x),
+                    tk::sqrt(x),
+                    tk::floor(x),
+                    tk::ceil(x),
+                    tk::round(x),
+                    tk::sign(x),
+                    tk::relu(x),
+                    tk::exp(x),
+                    tk::expm1(x),
+                    tk::log(x),
+                    tk::log1p(x),
+                    tk::rsqrt(x),
+                    tk::tanh(x),
+                    tk::logistic(x),
+                    tk::sin(x),
+                    tk::cos(x),
+                    tk::erf(x),
+                    tk::power(x, y),
+                    tk::logaddexp(x, y),
+                    tk::fma(x, y, x),
+                    tk::select(x < y, x, y),
+                    tk::astype(x, tk::i8),
+                    tk::astype(x, tk::i32),
+                    tk::astype(x, tk::u32),
+                    tk::astype(x, tk::bool_),
+                    tk::astype(x, tk::bf16),
+                    x == y,
+                    x != y,
+                    x <= y,
+                    tk::astype(x, tk::f32)};
+};
+constexpr auto integer_ops = [](const auto& v, const auto& w) {
+  const array x = v, y = w;
+  return std::array{x + y,
+                    x - y,
+                    x * y,
+                    tk::quotient(x, y),
+                    tk::rem(x, y),
+                    tk::maximum(x, y),
+                    -x,
+                    tk::abs(x),
+                    tk::sign(x),
+                    tk::bitwise_and(x, y),
+                    tk::bitwise_xor(x, y),
+                    tk::bitwise_not(x),
+                    tk::shift_left(x, y),
+                    x < y,
+                    x >= y,
+                    tk::astype(x, tk::i8),
+                    tk::astype(x, tk::i32),
+                    tk::astype(x, tk::u32),
+                    tk::astype(x, tk::bf16),
+                    tk::astype(x, tk::f32),
+                    tk::astype(x, tk::bool_)};
+};
+
+/// Every result of f has the same bits compiled and interpreted, for all pairs of special values.
+template <tk::dtype Type, class F>
+void check_specials(F f) {
+  using operand = tk::tensor<Type, 443>;  // more than 21 * 21, and a tail for every width
+  const std::int64_t values = tk::is_floating(Type) ? 21 : 19;
+  const operand x(tk::test::specials(Type, 443)), y(tk::test::specials(Type, 443, values));
+  const auto known = tk::jit(f, tk::cpu)(x, y), late = tk::jit(f, tk::cpu, tk::at_run_time)(x, y);
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    CAPTURE(k);
+    CHECK(same_bits(known[k], late[k]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("special values have the same bits in loops compiled and interpreted") {
+  check_specials<tk::f32>(float_ops);
+  check_specials<tk::bf16>(float_ops);
+  check_specials<tk::i8>(integer_ops);
+  check_specials<tk::i32>(integer_ops);
 }

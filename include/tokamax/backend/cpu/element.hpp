@@ -6,7 +6,8 @@
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, mask
 #include <tokamax/lax/compare.hpp>       // element_of
 #include <tokamax/lax/convert.hpp>       // convert_element_type_p
-#include <tokamax/lax/unary.hpp>         // tanh_p
+#include <tokamax/lax/special.hpp>       // fma_p
+#include <tokamax/lax/unary.hpp>         // tanh_p, neg_p
 
 #include <type_traits>  // conditional_t
 
@@ -245,12 +246,22 @@ auto predicate_for(mask m) noexcept {
 }
 }  // namespace detail
 
-/// What an op computes on registers: its element function, unless there is a faster one.
+/// What an op computes on registers: its element function, unless there is a faster one, or xsimd's is another function on
+/// registers of 512 bits, where -0 is 0 and fma rounds twice.
 template <const op& Op>
 struct register_function : element_of<Op> {};
 template <>
 struct register_function<tanh_p> {
   static f32v apply(f32v x) noexcept { return tanh_rational(x); }
+};
+template <>
+struct register_function<neg_p> : element_of<neg_p> {
+  using element_of<neg_p>::apply;
+  static f32v apply(f32v x) noexcept { return bitcast<f32v>(bitcast<u32v>(x) ^ u32v(0x80000000u)); }
+};
+template <>
+struct register_function<fma_p> {
+  static f32v apply(f32v a, f32v b, f32v c) noexcept { return fma(a, b, c); }
 };
 
 /// The element function of Op on registers; the result is one of dtype Result.

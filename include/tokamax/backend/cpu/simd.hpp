@@ -264,7 +264,11 @@ inline f32v exp_nonpositive(f32v x) noexcept {
 ///
 /// source  the rational function of Eigen and XLA, so that results agree with JAX's on CPUs
 inline f32v tanh_rational(f32v x) noexcept {
+#if defined(__x86_64__) && !defined(__FMA__)
+  const f32v end(7.90531110763549805f);  // where the quotient is 1 when each step rounds twice
+#else
   const f32v end(7.99881172180175781f);
+#endif
   const f32v a = min(end, max(-end, x));  // both give their second operand when one is NaN
   const f32v s = a * a;
   f32v p = fma(s, f32v(-2.76076847742355e-16f), f32v(2.00018790482477e-13f));

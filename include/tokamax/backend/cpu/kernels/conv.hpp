@@ -9,7 +9,8 @@
 #include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
 #include <tokamax/lax/conv.hpp>                    // conv_general_dilated_p
 
-#include <algorithm>  // min, max, clamp, copy_n, fill_n
+#include <algorithm>  // min, max, clamp, copy_n, fill_n, all_of
+#include <cmath>      // isfinite
 
 namespace tokamax {
 
@@ -37,16 +38,22 @@ struct conv_problem {
 inline void conv_depthwise(const conv_problem& c) noexcept {
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
+  // Zeros around and between the elements change a sum where they meet infinity or NaN.
+  const bool finite = std::all_of(c.window, c.window + c.depth() * all, [](float w) { return std::isfinite(w); });
+  float* const zeros = scratch<conv_padded>(f.channels);
+  std::fill_n(zeros, f.channels, 0.0f);
   parallel_for(f.row_places, [&](std::int64_t row) {
     float* const out = c.out + row * f.last.places * all;
     std::fill_n(out, f.last.places * all, 0.0f);
     for (std::int64_t k = 0; k < f.row_window; ++k) {
       const std::int64_t source = f.source_row(f.row_at(row) + f.row_of_window(k));
-      for (std::int64_t p = 0; source >= 0 && p < f.last.places; ++p)
+      if (source < 0 && finite) continue;
+      for (std::int64_t p = 0; p < f.last.places; ++p)
         for (std::int64_t l = 0; l < f.last.window; ++l) {
           const std::int64_t column = f.last.source(p * f.last.stride + l * f.last.dilation);
-          if (column < 0) continue;
-          const float *from = c.image + source * row_size + column * f.channels,
+          const bool outside = source < 0 || column < 0;
+          if (outside && finite) continue;
+          const float *from = outside ? zeros : c.image + source * row_size + column * f.channels,
                       *weight = c.window + (k * f.last.window + l) * all;
           float* const to = out + p * all;
           std::int64_t j = 0;

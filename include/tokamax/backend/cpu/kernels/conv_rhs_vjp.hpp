@@ -114,14 +114,15 @@ inline void conv_rhs_depthwise(const conv_rhs_problem& c, std::int64_t row0, std
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
   std::fill_n(sums, f.row_window * f.last.window * all, 0.0f);
+  float* const zeros = scratch<struct conv_rhs_zeros>(f.channels);  // of padding: they meet infinity and NaN, too
+  std::fill_n(zeros, f.channels, 0.0f);
   for (std::int64_t row = row0; row < row1; ++row)
     for (std::int64_t k = 0; k < f.row_window; ++k) {
       const std::int64_t source = f.source_row(f.row_at(row) + f.row_of_window(k));
-      for (std::int64_t p = 0; source >= 0 && p < f.last.places; ++p)
+      for (std::int64_t p = 0; p < f.last.places; ++p)
         for (std::int64_t l = 0; l < f.last.window; ++l) {
           const std::int64_t column = f.last.source(p * f.last.stride + l * f.last.dilation);
-          if (column < 0) continue;
-          const float *from = c.image + source * row_size + column * f.channels,
+          const float *from = source < 0 || column < 0 ? zeros : c.image + source * row_size + column * f.channels,
                       *ct = c.ct + (row * f.last.places + p) * all;
           float* const to = sums + (k * f.last.window + l) * all;
           std::int64_t j = 0;

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes, dispatch
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
-#include <tokamax/lax/cumulative.hpp>             // cumsum_p
-#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
+#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of
+#include <tokamax/backend/cpu/threads.hpp>              // parallel_for
+#include <tokamax/lax/cumulative.hpp>                   // cumsum_p
+#include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
 
 #include <algorithm>  // min
 
@@ -30,7 +31,7 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t row = (from_end ? n - 1 - i : i) * m;
         for (std::int64_t j = 0; j < w; ++j)
-          out[row + j] = static_cast<T>(sum[j] = static_cast<S>(sum[j] + static_cast<S>(in[row + j])));
+          out[row + j] = static_cast<T>(sum[j] = simd::detail::sum_of::apply(sum[j], static_cast<S>(in[row + j])));
       }
     });
   });

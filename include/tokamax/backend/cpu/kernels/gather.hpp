@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes, dispatch
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
-#include <tokamax/lax/gather.hpp>                 // gather_p, scatter_add_p, scatter_add_onto_p
-#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
+#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of
+#include <tokamax/backend/cpu/threads.hpp>              // parallel_for, scratch
+#include <tokamax/lax/gather.hpp>                       // gather_p, scatter_add_p, scatter_add_onto_p
+#include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n
 #include <limits>     // quiet_NaN
@@ -89,7 +90,7 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
           std::int64_t j = 0;
           if constexpr (!std::is_same_v<T, bool>)
             for (; j + L::size <= w; j += L::size) lanes<S>::store(sum + j, lanes<S>::load(sum + j) + L::load(u + j));
-          for (; j < w; ++j) sum[j] = static_cast<S>(sum[j] + static_cast<S>(u[j]));
+          for (; j < w; ++j) sum[j] = sum_of::apply(sum[j], static_cast<S>(u[j]));
         }
         for (std::int64_t j = 0; j < w; ++j) to[j] = static_cast<T>(sum[j]);
       }
