@@ -99,15 +99,15 @@ template <class F>
 inline constexpr std::int64_t row_block = 2048;
 
 /// Calls f(first, count) for the blocks of a row.
-template <class F>
+template <std::int64_t Block = row_block, class F>
 [[gnu::always_inline]] inline void for_blocks(std::int64_t cols, F f) noexcept {
-  for (std::int64_t first = 0; first < cols; first += row_block) f(first, std::min(row_block, cols - first));
+  for (std::int64_t first = 0; first < cols; first += Block) f(first, std::min(Block, cols - first));
 }
 
-/// Asks for what lies a page behind p, in this row or the next ones, so that it comes from memory beside computing.
+/// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
 [[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + 4096));  // maybe behind the end
+  const auto at = reinterpret_cast<std::uintptr_t>(p) + row_block * sizeof(float);  // maybe behind the end
+  __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
 }
 
 /// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.

@@ -19,6 +19,9 @@ struct shifted_sum {
   float shift, sum;  // sum(exp(x - shift)) of a row
 };
 
+// Columns between two turns at writing: so few that their streams drain while the next exponentials are computed.
+inline constexpr std::int64_t kept_block = 512;
+
 // In one pass, which shifts by the maximum of the first elements: a block that exceeds it by far is computed again, and
 // what was summed before is scaled. e gets the exponentials, unless it is null; done(first, count, shift) is called after
 // each block. The lowest number stands for the maximum of -infinity only.
@@ -32,7 +35,7 @@ template <bool Keep, class Done>
   all.shift = std::max(all.shift, max_row(std::min(head, cols), [=](std::int64_t j, auto lanes) {
                          return lanes(x + j, -std::numeric_limits<float>::infinity());
                        }));
-  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+  for_blocks<Keep ? kept_block : row_block>(cols, [&](std::int64_t first, std::int64_t count) {
     float* const to = Keep ? e + first : nullptr;
     exponential_sum block = exponentials(x + first, count, all.shift, to);
     if (block.most > all.shift + room) {
@@ -73,33 +76,34 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 /// shapes  x, y [rows, cols] dense; y may be x
 /// dtypes  f32; a row of -infinity gives NaN, as in JAX
 inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
-  const std::int64_t shifts = (cols / row_block + 16) / 16 * 16, padded = (cols + 15) / 16 * 16;
-  for_written_chunks(
-      rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t begin, std::int64_t end, auto whole) {
-        // A row is written block by block beside the exponentials of the next one: memory is read and written all the time.
-        float* const memory = scratch<detail::softmax_row>(2 * (shifts + padded));
-        detail::shifted_sum all{}, before{};
-        for (std::int64_t r = begin; r <= end; ++r, before = all) {
-          float *const shift_of = memory + r % 2 * (shifts + padded), *const e = shift_of + shifts;
-          const float *const shift_before = memory + (r + 1) % 2 * (shifts + padded), *const e_before =
-                                                                                          shift_before + shifts;
-          const auto write = [=](std::int64_t first, std::int64_t count) {
-            const f32v scale(std::exp(shift_before[first / row_block] - before.shift) / before.sum);
-            float* const to = y + (r - 1) * cols + first;
-            for_vectors<decltype(whole)>(
-                count, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(e_before + first + j) * scale); });
-          };
-          if (r == end) {
-            for_blocks(cols, write);
-          } else {
-            all = detail::exponentials_of_row<true>(x + r * cols, cols, e,
-                                                    [=](std::int64_t first, std::int64_t count, float shift) {
-                                                      shift_of[first / row_block] = shift;
-                                                      if (r > begin) write(first, count);
-                                                    });
-          }
-        }
-      });
+  constexpr std::int64_t block = detail::kept_block;
+  const std::int64_t blocks = (cols / block + 16) / 16 * 16, row = blocks + (cols + 15) / 16 * 16;
+  const bool streamed = passes_caches(rows, cols, y, x);
+  for_written_chunks(rows, cols, streamed, [=](std::int64_t begin, std::int64_t end, auto whole) {
+    // A row is written beside the exponentials of the next one: memory is read and written all the time.
+    float* const memory = scratch<detail::softmax_row>(2 * row);
+    detail::shifted_sum all{}, before{};
+    for (std::int64_t r = begin; r <= end; ++r, before = all) {
+      float* const shift_of = memory + r % 2 * row;  // of each block; the exponentials follow
+      const float* const shift_before = memory + (r + 1) % 2 * row;
+      const auto write = [=](std::int64_t first, std::int64_t count) {
+        const f32v scale(std::exp(shift_before[first / block] - before.shift) / before.sum);
+        const float* const e = shift_before + blocks + first;
+        float* const to = y + (r - 1) * cols + first;
+        for_vectors<decltype(whole)>(count,
+                                     [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(e + j) * scale); });
+      };
+      if (r == end) {
+        for_blocks<block>(cols, write);
+      } else {
+        const auto done = [=](std::int64_t first, std::int64_t count, float shift) {
+          shift_of[first / block] = shift;
+          if (r > begin) write(first, count);
+        };
+        all = detail::exponentials_of_row<true>(x + r * cols, cols, shift_of + blocks, done);
+      }
+    }
+  });
 }
 
 /// Cotangent of softmax from its result: dx = y * (dy - sum(dy * y)).
