@@ -99,9 +99,9 @@ template <class F>
 inline constexpr std::int64_t row_block = 2048;
 
 /// Calls f(first, count) for the blocks of a row.
-template <class F>
+template <std::int64_t Block = row_block, class F>
 [[gnu::always_inline]] inline void for_blocks(std::int64_t cols, F f) noexcept {
-  for (std::int64_t first = 0; first < cols; first += row_block) f(first, std::min(row_block, cols - first));
+  for (std::int64_t first = 0; first < cols; first += Block) f(first, std::min(Block, cols - first));
 }
 
 /// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
@@ -133,16 +133,24 @@ void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
   });
 }
 
-/// Calls f(row, whole) for all rows; whole vectors of the result are put by whole, past the caches if `streamed`.
+/// Calls f(first row, end, whole) for chunks of all rows; whole vectors of the result are put by whole, past the caches if
+/// `streamed`.
+template <class F>
+void for_written_chunks(std::int64_t rows, std::int64_t cols, bool streamed, F f) noexcept {
+  const std::int64_t chunk = (streamed ? 8 : 1) * rows_per_chunk(cols);  // streams end in a fence
+  parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
+    const std::int64_t first = i * chunk, end = std::min(rows, first + chunk);
+    if (!streamed) return f(first, end, whole_vector{});
+    f(first, end, streamed_vector{});
+    finish_streams();
+  });
+}
+
+/// The same for each row: f(row, whole).
 template <class F>
 void for_written_rows(std::int64_t rows, std::int64_t cols, bool streamed, F f) noexcept {
-  if (!streamed) return for_rows(rows, cols, [&](std::int64_t r) { f(r, whole_vector{}); });
-  constexpr std::int64_t chunk_of = 8;  // chunks between two fences
-  const std::int64_t chunk = chunk_of * rows_per_chunk(cols);
-  parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
-    const std::int64_t end = std::min(rows, (i + 1) * chunk);
-    for (std::int64_t r = i * chunk; r < end; ++r) f(r, streamed_vector{});
-    finish_streams();
+  for_written_chunks(rows, cols, streamed, [&](std::int64_t first, std::int64_t end, auto whole) {
+    for (std::int64_t r = first; r < end; ++r) f(r, whole);
   });
 }
 

@@ -3,9 +3,10 @@
 // umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
-#include <tokamax/backend/cpu/rows.hpp>  // for_rows, for_vectors, sum_row, max_row
+#include <tokamax/backend/cpu/exponentials.hpp>  // exponentials_of_block
+#include <tokamax/backend/cpu/rows.hpp>          // for_rows, for_vectors, sum_row, max_row
 
-#include <algorithm>    // any_of
+#include <algorithm>    // any_of, min, max
 #include <cmath>        // exp, log, isnan
 #include <cstdint>      // int64_t
 #include <limits>       // quiet_NaN, infinity
@@ -14,44 +15,47 @@
 namespace tokamax::simd {
 
 namespace detail {
-inline constexpr float lowest = -std::numeric_limits<float>::infinity();
-
-struct exponential_sum {
-  float most, sum;  // max(x), sum(exp(x - max(x))) of a row
+struct shifted_sum {
+  float shift, sum;  // sum(exp(x - shift)) of a row
 };
 
-// Block by block, so that a row comes from memory once: where a block has a larger element, the sum so far is scaled.
-// each(first, most) is told the maximum that the exponentials of a block are shifted by, keep(j, lanes, e) gets them. The
-// lowest number stands for the maximum of -infinity only.
-template <class Each, class Keep>
-[[gnu::always_inline]] inline exponential_sum exponentials_of(const float* x, std::int64_t cols, Each each,
-                                                              Keep keep) noexcept {
-  exponential_sum all{std::numeric_limits<float>::lowest(), 0.0f};
-  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
-    const float* const block = x + first;
-    const float most = max_row(count, [=](std::int64_t j, auto lanes) { return lanes(block + j, lowest); });
-    if (most > all.most) {
-      all.sum *= std::exp(all.most - most);
-      all.most = most;
+// Columns between two turns at writing: so few that their streams drain while the next exponentials are computed.
+inline constexpr std::int64_t kept_block = 512;
+
+// In one pass, which shifts by the maximum of the first elements: a block that exceeds it by far is computed again, and
+// what was summed before is scaled. e gets the exponentials, unless it is null; done(first, count, shift) is called after
+// each block. The lowest number stands for the maximum of -infinity only.
+template <bool Keep, class Done>
+[[gnu::always_inline]] inline shifted_sum exponentials_of_row(const float* x, std::int64_t cols, float* e,
+                                                              Done done) noexcept {
+  constexpr std::int64_t head = 128;
+  constexpr float room = 16.0f;  // far from where exponentials overflow
+  const exponentials_fn exponentials = exponentials_of_block<Keep>();
+  shifted_sum all{std::numeric_limits<float>::lowest(), 0.0f};
+  all.shift = std::max(all.shift, max_row(std::min(head, cols), [=](std::int64_t j, auto lanes) {
+                         return lanes(x + j, -std::numeric_limits<float>::infinity());
+                       }));
+  for_blocks<Keep ? kept_block : row_block>(cols, [&](std::int64_t first, std::int64_t count) {
+    float* const to = Keep ? e + first : nullptr;
+    exponential_sum block = exponentials(x + first, count, all.shift, to);
+    if (block.most > all.shift + room) {
+      all.sum *= std::exp(all.shift - block.most);
+      all.shift = block.most;
+      block = exponentials(x + first, count, all.shift, to);
     }
-    each(first, all.most);
-    const f32v m(all.most);
-    all.sum += sum_row(count, [=](std::int64_t j, auto lanes) {
-      fetch_ahead(block + j);
-      const f32v e = exp_nonpositive(lanes(block + j, lowest) - m);
-      keep(first + j, lanes, e);
-      return e;
-    });
+    all.sum += block.sum;
+    done(first, count, all.shift);
   });
   return all;
 }
 
 // log(sum(exp(x))) of one row.
 [[gnu::always_inline]] inline float logsumexp_of(const float* x, std::int64_t cols) noexcept {
-  const auto [most, sum] = exponentials_of(x, cols, [](std::int64_t, float) {}, [](std::int64_t, auto, f32v) {});
-  if (most == -lowest)  // infinity less itself is NaN: only one in x may make the result NaN
-    return std::any_of(x, x + cols, [](float v) { return std::isnan(v); }) ? sum : most;
-  return most + std::log(sum);
+  const auto [shift, sum] = exponentials_of_row<false>(x, cols, nullptr, [](std::int64_t, std::int64_t, float) {});
+  if (shift ==
+      std::numeric_limits<float>::infinity())  // infinity less itself is NaN: only one in x may make the result NaN
+    return std::any_of(x, x + cols, [](float v) { return std::isnan(v); }) ? sum : shift;
+  return shift + std::log(sum);
 }
 
 struct softmax_row;
@@ -72,21 +76,33 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 /// shapes  x, y [rows, cols] dense; y may be x
 /// dtypes  f32; a row of -infinity gives NaN, as in JAX
 inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
+  constexpr std::int64_t block = detail::kept_block;
+  const std::int64_t blocks = (cols / block + 16) / 16 * 16, row = blocks + (cols + 15) / 16 * 16;
   const bool streamed = passes_caches(rows, cols, y, x);
-  const std::int64_t blocks = (cols / row_block + 16) / 16 * 16;
-  for_written_rows(rows, cols, streamed, [=](std::int64_t r, auto whole) {
-    const float* const from = x + r * cols;
-    float* const to = y + r * cols;
-    float* const most_of = scratch<detail::softmax_row>(blocks + (streamed ? cols : 0));  // of each block
-    float* const e = streamed ? most_of + blocks : to;
-    const detail::exponential_sum all = detail::exponentials_of(
-        from, cols, [=](std::int64_t first, float block_most) { most_of[first / row_block] = block_most; },
-        [=](std::int64_t j, auto lanes, f32v v) { lanes.put(e + j, v); });
-    for_blocks(cols, [=](std::int64_t first, std::int64_t count) {
-      const f32v scale(std::exp(most_of[first / row_block] - all.most) / all.sum);
-      for_vectors<decltype(whole)>(
-          count, [=](std::int64_t j, auto lanes) { lanes.put(to + first + j, lanes(e + first + j) * scale); });
-    });
+  for_written_chunks(rows, cols, streamed, [=](std::int64_t begin, std::int64_t end, auto whole) {
+    // A row is written beside the exponentials of the next one: memory is read and written all the time.
+    float* const memory = scratch<detail::softmax_row>(2 * row);
+    detail::shifted_sum all{}, before{};
+    for (std::int64_t r = begin; r <= end; ++r, before = all) {
+      float* const shift_of = memory + r % 2 * row;  // of each block; the exponentials follow
+      const float* const shift_before = memory + (r + 1) % 2 * row;
+      const auto write = [=](std::int64_t first, std::int64_t count) {
+        const f32v scale(std::exp(shift_before[first / block] - before.shift) / before.sum);
+        const float* const e = shift_before + blocks + first;
+        float* const to = y + (r - 1) * cols + first;
+        for_vectors<decltype(whole)>(count,
+                                     [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(e + j) * scale); });
+      };
+      if (r == end) {
+        for_blocks<block>(cols, write);
+      } else {
+        const auto done = [=](std::int64_t first, std::int64_t count, float shift) {
+          shift_of[first / block] = shift;
+          if (r > begin) write(first, count);
+        };
+        all = detail::exponentials_of_row<true>(x + r * cols, cols, shift_of + blocks, done);
+      }
+    }
   });
 }
 
@@ -147,7 +163,7 @@ void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const 
     const f32v d(dloss[r]);
     const std::int64_t at = detail::class_of(labels[r], cols);
     for_vectors<decltype(whole)>(cols, [=](std::int64_t j, auto lanes) {
-      f32v v = exp_nonpositive(lanes(x + j) - sum) * d;
+      f32v v = exp_bounded(lanes(x + j) - sum) * d;
       if (at >= j && at < j + width) {
         const mask label = to_mask(iota() == i32v(static_cast<std::int32_t>(at - j)));
         v = v - select(label, d, f32v(0.0f));
