@@ -1,6 +1,7 @@
 // tests/lax/gather.cpp: rows by index, their transpose, and take.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/reverse.hpp>
 
 #include "support/check_op.hpp"
 #include "support/functions.hpp"
@@ -38,6 +39,18 @@ TEST_CASE("scatter_add onto an operand keeps the contract") {
                                 {{noise({4}, 2), indices({2}, {1}), noise({1}, 1)}},
                                 {{noise({4, 2}, 2), indices({}, {0}), noise({0, 2}, 1)}},
                                 {{noise({3, 2}, 2, bf16), indices({1, 1}, {2}), noise({2, 2}, 1, bf16)}}});
+}
+
+TEST_CASE("scatter_add writes over an operand that nobody reads again, and over no other") {
+  const array rows = indices({0, 3, 3}, {3});
+  const std::vector<array> x{noise({4, 2}, 2), noise({3, 2}, 1)};
+  check_function([&](const arrays& v) -> arrays { return scatter_add(v[0] * 2.0f, rows, v[1]) + 1.0f; }, x);
+  check_function(
+      [&](const arrays& v) -> arrays {
+        const array twice = reverse(v[0], {0}) * 2.0f;
+        return {scatter_add(twice, rows, v[1]) + 1.0f, scatter_add(twice, rows, v[1] * 3.0f), twice};
+      },
+      x);
 }
 
 TEST_CASE("the gradient of a table that is also multiplied is scattered onto the product") {

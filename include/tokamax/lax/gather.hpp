@@ -90,7 +90,8 @@ inline constexpr op scatter_add_onto_p{
     .name = "scatter_add_onto",
     .overwrites = 0,
     .infer = [](const call& c) -> array_type {
-      if (c[0].rank() < 1) return c.fail("scatter_add: operand", c[0].type(), "at least one axis");
+      if (c[0].rank() < 1 || c[0].dtype() == bool_)
+        return c.fail("scatter_add: operand", c[0].type(), "numbers with at least one axis");
       const array_type t = detail::scatter_type(c, c[1], c[2], c[0].extent(0));
       if (t.type != c[0].dtype() || t.extents != c[0].shape())
         return c.fail("scatter_add: operand", c[0].type(), text() << t);
@@ -122,6 +123,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 /// `operand` plus the rows of `updates` by index; indices outside are dropped.
 ///
 /// shapes  operand [rows] + rest, indices [...], updates indices.shape + rest -> operand.shape
+/// dtypes  all but bool; indices i32
 /// errors  "scatter_add: updates", "scatter_add: operand"
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& operand, const array& indices, const array& updates,
