@@ -81,5 +81,6 @@ TEST_CASE("a table without rows and indices of another dtype are rejected") {
   CHECK_THROWS_WITH(gather(zeros({}), zeros({2}, i32)), contains("gather: table"));
   CHECK_THROWS_WITH(scatter_add(zeros({3}, i32), zeros({2, 2}), 4), contains("scatter_add: updates"));
   CHECK_THROWS_WITH(scatter_add(zeros({4, 3}), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
+  CHECK_THROWS_WITH(scatter_add(zeros({4, 2}, bool_), zeros({3}, i32), zeros({3, 2}, bool_)), contains("numbers"));
   CHECK_THROWS_WITH(scatter_add(zeros({4, 2}, bf16), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
 }
