@@ -60,7 +60,9 @@ exponential_sum exponentials(const float* x, std::int64_t n, float shift, float*
   const __m512 magic = _mm512_set1_ps(12583928.0f);
   const __m512 y = _mm512_maskz_max_ps(0xffff, _mm512_set1_ps(-88.0296919f), x);
   const __m512 shifted = _mm512_fmadd_ps(y, _mm512_set1_ps(11.5415603f), magic);
-  const __m512 r = _mm512_fmadd_ps(_mm512_sub_ps(shifted, magic), _mm512_set1_ps(-0.0866433976f), y);
+  const __m512 n = _mm512_sub_ps(shifted, magic);
+  const __m512 r =
+      _mm512_fmadd_ps(n, _mm512_set1_ps(2.38081787e-10f), _mm512_fmadd_ps(n, _mm512_set1_ps(-0.0866433976f), y));
   const __m512i index = _mm512_castps_si512(shifted);
   const __m512 power = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_maskz_permutexvar_epi32(0xffff, index, powers),
                                                             _mm512_maskz_slli_epi32(0xffff, index, 20)));
