@@ -22,12 +22,12 @@ using floats = std::vector<float>;
 
 namespace {
 
-// Far slower than ours: it sleeps and leaves C as it is.
+// Far slower than ours, on a busy machine too: it sleeps and leaves C as it is.
 std::atomic<int> slow_runs{0};
 const simd::gemm_implementation slow{"slow", [](const simd::gemm_product&) noexcept { return true; },
                                      [](const simd::gemm_product&) noexcept {
                                        ++slow_runs;
-                                       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                                       std::this_thread::sleep_for(std::chrono::milliseconds(250));
                                      }};
 
 // Far faster than ours: of C it sets, or adds to, the first element alone.
