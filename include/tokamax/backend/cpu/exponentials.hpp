@@ -3,9 +3,10 @@
 // umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
-#include <tokamax/backend/cpu/rows.hpp>  // exp_bounded, whole_vector, partial_vector
+#include <tokamax/backend/cpu/prefetch.hpp>  // address_behind
+#include <tokamax/backend/cpu/rows.hpp>      // exp_bounded, whole_vector, partial_vector
 
-#include <cstdint>  // int64_t, uintptr_t
+#include <cstdint>  // int64_t
 #include <limits>   // infinity
 
 namespace tokamax::simd {
@@ -21,9 +22,9 @@ using exponentials_fn = exponential_sum (*)(const float* x, std::int64_t n, floa
 
 namespace detail {
 
-// What lies a page behind p, maybe behind the end: asked for now, it is in the first-level cache when its turn comes.
-inline const void* page_behind(const float* p) noexcept {
-  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + 4096);
+// The line a page behind p, in the first level cache: there it is when the block has come so far.
+[[gnu::always_inline]] inline void fetch_page_behind(const float* p) noexcept {
+  __builtin_prefetch(address_behind(p, 4096));
 }
 
 template <bool Keep>
@@ -38,7 +39,7 @@ exponential_sum exponentials(const float* x, std::int64_t n, float shift, float*
   };
   std::int64_t j = 0;
   for (; j + 2 * width <= n; j += 2 * width) {
-    __builtin_prefetch(page_behind(x + j));
+    fetch_page_behind(x + j);
     add(0, j, whole_vector{});
     add(1, j + width, whole_vector{});
   }
@@ -79,7 +80,7 @@ template <bool Keep>
   __m512 sum = _mm512_setzero_ps(), most = down;
   std::int64_t j = 0;
   for (; j + 16 <= n; j += 16) {
-    __builtin_prefetch(page_behind(x + j));
+    fetch_page_behind(x + j);
     const __m512 v = _mm512_loadu_ps(x + j), power = exp_bounded_avx512(_mm512_sub_ps(v, down), powers);
     most = _mm512_maskz_max_ps(0xffff, v, most);
     sum = _mm512_add_ps(sum, power);

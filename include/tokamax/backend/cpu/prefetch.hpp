@@ -4,7 +4,7 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <cstdint>  // int64_t
+#include <cstdint>  // int64_t, uintptr_t
 
 namespace tokamax::simd {
 
@@ -24,6 +24,11 @@ namespace tokamax::simd {
 }
 
 namespace detail {
+/// The address so many bytes behind p, maybe behind the end of what p points into.
+inline const void* address_behind(const void* p, std::int64_t bytes) noexcept {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes));
+}
+
 inline constexpr std::int64_t rows_ahead = 32;    // of a source whose rows are read one after the other
 inline constexpr std::int64_t bytes_ahead = 256;  // of a source that is read along its rows
 inline constexpr std::int64_t words_ahead = 256;  // of a destination

@@ -3,8 +3,9 @@
 // umbrella: no (kernels include it, and are compiled once)
 #pragma once
 
-#include <tokamax/backend/cpu/simd.hpp>     // f32v, loads, folds
-#include <tokamax/backend/cpu/threads.hpp>  // parallel_for
+#include <tokamax/backend/cpu/prefetch.hpp>  // prefetch_to_read, address_behind
+#include <tokamax/backend/cpu/simd.hpp>      // f32v, loads, folds
+#include <tokamax/backend/cpu/threads.hpp>   // parallel_for
 
 #include <algorithm>  // min, max
 #include <array>      // array
@@ -106,8 +107,7 @@ template <std::int64_t Block = row_block, class F>
 
 /// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
 [[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
-  const auto at = reinterpret_cast<std::uintptr_t>(p) + row_block * sizeof(float);  // maybe behind the end
-  __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+  prefetch_to_read(detail::address_behind(p, row_block * std::int64_t{sizeof(float)}));
 }
 
 /// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.
