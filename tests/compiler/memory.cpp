@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/compiler/memory.hpp>
+#include <tokamax/lax/gather.hpp>
 #include <tokamax/transforms/backward.hpp>
 
 #include "support/catch.hpp"
@@ -80,4 +81,29 @@ TEST_CASE("a long chain of kernels needs the memory of a few buffers") {
     return y;
   }));
   CHECK(p.regions[0].total_bytes >= 10 * p.regions[0].arena_bytes);
+}
+
+TEST_CASE("rows are added to an operand that dies where it lies, and to a copy of one that lives") {
+  const auto in_place = [](bool lives) {
+    const graph g = lowered_program([=](const arrays& x) -> arrays {
+      const array onto = matmul(matmul(x[0], transpose(x[1])), x[0]);
+      const array rows = convert_element_type(reduce_sum(x[1], {1}), i32);
+      const array y = matmul(scatter_add(onto, rows, tanh(x[1])), transpose(x[0]));
+      return {lives ? y + matmul(onto, transpose(x[1])) : y};
+    });
+    constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const plan p = make_plan(
+        g, [](const op& o) { return &o == &dot_general_p || &o == &reduce_sum_p || &o == &scatter_add_onto_p; },
+        symbols);
+    REQUIRE(overlap(p) == "");
+    for (const plan_step& st : p.steps) {
+      if (st.kind != plan_step::what::kernel || p.ops[st.function] != &scatter_add_onto_p) continue;
+      const auto offset = [&](int k) { return p.buffers[p.operands[st.operands + k].buffer].offset; };
+      return offset(0) == offset(st.in_count);
+    }
+    FAIL("no step adds rows");
+    return false;
+  };
+  CHECK(in_place(false));
+  CHECK(!in_place(true));
 }

@@ -61,7 +61,10 @@ struct contender {
   std::function<void()> work;
 };
 
+std::string_view only;  // of the command line: a part of the names of the cases that are measured
+
 void report(const shape_case& s, const char* dtype, const std::vector<contender>& all, double peak) {
+  if (s.name(dtype).find(only) == std::string::npos) return;
   const int repeats = static_cast<int>(std::clamp(0.2 / s.gigaflops(), 1.0, 200.0));
   std::vector<std::function<void()>> works;
   for (const contender& c : all)
@@ -217,7 +220,8 @@ void int8_case(const shape_case& s, double peak) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
+  if (count > 1) only = words[1];
   const auto machine = tokamax::measure_roofline();
   const double int8_peak = tokamax::detail::peak_flops(simd::gemm_int8_kernels());
   fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.0f} in int8; copy {:.1f} GB/s\n", machine.flops * 1e-9,

@@ -235,8 +235,8 @@ namespace {
 
 // What a matrix unit computes on panels as it lays them out, in plain loops.
 template <int Rows>
-void plain_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
-                std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+void plain_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
   const auto value = [](const float* pair, int which) {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * which) << 16);
   };
@@ -245,7 +245,7 @@ void plain_tile(std::int64_t k, const float* a, std::int64_t, const float* b, st
       float sum = 0;
       for (std::int64_t p = 0; p < k; ++p)
         for (const int which : {0, 1})
-          sum += value(a + (p / 16 * 32 + r) * 16 + p % 16, which) * value(b + p * b_step + j, which);
+          sum += value(a + p / 16 * 16 * a_step + r * a_row + p % 16, which) * value(b + p * b_step + j, which);
       c[r * ldc + j] = mode == simd::tile_mode::add ? c[r * ldc + j] + sum : sum;
     }
   }
@@ -283,7 +283,7 @@ TEST_CASE("attention: memory grows with the lengths, not with their product") {
       return simd::attention_shape{1, length, length, 4, 2, 64, 0.125f, true};
     };
     const auto own = [&](const simd::attention_shape& s) {
-      const bool in_place = machine.tiles.direct;
+      const bool in_place = machine.tiles.b_in_place;
       return forward_blocks(s, machine.tiles).own(s) +
              backward_pieces::floats(s, backward_blocks(s, machine.tiles), in_place);
     };

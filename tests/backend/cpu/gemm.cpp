@@ -74,8 +74,9 @@ std::vector<simd::gemm_machine> machines() {
 #if defined(__x86_64__) && defined(__linux__)
 // What the matrix unit does with its panels, in plain loops: machines without it test the panels.
 template <int Rows>
-void plain_amx_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
-                    std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+void plain_amx_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                    std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
+                    simd::tile_mode mode) noexcept {
   auto half = [](const float* pair, int which) {
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(*pair) >> (which * 16)) << 16);
   };
@@ -84,7 +85,7 @@ void plain_amx_tile(std::int64_t k, const float* a, std::int64_t, const float* b
       float sum = mode == simd::tile_mode::assign ? 0.0f : c[r * ldc + j];
       for (std::int64_t q = 0; q < k; ++q)
         for (int which : {0, 1})
-          sum += half(a + (q / 16 * 32 + r) * 16 + q % 16, which) * half(b + q * b_step + j, which);
+          sum += half(a + q / 16 * 16 * a_step + r * a_row + q % 16, which) * half(b + q * b_step + j, which);
       c[r * ldc + j] = sum;
     }
 }
@@ -164,6 +165,44 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
         REQUIRE((one == two));
         REQUIRE((one == packed));
       }
+    }
+  }
+}
+
+TEST_CASE("gemm: rows of A that are read where they lie give the bits of packed ones") {
+  std::vector<const simd::gemm_kernels*> all;
+  for (const auto machine : machines()) all.push_back(&simd::gemm_kernels_for(machine));
+  if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none)
+    all.push_back(&simd::gemm_kernels_for(simd::best_gemm_machine(), simd::gemm_precision::bfloat16));
+#if defined(__x86_64__) && defined(__linux__)
+  if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none) all.push_back(&plain_amx);
+#endif
+  const std::int64_t page = 1024, near = 480;  // floats from row to row
+  for (const shape_case& s : {shape_case{64, 45, 64}, shape_case{96, 70, 416}, shape_case{6, 33, 32}}) {
+    const floats near_rows = random_floats(s.m * near, 41), b = random_floats(s.k * s.n, 42);
+    floats far_rows(static_cast<std::size_t>(s.m * page));
+    for (std::int64_t i = 0; i < s.m; ++i) std::copy_n(near_rows.begin() + i * near, near, far_rows.begin() + i * page);
+    for (const simd::gemm_kernels* kernels : all) {
+      const bool pairs = kernels->terms == 2;
+      std::vector<tokamax::bfloat16> near_halves, far_halves(static_cast<std::size_t>(2 * s.m * page));
+      for (const float x : near_rows) near_halves.emplace_back(x);
+      for (std::int64_t i = 0; i < s.m; ++i)
+        std::copy_n(near_halves.begin() + i * near, near, far_halves.begin() + 2 * i * page);
+      const auto element = pairs ? simd::gemm_element::bfloat16 : simd::gemm_element::f32;
+      const void *at_near = near_rows.data(), *at_far = far_rows.data();
+      if (pairs) at_near = near_halves.data(), at_far = far_halves.data();
+      const auto product = [&](const void* a, std::int64_t row_stride, int threads, bool in_place) {
+        floats c(static_cast<std::size_t>(s.m * s.n));
+        const simd::detail::gemm_problem g{
+            s.m, s.n, s.k, {a, row_stride, 1, element}, {b.data(), s.n, 1}, c.data(), s.n, simd::gemm_mode::assign, {}};
+        CAPTURE(s.m, s.k, kernels->terms, kernels->rows);
+        CHECK(simd::detail::reads_a_in_place(g, *kernels) == (in_place && (kernels->unit == 1 || s.m % 32 == 0)));
+        simd::detail::gemm_one(g, *kernels, threads);
+        return c;
+      };
+      const floats expected = product(at_far, pairs ? 2 * page : page, 1, false);
+      CHECK((product(at_near, near, 1, true) == expected));
+      CHECK((product(at_near, near, 2, true) == expected));
     }
   }
 }

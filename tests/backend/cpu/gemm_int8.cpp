@@ -27,7 +27,7 @@ bytes values(std::int64_t n, std::uint32_t seed) {
 
 simd::matrix_view view(const bytes& x, std::int64_t rows, std::int64_t cols, int form) {
   constexpr auto int8 = simd::gemm_element::int8;
-  if (form == 0) return {x.data(), cols + 3, 1, int8};
+  if (form == 0) return {x.data(), cols + 4, 1, int8};
   if (form == 1) return {x.data(), 1, rows + 3, int8};
   return {x.data(), 2 * cols, 2, int8};
 }
@@ -35,8 +35,9 @@ simd::matrix_view view(const bytes& x, std::int64_t rows, std::int64_t cols, int
 #if defined(__x86_64__) && defined(__linux__)
 // What the matrix unit does with its panels, in plain loops: machines without it test the panels.
 template <int Rows>
-void plain_amx_tile(std::int64_t k, const float* a, std::int64_t, const float* b, std::int64_t b_step, float* c,
-                    std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+void plain_amx_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                    std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
+                    simd::tile_mode mode) noexcept {
   auto term = [](const float* quad, int which) {
     return static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(*quad) >> (which * 8));
   };
@@ -46,7 +47,7 @@ void plain_amx_tile(std::int64_t k, const float* a, std::int64_t, const float* b
       if (mode == simd::tile_mode::add) std::memcpy(&sum, c + r * ldc + j, sizeof sum);
       for (std::int64_t q = 0; q < k; ++q)
         for (int which = 0; which < 4; ++which)
-          sum += term(a + (q / 16 * 32 + r) * 16 + q % 16, which) * term(b + q * b_step + j, which);
+          sum += term(a + q / 16 * 16 * a_step + r * a_row + q % 16, which) * term(b + q * b_step + j, which);
       std::memcpy(c + r * ldc + j, &sum, sizeof sum);
     }
 }
@@ -85,7 +86,7 @@ const shape_case cases[] = {{1, 1, 1},   {1, 70, 3},     {2, 3, 5},      {5, 1, 
 
 TEST_CASE("gemm: products of int8 are exact") {
   for (const shape_case& s : cases) {
-    const bytes a = values((s.m + 3) * (s.k + 3) * 2, 1), b = values((s.k + 3) * (s.n + 3) * 2, 2);
+    const bytes a = values((s.m + 4) * (s.k + 4) * 2, 1), b = values((s.k + 4) * (s.n + 4) * 2, 2);
     for (int form = 0; form < 9; ++form) {
       const auto va = view(a, s.m, s.k, form % 3), vb = view(b, s.k, s.n, form / 3);
       for (const auto mode : {simd::gemm_mode::assign, simd::gemm_mode::accumulate}) {

@@ -135,7 +135,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
   const std::int64_t mr = kernels.rows, h = s.head_size, lanes = panel_lanes;
   const std::int64_t keys = std::min(z.keys, s.keys - k), steps = steps_of(kernels, queries);
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
-  const bool in_place = kernels.direct;
+  const bool in_place = kernels.b_in_place;
   const std::int64_t stride = lanes * steps;      // between panels of p and ds
   const auto first_row = [&](std::int64_t key) {  // of the tiles that see it
     const std::int64_t query = s.causal ? std::max<std::int64_t>(0, k + key - q) : 0;
@@ -222,7 +222,7 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
   const backward_blocks& z = c.blocks;
   const std::int64_t h = s.head_size, group = s.heads / s.kv_heads, query_blocks = parts_of(s.queries, z.queries);
   const std::int64_t k0 = first * z.keys, count = std::min(z.key_blocks, parts_of(s.keys - k0, z.keys));
-  const backward_pieces at(s, z, c.machine.tiles.direct);
+  const backward_pieces at(s, z, c.machine.tiles.b_in_place);
   for (std::int64_t i = 0; i < count; ++i) pack_backward_keys(c, at, b, kv, i, k0 + i * z.keys);
   std::fill_n(at.sum_k, count * z.key_sums, 0.0f);
   std::fill_n(at.sum_v, count * z.key_sums, 0.0f);

@@ -117,8 +117,8 @@ inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std:
   for (std::int64_t j = 0; j < columns; j += kernels.columns) {
     const float* const panel = b.data + j / panel_lanes * b.stride + j % panel_lanes;
     for (std::int64_t i = 0; i < rows; i += a.height) {
-      kernels.tile[std::min(a.height, rows - i)](steps, a.data + i / a.height * a.stride, a.height, panel, panel_lanes,
-                                                 c + i * ldc + j, ldc,
+      kernels.tile[std::min(a.height, rows - i)](steps, a.data + i / a.height * a.stride, kernels.unit, a.height, panel,
+                                                 panel_lanes, c + i * ldc + j, ldc,
                                                  std::min<std::int64_t>(kernels.columns, columns - j), mode);
     }
   }

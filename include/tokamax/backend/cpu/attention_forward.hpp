@@ -70,7 +70,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   float* const packed_q = pieces.take(parts * blocks.packed_queries);
   float* const sums = pieces.take(parts * blocks.sums);
   float* const scores = pieces.take(blocks.scores);
-  const bool ready = machine.makes_panels || kernels.direct;
+  const bool ready = machine.makes_panels || kernels.b_in_place;
   float* const panel = ready ? scores : pieces.take(blocks.scores);
   float* const own = pieces.take(blocks.block());
   float* const rows = pieces.take(wide * h);

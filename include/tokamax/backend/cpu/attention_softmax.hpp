@@ -257,7 +257,7 @@ inline attention_kernels attention_kernels_of(const gemm_kernels& tiles) noexcep
     return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true,
             tiles.pack_a == nullptr ? by_lane_tiles<bfloat16_pair, 16>.data() : nullptr};
   return {tiles, softmax_block_avx512<false>, score_cotangents_avx512<false>, false,
-          tiles.direct ? by_lane_tiles<f32_term, 32>.data() : nullptr};
+          tiles.b_in_place ? by_lane_tiles<f32_term, 32>.data() : nullptr};
 }
 #endif
 

@@ -51,13 +51,14 @@ inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
     else                                  \
       _tile_dpbf16ps(s, a, b)
 
-/// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32, from panels whose steps are filled with zeros to a multiple of 16: A by lane, B
-/// with lanes side by side. Each product of two tiles sums 16 pairs, so the order is that of k. Sums are not resumed.
+/// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
+/// unit side by side, in panels filled with zeros or where they lie, and panels of B with lanes side by side. Each product
+/// of two tiles sums 16 steps, so the order is that of k. Sums are not resumed.
 template <int Rows, bool Integer>
-[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t,
-                                                                    const float* b, std::int64_t b_step, float* c,
-                                                                    std::int64_t ldc, std::int64_t columns,
-                                                                    tile_mode mode) noexcept {
+[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t a_row,
+                                                                    std::int64_t a_step, const float* b,
+                                                                    std::int64_t b_step, float* c, std::int64_t ldc,
+                                                                    std::int64_t columns, tile_mode mode) noexcept {
   constexpr bool low = Rows > 16;
   const bool right = columns > 16;
   _tile_zero(0);
@@ -70,12 +71,12 @@ template <int Rows, bool Integer>
       prefetch_to_write(c + r * ldc + 16);
     }
   memory_is_written();
-  for (std::int64_t p = 0; p < k; p += 16, a += 512, b += 16 * b_step) {
+  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
     _tile_loadd(6, b, b_step * 4);
-    _tile_loadd(4, a, 64);
+    _tile_loadd(4, a, a_row * 4);
     TOKAMAX_MULTIPLY_TILES(0, 4, 6);
     if constexpr (low) {
-      _tile_loadd(5, a + 256, 64);
+      _tile_loadd(5, a + 16 * a_row, a_row * 4);
       TOKAMAX_MULTIPLY_TILES(2, 5, 6);
     }
     if (right) {
@@ -119,7 +120,8 @@ template <int Rows, bool Integer>
 
 inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
   gemm_kernels k{.terms = 2,
-                 .direct = false,
+                 .a_in_place = true,
+                 .b_in_place = false,
                  .rows = 32,
                  .columns = 32,
                  .unit = 16,

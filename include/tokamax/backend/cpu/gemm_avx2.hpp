@@ -11,9 +11,9 @@
 namespace tokamax::simd::detail {
 
 template <int Rows, int Vectors>
-[[gnu::target("avx2,fma")]] void tile_avx2(std::int64_t k, const float* a, std::int64_t a_step, const float* b,
-                                           std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
-                                           tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void tile_avx2(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step,
+                                           const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
+                                           std::int64_t columns, tile_mode mode) noexcept {
   __m256 sum[Rows][Vectors];
   #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
@@ -35,7 +35,7 @@ template <int Rows, int Vectors>
       for (int v = 0; v < Vectors; ++v) column[v] = _mm256_loadu_ps(b + 8 * v);
   #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-        const __m256 row = _mm256_broadcast_ss(a + r);
+        const __m256 row = _mm256_broadcast_ss(a + r * a_row);
   #pragma GCC unroll 12
         for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_fmadd_ps(row, column[v], sum[r][v]);
       }
@@ -70,7 +70,7 @@ template <int Rows, int Vectors>
     for (int v = 0; v < Vectors; ++v) {
       const __m256 column = _mm256_maskload_ps(b + 8 * v, kept[v]);
   #pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r) sum[r][v] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + r), column, sum[r][v]);
+      for (int r = 0; r < Rows; ++r) sum[r][v] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + r * a_row), column, sum[r][v]);
     }
     a += a_step;
     b += b_step;
@@ -87,7 +87,8 @@ template <int Rows, int Vectors>
 
 inline constexpr gemm_kernels gemm_avx2 = {
     .terms = 1,
-    .direct = true,
+    .a_in_place = true,
+    .b_in_place = true,
     .rows = 6,
     .columns = 16,
     .tile = {nullptr, tile_avx2<1, 2>, tile_avx2<2, 2>, tile_avx2<3, 2>, tile_avx2<4, 2>, tile_avx2<5, 2>,

@@ -37,7 +37,7 @@ void pack_rounded(float* packed, std::int64_t lanes_padded, std::int64_t lanes, 
 
 template <pack_panel_fn Pack>
 constexpr gemm_kernels rounding(gemm_kernels k) {
-  k.direct = false;
+  k.a_in_place = k.b_in_place = false;
   k.pack = pack_rounded<Pack>;
   return k;
 }
@@ -48,7 +48,8 @@ inline constexpr gemm_tile_fn pair_tile = tile_avx512<Rows, 2, bfloat16_pair>;
 
 inline constexpr gemm_kernels gemm_avx512_bfloat16 = {
     .terms = 2,
-    .direct = false,
+    .a_in_place = true,
+    .b_in_place = false,
     .rows = 14,
     .columns = 32,
     .block = 768,

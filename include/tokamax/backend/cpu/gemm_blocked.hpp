@@ -63,7 +63,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
   constexpr std::int64_t height = 8;  // panels of A that stay in the second level cache
 
   const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
-  float* const packed_a = scratch<gemm_packed_a>(m_super * round_up(k_super, block));
+  const bool in_place = reads_a_in_place(g, kernels);
+  float* const packed_a = in_place ? nullptr : scratch<gemm_packed_a>(m_super * round_up(k_super, block));
   const std::int64_t mine_size = most_panels * nr * panel_steps_of(kernels, block);
   const bool ready = g.packed.data != nullptr;
   float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * mine_size);
@@ -83,6 +84,10 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
           pack_panels(kernels, packed_a + (p - k0) / terms * a_panels * mr + panel * panel_size, panel_size, together,
                       g.a, true, m1, m0 + panel * mr, p, steps);
         }
+      };
+      const auto rows_of = [&](std::int64_t i, std::int64_t p, std::int64_t packed_steps) -> tile_rows {
+        if (in_place) return rows_in_place(g, kernels, m0 + i * mr, p);
+        return {packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps, kernels.unit, mr};
       };
       const gemm_split split = split_tasks(b_panels, a_panels, kernels, threads);
       const std::int64_t across = ceil_div(b_panels, split.panels);
@@ -106,9 +111,9 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
               const std::int64_t cols = std::min(nr, g.n - j * nr);
               for (std::int64_t i = i0; i < i1; ++i) {
                 const std::int64_t row = m0 + i * mr;
-                const float* const a = packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps;
-                kernels.tile[std::min(mr, m1 - row)](packed_steps, a, mr, b + (j - panel0) * panel_size, nr,
-                                                     g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
+                const tile_rows a = rows_of(i, p, packed_steps);
+                kernels.tile[std::min(mr, m1 - row)](packed_steps, a.data, a.row, a.step, b + (j - panel0) * panel_size,
+                                                     nr, g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
               }
               if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
             }
@@ -117,10 +122,10 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         if (first == tile_mode::stream) finish_streams();
       };
       if (threads == 1) {
-        for (std::int64_t i = 0; i < groups; ++i) pack_a(i);
+        for (std::int64_t i = 0; i < groups && !in_place; ++i) pack_a(i);
         for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
       } else {
-        parallel_for(groups, pack_a);
+        if (!in_place) parallel_for(groups, pack_a);
         parallel_for_dynamic(across * down, run_task);
       }
     }

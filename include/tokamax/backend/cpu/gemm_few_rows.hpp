@@ -29,7 +29,7 @@ enum class b_source {
 inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
   if (g.b.column_stride != 1 && g.n != 1) return b_source::columns;
-  return kernels.direct && g.b.element == gemm_element::f32 ? b_source::memory : b_source::rows;
+  return kernels.b_in_place && g.b.element == gemm_element::f32 ? b_source::memory : b_source::rows;
 }
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
@@ -71,16 +71,15 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
   const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
   const few_rows_plan plan(g, kernels, height, block, threads);
 
-  const float* a = static_cast<const float*>(g.a.data);
-  std::int64_t a_panel = height, a_step = g.a.column_stride;  // distances between panels and between packed steps
-  if (!kernels.direct || g.a.element != gemm_element::f32 || (g.a.row_stride != 1 && g.m > 1)) {
+  tile_rows a = rows_in_place(g, kernels, 0, 0);
+  std::int64_t a_panel = height * a.row;  // distance between panels
+  if (!reads_a_in_place(g, kernels)) {
     a_panel = height * packed_steps_of(kernels, g.k);
-    a_step = height;
     float* const packed = scratch<gemm_packed_a>(panels * a_panel);
+    a = {packed, 1, height};
     for (std::int64_t i = 0; i < panels; ++i)
       pack_lanes(kernels, packed + i * a_panel, height, std::min(height, g.m - i * height), g.k, g.a, i * height, 0,
                  true);
-    a = packed;
   }
 
   const std::int64_t most = std::min(plan.burst, block), staged_size = plan.stripe * panel_steps_of(kernels, most);
@@ -120,8 +119,8 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
             const bool both = twins && cols - j >= 2 * nr;
             step = wide ? plan.tile : both ? 2 * nr : nr;
             const auto tile = wide ? kernels.wide[rows] : both ? kernels.twin[rows] : kernels.tile[rows];
-            tile(packed_steps_of(kernels, now), a + i * a_panel + (p + q) / terms * a_step, a_step, b + j * b_column,
-                 b_step, to + row * ldt + j, ldt, std::min(step, cols - j), mode);
+            tile(packed_steps_of(kernels, now), a.data + i * a_panel + (p + q) / terms * a.step, a.row, a.step,
+                 b + j * b_column, b_step, to + row * ldt + j, ldt, std::min(step, cols - j), mode);
           }
         }
       }

@@ -26,10 +26,10 @@ inline void pack_int8_widened(float* packed, std::int64_t lanes_padded, std::int
 
 /// A tile of f32 whose sums are whole numbers, exact up to 2^24: of 1024 products at most.
 template <gemm_tile_fn Tile, int Rows, int Columns>
-void whole_tile(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-                std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+void whole_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
   alignas(64) float sums[Rows * Columns];
-  Tile(k, a, a_step, b, b_step, sums, Columns, columns, tile_mode::assign);
+  Tile(k, a, a_row, a_step, b, b_step, sums, Columns, columns, tile_mode::assign);
   const bool adds = mode == tile_mode::add || mode == tile_mode::resume;
   for (int r = 0; r < Rows; ++r)
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -44,7 +44,8 @@ void whole_tile(std::int64_t k, const float* a, std::int64_t a_step, const float
 template <const gemm_kernels& F32>
 inline constexpr gemm_kernels gemm_whole = [] {
   gemm_kernels k{.terms = 1,
-                 .direct = false,
+                 .a_in_place = false,
+                 .b_in_place = false,
                  .rows = F32.rows,
                  .columns = F32.columns,
                  .block = 1024,
@@ -64,7 +65,8 @@ inline constexpr gemm_kernels gemm_whole = [] {
 #if defined(__x86_64__)
 inline constexpr gemm_kernels gemm_avx512_int8 = [] {
   gemm_kernels k{.terms = 4,
-                 .direct = false,
+                 .a_in_place = false,
+                 .b_in_place = false,
                  .rows = 14,
                  .columns = 32,
                  .block = 1536,
@@ -88,7 +90,8 @@ inline constexpr gemm_kernels gemm_avx512_int8 = [] {
   #if defined(__linux__)
 inline constexpr gemm_kernels gemm_amx_int8 = [] {
   gemm_kernels k{.terms = 4,
-                 .direct = false,
+                 .a_in_place = true,
+                 .b_in_place = false,
                  .rows = 32,
                  .columns = 32,
                  .unit = 16,

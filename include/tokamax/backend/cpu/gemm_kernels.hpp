@@ -17,20 +17,23 @@ enum class tile_mode { assign, add, resume, stream };
 
 /// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
 ///
-///   c[r * ldc + j] (+)= sum_p a[p * a_step + r] * b[p * b_step + j],  r < Rows, j < columns
+///   c[r * ldc + j] (+)= sum_p a[p * a_step + r * a_row] * b[p * b_step + j],  r < Rows, j < columns
 ///
-/// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Reads b only for j < columns. The bits
-/// do not depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one
-/// longer sum.
-using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
-                              float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept;
+/// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Where steps come in
+/// units, those of a unit lie side by side in a, and a_step is the distance from one unit to the next over its steps.
+/// Reads b only for j < columns. The bits do not depend on the tile's place or height, and are the same with AVX2 and
+/// AVX-512; resuming gives the bits of one longer sum.
+using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                              std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
+                              tile_mode mode) noexcept;
 
 inline constexpr int gemm_max_rows = 32;
 
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
   int terms;                             ///< of k in a packed step of 4 bytes
-  bool direct;                           ///< may tiles read operands that are not packed?
+  bool a_in_place;                       ///< may tiles read rows of A that are not packed?
+  bool b_in_place;                       ///< may they read rows of B?
   int rows;                              ///< height of the packed panels of A
   int columns;                           ///< width of the packed panels of B
   int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up

@@ -11,8 +11,8 @@ namespace tokamax::simd::detail {
 
 // A template on the architecture, so that files built for different machines keep their own copy.
 template <int Rows, int Vectors, class V = f32v>
-void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-                   std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+void tile_portable(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                   std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
   constexpr auto lanes_per_vector = static_cast<std::int64_t>(V::size);
   V sum[Rows][Vectors];
 #pragma GCC unroll 8
@@ -41,7 +41,7 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
     for (int v = 0; v < Vectors; ++v) column[v] = V::load_unaligned(from + v * lanes_per_vector);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-      const V row(a[r]);
+      const V row(a[r * a_row]);
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(row, column[v], sum[r][v]);
     }
@@ -60,7 +60,8 @@ void tile_portable(std::int64_t k, const float* a, std::int64_t a_step, const fl
 template <class V = f32v>
 inline constexpr gemm_kernels gemm_portable = {
     .terms = 1,
-    .direct = true,
+    .a_in_place = true,
+    .b_in_place = true,
     .rows = 6,
     .columns = 2 * static_cast<int>(V::size),
     .tile = {nullptr, tile_portable<1, 2, V>, tile_portable<2, 2, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,

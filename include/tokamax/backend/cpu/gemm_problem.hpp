@@ -8,7 +8,7 @@
 
 #include <algorithm>  // min, max, fill_n
 #include <cstddef>    // byte
-#include <cstdint>    // int64_t
+#include <cstdint>    // int64_t, uintptr_t
 
 namespace tokamax::simd {
 
@@ -90,6 +90,29 @@ struct gemm_problem {
   std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
   std::int64_t first_column = 0;
 };
+
+/// Rows of A as tiles read them: in panels, or where they lie.
+struct tile_rows {
+  const float* data;
+  std::int64_t row, step;  ///< distances, as gemm_tile_fn has them
+};
+
+/// Can tiles read A where it lies? The terms of a packed step lie side by side, and no two rows, whose terms are read one
+/// after the other, fight for the same lines of the first-level cache.
+inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+  constexpr std::int64_t page = 4096, line = 64;  // addresses a page apart share their lines
+  const std::int64_t apart = g.a.row_stride * g.a.element_bytes() & (page - 1);
+  return kernels.a_in_place && g.a.element_bytes() * kernels.terms == 4 && g.a.column_stride == 1 &&
+         g.k % (kernels.terms * kernels.unit) == 0 && g.a.row_stride % kernels.terms == 0 &&
+         reinterpret_cast<std::uintptr_t>(g.a.data) % 4 == 0 && (kernels.unit == 1 || g.m % kernels.rows == 0) &&
+         (g.m <= 4 || (apart >= line && apart <= page - line));
+}
+
+/// Rows of A from `row` on, and their terms from `term` on.
+inline tile_rows rows_in_place(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t row,
+                               std::int64_t term) noexcept {
+  return {reinterpret_cast<const float*>(g.a.at(row, term)), g.a.row_stride / kernels.terms, 1};
+}
 
 struct gemm_packed_a;  // A of one super block, shared by the threads
 struct gemm_packed_b;  // the panels of B that a thread works on

@@ -56,7 +56,7 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
       fill(a);
       fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
-        kernels.tile[rows](steps, a, rows, b, columns, c, columns, columns, simd::tile_mode::assign);
+        kernels.tile[rows](steps, a, kernels.unit, rows, b, columns, c, columns, columns, simd::tile_mode::assign);
     });
   });
   return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;

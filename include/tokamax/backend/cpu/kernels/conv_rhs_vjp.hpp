@@ -99,7 +99,7 @@ inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels
         for (std::int64_t row = row0; row < row1;) {  // as many rows at once as follow each other in the image
           const std::int64_t begin = row, at = f.row_at(row);
           while (++row < row1 && f.row_at(row) == at + row - begin) continue;
-          kernels.tile[std::min(height, n - i)]((row - begin) * f.last.places, under + at * pitch + i, n,
+          kernels.tile[std::min(height, n - i)]((row - begin) * f.last.places, under + at * pitch + i, 1, n,
                                                 c.ct + begin * f.last.places * all + group * c.features + j, all,
                                                 sums + (k * n + i) * c.features + j, c.features,
                                                 std::min<std::int64_t>(kernels.columns, c.features - j), mode);
