@@ -69,6 +69,54 @@ template <int Rows, int Vectors, bool Whole, class Term>
   }
 }
 
+/// Adds the terms of one step, of rows that lie a_row apart.
+template <int Rows, int Vectors, bool Whole, class Term>
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2"), gnu::always_inline]] inline void
+add_step(__m512 (&sum)[Rows][Vectors], [[maybe_unused]] const __mmask16* kept, const float* const* third,
+         std::int64_t a_row, const float* b, std::int64_t panel) noexcept {
+  __m512 column[Vectors];
+  #pragma GCC unroll 24
+  for (int v = 0; v < Vectors; ++v) {
+    const float* const from = b + v / 2 * panel + v % 2 * 16;
+    if constexpr (Whole) column[v] = _mm512_loadu_ps(from);
+    if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], from);
+  }
+  #pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    const __m512 row = _mm512_set1_ps(third[r / 3][r % 3 * a_row]);
+  #pragma GCC unroll 24
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::add(sum[r][v], row, column[v]);
+  }
+}
+
+/// Adds the terms of all steps, of rows in panels or with steps side by side.
+template <int Rows, int Vectors, bool Whole, class Term, bool InPanels>
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2"), gnu::always_inline]] inline void
+add_steps(__m512 (&sum)[Rows][Vectors], const __mmask16* kept, std::int64_t k, const float* a, std::int64_t a_row,
+          std::int64_t a_step, const float* b, std::int64_t b_step, std::int64_t panel) noexcept {
+  constexpr std::int64_t together = InPanels ? 1 : 4;
+  const float* third[(Rows + 2) / 3];  // every third row: x86-64 addresses the two behind it from there
+  #pragma GCC unroll 8
+  for (int r = 0; r < Rows; r += 3) third[r / 3] = a + r * a_row;
+  std::int64_t p = 0;
+  for (; p + together <= k; p += together) {
+    if constexpr (Rows > 8 && InPanels)
+      __builtin_prefetch(third[0] + 32 * a_step);  // its pieces hide that it is one stream
+  #pragma GCC unroll 4
+    for (std::int64_t u = 0; u < together; ++u) {
+      add_step<Rows, Vectors, Whole, Term>(sum, kept, third, a_row, b, panel);
+  #pragma GCC unroll 8
+      for (const float*& row : third) row += a_step;
+      b += b_step;
+    }
+  }
+  for (; p < k; ++p) {
+    add_step<Rows, Vectors, Whole, Term>(sum, kept, third, a_row, b, panel);
+    for (const float*& row : third) row += a_step;
+    b += b_step;
+  }
+}
+
 // Whole tiles load without a mask: some machines split masked loads. Twins read two packed panels of 32 columns.
 template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2")]] void tile_avx512_of(
@@ -111,29 +159,10 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
     }
     b += b_step;
   }
-  const float* third[(Rows + 2) / 3];  // every third row: x86-64 addresses the two behind it from there
-  #pragma GCC unroll 8
-  for (int r = 0; r < Rows; r += 3) third[r / 3] = a + r * a_row;
-  for (std::int64_t p = 0; p < k; ++p) {
-    if constexpr (Rows > 8)
-      __builtin_prefetch(third[0] + 32 * a_step);  // read in pieces, which hide that it is one stream
-    __m512 column[Vectors];
-  #pragma GCC unroll 24
-    for (int v = 0; v < Vectors; ++v) {
-      const float* const from = b + v / 2 * panel + v % 2 * 16;
-      if constexpr (Whole) column[v] = _mm512_loadu_ps(from);
-      if constexpr (!Whole) column[v] = _mm512_maskz_loadu_ps(kept[v], from);
-    }
-  #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      const __m512 row = _mm512_set1_ps(third[r / 3][r % 3 * a_row]);
-  #pragma GCC unroll 24
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = Term::add(sum[r][v], row, column[v]);
-    }
-  #pragma GCC unroll 8
-    for (const float*& row : third) row += a_step;
-    b += b_step;
-  }
+  if (a_row == 1)
+    add_steps<Rows, Vectors, Whole, Term, true>(sum, kept, k, a, 1, a_step, b, b_step, panel);
+  else
+    add_steps<Rows, Vectors, Whole, Term, false>(sum, kept, k, a, a_row, 1, b, b_step, panel);
   store_tile<Rows, Vectors, Whole, Term>(sum, kept, c, ldc, mode);
 }
 

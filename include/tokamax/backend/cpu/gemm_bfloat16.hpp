@@ -52,7 +52,7 @@ inline constexpr gemm_kernels gemm_avx512_bfloat16 = {
     .b_in_place = false,
     .rows = 14,
     .columns = 32,
-    .block = 768,
+    .block = 1024,
     .tile = {nullptr, pair_tile<1>, pair_tile<2>, pair_tile<3>, pair_tile<4>, pair_tile<5>, pair_tile<6>, pair_tile<7>,
              pair_tile<8>, pair_tile<9>, pair_tile<10>, pair_tile<11>, pair_tile<12>, pair_tile<13>, pair_tile<14>},
     .wide = {},
