@@ -3,6 +3,7 @@
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/softmax.hpp>
 
@@ -75,6 +76,14 @@ case_list row_cases() {
       add(
           cases, named("cross_entropy", t), [](const arrays& v) -> arrays { return softmax_cross_entropy(v[0], v[1]); },
           {x, labels(s[0], s[1])}, 5e-6, 1e30);
+      for (const bool transposed : {false, true}) {
+        const linear_cross_entropy_options o{.transposed = transposed};
+        add(
+            cases, named("linear_cross_entropy", t),
+            [=](const arrays& v) -> arrays { return linear_cross_entropy(v[0], v[1], v[2], o); },
+            {noise({s[0], 19}, 4, t), noise(transposed ? shape{s[1], 19} : shape{19, s[1]}, 5, t), labels(s[0], s[1])},
+            5e-6, 1e30);
+      }
     }
     for (const bool causal : {false, true})
       for (const auto algorithm : {dot_algorithm::unspecified, dot_algorithm::bf16_bf16_f32}) {

@@ -43,6 +43,7 @@
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
@@ -70,6 +71,7 @@
   #include <tokamax/backend/cpu/kernels/gather.hpp>
   #include <tokamax/backend/cpu/kernels/lanes.hpp>
   #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
@@ -117,6 +119,10 @@ template <>
 inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
 template <>
@@ -324,6 +330,10 @@ TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();

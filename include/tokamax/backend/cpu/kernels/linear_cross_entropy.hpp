@@ -1,0 +1,43 @@
+// tokamax/backend/cpu/kernels/linear_cross_entropy.hpp: linear_cross_entropy and its gradients.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/device.hpp>                // cpu_tag
+#include <tokamax/backend/cpu/kernels/floats.hpp>        // float_result
+#include <tokamax/backend/cpu/linear_cross_entropy.hpp>  // the routines in pieces
+#include <tokamax/ops/linear_cross_entropy.hpp>          // linear_cross_entropy_p
+
+namespace tokamax {
+
+namespace simd::detail {
+inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
+  const array_view &x = a.in[0], &w = a.in[1];
+  const auto o = a.attrs<linear_cross_entropy_options>();
+  const bool narrow = x.type == bf16;
+  const gemm_element element = narrow ? gemm_element::bfloat16 : gemm_element::f32;
+  const std::int64_t features = x.extent(-1), classes = w.extent(o.transposed ? 0 : 1);
+  return {
+      .rows = a.in[2].size(),
+      .features = features,
+      .classes = classes,
+      .x = {x.data, features, 1, element},
+      .weights = o.transposed ? matrix_view{w.data, 1, features, element} : matrix_view{w.data, classes, 1, element},
+      .labels = a.in[2].as<const std::int32_t>(),
+      .precision =
+          narrow || o.algorithm == dot_algorithm::bf16_bf16_f32 ? gemm_precision::bfloat16 : gemm_precision::f32};
+}
+}  // namespace simd::detail
+
+inline void kernel(op_c<linear_cross_entropy_p>, cpu_tag, const kernel_arguments& a) {
+  simd::linear_cross_entropy(simd::detail::linear_classes_of(a), a.out[0].as<float>(), a.out[1].as<float>());
+}
+
+inline void kernel(op_c<linear_cross_entropy_vjp_p>, cpu_tag, const kernel_arguments& a) {
+  const simd::float_result<struct linear_cross_entropy_dx> dx(a.out[0]);
+  const simd::float_result<struct linear_cross_entropy_dw> dw(a.out[1]);
+  simd::linear_cross_entropy_backward(simd::detail::linear_classes_of(a), a.in[3].as<const float>(),
+                                      a.in[4].as<const float>(), a.in[5].as<const float>(), dx.data(), dw.data(),
+                                      a.attrs<linear_cross_entropy_options>().transposed);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,129 @@
+// tokamax/ops/linear_cross_entropy.hpp: the loss of a last layer and its softmax, without all logits in memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/dot_general.hpp>    // dot_general
+#include <tokamax/ops/cross_entropy.hpp>  // cross_entropy_p, probabilities
+
+namespace tokamax {
+
+/// How linear_cross_entropy reads its weights and multiplies.
+struct linear_cross_entropy_options {
+  bool transposed = false;                               ///< weights [V, D], as the table of an embedding
+  dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
+};
+
+constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, const array& labels, const array& lse,
+                                          const array& ct_probabilities, const array& ct_label,
+                                          linear_cross_entropy_options options, source_line l = source_line::current());
+
+namespace detail {
+/// x [..., D] and weights as f32 logits [..., V].
+constexpr array linear_logits(const array& x, const array& weights, const linear_cross_entropy_options& o) {
+  return dot_general(x, weights, {{x.rank() - 1}, {o.transposed ? 1 : 0}, {}, {}, f32, o.algorithm});
+}
+
+/// `products` of 2 N D V operations.
+constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
+  const double flops = products * 2.0 * static_cast<double>(c[2].size()) * static_cast<double>(c[1].size());
+  const bool narrow =
+      c[0].dtype() == bf16 || c.attrs<linear_cross_entropy_options>().algorithm == dot_algorithm::bf16_bf16_f32;
+  return narrow ? op_cost{0, flops} : op_cost{flops, 0};
+}
+}  // namespace detail
+
+/// The gradients of linear_cross_entropy, from logits that are computed again.
+inline constexpr op linear_cross_entropy_vjp_p{
+    .name = "linear_cross_entropy_vjp",
+    .has_dots = true,
+    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type()}; },
+    // dlogits = softmax(logits) * ct_probabilities - one_hot(label) * ct_label; dx = dlogits W^T; dW = x^T dlogits
+    .compose = [](const call& c) -> arrays {
+      const auto o = c.attrs<linear_cross_entropy_options>();
+      const array logits = detail::linear_logits(c[0], c[1], o);
+      const std::int64_t classes = logits.extent(-1);
+      const array hit = one_hot(detail::nonnegative_label(c[2], classes), classes);
+      const array d =
+          detail::probabilities(logits, c[3]) * expand_dims(c[4], -1) - hit * expand_dims(c[5], -1);  // [..., V]
+      const int rows = d.rank() - 1;
+      const axes all = iota_axes(rows);
+      const array x = astype(c[0], f32), w = astype(c[1], f32);
+      const auto algorithm = c[0].dtype() == bf16 && o.algorithm == dot_algorithm::unspecified
+                                 ? dot_algorithm::bf16_bf16_f32
+                                 : o.algorithm;
+      const array dx = dot_general(d, w, {{rows}, {o.transposed ? 0 : 1}, {}, {}, dtype::none, algorithm});
+      const array dw = o.transposed ? dot_general(d, x, {all, all, {}, {}, dtype::none, algorithm})
+                                    : dot_general(x, d, {all, all, {}, {}, dtype::none, algorithm});
+      return {astype(dx, c[0].dtype()), astype(dw, c[1].dtype())};
+    },
+    .kernels = kernels_of<linear_cross_entropy_vjp_p>,
+    .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); },
+};
+
+/// Loss and, for the backward pass, the logarithm of the normaliser of each row.
+inline constexpr op linear_cross_entropy_p{
+    .name = "linear_cross_entropy",
+    .has_dots = true,
+    .infer_all = [](const call& c) -> types {
+      array_type t{f32, false, {}};
+      for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      const bool transposed = c.attrs<linear_cross_entropy_options>().transposed;
+      if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+        c.fail("linear_cross_entropy: x", c[0].type(), "floats with an axis of features");
+      else if (c[1].rank() != 2 || c[1].dtype() != c[0].dtype() || c[1].extent(transposed ? 1 : 0) != c[0].extent(-1))
+        c.fail("linear_cross_entropy: weights", c[1].type(),
+               text(transposed ? "[V,D]" : "[D,V]") << " of the dtype and the D of " << c[0].type());
+      else if (c[2].dtype() != i32 || !(c[2].shape() == t.extents))
+        c.fail("linear_cross_entropy: labels", c[2].type(), text("i32") << t.extents);
+      return {t, t};
+    },
+    .compose = [](const call& c) -> arrays {
+      const array in[] = {detail::linear_logits(c[0], c[1], c.attrs<linear_cross_entropy_options>()), c[2]};
+      return bind_all(cross_entropy_p, in, 2, words{}, c.where);
+    },
+    .vjp = [](const call& c) -> arrays {
+      const array& loss = c.cotangents[0];
+      const array& lse = c.cotangents[1];
+      const array of_probabilities = !lse.exists() ? loss : !loss.exists() ? lse : loss + lse;
+      const array of_label = loss.exists() ? loss : lse * 0.0f;
+      const arrays d = linear_cross_entropy_vjp(c[0], c[1], c[2], c.outputs[1], of_probabilities, of_label,
+                                                c.attrs<linear_cross_entropy_options>(), {});
+      return {d[0], d[1], array()};
+    },
+    .kernels = kernels_of<linear_cross_entropy_p>,
+    .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 1); },
+};
+
+/// The cross entropy between labels and the softmax of x W, one value a row. The logits [..., V] are never in memory
+/// at once: a piece of them is computed, used and forgotten, and again for the gradient, which costs one more product
+/// of x and W than softmax_cross_entropy(matmul(x, weights), labels).
+///
+///   loss = log(sum(exp(x W))) - (x W)[label]
+///
+/// shapes  x [..., D], weights [D, V] or with options.transposed [V, D], labels [...] -> [...]
+/// dtypes  x and weights f32 or bf16, both the same; labels i32; logits and loss are f32; the operands of the products
+///         are f32, or bf16 for bf16 arrays and under with_precision<bf16_products>
+/// errors  "linear_cross_entropy: x", "linear_cross_entropy: weights", "linear_cross_entropy: labels"; a label outside
+///         [-V, V) gives NaN, a negative one counts from the end
+/// memory  8 MB for any number of rows and classes; under vmap that of all logits
+/// source  tokamax.linear_softmax_cross_entropy_loss; Hsu et al. 2024, arXiv:2410.10989
+constexpr array linear_cross_entropy(const array& x, const array& weights, const array& labels,
+                                     linear_cross_entropy_options options = {},
+                                     source_line l = source_line::current()) {
+  const array in[] = {x, weights, labels};
+  return bind_all(linear_cross_entropy_p, in, 3, pack(options), l)[0];
+}
+
+/// The cotangents {dx, dweights} of linear_cross_entropy.
+///
+///   dlogits = softmax(x W) * ct_probabilities - one_hot(label) * ct_label
+///
+/// shapes  labels, lse, ct_probabilities and ct_label [...]; lse is logsumexp of each row of logits
+constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, const array& labels, const array& lse,
+                                          const array& ct_probabilities, const array& ct_label,
+                                          linear_cross_entropy_options options, source_line l) {
+  const array in[] = {x, weights, labels, lse, ct_probabilities, ct_label};
+  return bind_all(linear_cross_entropy_vjp_p, in, 6, pack(options), l);
+}
+
+}  // namespace tokamax
