@@ -9,6 +9,8 @@
 
 #include <Eigen/Core>
 
+#include <new>
+
 #include "support/measure.hpp"
 
 #if defined(TOKAMAX_BENCH_ONEDNN)
@@ -79,9 +81,21 @@ void report(const shape_case& s, const char* dtype, const std::vector<contender>
   }
 }
 
+// Memory that begins on a line of the caches, as that of arrays does.
 template <class T>
-std::vector<T> values(std::int64_t rows, std::int64_t columns) {
-  std::vector<T> all(static_cast<std::size_t>(rows * columns));
+struct line_allocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, line); }
+  bool operator==(const line_allocator&) const { return true; }
+};
+template <class T>
+using matrix = std::vector<T, line_allocator<T>>;
+
+template <class T>
+matrix<T> values(std::int64_t rows, std::int64_t columns) {
+  matrix<T> all(static_cast<std::size_t>(rows * columns));
   std::uint32_t bits = 1;
   for (T& x : all) {
     bits = bits * 1664525u + 1013904223u;
@@ -94,7 +108,7 @@ std::vector<T> values(std::int64_t rows, std::int64_t columns) {
 }
 
 template <class T>
-simd::matrix_view view(const std::vector<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
+simd::matrix_view view(const matrix<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
   constexpr auto element = std::is_same_v<T, float>      ? simd::gemm_element::f32
                            : std::is_same_v<T, bfloat16> ? simd::gemm_element::bfloat16
                                                          : simd::gemm_element::int8;
@@ -109,7 +123,7 @@ std::vector<contender> ours_and_chosen(const simd::gemm_product& p) {
 
 void f32_case(const shape_case& s, double peak) {
   const auto a = values<float>(s.m, s.k), b = values<float>(s.k, s.n);
-  std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
+  matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   std::vector<contender> all =
       ours_and_chosen({s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed), view(b, s.k, s.n, s.b_transposed), c.data(),
                        s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
@@ -173,7 +187,7 @@ void bfloat16_case(const shape_case& s, double peak) {
   const auto a = values<bfloat16>(s.m, s.k), b = values<bfloat16>(s.k, s.n);
   const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
   const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_precision::bfloat16);
-  std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
+  matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   const auto compare = [&](const char* name, bool pack, std::vector<contender> all) {
 #if defined(TOKAMAX_BENCH_ONEDNN)
     onednn_product peer(s, pack, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(),
@@ -202,7 +216,7 @@ void int8_case(const shape_case& s, double peak) {
   const auto a = values<std::int8_t>(s.m, s.k), b = values<std::int8_t>(s.k, s.n);
   const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
   const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_int8_kernels());
-  std::vector<std::int32_t> c(static_cast<std::size_t>(s.m * s.n));
+  matrix<std::int32_t> c(static_cast<std::size_t>(s.m * s.n));
   std::vector<contender> all{{"tokamax", [&] {
                                 if (weights)
                                   simd::gemm(s.m, va, packed, c.data(), s.n);

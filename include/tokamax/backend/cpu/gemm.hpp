@@ -24,9 +24,10 @@ namespace detail {
 inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept;
 
 // A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
-// The longer side is cut, so that the least is packed twice.
+// The longer side is cut, so that the least is packed twice; many rows by a B that is packed already are cut by rows.
 inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const bool columns = ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
+  const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
+  const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
   const std::int64_t unit = columns ? kernels.columns : kernels.rows;
   const std::int64_t all = columns ? g.n : g.m;
   const std::int64_t part = round_up(ceil_div(all, threads), unit);
@@ -60,7 +61,7 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
   const std::int64_t work = g.m * g.n * g.k;
   if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
   const bool few = has_few_rows(g, kernels);
-  if (threads > 1 && !few && work < 8'000'000 * std::int64_t{threads}) {
+  if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
     gemm_apart(g, kernels, threads);
   } else if (few) {
     gemm_few_rows(g, kernels, threads);

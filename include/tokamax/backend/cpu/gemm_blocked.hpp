@@ -75,7 +75,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
       const std::int64_t m1 = std::min(g.m, m0 + m_super);
       const std::int64_t a_panels = ceil_div(m1 - m0, mr);
       // packed A: [k block][panel][k][mr], by groups of panels
-      const std::int64_t group = g.a.row_stride == 1 ? std::min<std::int64_t>(16, ceil_div(a_panels, threads)) : 1;
+      const std::int64_t group =
+          g.a.row_stride == 1 ? std::min(64 / g.a.element_bytes(), ceil_div(a_panels, threads)) : 1;
       const std::int64_t groups = ceil_div(a_panels, group);
       const auto pack_a = [&](std::int64_t i) {
         const std::int64_t panel = i * group, together = std::min(group, a_panels - panel);

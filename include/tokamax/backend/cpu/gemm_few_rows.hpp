@@ -34,6 +34,7 @@ inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) 
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
 /// the first level cache; more rows of A hide more of the memory's latency and want fewer loads and stores of the sums.
+/// One row of A and a B past the caches wait for memory alone: few runs, as long as can be.
 struct few_rows_plan {
   b_source source;
   std::int64_t tile, stripe, burst;  ///< columns of a tile, columns of a stripe, terms
@@ -43,8 +44,11 @@ struct few_rows_plan {
       : source(source_of_b(g, kernels)) {
     tile = source == b_source::memory ? kernels.wide_columns[height] : kernels.columns;
     const bool short_bursts = (source == b_source::memory || source == b_source::rows) && g.m <= 6;
-    burst = short_bursts ? kernels.terms * (g.m <= 2 ? 8 : 16) : block;
+    const bool far = source == b_source::memory && g.m == 1 && g.k * g.n >= std::int64_t{1} << 22;  // 16 MB
+    const bool near = source == b_source::memory && g.m == 1 && !far;
+    burst = short_bursts ? kernels.terms * (far ? 4 : near ? 32 : g.m <= 2 ? 8 : 16) : block;
     const std::int64_t longest = source == b_source::columns  ? tile
+                                 : far                        ? g.n
                                  : !short_bursts              ? 4 * tile
                                  : source == b_source::memory ? std::max<std::int64_t>(512, 4096 / g.m)
                                                               : 512;
