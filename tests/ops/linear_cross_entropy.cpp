@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
+#include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
@@ -32,6 +33,14 @@ static_assert(tk::linear_cross_entropy(array(floats({2, 3, 8})), array(floats({8
                   .type() == floats({2, 3}));
 static_assert(tk::grad(in_pieces)(array(floats({2, 8})), array(floats({8, 10})), array(integers({2}))).type() ==
               floats({2, 8}));
+
+// Neither logits nor their gradient are among the intermediate values.
+constexpr auto step = [](const tk::tensor<tk::f32, 256, 8>& x, const tk::tensor<tk::f32, 8, 4096>& w,
+                         const tk::tensor<tk::i32, 256>& labels) { return tk::grad(in_pieces)(x, w, labels); };
+using program = decltype(tk::jit(
+    step, tk::cpu, tk::while_compiling))::for_types<tk::tensor<tk::f32, 256, 8>, tk::tensor<tk::f32, 8, 4096>,
+                                                    tk::tensor<tk::i32, 256>>;
+static_assert(program::peak_bytes < std::int64_t{8} * 4096 * 4 + 8 * 1024);  // the gradient of w, and some of each row
 
 array some_labels(std::int64_t rows, std::int64_t classes) {
   array labels = array::uninitialized(integers({rows}));
