@@ -1,5 +1,4 @@
-// tokamax/backend/cpu/linear_cross_entropy.hpp: a product and the cross entropy of its rows, in pieces that stay in the
-// caches.
+// tokamax/backend/cpu/linear_cross_entropy.hpp: a product and the cross entropy of its rows, in pieces.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (kernels include it, and are compiled once)
 // tested by tests/ops/linear_cross_entropy.cpp
