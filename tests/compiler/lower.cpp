@@ -46,3 +46,25 @@ TEST_CASE("markers vanish and equal work is shared once they are gone") {
   for (const node& n : g.nodes) exponentials += n.kind == &exp_p;
   CHECK(exponentials == 1);
 }
+
+TEST_CASE("what two products round to bfloat16 is rounded once, where it is computed, also through views") {
+  const graph g = lowered(
+      [](const arrays& x) -> arrays {
+        const array y = tanh(x[0]), z = transpose(reshape(y, {5, 2}));
+        const auto product = [](const array& a, const array& b) {
+          return dot_general(a, b, {{1}, {1}, {}, {}, dtype::none, dot_algorithm::bf16_bf16_f32});
+        };
+        return {product(y, x[0]), product(z, y), dot_general(y, x[0], {{1}, {1}})};
+      },
+      true);
+  int rounded = 0, narrow = 0, wide = 0;
+  for (const node& n : g.nodes) {
+    rounded += n.kind == &convert_element_type_p;
+    if (n.kind != &dot_general_p) continue;
+    CHECK(n.type.type == f32);
+    for (int k = 0; k < 2; ++k) (g[g.operands[n.first_operand + k]].type.type == bf16 ? narrow : wide) += 1;
+  }
+  CHECK(rounded == 1);
+  CHECK(narrow == 3);
+  CHECK(wide == 3);  // the input, twice, and the operand of the product in f32
+}

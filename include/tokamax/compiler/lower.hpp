@@ -3,12 +3,14 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>         // inline_graph, ambient_trace
+#include <tokamax/lax/dot_general.hpp>    // dot_general_p
 #include <tokamax/lax/stop_gradient.hpp>  // variable, barrier
 
 namespace tokamax {
 
 /// Repeats the live nodes of `from` as inputs and nodes of `to`: markers vanish, ops without a kernel are replaced by
-/// their `compose`, and simplification and sharing happen once more over the whole program.
+/// their `compose`, and simplification and sharing happen once more over the whole program. What products round to
+/// bfloat16 is rounded where it is computed, once for all of them, and kept so.
 /// `has_kernel(op)` says whether the backend runs an op; elementwise ops, views and constants need none.
 template <class HasKernel>
 constexpr void lower(graph& to, const graph& from, const HasKernel& has_kernel);
@@ -21,12 +23,14 @@ struct lowering {
   const HasKernel& has_kernel;
 
   constexpr bool handles(const op& o) const {
+    if (&o == &dot_general_p) return has_kernel(o);
     return &o == &variable_p || &o == &stop_gradient_p || (o.has_body && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
     if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
+    if (&o == &dot_general_p) return {with_rounded_operands(c)};
     graph inner;
     arrays in;
     for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
@@ -44,6 +48,30 @@ struct lowering {
   }
 
  private:
+  // The product itself, of operands in the numbers that it multiplies. Its sums and result stay f32.
+  constexpr array with_rounded_operands(const call& c) const {
+    const bool rounds = c.attrs<dot_dimensions>().algorithm == dot_algorithm::bf16_bf16_f32;
+    array in[] = {c[0], c[1]};
+    for (array& x : in)
+      if (rounds && x.dtype() == f32) x = rounded(x);
+    words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
+    const array_type type = c.self->infer(c);
+    return emit_one(to, *c.self, in, 2, w, c.where, &type);
+  }
+  // x as bfloat16, if it is computed here: inputs are rounded while they are read. Views stay views.
+  constexpr array rounded(const array& x) const {
+    const node n = to[lift(to, x).id()];
+    if (n.kind == nullptr || n.operand_count == 0) return x;
+    if (n.kind->kind != op_kind::view) return convert_element_type(x, bf16);
+    const int id = to.operands[n.first_operand];
+    const array from = rounded(array(&to, id, to[id].type));
+    if (from.dtype() != bf16) return x;
+    array_type type = n.type;
+    type.type = bf16;
+    words w;
+    for (int k = 0; k < n.word_count; ++k) w.push_back(to.words[n.first_word + k]);
+    return emit_one(to, *n.kind, &from, 1, w, n.where, &type);
+  }
   constexpr arrays with_lowered_body(const call& c) const {
     graph body;
     lower(body, to.bodies[c.attributes[0]], has_kernel);

@@ -44,9 +44,7 @@ using register_t = typename detail::register_of<T>::type;
 template <dtype T>
 register_t<T> narrowed(register_t<T> v) noexcept {
   if constexpr (T == bf16) {
-    alignas(64) std::uint16_t half[f32v::size];
-    store_bfloat16(half, v);
-    return load_bfloat16(half);
+    return round_to_bfloat16(v);
   } else if constexpr (T == i8) {
     return (v << 24) >> 24;
   } else {
@@ -120,10 +118,7 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
     detail::store_bool(reinterpret_cast<bool*>(p), v, Full ? width : n);
   } else if constexpr (T == bf16) {
     auto* q = reinterpret_cast<std::uint16_t*>(p);
-    if constexpr (Full)
-      store_bfloat16(q, v);
-    else
-      store_bfloat16_partial(q, v, n);
+    store_upper_halves(q, v, Full ? width : n);  // registers hold what narrowed() left
   } else if constexpr (T == i8) {
     store_int8(reinterpret_cast<std::int8_t*>(p), v, Full ? width : n);
   } else {

@@ -345,21 +345,30 @@ inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
   return bitcast<f32v>(detail::from_native<u32v>(wide << 16));
 }
 
+/// The nearest bfloat16, ties to even; NaN stays NaN (quiet, of the same sign).
+inline f32v round_to_bfloat16(f32v v) noexcept {
+  using words = detail::native_t<u32v>;
+  const words bits = __builtin_bit_cast(words, v.data);
+  const words rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
+  const words quiet = (bits & 0x80000000u) | 0x7fc00000u;
+  return bitcast<f32v>(detail::from_native<u32v>(detail::native(v) != detail::native(v) ? quiet : rounded));
+}
+
 namespace detail {
-inline vector_t<std::uint16_t, f32v::size> to_bfloat16(f32v v) noexcept {
-  const native_t<u32v> bits = __builtin_bit_cast(native_t<u32v>, v.data);
-  const native_t<u32v> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const native_t<u32v> quiet = ((bits >> 16) & 0x8000u) | 0x7fc0u;  // the sign of a NaN is kept
-  const auto is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return __builtin_convertvector(is_nan ? quiet : rounded, vector_t<std::uint16_t, f32v::size>);
+/// The upper halves of values that are bfloat16 already.
+inline vector_t<std::uint16_t, f32v::size> upper_halves(f32v v) noexcept {
+  return __builtin_convertvector(__builtin_bit_cast(native_t<u32v>, v.data) >> 16, vector_t<std::uint16_t, f32v::size>);
 }
 }  // namespace detail
 
-/// Rounds to nearest even and stores `width` bfloat16 bit patterns; NaN stays NaN (quiet).
-inline void store_bfloat16(std::uint16_t* p, f32v v) noexcept {
-  const auto half = detail::to_bfloat16(v);
-  std::memcpy(p, &half, sizeof half);
+/// Stores the bit patterns of `width` bfloat16, or the first n: a v that is none is cut.
+inline void store_upper_halves(std::uint16_t* p, f32v v, std::int64_t n = width) noexcept {
+  const auto half = detail::upper_halves(v);
+  std::memcpy(p, &half, static_cast<std::size_t>(n) * sizeof(*p));
 }
+
+/// Rounds and stores `width` bfloat16 bit patterns.
+inline void store_bfloat16(std::uint16_t* p, f32v v) noexcept { store_upper_halves(p, round_to_bfloat16(v)); }
 
 inline f32v load_bfloat16_partial(const std::uint16_t* p, std::int64_t n) noexcept {
   alignas(64) std::uint16_t lanes[f32v::size] = {};
@@ -368,8 +377,7 @@ inline f32v load_bfloat16_partial(const std::uint16_t* p, std::int64_t n) noexce
 }
 
 inline void store_bfloat16_partial(std::uint16_t* p, f32v v, std::int64_t n) noexcept {
-  const auto half = detail::to_bfloat16(v);
-  std::memcpy(p, &half, static_cast<std::size_t>(n) * sizeof(*p));
+  store_upper_halves(p, round_to_bfloat16(v), n);
 }
 
 }  // namespace tokamax::simd
