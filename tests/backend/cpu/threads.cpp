@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/threads.hpp>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -21,6 +23,18 @@ TEST_CASE("threads: each chunk runs exactly once") {
   }
   simd::set_num_threads(0);
   CHECK(simd::num_threads() >= 1);
+}
+
+TEST_CASE("threads: a free thread takes over what a busy one has not begun") {
+  simd::set_num_threads(2);
+  if (simd::num_threads() < 2) return;  // built without threads
+  std::atomic<int> others = 0;
+  simd::parallel_for_dynamic(8, [&](std::int64_t i) {
+    if (i > 0) ++others;
+    while (i == 0 && others < 7) std::this_thread::yield();  // for ever, if its own range waits for it
+  });
+  CHECK(others == 7);
+  simd::set_num_threads(0);
 }
 
 TEST_CASE("threads: a loop inside a loop is serial") {

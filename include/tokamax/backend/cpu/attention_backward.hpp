@@ -261,8 +261,8 @@ inline void attention_backward(attention_cotangents c) noexcept {
   auto* const done = reinterpret_cast<std::int64_t*>(scratch<backward_progress_scratch>(2 * heads * pieces));
   std::fill_n(done, heads * pieces, 0);
   std::atomic<std::int64_t> next = 0;
-  parallel_for_dynamic(heads * pieces, [&](std::int64_t) {
-    const std::int64_t i = next++;  // a piece begins after those that it waits for
+  parallel_for_dynamic(heads * pieces, [&](std::int64_t own) {
+    const std::int64_t i = pieces > 1 ? next++ : own;  // a piece begins after those that it waits for
     const tile_scope tiles(c.machine.tiles);
     backward_piece(c, i % heads / s.kv_heads, i % s.kv_heads, i / heads * c.blocks.key_blocks,
                    i < heads ? nullptr : done + i - heads, done + i);

@@ -150,10 +150,10 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
                 i % key_blocks * blocks.keys, packed + i * blocks.block());
     });
   }
-  // the last chunks of a causal head cost most: they come first
+  // the last chunks of a causal head cost most: they come first, and the last tasks are short
   parallel_for_dynamic(heads * chunks, [&](std::int64_t i) {
     const tile_scope tiles(machine.tiles);
-    const std::int64_t b = i % heads / s.heads, n = i % s.heads, chunk = chunks - 1 - i / heads;
+    const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;
     const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);
     attention_chunk(s, machine, blocks, query, key, value, out, lse, b, n, chunk * forward_blocks::chunk,
                     packed == nullptr ? nullptr : packed + head * key_blocks * blocks.block());

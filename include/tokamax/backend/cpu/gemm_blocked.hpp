@@ -20,20 +20,23 @@ struct gemm_split {
   std::int64_t rows;    // panels of A in a task
 };
 
-// Cost of a task in tile columns: its tiles and the packing of its B. The k order is the same for any split, so the
-// number of threads may decide.
-inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, const gemm_kernels& kernels,
+// Cost in rows of tiles: of a thread's tiles, of packing its B, and of what it reads from other threads' caches where
+// they do not keep to rows of their own, now (A) and later (C: loops give each thread a range of rows). The k order is
+// the same for any split, so the number of threads may decide.
+inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std::int64_t k, const gemm_kernels& kernels,
                               int threads) noexcept {
   gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
   if (threads == 1) return best;
+  const auto count = [](std::int64_t i) { return static_cast<double>(i); };
+  const double sharing = count(a_panels * kernels.rows) * (0.2 + 5.0 * count(b_panels) / count(k));
   double lowest = 1e300;
   for (std::int64_t panels = std::min<std::int64_t>(b_panels, 6); panels >= 1; --panels) {
     for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(a_panels, 2 * threads); ++parts) {
       const std::int64_t rows = ceil_div(a_panels, parts);
       const std::int64_t tasks = ceil_div(b_panels, panels) * ceil_div(a_panels, rows);
-      const double rounds = static_cast<double>(ceil_div(tasks, threads));
+      const std::int64_t rounds = ceil_div(tasks, threads);
       const double cost =
-          rounds * static_cast<double>(panels) * static_cast<double>(rows * kernels.rows + kernels.pack_rows);
+          count(rounds * panels * (rows * kernels.rows + kernels.pack_rows)) + (parts % threads == 0 ? 0.0 : sharing);
       if (cost < lowest * 0.99) {
         lowest = cost;
         best = {panels, rows};
@@ -90,13 +93,13 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         if (in_place) return rows_in_place(g, kernels, m0 + i * mr, p);
         return {packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps, kernels.unit, mr};
       };
-      const gemm_split split = split_tasks(b_panels, a_panels, kernels, threads);
+      const gemm_split split = split_tasks(b_panels, a_panels, k1 - k0, kernels, threads);
       const std::int64_t across = ceil_div(b_panels, split.panels);
       const std::int64_t down = ceil_div(a_panels, split.rows);
       const auto run_task = [&](std::int64_t task) {
-        const std::int64_t panel0 = (task / down) * split.panels;
+        const std::int64_t panel0 = (task % across) * split.panels;
         const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
-        const std::int64_t row0 = (task % down) * split.rows;
+        const std::int64_t row0 = (task / across) * split.rows;
         const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
         float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * mine_size;
         for (std::int64_t p = k0; p < k1; p += block) {

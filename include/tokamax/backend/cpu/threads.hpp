@@ -61,15 +61,33 @@ void parallel_for(std::int64_t n, F f) noexcept {
   for (std::int64_t i = 0; i < n; ++i) f(i);
 }
 
-/// As parallel_for, but a free thread takes the next chunk: for chunks of unequal cost.
+namespace detail {
+/// The chunks of one thread, which others may take from. A cache line of its own.
+struct alignas(64) chunk_range {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0;
+};
+}  // namespace detail
+
+/// As parallel_for, but a thread that has done its own range helps with the others': for chunks of unequal cost.
 template <class F>
 void parallel_for_dynamic(std::int64_t n, F f) noexcept {
 #if defined(_OPENMP)
   const int limit = num_threads();
   const int threads = n < limit ? static_cast<int>(n) : limit;
   if (threads > 1) {
-  #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (std::int64_t i = 0; i < n; ++i) f(i);
+    constexpr int most = 128;
+    detail::chunk_range ranges[most];
+    const int parts = threads < most ? threads : most;
+    for (int t = 0; t < parts; ++t) {
+      ranges[t].next.store(n * t / parts, std::memory_order_relaxed);
+      ranges[t].end = n * (t + 1) / parts;
+    }
+  #pragma omp parallel num_threads(threads)
+    for (int t = 0; t < parts; ++t) {
+      detail::chunk_range& range = ranges[(thread_index() + t) % parts];
+      for (std::int64_t i; (i = range.next.fetch_add(1, std::memory_order_relaxed)) < range.end;) f(i);
+    }
     return;
   }
 #endif
