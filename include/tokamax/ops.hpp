@@ -7,6 +7,7 @@
 //   ops/layer_norm.hpp            normalise the last axis to zero mean and unit variance.
 //   ops/linear_cross_entropy.hpp  the loss of a last layer and its softmax, without all logits in memory.
 //   ops/rms_norm.hpp              scale the last axis to a root mean square of one.
+//   ops/rotary_embedding.hpp      turn pairs of features by angles that grow with the position.
 //   ops/softmax.hpp               softmax, log_softmax and logsumexp, stable for large values.
 #pragma once
 
@@ -16,4 +17,5 @@
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/rms_norm.hpp>
+#include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>

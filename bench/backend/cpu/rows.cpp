@@ -1,6 +1,7 @@
-// bench/backend/cpu/rows.cpp: bandwidth of the norms, softmax and cross entropy, next to a plain copy.
+// bench/backend/cpu/rows.cpp: bandwidth of the norms, softmax, cross entropy and rotary embedding, next to a plain copy.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/norm.hpp>
+#include <tokamax/backend/cpu/rotary_embedding.hpp>
 #include <tokamax/backend/cpu/softmax.hpp>
 
 #include "support/measure.hpp"
@@ -54,5 +55,13 @@ int main() {
     report("cross entropy", 1, [&] { simd::softmax_cross_entropy(rows, cols, x, labels.data(), loss, lse); });
     report("cross entropy backward", 2,
            [&] { simd::softmax_cross_entropy_backward(rows, cols, x, labels.data(), lse, dloss, y); });
+    for (const bool interleaved : {false, true}) {
+      constexpr std::int64_t features = 64;
+      const simd::rotary_rows heads{
+          .rows = rows, .heads = cols / features, .features = features, .interleaved = interleaved};
+      const auto row = [=](std::int64_t r) { return x + r * cols; };
+      report(interleaved ? "rotary_embedding interleaved" : "rotary_embedding", 2,
+             [&] { simd::rotary_embedding(heads, row, features, [](std::int64_t r) { return r; }, y); });
+    }
   }
 }

@@ -1,10 +1,11 @@
-// tests/backend/cpu/cases_row.cpp: softmax, normalisations, cross entropy and attention, and their gradients.
+// tests/backend/cpu/cases_row.cpp: softmax, normalisations, cross entropy, rotations and attention, and their gradients.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/rms_norm.hpp>
+#include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
 
 #include "cases.hpp"
@@ -85,6 +86,15 @@ case_list row_cases() {
             5e-6, 1e30);
       }
     }
+    for (const bool interleaved : {false, true})
+      for (const shape& s : {shape{83, 3, 2}, {2, 31, 5, 38}, {3, 7, 1, 66}}) {
+        const rotary_embedding_options o{.interleaved = interleaved};
+        const array positions = arange(s[-3]) * 1000 - 5000;
+        add(
+            cases, named("rotary_embedding", t),
+            [=](const arrays& v) -> arrays { return rotary_embedding(v[0], v[1], o); }, {noise(s, 4, t), positions},
+            5e-6, 1e30);
+      }
     for (const bool causal : {false, true})
       for (const auto algorithm : {dot_algorithm::unspecified, dot_algorithm::bf16_bf16_f32}) {
         const attention_options o{.causal = causal, .algorithm = algorithm};

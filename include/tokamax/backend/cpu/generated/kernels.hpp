@@ -45,6 +45,7 @@
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/rms_norm.hpp>
+#include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
@@ -78,6 +79,7 @@
   #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
   #include <tokamax/backend/cpu/kernels/softmax.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
@@ -145,6 +147,8 @@ template <>
 inline constexpr linkage linked_kernel<rms_norm_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<rms_norm_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<rotary_embedding_p, cpu_tag> = linkage::strided;
 template <>
 inline constexpr linkage linked_kernel<softmax_p, cpu_tag> = linkage::dense;
 template <>
@@ -338,6 +342,8 @@ TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rotary_embedding_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();

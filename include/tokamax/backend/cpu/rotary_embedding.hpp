@@ -1,0 +1,156 @@
+// tokamax/backend/cpu/rotary_embedding.hpp: pairs of features turned by angles, which are computed once for all heads.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (kernels include it, and are compiled once)
+// tested by tests/ops/rotary_embedding.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes
+#include <tokamax/backend/cpu/rows.hpp>           // rows_per_chunk, passes_caches
+
+#include <algorithm>    // min
+#include <cmath>        // pow
+#include <cstdint>      // int64_t
+#include <cstring>      // memcpy
+#include <type_traits>  // is_same_v
+
+namespace tokamax::simd {
+
+/// Rows of heads, and by how much their pairs turn.
+struct rotary_rows {
+  std::int64_t rows, heads, features;
+  double base = 10000.0;
+  bool interleaved = false, inverse = false;
+};
+
+namespace detail {
+struct all_lanes {};
+struct streamed_lanes : all_lanes {};  // results go past the caches
+
+/// Calls f(j, n) for each vector of a row: its first column and All, or the number of its lanes if some are missing.
+template <class All, class F>
+[[gnu::always_inline]] inline void for_lanes(std::int64_t cols, F f) noexcept {
+  std::int64_t j = 0;
+  for (; j + width <= cols; j += width) f(j, All{});
+  if (j < cols) f(j, cols - j);
+}
+template <class T>
+f32v read(const T* p, all_lanes) noexcept {
+  return lanes<T>::load(p);
+}
+template <class T>
+f32v read(const T* p, std::int64_t n) noexcept {
+  return lanes<T>::load(p, n, 0.0f);
+}
+template <class T>
+void write(T* p, f32v v, all_lanes) noexcept {
+  lanes<T>::store(p, v);
+}
+inline void write(float* p, f32v v, streamed_lanes) noexcept { stream(p, v); }
+template <class T>
+void write(T* p, f32v v, std::int64_t n) noexcept {
+  lanes<T>::store(p, v, n);
+}
+
+/// cos and sin of position * frequency[0 ... width) quarter turns, for any position: the whole quarters are taken off in
+/// double, and Taylor's series within an eighth of a turn are exact to f32.
+inline void turn(double position, const double* frequency, float* cosine, float* sine) noexcept {
+  using doubles = vector_t<double, f32v::size>;
+  constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
+  constexpr double half_pi = 1.57079632679489661923;
+  doubles quarters;
+  std::memcpy(&quarters, frequency, sizeof quarters);
+  quarters *= position;
+  const doubles shifted = quarters + magic;
+  const doubles rest = (quarters - (shifted - magic)) * half_pi;
+  const auto bits = __builtin_bit_cast(vector_t<std::int64_t, f32v::size>, shifted);
+  const f32v a = from_native<f32v>(__builtin_convertvector(rest, native_t<f32v>));
+  const auto n = from_native<u32v>(__builtin_convertvector(bits, native_t<u32v>));
+
+  const f32v s = a * a;
+  f32v sin_a = fma(s, f32v(1.0f / 362880), f32v(-1.0f / 5040)), cos_a = fma(s, f32v(1.0f / 40320), f32v(-1.0f / 720));
+  sin_a = fma(sin_a, s, f32v(1.0f / 120));
+  cos_a = fma(cos_a, s, f32v(1.0f / 24));
+  sin_a = fma(fma(sin_a, s, f32v(-1.0f / 6)), s * a, a);
+  cos_a = fma(fma(cos_a, s, f32v(-0.5f)), s, f32v(1.0f));
+
+  // n quarters more: cos, -sin, -cos, sin and sin, cos, -sin, -cos
+  const u32v one(1u), two(2u);
+  const mask odd = to_mask((n & one) == one);
+  const u32v x = bitcast<u32v>(select(odd, sin_a, cos_a)), y = bitcast<u32v>(select(odd, cos_a, sin_a));
+  store(cosine, bitcast<f32v>(x ^ (((n + one) & two) << 30)));
+  store(sine, bitcast<f32v>(y ^ ((n & two) << 30)));
+}
+
+/// Neighbouring lanes in each other's place.
+inline f32v swap_pairs(f32v v) noexcept {
+  const auto pairs = __builtin_bit_cast(vector_t<std::uint64_t, f32v::size / 2>, v.data);
+  return f32v(__builtin_bit_cast(f32v::register_type, pairs << 32 | pairs >> 32));
+}
+
+/// cosine and sine [half]
+template <class All, class From, class To>
+void rotate_halves(const From* x, std::int64_t half, const float* cosine, const float* sine, To* y) noexcept {
+  for_lanes<All>(half, [=](std::int64_t j, auto n) {
+    const f32v a = read(x + j, n), b = read(x + half + j, n), c = load(cosine + j), s = load(sine + j);
+    write(y + j, fma(a, c, -(b * s)), n);
+    write(y + half + j, fma(b, c, a * s), n);
+  });
+}
+/// cosine (c, c) and sine (-s, s) for each pair
+template <class All, class From, class To>
+void rotate_pairs(const From* x, std::int64_t features, const float* cosine, const float* sine, To* y) noexcept {
+  for_lanes<All>(features, [=](std::int64_t j, auto n) {
+    const f32v v = read(x + j, n);
+    write(y + j, fma(v, load(cosine + j), swap_pairs(v) * load(sine + j)), n);
+  });
+}
+
+struct rotary_frequencies;
+struct rotary_turns;
+
+template <class All, class To, class X, class Position>
+void rotate_rows(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) noexcept {
+  const std::int64_t features = of.features, cols = of.heads * features;
+  const std::int64_t angles = (of.interleaved ? features : features / 2) + width - 1;  // to the end of the last vector
+  auto* const frequency = reinterpret_cast<double*>(scratch<rotary_frequencies>(2 * angles));  // quarter turns
+  const double unit = (of.inverse != of.interleaved ? -2 : 2) / 3.14159265358979323846;
+  for (std::int64_t i = 0; i < angles; ++i) {
+    const auto pair = static_cast<double>(of.interleaved ? i / 2 : i);
+    frequency[i] = of.interleaved && i % 2 == 1 ? -frequency[i - 1]  // neighbours have sines of opposite sign
+                                                : unit * std::pow(of.base, -2 * pair / static_cast<double>(features));
+  }
+  const std::int64_t chunk = rows_per_chunk(cols) * (std::is_same_v<All, streamed_lanes> ? 8 : 1);
+  parallel_for((of.rows + chunk - 1) / chunk, [=](std::int64_t k) {
+    float* const cosine = scratch<rotary_turns>(2 * angles);
+    float* const sine = cosine + angles;
+    for (std::int64_t r = k * chunk; r < std::min(of.rows, (k + 1) * chunk); ++r) {
+      const auto at = static_cast<double>(position(r));
+      for (std::int64_t i = 0; i + width <= angles; i += width) turn(at, frequency + i, cosine + i, sine + i);
+      const auto* const from = x(r);
+      for (std::int64_t h = 0; h < of.heads; ++h) {
+        To* const to = y + r * cols + h * features;
+        if (of.interleaved)
+          rotate_pairs<All>(from + h * stride, features, cosine, sine, to);
+        else
+          rotate_halves<All>(from + h * stride, features / 2, cosine, sine, to);
+      }
+    }
+    if constexpr (std::is_same_v<All, streamed_lanes>) finish_streams();
+  });
+}
+}  // namespace detail
+
+/// Turns pair i of the features of each head of row r by position(r) * base^(-2i / features).
+///
+/// shapes  x(r) points to heads [heads, features], `stride` elements apart; y [rows, heads, features] dense, not x
+/// dtypes  f32 or bfloat16, computed in f32; position(r) is an integer
+/// source  Su et al. 2021, arXiv:2104.09864, eq. 34
+template <class To, class X, class Position>
+void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) noexcept {
+  if constexpr (std::is_same_v<To, float>)
+    if (of.features / 2 % width == 0 && passes_caches(of.rows, of.heads * of.features, y))
+      return detail::rotate_rows<detail::streamed_lanes>(of, x, stride, position, y);
+  detail::rotate_rows<detail::all_lanes>(of, x, stride, position, y);
+}
+
+}  // namespace tokamax::simd
