@@ -20,9 +20,9 @@ struct gemm_split {
   std::int64_t rows;    // panels of A in a task
 };
 
-// Cost in rows of tiles: of a thread's tiles, of packing its B, and of what it reads from other threads' caches where
-// they do not keep to rows of their own, now (A) and later (C: loops give each thread a range of rows). The k order is
-// the same for any split, so the number of threads may decide.
+// Cost in rows of tiles: of a thread's tiles, of packing its B, and of what it reads from other threads' caches (at some
+// 16 GB/s) where they do not keep to rows of their own, now (A) and later (C: loops give each thread a range of rows).
+// The k order is the same for any split, so the number of threads may decide.
 inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std::int64_t k, const gemm_kernels& kernels,
                               int threads) noexcept {
   gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
