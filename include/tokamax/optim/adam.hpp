@@ -34,10 +34,9 @@ struct scale_by_adam {
     };
     const Params mu = map_floating([&](const array& m, const array& x) { return average(b1, x, m); }, s.mu, g);
     const Params nu = map_floating([&](const array& n, const array& x) { return average(b2, x * x, n); }, s.nu, g);
-    // what the averages are multiplied by: one division for all elements
-    const array mu_scale = 1.0 / (1.0 - power(array(b1), t)), nu_scale = 1.0 / (1.0 - power(array(b2), t));
+    const array mu_share = 1.0 - power(array(b1), t), nu_share = 1.0 - power(array(b2), t);
     auto step = [&](const array& m, const array& n) {
-      return m * astype(mu_scale, m.dtype()) / (sqrt(n * astype(nu_scale, n.dtype()) + eps_root) + eps);
+      return m / astype(mu_share, m.dtype()) / (sqrt(n / astype(nu_share, n.dtype()) + eps_root) + eps);
     };
     return {map_floating(step, mu, nu), {count, mu, nu}};
   }
