@@ -4,10 +4,8 @@
 // tested by tests/ops/rotary_embedding.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes
-#include <tokamax/backend/cpu/rows.hpp>           // rows_per_chunk, passes_caches
+#include <tokamax/backend/cpu/rows.hpp>  // for_vectors, for_written_chunks, passes_caches
 
-#include <algorithm>    // min
 #include <cmath>        // pow
 #include <cstdint>      // int64_t
 #include <cstring>      // memcpy
@@ -23,34 +21,6 @@ struct rotary_rows {
 };
 
 namespace detail {
-struct all_lanes {};
-struct streamed_lanes : all_lanes {};  // results go past the caches
-
-/// Calls f(j, n) for each vector of a row: its first column and All, or the number of its lanes if some are missing.
-template <class All, class F>
-[[gnu::always_inline]] inline void for_lanes(std::int64_t cols, F f) noexcept {
-  std::int64_t j = 0;
-  for (; j + width <= cols; j += width) f(j, All{});
-  if (j < cols) f(j, cols - j);
-}
-template <class T>
-f32v read(const T* p, all_lanes) noexcept {
-  return lanes<T>::load(p);
-}
-template <class T>
-f32v read(const T* p, std::int64_t n) noexcept {
-  return lanes<T>::load(p, n, 0.0f);
-}
-template <class T>
-void write(T* p, f32v v, all_lanes) noexcept {
-  lanes<T>::store(p, v);
-}
-inline void write(float* p, f32v v, streamed_lanes) noexcept { stream(p, v); }
-template <class T>
-void write(T* p, f32v v, std::int64_t n) noexcept {
-  lanes<T>::store(p, v, n);
-}
-
 /// cos and sin of position * frequency[0 ... width) quarter turns, for any position: the whole quarters are taken off in
 /// double, and Taylor's series within an eighth of a turn are exact to f32.
 inline void turn(double position, const double* frequency, float* cosine, float* sine) noexcept {
@@ -88,56 +58,25 @@ inline f32v swap_pairs(f32v v) noexcept {
 }
 
 /// cosine and sine [half]
-template <class All, class From, class To>
+template <class Whole, class From, class To>
 void rotate_halves(const From* x, std::int64_t half, const float* cosine, const float* sine, To* y) noexcept {
-  for_lanes<All>(half, [=](std::int64_t j, auto n) {
-    const f32v a = read(x + j, n), b = read(x + half + j, n), c = load(cosine + j), s = load(sine + j);
-    write(y + j, fma(a, c, -(b * s)), n);
-    write(y + half + j, fma(b, c, a * s), n);
+  for_vectors<Whole>(half, [=](std::int64_t j, auto lanes) {
+    const f32v a = lanes(x + j), b = lanes(x + half + j), c = load(cosine + j), s = load(sine + j);
+    lanes.put(y + j, fma(a, c, -(b * s)));
+    lanes.put(y + half + j, fma(b, c, a * s));
   });
 }
 /// cosine (c, c) and sine (-s, s) for each pair
-template <class All, class From, class To>
+template <class Whole, class From, class To>
 void rotate_pairs(const From* x, std::int64_t features, const float* cosine, const float* sine, To* y) noexcept {
-  for_lanes<All>(features, [=](std::int64_t j, auto n) {
-    const f32v v = read(x + j, n);
-    write(y + j, fma(v, load(cosine + j), swap_pairs(v) * load(sine + j)), n);
+  for_vectors<Whole>(features, [=](std::int64_t j, auto lanes) {
+    const f32v v = lanes(x + j);
+    lanes.put(y + j, fma(v, load(cosine + j), swap_pairs(v) * load(sine + j)));
   });
 }
 
 struct rotary_frequencies;
 struct rotary_turns;
-
-template <class All, class To, class X, class Position>
-void rotate_rows(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) noexcept {
-  const std::int64_t features = of.features, cols = of.heads * features;
-  const std::int64_t angles = (of.interleaved ? features : features / 2) + width - 1;  // to the end of the last vector
-  auto* const frequency = reinterpret_cast<double*>(scratch<rotary_frequencies>(2 * angles));  // quarter turns
-  const double unit = (of.inverse != of.interleaved ? -2 : 2) / 3.14159265358979323846;
-  for (std::int64_t i = 0; i < angles; ++i) {
-    const auto pair = static_cast<double>(of.interleaved ? i / 2 : i);
-    frequency[i] = of.interleaved && i % 2 == 1 ? -frequency[i - 1]  // neighbours have sines of opposite sign
-                                                : unit * std::pow(of.base, -2 * pair / static_cast<double>(features));
-  }
-  const std::int64_t chunk = rows_per_chunk(cols) * (std::is_same_v<All, streamed_lanes> ? 8 : 1);
-  parallel_for((of.rows + chunk - 1) / chunk, [=](std::int64_t k) {
-    float* const cosine = scratch<rotary_turns>(2 * angles);
-    float* const sine = cosine + angles;
-    for (std::int64_t r = k * chunk; r < std::min(of.rows, (k + 1) * chunk); ++r) {
-      const auto at = static_cast<double>(position(r));
-      for (std::int64_t i = 0; i + width <= angles; i += width) turn(at, frequency + i, cosine + i, sine + i);
-      const auto* const from = x(r);
-      for (std::int64_t h = 0; h < of.heads; ++h) {
-        To* const to = y + r * cols + h * features;
-        if (of.interleaved)
-          rotate_pairs<All>(from + h * stride, features, cosine, sine, to);
-        else
-          rotate_halves<All>(from + h * stride, features / 2, cosine, sine, to);
-      }
-    }
-    if constexpr (std::is_same_v<All, streamed_lanes>) finish_streams();
-  });
-}
 }  // namespace detail
 
 /// Turns pair i of the features of each head of row r by position(r) * base^(-2i / features).
@@ -147,10 +86,33 @@ void rotate_rows(const rotary_rows& of, X x, std::int64_t stride, Position posit
 /// source  Su et al. 2021, arXiv:2104.09864, eq. 34
 template <class To, class X, class Position>
 void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) noexcept {
-  if constexpr (std::is_same_v<To, float>)
-    if (of.features / 2 % width == 0 && passes_caches(of.rows, of.heads * of.features, y))
-      return detail::rotate_rows<detail::streamed_lanes>(of, x, stride, position, y);
-  detail::rotate_rows<detail::all_lanes>(of, x, stride, position, y);
+  const std::int64_t features = of.features, cols = of.heads * features;
+  const std::int64_t angles = (of.interleaved ? features : features / 2) + width - 1;  // to the end of the last vector
+  auto* const frequency = reinterpret_cast<double*>(scratch<detail::rotary_frequencies>(2 * angles));  // quarter turns
+  const double unit = (of.inverse != of.interleaved ? -2 : 2) / 3.14159265358979323846;
+  for (std::int64_t i = 0; i < angles; ++i) {
+    const auto pair = static_cast<double>(of.interleaved ? i / 2 : i);
+    frequency[i] = of.interleaved && i % 2 == 1 ? -frequency[i - 1]  // neighbours have sines of opposite sign
+                                                : unit * std::pow(of.base, -2 * pair / static_cast<double>(features));
+  }
+  bool streamed = false;
+  if constexpr (std::is_same_v<To, float>) streamed = features / 2 % width == 0 && passes_caches(of.rows, cols, y);
+  for_written_chunks(of.rows, cols, streamed, [=](std::int64_t begin, std::int64_t end, auto whole) {
+    float* const cosine = scratch<detail::rotary_turns>(2 * angles);
+    float* const sine = cosine + angles;
+    for (std::int64_t r = begin; r < end; ++r) {
+      const auto at = static_cast<double>(position(r));
+      for (std::int64_t i = 0; i + width <= angles; i += width) detail::turn(at, frequency + i, cosine + i, sine + i);
+      const auto* const from = x(r);
+      for (std::int64_t h = 0; h < of.heads; ++h) {
+        To* const to = y + r * cols + h * features;
+        if (of.interleaved)
+          detail::rotate_pairs<decltype(whole)>(from + h * stride, features, cosine, sine, to);
+        else
+          detail::rotate_halves<decltype(whole)>(from + h * stride, features / 2, cosine, sine, to);
+      }
+    }
+  });
 }
 
 }  // namespace tokamax::simd

@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/prefetch.hpp>  // prefetch_to_read, address_behind
 #include <tokamax/backend/cpu/simd.hpp>      // f32v, loads, folds
 #include <tokamax/backend/cpu/threads.hpp>   // parallel_for
+#include <tokamax/base/bfloat16.hpp>         // bfloat16
 
 #include <algorithm>  // min, max
 #include <array>      // array
@@ -17,17 +18,24 @@ namespace tokamax::simd {
 /// Access to a whole vector, or to the first n lanes of the last one of a row.
 struct whole_vector {
   f32v operator()(const float* p, float = 0.0f) const noexcept { return load(p); }
+  f32v operator()(const bfloat16* p) const noexcept { return load_bfloat16(reinterpret_cast<const std::uint16_t*>(p)); }
   void put(float* p, f32v v) const noexcept { store(p, v); }
+  void put(bfloat16* p, f32v v) const noexcept { store_bfloat16(reinterpret_cast<std::uint16_t*>(p), v); }
   void keep(float* p, f32v v) const noexcept { store(p, v); }
 };
 /// As whole_vector for results that are read again when the caches have forgotten them; they begin on 64 bytes.
 struct streamed_vector : whole_vector {
+  using whole_vector::put;
   void put(float* p, f32v v) const noexcept { stream(p, v); }
 };
 struct partial_vector {
   std::int64_t n;
   f32v operator()(const float* p, float padding = 0.0f) const noexcept { return load_partial(p, n, padding); }
+  f32v operator()(const bfloat16* p) const noexcept {
+    return load_bfloat16_partial(reinterpret_cast<const std::uint16_t*>(p), n);
+  }
   void put(float* p, f32v v) const noexcept { store_partial(p, v, n); }
+  void put(bfloat16* p, f32v v) const noexcept { store_bfloat16_partial(reinterpret_cast<std::uint16_t*>(p), v, n); }
   void keep(float* p, f32v v) const noexcept { store_partial(p, v, n); }
 };
 
