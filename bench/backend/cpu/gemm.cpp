@@ -9,6 +9,7 @@
 
 #include <Eigen/Core>
 
+#include <memory>
 #include <new>
 
 #include "support/measure.hpp"
@@ -179,6 +180,14 @@ class onednn_product {
   dnnl::matmul multiply_;
   dnnl::memory a_, b_, c_;
 };
+
+// Adds oneDNN's product, where it has one for this machine.
+void add_onednn(std::vector<contender>& all, const shape_case& s, bool weights, dnnl::memory::data_type in,
+                dnnl::memory::data_type out, const void* a, const void* b, void* c) {
+  try {
+    all.push_back({"onednn", [peer = std::make_shared<onednn_product>(s, weights, in, out, a, b, c)] { peer->run(); }});
+  } catch (const dnnl::error&) {}
+}
 #endif
 
 // Weights are packed before; the right sides of weights' gradients are not.
@@ -190,9 +199,7 @@ void bfloat16_case(const shape_case& s, double peak) {
   matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   const auto compare = [&](const char* name, bool pack, std::vector<contender> all) {
 #if defined(TOKAMAX_BENCH_ONEDNN)
-    onednn_product peer(s, pack, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(),
-                        c.data());
-    all.push_back({"onednn", [&] { peer.run(); }});
+    add_onednn(all, s, pack, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(), c.data());
 #endif
     report(s, name, all, peak);
   };
@@ -225,9 +232,7 @@ void int8_case(const shape_case& s, double peak) {
                                                           s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
                               }}};
 #if defined(TOKAMAX_BENCH_ONEDNN)
-  onednn_product peer(s, weights, dnnl::memory::data_type::s8, dnnl::memory::data_type::s32, a.data(), b.data(),
-                      c.data());
-  all.push_back({"onednn", [&] { peer.run(); }});
+  add_onednn(all, s, weights, dnnl::memory::data_type::s8, dnnl::memory::data_type::s32, a.data(), b.data(), c.data());
 #endif
   report(s, "int8", all, peak);
 }

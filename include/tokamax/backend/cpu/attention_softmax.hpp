@@ -267,6 +267,8 @@ inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precis
   const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) return attention_kernels_of(tiles);
+  // Blocks stay in the caches: pairs would have nothing to save.
+  if (machine == gemm_machine::avx2 && precision == gemm_precision::bfloat16) return {gemm_avx2_rounding};
 #endif
   return {tiles};
 }

@@ -194,8 +194,8 @@ inline constexpr gemm_kernels gemm_avx512 = {
              tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
     .twin = {nullptr, twin_tile<1, f32_term>, twin_tile<2, f32_term>},
-    .pack = pack_panel_avx2,
-    .pack_bfloat16 = pack_bfloat16_widened,
+    .pack = pack_avx2<pack_source::f32>,
+    .pack_bfloat16 = pack_avx2<pack_source::bfloat16>,
 };
 
 }  // namespace tokamax::simd::detail

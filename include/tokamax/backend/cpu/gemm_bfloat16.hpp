@@ -4,9 +4,10 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_amx.hpp>          // gemm_amx_bfloat16
-#include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels
-#include <tokamax/backend/cpu/gemm_pairs.hpp>        // pack_pairs
+#include <tokamax/backend/cpu/gemm_amx.hpp>            // gemm_amx_bfloat16
+#include <tokamax/backend/cpu/gemm_bfloat16_avx2.hpp>  // gemm_avx2_bfloat16
+#include <tokamax/backend/cpu/gemm_microkernel.hpp>    // gemm_kernels
+#include <tokamax/backend/cpu/gemm_pairs.hpp>          // pack_pairs
 
 #include <cstdint>  // int64_t
 
@@ -17,28 +18,10 @@ enum class gemm_precision { f32, bfloat16 };
 
 namespace detail {
 
-/// Panels whose f32 are rounded to bfloat16: the products of machines without bfloat16 instructions.
-template <pack_panel_fn Pack>
-void pack_rounded(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps, const float* source,
-                  std::int64_t lane_stride, std::int64_t step_stride) noexcept {
-  Pack(packed, lanes_padded, lanes, steps, source, lane_stride, step_stride);
-  const std::int64_t count = lanes_padded * steps;
-  std::uint16_t half[f32v::size];
-  std::int64_t i = 0;
-  for (; i + width <= count; i += width) {
-    store_bfloat16(half, load(packed + i));
-    store(packed + i, load_bfloat16(half));
-  }
-  if (i < count) {
-    store_bfloat16(half, load_partial(packed + i, count - i));
-    store_partial(packed + i, load_bfloat16(half), count - i);
-  }
-}
-
-template <pack_panel_fn Pack>
-constexpr gemm_kernels rounding(gemm_kernels k) {
+/// Kernels of f32 whose panels are rounded to bfloat16: the products of machines without bfloat16 instructions.
+constexpr gemm_kernels rounding(gemm_kernels k, pack_panel_fn pack) {
   k.a_in_place = k.b_in_place = false;
-  k.pack = pack_rounded<Pack>;
+  k.pack = pack;
   return k;
 }
 
@@ -61,12 +44,12 @@ inline constexpr gemm_kernels gemm_avx512_bfloat16 = {
     .pack = pack_pairs<float>,
     .pack_bfloat16 = pack_pairs<std::uint16_t>,
 };
-inline constexpr gemm_kernels gemm_avx512_rounding = rounding<pack_panel_avx2>(gemm_avx512);
-inline constexpr gemm_kernels gemm_avx2_rounding = rounding<pack_panel_avx2>(gemm_avx2);
+inline constexpr gemm_kernels gemm_avx512_rounding = rounding(gemm_avx512, pack_avx2<pack_source::rounded>);
+inline constexpr gemm_kernels gemm_avx2_rounding = rounding(gemm_avx2, pack_avx2<pack_source::rounded>);
 #endif
 
 template <class V = f32v>
-inline constexpr gemm_kernels gemm_portable_rounding = rounding<pack_panel_portable>(gemm_portable<V>);
+inline constexpr gemm_kernels gemm_portable_rounding = rounding(gemm_portable<V>, pack_portable<pack_source::rounded>);
 }  // namespace detail
 
 /// What multiplies bfloat16: instructions for f32 on rounded operands, dot products of pairs, or a matrix unit.
@@ -101,7 +84,7 @@ inline const gemm_kernels& gemm_kernels_for(gemm_machine machine, gemm_precision
   #endif
     return unit == bfloat16_unit::none ? detail::gemm_avx512_rounding : detail::gemm_avx512_bfloat16;
   }
-  if (machine == gemm_machine::avx2) return detail::gemm_avx2_rounding;
+  if (machine == gemm_machine::avx2) return detail::gemm_avx2_bfloat16;
 #endif
   static_cast<void>(unit);
   return detail::gemm_portable_rounding<>;

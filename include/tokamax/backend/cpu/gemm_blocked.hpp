@@ -54,7 +54,7 @@ inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
 }
 
 inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
-  const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms;
+  const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms, a_words = mr * kernels.a_words;
   const std::int64_t block = gemm_k_block(g.k, kernels);
   // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
   constexpr std::int64_t budget = std::int64_t{1} << 21;
@@ -84,14 +84,14 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
       const auto pack_a = [&](std::int64_t i) {
         const std::int64_t panel = i * group, together = std::min(group, a_panels - panel);
         for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p), panel_size = mr * packed_steps_of(kernels, steps);
-          pack_panels(kernels, packed_a + (p - k0) / terms * a_panels * mr + panel * panel_size, panel_size, together,
-                      g.a, true, m1, m0 + panel * mr, p, steps);
+          const std::int64_t steps = std::min(block, k1 - p), panel_size = a_words * packed_steps_of(kernels, steps);
+          pack_panels(kernels, packed_a + (p - k0) / terms * a_panels * a_words + panel * panel_size, panel_size,
+                      together, g.a, true, m1, m0 + panel * mr, p, steps);
         }
       };
       const auto rows_of = [&](std::int64_t i, std::int64_t p, std::int64_t packed_steps) -> tile_rows {
         if (in_place) return rows_in_place(g, kernels, m0 + i * mr, p);
-        return {packed_a + (p - k0) / terms * a_panels * mr + i * mr * packed_steps, kernels.unit, mr};
+        return rows_of_panel(kernels, packed_a + ((p - k0) / terms * a_panels + i * packed_steps) * a_words, mr);
       };
       const gemm_split split = split_tasks(b_panels, a_panels, k1 - k0, kernels, threads);
       const std::int64_t across = ceil_div(b_panels, split.panels);

@@ -78,9 +78,9 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
   tile_rows a = rows_in_place(g, kernels, 0, 0);
   std::int64_t a_panel = height * a.row;  // distance between panels
   if (!reads_a_in_place(g, kernels)) {
-    a_panel = height * packed_steps_of(kernels, g.k);
+    a_panel = height * packed_steps_of(kernels, g.k) * kernels.a_words;
     float* const packed = scratch<gemm_packed_a>(panels * a_panel);
-    a = {packed, 1, height};
+    a = rows_of_panel(kernels, packed, height);
     for (std::int64_t i = 0; i < panels; ++i)
       pack_lanes(kernels, packed + i * a_panel, height, std::min(height, g.m - i * height), g.k, g.a, i * height, 0,
                  true);

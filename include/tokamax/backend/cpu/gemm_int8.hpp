@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_amx.hpp>          // tile_amx
+#include <tokamax/backend/cpu/gemm_int8_avx2.hpp>    // gemm_avx2_int8
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>  // gemm_kernels
 #include <tokamax/backend/cpu/gemm_quads.hpp>        // pack_quads
 
@@ -40,14 +41,15 @@ void whole_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t
     }
 }
 
-/// The kernels of f32 for int8.
-template <const gemm_kernels& F32>
-inline constexpr gemm_kernels gemm_whole = [] {
+/// The portable kernels of f32 for int8.
+template <class V = f32v>
+inline constexpr gemm_kernels gemm_portable_int8 = [] {
+  constexpr const gemm_kernels& f32 = gemm_portable<V>;
   gemm_kernels k{.terms = 1,
                  .a_in_place = false,
                  .b_in_place = false,
-                 .rows = F32.rows,
-                 .columns = F32.columns,
+                 .rows = f32.rows,
+                 .columns = f32.columns,
                  .block = 1024,
                  .tile = {},
                  .wide = {},
@@ -57,8 +59,8 @@ inline constexpr gemm_kernels gemm_whole = [] {
                  .pack_int8 = pack_int8_widened,
                  .integer = true};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = whole_tile<F32.tile[I + 1], static_cast<int>(I) + 1, F32.columns>), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(F32.rows)>());
+    ((k.tile[I + 1] = whole_tile<f32.tile[I + 1], static_cast<int>(I) + 1, f32.columns>), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(f32.rows)>());
   return k;
 }();
 
@@ -116,7 +118,7 @@ inline constexpr gemm_kernels gemm_amx_int8 = [] {
 #endif
 }  // namespace detail
 
-/// What multiplies int8: instructions for f32 on whole numbers, dot products of quads, or a matrix unit.
+/// What multiplies int8: instructions for 16 bits or, on whole numbers, f32, dot products of quads, or a matrix unit.
 enum class int8_unit { none, avx512, amx };
 
 /// The best of this machine, asked once.
@@ -144,12 +146,12 @@ inline const gemm_kernels& gemm_int8_kernels(gemm_machine machine = best_gemm_ma
   #if defined(__linux__)
     if (unit == int8_unit::amx) return detail::gemm_amx_int8;
   #endif
-    return unit == int8_unit::none ? detail::gemm_whole<detail::gemm_avx512> : detail::gemm_avx512_int8;
+    if (unit != int8_unit::none) return detail::gemm_avx512_int8;
   }
-  if (machine == gemm_machine::avx2) return detail::gemm_whole<detail::gemm_avx2>;
+  if (machine != gemm_machine::portable) return detail::gemm_avx2_int8;
 #endif
   static_cast<void>(unit);
-  return detail::gemm_whole<detail::gemm_portable<>>;
+  return detail::gemm_portable_int8<>;
 }
 
 }  // namespace tokamax::simd

@@ -21,7 +21,7 @@ enum class tile_mode { assign, add, resume, stream };
 ///
 /// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Where steps come in
 /// units, those of a unit lie side by side in a, and a_step is the distance from one unit to the next over its steps.
-/// In a panel a_row is a unit; where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not depend on
+/// In a panel a_row is a unit (or a_words); where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not depend on
 /// the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one longer sum.
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
                               std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
@@ -32,6 +32,7 @@ inline constexpr int gemm_max_rows = 32;
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
   int terms;                             ///< of k in a packed step of 4 bytes
+  int a_words = 1;                       ///< of 4 bytes that a packed step of a panel of A takes
   bool a_in_place;                       ///< may tiles read rows of A that are not packed?
   bool b_in_place;                       ///< may they read rows of B?
   int rows;                              ///< height of the packed panels of A

@@ -70,8 +70,8 @@ inline constexpr gemm_kernels gemm_portable = {
              tile_portable<5, 2, V>, tile_portable<6, 2, V>},
     .wide_columns = {0, 8 * static_cast<int>(V::size), 4 * static_cast<int>(V::size), 2 * static_cast<int>(V::size),
                      2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size)},
-    .pack = pack_panel_portable,
-    .pack_bfloat16 = pack_bfloat16_widened,
+    .pack = pack_portable<pack_source::f32>,
+    .pack_bfloat16 = pack_portable<pack_source::bfloat16>,
 };
 
 }  // namespace tokamax::simd::detail

@@ -108,6 +108,11 @@ inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels)
          (g.m <= 4 || (apart >= line && apart <= page - line));
 }
 
+/// Rows of A in a panel of `height` of them.
+inline tile_rows rows_of_panel(const gemm_kernels& kernels, const float* panel, std::int64_t height) noexcept {
+  return {panel, std::int64_t{kernels.unit} * kernels.a_words, height * kernels.a_words};
+}
+
 /// Rows of A from `row` on, and their terms from `term` on.
 inline tile_rows rows_in_place(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t row,
                                std::int64_t term) noexcept {
@@ -145,14 +150,15 @@ inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t
                         const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
                         std::int64_t p, std::int64_t steps) noexcept {
   const std::int64_t width = lanes_are_rows ? kernels.rows : kernels.columns;
+  const std::int64_t step_words = lanes_are_rows ? width * kernels.a_words : width;
   const bool side_by_side = (lanes_are_rows ? v.row_stride : v.column_stride) == 1;
   const std::int64_t chunk = side_by_side ? std::max(4, kernels.unit) * kernels.terms : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
     for (std::int64_t j = 0; j < panels; ++j) {
       const std::int64_t lane = first + j * width;
-      pack_lanes(kernels, packed + j * panel_size + q / kernels.terms * width, width, std::min(width, lanes - lane),
-                 std::min(chunk, steps - q), v, lanes_are_rows ? lane : p + q, lanes_are_rows ? p + q : lane,
-                 lanes_are_rows);
+      pack_lanes(kernels, packed + j * panel_size + q / kernels.terms * step_words, width,
+                 std::min(width, lanes - lane), std::min(chunk, steps - q), v, lanes_are_rows ? lane : p + q,
+                 lanes_are_rows ? p + q : lane, lanes_are_rows);
     }
   }
 }

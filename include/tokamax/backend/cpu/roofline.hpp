@@ -52,11 +52,12 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
   const double seconds = shortest_run([&] {
     simd::parallel_for(chunks, [&](std::int64_t) {
       const simd::tile_scope scope(kernels);
-      alignas(64) float a[steps * simd::gemm_max_rows], b[steps * 64], c[simd::gemm_max_rows * 64];
+      alignas(64) float a[2 * steps * simd::gemm_max_rows], b[steps * 64], c[simd::gemm_max_rows * 64];
       fill(a);
       fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
-        kernels.tile[rows](steps, a, kernels.unit, rows, b, columns, c, columns, columns, simd::tile_mode::assign);
+        kernels.tile[rows](steps, a, kernels.unit, rows * kernels.a_words, b, columns, c, columns, columns,
+                           simd::tile_mode::assign);
     });
   });
   return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;
