@@ -4,8 +4,9 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
-#include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_write
+#include <tokamax/backend/cpu/gemm_kernels.hpp>      // gemm_kernels
+#include <tokamax/backend/cpu/gemm_turned_avx2.hpp>  // turned_tile
+#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_write
 
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
@@ -193,6 +194,9 @@ inline constexpr gemm_kernels gemm_avx512 = {
              tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
              tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
+    .turned = {nullptr, turned_tile<1, pack_source::f32>, turned_tile<2, pack_source::f32>,
+               turned_tile<3, pack_source::f32>, turned_tile<4, pack_source::f32>, turned_tile<5, pack_source::f32>,
+               turned_tile<6, pack_source::f32>},
     .twin = {nullptr, twin_tile<1, f32_term>, twin_tile<2, f32_term>},
     .pack = pack_avx2<pack_source::f32>,
     .pack_bfloat16 = pack_avx2<pack_source::bfloat16>,

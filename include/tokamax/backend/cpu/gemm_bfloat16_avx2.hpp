@@ -4,10 +4,11 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_avx2.hpp>     // load_sums, store_sums
-#include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
-#include <tokamax/backend/cpu/gemm_pack.hpp>     // load_packed, transpose_words, pack_avx2
-#include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_read
+#include <tokamax/backend/cpu/gemm_kernels.hpp>      // gemm_kernels
+#include <tokamax/backend/cpu/gemm_pack.hpp>         // load_packed, transpose_words, pack_avx2
+#include <tokamax/backend/cpu/gemm_sums_avx2.hpp>    // load_sums, store_sums
+#include <tokamax/backend/cpu/gemm_turned_avx2.hpp>  // turned_tile
+#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_read
 
 #include <algorithm>  // min, fill_n, copy_n
 #include <cstdint>    // int64_t
@@ -133,17 +134,47 @@ template <int Rows, int Vectors = 2>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
+/// A tile of gemm_kernels::wide: b has rows of bfloat16 that lie b_step of them apart.
+template <int Rows, int Vectors>
+[[gnu::target("avx2,fma")]] void tile_of_halves_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
+                                                     const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
+                                                     std::int64_t columns, tile_mode mode) noexcept {
+  const bool whole = columns == 8 * Vectors;
+  const std::int64_t height = a_step / 2;
+  const auto* from = reinterpret_cast<const std::uint16_t*>(b);
+  std::uint16_t rest[8 * Vectors] = {};
+  __m256 sum[Rows][Vectors];
+  load_sums(sum, c, ldc, columns, mode);
+  for (std::int64_t p = 0; p < 2 * k; ++p) {
+    if (!whole) std::copy_n(from, columns, rest);
+    const std::uint16_t* const at = whole ? from : rest;
+  #pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      const __m256 column = load_packed<pack_source::bfloat16>(at + 8 * v);
+  #pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) sum[r][v] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + r), column, sum[r][v]);
+    }
+    a += height;
+    from += b_step;
+  }
+  store_sums<false>(sum, c, ldc, columns, mode);
+}
+
 inline constexpr gemm_kernels gemm_avx2_bfloat16 = {
     .terms = 2,
     .a_words = 2,
     .a_in_place = false,
-    .b_in_place = false,
+    .b_in_place = true,
     .rows = 6,
     .columns = 16,
     .tile = {nullptr, tile_pairs_avx2<1>, tile_pairs_avx2<2>, tile_pairs_avx2<3>, tile_pairs_avx2<4>,
              tile_pairs_avx2<5>, tile_pairs_avx2<6>},
-    .wide = {},
-    .wide_columns = {},
+    .wide = {nullptr, tile_of_halves_avx2<1, 8>, tile_of_halves_avx2<2, 4>, tile_of_halves_avx2<3, 3>,
+             tile_of_halves_avx2<4, 2>, tile_of_halves_avx2<5, 2>, tile_of_halves_avx2<6, 2>},
+    .wide_columns = {0, 64, 32, 24, 16, 16, 16},
+    .turned = {nullptr, turned_tile<1, pack_source::bfloat16>, turned_tile<2, pack_source::bfloat16>,
+               turned_tile<3, pack_source::bfloat16>, turned_tile<4, pack_source::bfloat16>,
+               turned_tile<5, pack_source::bfloat16>, turned_tile<6, pack_source::bfloat16>},
     .twin = {nullptr, tile_pairs_avx2<1, 4>, tile_pairs_avx2<2, 4>},
     .pack = pack_pairs_avx2<pack_source::rounded>,
     .pack_bfloat16 = pack_pairs_avx2<pack_source::bfloat16>,

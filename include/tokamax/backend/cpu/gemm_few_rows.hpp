@@ -22,14 +22,18 @@ inline bool has_few_rows(const gemm_problem& g, const gemm_kernels& kernels) noe
 enum class b_source {
   panels,  ///< packed before
   memory,  ///< as it is: its rows are contiguous
+  turned,  ///< as it is: its columns are contiguous
   rows,    ///< rows, through panels that stay in the first level cache
   columns  ///< columns, the same
 };
 
 inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
-  if (g.b.column_stride != 1 && g.n != 1) return b_source::columns;
-  return kernels.b_in_place && g.b.element == gemm_element::f32 ? b_source::memory : b_source::rows;
+  const bool as_read = g.b.element_bytes() * kernels.terms == 4;
+  if (g.b.column_stride != 1 && g.n != 1)
+    return as_read && g.b.row_stride == 1 && g.m <= 6 && kernels.turned[g.m] != nullptr ? b_source::turned
+                                                                                        : b_source::columns;
+  return kernels.b_in_place && as_read && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;
 }
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
@@ -42,12 +46,13 @@ struct few_rows_plan {
   few_rows_plan(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t height, std::int64_t block,
                 int threads) noexcept
       : source(source_of_b(g, kernels)) {
-    tile = source == b_source::memory ? kernels.wide_columns[height] : kernels.columns;
+    tile = source == b_source::memory ? kernels.wide_columns[height] : source == b_source::turned ? 8 : kernels.columns;
     const bool short_bursts = (source == b_source::memory || source == b_source::rows) && g.m <= 6;
     const bool far = source == b_source::memory && g.m == 1 && g.k * g.n >= std::int64_t{1} << 22;  // 16 MB
     const bool near = source == b_source::memory && g.m == 1 && !far;
     burst = short_bursts ? kernels.terms * (far ? 4 : near ? 32 : g.m <= 2 ? 8 : 16) : block;
     const std::int64_t longest = source == b_source::columns  ? tile
+                                 : source == b_source::turned ? 4 * tile
                                  : far                        ? g.n
                                  : !short_bursts              ? 4 * tile
                                  : source == b_source::memory ? std::max<std::int64_t>(512, 4096 / g.m)
@@ -103,28 +108,33 @@ inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, in
       for (std::int64_t q = 0; q < steps; q += plan.burst) {
         const std::int64_t now = std::min(plan.burst, steps - q);
         const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
-        const float* b = mine_b;
-        std::int64_t b_step = nr, b_column = panel_steps_of(
-                                      kernels, now);  // distances between packed steps and between tiles' columns
-        if (plan.source == b_source::memory) {
-          b = g.b.f32_at(p + q, col);
-          b_step = g.b.row_stride;
-          b_column = 1;
+        const auto* b = reinterpret_cast<const std::byte*>(mine_b);
+        // distances: of packed steps, and in bytes of columns
+        std::int64_t b_step = nr, b_column = 4 * panel_steps_of(kernels, now);
+        if (plan.source == b_source::memory || plan.source == b_source::turned) {
+          b = g.b.at(p + q, col);
+          b_step = plan.source == b_source::memory ? g.b.row_stride : g.b.column_stride;
+          b_column = g.b.column_stride * g.b.element_bytes();
         } else if (plan.source == b_source::panels) {
-          b = g.packed.at(kernels, p, steps, col / nr);
+          b = reinterpret_cast<const std::byte*>(g.packed.at(kernels, p, steps, col / nr));
         } else {
           pack_b(g, kernels, mine_b, p + q, now, col / nr, ceil_div(col + cols, nr));
         }
         for (std::int64_t i = 0; i < panels; ++i) {
           const std::int64_t row = i * height, rows = std::min(height, g.m - row);
-          const bool wide = plan.source == b_source::memory && rows == height;
+          const bool turned = plan.source == b_source::turned;
+          const bool wide = plan.source == b_source::memory;
           const bool twins = plan.source == b_source::panels && rows <= 2 && kernels.twin[rows] != nullptr;
           for (std::int64_t j = 0, step = 0; j < cols; j += step) {
             const bool both = twins && cols - j >= 2 * nr;
-            step = wide ? plan.tile : both ? 2 * nr : nr;
-            const auto tile = wide ? kernels.wide[rows] : both ? kernels.twin[rows] : kernels.tile[rows];
-            tile(packed_steps_of(kernels, now), a.data + i * a_panel + (p + q) / terms * a.step, a.row, a.step,
-                 b + j * b_column, b_step, to + row * ldt + j, ldt, std::min(step, cols - j), mode);
+            step = turned ? plan.tile : wide ? kernels.wide_columns[rows] : both ? 2 * nr : nr;
+            const auto tile = turned ? kernels.turned[rows]
+                              : wide ? kernels.wide[rows]
+                              : both ? kernels.twin[rows]
+                                     : kernels.tile[rows];
+            tile(turned ? now : packed_steps_of(kernels, now), a.data + i * a_panel + (p + q) / terms * a.step, a.row,
+                 a.step, reinterpret_cast<const float*>(b + j * b_column), b_step, to + row * ldt + j, ldt,
+                 std::min(step, cols - j), mode);
           }
         }
       }

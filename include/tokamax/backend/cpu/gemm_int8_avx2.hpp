@@ -4,10 +4,10 @@
 // tested by tests/backend/cpu/gemm_int8.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_avx2.hpp>     // load_sums, store_sums
-#include <tokamax/backend/cpu/gemm_kernels.hpp>  // gemm_kernels
-#include <tokamax/backend/cpu/gemm_pack.hpp>     // transpose_words
-#include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_read
+#include <tokamax/backend/cpu/gemm_kernels.hpp>    // gemm_kernels
+#include <tokamax/backend/cpu/gemm_pack.hpp>       // transpose_words
+#include <tokamax/backend/cpu/gemm_sums_avx2.hpp>  // load_sums, store_sums
+#include <tokamax/backend/cpu/prefetch.hpp>        // prefetch_to_read
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t

@@ -34,7 +34,7 @@ struct gemm_kernels {
   int terms;                             ///< of k in a packed step of 4 bytes
   int a_words = 1;                       ///< of 4 bytes that a packed step of a panel of A takes
   bool a_in_place;                       ///< may tiles read rows of A that are not packed?
-  bool b_in_place;                       ///< may they read rows of B?
+  bool b_in_place;                       ///< may the wide ones read rows of B, of f32 or, with two terms, bfloat16?
   int rows;                              ///< height of the packed panels of A
   int columns;                           ///< width of the packed panels of B
   int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
@@ -43,7 +43,8 @@ struct gemm_kernels {
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
-  gemm_tile_fn twin[3] = {};             ///< for one and two rows: up to two packed panels, one behind the other
+  gemm_tile_fn turned[7] = {};  ///< for few rows and 8 columns of an unpacked B, b_step elements apart; k counts terms
+  gemm_tile_fn twin[3] = {};    ///< for one and two rows: up to two packed panels, one behind the other
   pack_panel_fn pack;
   pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
   pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
