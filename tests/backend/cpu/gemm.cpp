@@ -142,6 +142,9 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
   for (const auto machine : machines())
     for (const auto unit : {simd::bfloat16_unit::none, simd::bfloat16_unit::avx512, simd::bfloat16_unit::amx})
       if (unit <= simd::best_bfloat16_unit()) all.push_back(&simd::gemm_kernels_for(machine, precision, unit));
+#if defined(__x86_64__)
+  if (simd::best_gemm_machine() != simd::gemm_machine::portable) all.push_back(&simd::detail::gemm_avx2_rounding);
+#endif
 #if defined(__x86_64__) && defined(__linux__)
   if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none) all.push_back(&plain_amx);
 #endif

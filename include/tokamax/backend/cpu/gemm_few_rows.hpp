@@ -29,11 +29,11 @@ enum class b_source {
 
 inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
-  const bool as_read = g.b.element_bytes() * kernels.terms == 4;
-  if (g.b.column_stride != 1 && g.n != 1)
-    return as_read && g.b.row_stride == 1 && g.m <= 6 && kernels.turned[g.m] != nullptr ? b_source::turned
-                                                                                        : b_source::columns;
-  return kernels.b_in_place && as_read && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;
+  const bool columns = g.b.column_stride != 1 && g.n != 1;
+  const bool as_it_is = kernels.b_in_place && g.b.element_bytes() * kernels.terms == 4;
+  if (!columns) return as_it_is && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;
+  const bool turned = as_it_is && g.b.row_stride == 1 && g.m <= 6 && kernels.turned[g.m] != nullptr;
+  return turned ? b_source::turned : b_source::columns;
 }
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
