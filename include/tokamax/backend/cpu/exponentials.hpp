@@ -33,7 +33,7 @@ exponential_sum exponentials(const float* x, std::int64_t n, float shift, float*
   f32v sum[2] = {f32v(0.0f), f32v(0.0f)}, most[2] = {down, down};
   const auto add = [&](int k, std::int64_t j, auto lanes) {
     const f32v v = lanes(x + j, -std::numeric_limits<float>::infinity()), power = exp_bounded(v - down);
-    most[k] = max(v, most[k]);  // of a NaN and another number the second
+    most[k] = max_or_second(v, most[k]);
     sum[k] = sum[k] + power;
     if constexpr (Keep) lanes.put(e + j, power);
   };

@@ -43,6 +43,15 @@ using xsimd::cos, xsimd::erf, xsimd::exp, xsimd::expm1, xsimd::log, xsimd::log1p
 inline f32v fma(f32v a, f32v b, f32v c) noexcept { return f32v(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 #endif
 
+/// The larger number, or b where one is none.
+inline f32v max_or_second(f32v a, f32v b) noexcept {
+#if defined(__x86_64__)
+  return max(a, b);  // one instruction
+#else
+  return select(a > b, a, b);
+#endif
+}
+
 inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
 
 namespace detail {
