@@ -32,7 +32,7 @@ inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) 
   const bool columns = g.b.column_stride != 1 && g.n != 1;
   const bool as_it_is = kernels.b_in_place && g.b.element_bytes() * kernels.terms == 4;
   if (!columns) return as_it_is && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;
-  const bool turned = as_it_is && g.b.row_stride == 1 && g.m <= 6 && kernels.turned[g.m] != nullptr;
+  const bool turned = as_it_is && g.b.row_stride == 1 && g.m <= turned_rows && kernels.turned[g.m] != nullptr;
   return turned ? b_source::turned : b_source::columns;
 }
 
@@ -46,7 +46,9 @@ struct few_rows_plan {
   few_rows_plan(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t height, std::int64_t block,
                 int threads) noexcept
       : source(source_of_b(g, kernels)) {
-    tile = source == b_source::memory ? kernels.wide_columns[height] : source == b_source::turned ? 8 : kernels.columns;
+    tile = source == b_source::memory   ? kernels.wide_columns[height]
+           : source == b_source::turned ? turned_columns
+                                        : kernels.columns;
     const bool short_bursts = (source == b_source::memory || source == b_source::rows) && g.m <= 6;
     const bool far = source == b_source::memory && g.m == 1 && g.k * g.n >= std::int64_t{1} << 22;  // 16 MB
     const bool near = source == b_source::memory && g.m == 1 && !far;

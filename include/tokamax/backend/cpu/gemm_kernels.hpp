@@ -21,13 +21,14 @@ enum class tile_mode { assign, add, resume, stream };
 ///
 /// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Where steps come in
 /// units, those of a unit lie side by side in a, and a_step is the distance from one unit to the next over its steps.
-/// In a panel a_row is a unit (or a_words); where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not depend on
-/// the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one longer sum.
+/// In a panel a_row is a unit, or a_words; where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not
+/// depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one longer sum.
 using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
                               std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
                               tile_mode mode) noexcept;
 
 inline constexpr int gemm_max_rows = 32;
+inline constexpr int turned_rows = 6, turned_columns = 8;  // at most, and of each
 
 /// What one machine offers: the tiles by height, and how to fill their panels.
 struct gemm_kernels {
@@ -43,8 +44,9 @@ struct gemm_kernels {
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
   int wide_columns[gemm_max_rows + 1];   ///< how many
-  gemm_tile_fn turned[7] = {};  ///< for few rows and 8 columns of an unpacked B, b_step elements apart; k counts terms
-  gemm_tile_fn twin[3] = {};    ///< for one and two rows: up to two packed panels, one behind the other
+  /// The same for turned_columns columns of an unpacked B that lie b_step elements apart; k counts terms.
+  gemm_tile_fn turned[turned_rows + 1] = {};
+  gemm_tile_fn twin[3] = {};  ///< for one and two rows: up to two packed panels, one behind the other
   pack_panel_fn pack;
   pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
   pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise

@@ -8,7 +8,7 @@
 #include <tokamax/backend/cpu/simd.hpp>      // the intrinsics
 #include <tokamax/base/bfloat16.hpp>         // bfloat16
 
-#include <algorithm>    // min
+#include <algorithm>    // copy_n, min
 #include <cstdint>      // int64_t
 #include <type_traits>  // conditional_t
 
@@ -170,18 +170,31 @@ template <pack_source S>
   }
 }
 
+// The first n of 8 values, and zeros.
+template <pack_source S>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 load_packed_first(const pack_element<S>* from,
+                                                                                std::int64_t n) noexcept {
+  if constexpr (S == pack_source::bfloat16) {
+    std::uint16_t some[8] = {};
+    std::copy_n(from, n, some);
+    return load_packed<S>(some);
+  } else {
+    const __m256i kept =
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return packed_vector<S>(_mm256_maskload_ps(from, kept));
+  }
+}
+
 // Fewer than 8 lanes that lie side by side.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_narrow(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                             std::int64_t steps, const float* source,
+                                             std::int64_t steps, const pack_element<S>* source,
                                              std::int64_t step_stride) noexcept {
-  const __m256i kept =
-      _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lanes)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   for (std::int64_t p = 0; p < steps; ++p) {
-    const float* const from = source + p * step_stride;
+    const pack_element<S>* const from = source + p * step_stride;
     prefetch_to_read(from + rows_ahead * step_stride);
     prefetch_to_write(packed + words_ahead);
-    store_lanes(packed, packed_vector<S>(_mm256_maskload_ps(from, kept)), lanes_padded);
+    store_lanes(packed, load_packed_first<S>(from, lanes), lanes_padded);
     packed += lanes_padded;
   }
 }
@@ -192,8 +205,8 @@ template <pack_source S>
                                            std::int64_t step_stride) noexcept {
   if (lane_stride == 1 && lanes == lanes_padded && lanes >= 8) {
     pack_copied<S>(packed, lanes_padded, steps, source, step_stride);
-  } else if (S != pack_source::bfloat16 && lane_stride == 1 && lanes_padded < 8) {
-    if constexpr (S != pack_source::bfloat16) pack_narrow<S>(packed, lanes_padded, lanes, steps, source, step_stride);
+  } else if (lane_stride == 1 && lanes_padded < 8) {
+    pack_narrow<S>(packed, lanes_padded, lanes, steps, source, step_stride);
   } else if (step_stride == 1 && lane_stride != 1) {
     // 8 lanes over all steps, then the next 8: more lanes at once would fight for the same lines of the first level
     // cache when their stride is a power of two.

@@ -34,7 +34,7 @@ template <int Rows, pack_source S, bool Whole>
   constexpr int in_word = S == pack_source::bfloat16 ? 2 : 1;
   constexpr std::int64_t bytes = sizeof(pack_element<S>);
   const std::int64_t row_step = in_word == 2 ? 1 : a_row, term_step = a_step / in_word;
-  const std::int64_t next_tile = 8 * b_step * bytes;
+  const std::int64_t next_tile = turned_columns * b_step * bytes;
   __m256 sum[Rows][1];
   load_sums(sum, c, ldc, columns, mode);
   for (std::int64_t p = 0; p < terms; p += 8 * in_word) {
@@ -74,7 +74,7 @@ template <int Rows, pack_source S, bool Whole>
 template <int Rows, pack_source S>
 void turned_tile(std::int64_t terms, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
                  std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
-  const auto tile = columns == 8 ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
+  const auto tile = columns == turned_columns ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
   tile(terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode);
 }
 
