@@ -6,7 +6,7 @@
 
 #include <tokamax/backend/cpu/gemm_kernels.hpp>      // gemm_kernels
 #include <tokamax/backend/cpu/gemm_turned_avx2.hpp>  // turned_tile
-#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_write
+#include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_read, prefetch_to_write
 
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
@@ -106,6 +106,10 @@ add_steps(__m512 (&sum)[Rows][Vectors], const __mmask16* kept, std::int64_t k, c
   #pragma GCC unroll 4
     for (std::int64_t u = 0; u < together; ++u) {
       add_step<Rows, Vectors, Whole, Term>(sum, kept, third, a_row, b, panel);
+      if constexpr (Rows >= 4 && Vectors >= 3) {  // rows of B where they lie: too far apart for the hardware to see
+  #pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) prefetch_to_read(address_behind(b, (12 * b_step + 16 * v) * 4));
+      }
   #pragma GCC unroll 8
       for (const float*& row : third) row += a_step;
       b += b_step;
