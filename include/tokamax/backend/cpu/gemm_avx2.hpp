@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_kernels.hpp>      // gemm_kernels
+#include <tokamax/backend/cpu/gemm_pack.hpp>         // first_of_8, pack_avx2
 #include <tokamax/backend/cpu/gemm_sums_avx2.hpp>    // load_sums, store_sums
 #include <tokamax/backend/cpu/gemm_turned_avx2.hpp>  // turned_tile
 
@@ -44,7 +45,7 @@ template <int Rows, int Vectors>
       add_step_avx2<Rows, Vectors, true>(sum, nullptr, a, a_row, b);
   } else {
     __m256i kept[Vectors];
-    for (int v = 0; v < Vectors; ++v) kept[v] = kept_lanes(columns, v);
+    for (int v = 0; v < Vectors; ++v) kept[v] = first_of_8(columns - 8 * v);
     for (std::int64_t p = 0; p < k; ++p, a += a_step, b += b_step)
       add_step_avx2<Rows, Vectors, false>(sum, kept, a, a_row, b);
   }

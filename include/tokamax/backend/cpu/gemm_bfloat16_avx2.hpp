@@ -10,7 +10,7 @@
 #include <tokamax/backend/cpu/gemm_turned_avx2.hpp>  // turned_tile
 #include <tokamax/backend/cpu/prefetch.hpp>          // prefetch_to_read
 
-#include <algorithm>  // min, fill_n, copy_n
+#include <algorithm>  // clamp, copy_n, fill_n, min
 #include <cstdint>    // int64_t
 
 #if defined(__x86_64__)
@@ -46,20 +46,16 @@ template <pack_source S>
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 2) {
       for (std::int64_t l = 0; l < lanes_padded; l += 8) {
-        const element* first = source + p * step_stride + l;
-        const element* second = first + step_stride;
+        const element* const first = source + p * step_stride + l;
+        const element* const second = first + step_stride;
         prefetch_to_read(first + rows_ahead * step_stride);
         prefetch_to_read(second + rows_ahead * step_stride);
         prefetch_to_write(packed + words_ahead);
-        element rest[2][8] = {};
-        if (lanes - l < 8 || steps - p < 2) {
-          const std::int64_t kept = std::clamp<std::int64_t>(lanes - l, 0, 8);
-          std::copy_n(first, kept, rest[0]);
-          if (steps - p > 1) std::copy_n(second, kept, rest[1]);
-          first = rest[0];
-          second = rest[1];
-        }
-        _mm256_storeu_ps(packed, pair_of(load_packed<S>(first), load_packed<S>(second)));
+        const bool whole = lanes - l >= 8 && steps - p >= 2;
+        const std::int64_t kept = std::clamp<std::int64_t>(lanes - l, 0, 8);
+        _mm256_storeu_ps(packed, whole ? pair_of(load_packed<S>(first), load_packed<S>(second))
+                                       : pair_of(load_packed_first<S>(first, kept),
+                                                 load_packed_first<S>(second, steps - p >= 2 ? kept : 0)));
         packed += 8;
       }
     }

@@ -170,6 +170,11 @@ template <pack_source S>
   }
 }
 
+// All bits of the first n of 8 lanes.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256i first_of_8(std::int64_t n) noexcept {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 // The first n of 8 values, and zeros.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 load_packed_first(const pack_element<S>* from,
@@ -179,9 +184,7 @@ template <pack_source S>
     std::copy_n(from, n, some);
     return load_packed<S>(some);
   } else {
-    const __m256i kept =
-        _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    return packed_vector<S>(_mm256_maskload_ps(from, kept));
+    return packed_vector<S>(_mm256_maskload_ps(from, first_of_8(n)));
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_kernels.hpp>  // tile_mode
+#include <tokamax/backend/cpu/gemm_pack.hpp>     // first_of_8
 #include <tokamax/backend/cpu/prefetch.hpp>      // prefetch_to_write
 #include <tokamax/backend/cpu/simd.hpp>          // the intrinsics
 
@@ -27,12 +28,6 @@ template <bool Integer>
   __asm__ volatile("" : "+x"(sum));
 }
 
-/// The columns of vector v that C has.
-[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256i kept_lanes(std::int64_t columns, int v) noexcept {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(columns) - 8 * v),
-                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
 /// Where the sums of a tile begin. Asks for what they are written to.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void load_sums(__m256 (&sum)[Rows][Vectors], float* c,
@@ -48,7 +43,7 @@ template <int Rows, int Vectors>
   const bool whole = columns == 8 * Vectors;
   #pragma GCC unroll 12
   for (int v = 0; v < Vectors; ++v) {
-    const __m256i kept = kept_lanes(columns, v);
+    const __m256i kept = first_of_8(columns - 8 * v);
   #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       const float* const from = c + r * ldc + 8 * v;
@@ -81,7 +76,7 @@ template <bool Integer, int Rows, int Vectors>
   #pragma GCC unroll 12
     for (int v = 0; v < Vectors; ++v) {
       if (mode == tile_mode::add)
-        sum[r][v] = add_sums_of<Integer>(_mm256_maskload_ps(to + 8 * v, kept_lanes(columns, v)), sum[r][v]);
+        sum[r][v] = add_sums_of<Integer>(_mm256_maskload_ps(to + 8 * v, first_of_8(columns - 8 * v)), sum[r][v]);
       _mm256_store_ps(lanes + 8 * v, sum[r][v]);
     }
     std::memcpy(to, lanes, static_cast<std::size_t>(columns) * sizeof(float));

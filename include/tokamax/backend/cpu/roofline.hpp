@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm_problem.hpp>   // rows_of_panel
 #include <tokamax/backend/cpu/threads.hpp>        // parallel_for
 #include <tokamax/profile/roofline.hpp>           // roofline
 
@@ -53,10 +54,11 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
     simd::parallel_for(chunks, [&](std::int64_t) {
       const simd::tile_scope scope(kernels);
       alignas(64) float a[2 * steps * simd::gemm_max_rows], b[steps * 64], c[simd::gemm_max_rows * 64];
+      const simd::detail::tile_rows panel = simd::detail::rows_of_panel(kernels, a, rows);
       fill(a);
       fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
-        kernels.tile[rows](steps, a, kernels.unit, rows * kernels.a_words, b, columns, c, columns, columns,
+        kernels.tile[rows](steps, panel.data, panel.row, panel.step, b, columns, c, columns, columns,
                            simd::tile_mode::assign);
     });
   });
