@@ -172,6 +172,23 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
   }
 }
 
+TEST_CASE("gemm: NaN of an earlier product stay out of the pair that an odd number of terms leaves") {
+  constexpr auto precision = simd::gemm_precision::bfloat16;
+  for (const std::int64_t m : {1, 40}) {
+    const floats nans(static_cast<std::size_t>(m * 64), NAN), ones(static_cast<std::size_t>(64 * 64), 1.0f);
+    for (const auto machine : machines()) {
+      const auto& kernels = simd::gemm_kernels_for(machine, precision);
+      floats c(static_cast<std::size_t>(m * 64));
+      for (const floats* a : {&nans, &ones}) {
+        const std::int64_t k = a == &nans ? 64 : 63;
+        simd::detail::gemm_one({m, 64, k, {a->data(), k, 1}, {ones.data(), 64, 1}, c.data(), 64, {}, {}}, kernels, 1);
+      }
+      CAPTURE(m, static_cast<int>(machine));
+      CHECK((c == floats(c.size(), 63.0f)));
+    }
+  }
+}
+
 TEST_CASE("gemm: rows of A that are read where they lie give the bits of packed ones") {
   std::vector<const simd::gemm_kernels*> all;
   for (const auto machine : machines()) all.push_back(&simd::gemm_kernels_for(machine));
