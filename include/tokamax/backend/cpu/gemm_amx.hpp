@@ -53,30 +53,49 @@ inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
 
 /// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
 /// unit side by side, in panels filled with zeros or where they lie, and panels of B with lanes side by side. Each product
-/// of two tiles sums 16 steps, so the order is that of k. Sums are not resumed.
+/// of two tiles sums 16 steps, so the order is that of k. To add is to begin with what C holds.
 template <int Rows, bool Integer>
 [[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t a_row,
                                                                     std::int64_t a_step, const float* b,
                                                                     std::int64_t b_step, float* c, std::int64_t ldc,
                                                                     std::int64_t columns, tile_mode mode) noexcept {
   constexpr bool low = Rows > 16;
-  const bool right = columns > 16;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
+  alignas(64) float part[32 * 32];
+  const bool directly = Rows == 32 && columns == 32 && mode != tile_mode::stream;
+  float* const sums = directly ? c : part;
+  const std::int64_t stride = directly ? ldc : 32;
+  const auto kept = [=](int half) { return first_bits<__mmask16>(columns - half); };
   if (mode != tile_mode::stream)
     for (int r = 0; r < Rows; ++r) {
       prefetch_to_write(c + r * ldc);
       prefetch_to_write(c + r * ldc + 16);
     }
-  memory_is_written();
+  if (adds) {
+    for (int r = 0; r < Rows && !directly; ++r)
+      for (int half = 0; half < 32; half += 16)
+        _mm512_store_ps(part + r * 32 + half, _mm512_maskz_loadu_ps(kept(half), c + r * ldc + half));
+    memory_is_written();
+    _tile_loadd(0, sums, stride * 4);
+    _tile_loadd(1, sums + 16, stride * 4);
+    if constexpr (low) {
+      _tile_loadd(2, sums + 16 * stride, stride * 4);
+      _tile_loadd(3, sums + 16 * stride + 16, stride * 4);
+    }
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    memory_is_written();
+  }
+  // A goes by while the panel of B stays in the first-level cache: the loads of A say that it need not.
   for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
     _tile_loadd(6, b, b_step * 4);
-    _tile_loadd(4, a, a_row * 4);
+    _tile_stream_loadd(4, a, a_row * 4);
     TOKAMAX_MULTIPLY_TILES(0, 4, 6);
     if constexpr (low) {
-      _tile_loadd(5, a + 16 * a_row, a_row * 4);
+      _tile_stream_loadd(5, a + 16 * a_row, a_row * 4);
       TOKAMAX_MULTIPLY_TILES(2, 5, 6);
     }
     if (right) {
@@ -87,32 +106,22 @@ template <int Rows, bool Integer>
       }
     }
   }
-  alignas(64) float part[32 * 32];
-  const bool directly = Rows == 32 && columns == 32 && mode == tile_mode::assign;
-  float* const to = directly ? c : part;
-  const std::int64_t stride = directly ? ldc : 32;
-  _tile_stored(0, to, stride * 4);
-  _tile_stored(1, to + 16, stride * 4);
+  _tile_stored(0, sums, stride * 4);
+  _tile_stored(1, sums + 16, stride * 4);
   if constexpr (low) {
-    _tile_stored(2, to + 16 * stride, stride * 4);
-    _tile_stored(3, to + 16 * stride + 16, stride * 4);
+    _tile_stored(2, sums + 16 * stride, stride * 4);
+    _tile_stored(3, sums + 16 * stride + 16, stride * 4);
   }
   if (directly) return;
   memory_is_written();
   for (int r = 0; r < Rows; ++r)
     for (int half = 0; half < 32; half += 16) {
-      const auto kept = first_bits<__mmask16>(columns - half);
       float* const at = c + r * ldc + half;
-      __m512 sum = _mm512_load_ps(part + r * 32 + half);
-      if (mode == tile_mode::add) {
-        const __m512 old = _mm512_maskz_loadu_ps(kept, at);
-        sum = Integer ? _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(old), _mm512_castps_si512(sum)))
-                      : _mm512_add_ps(old, sum);
-      }
-      if (mode == tile_mode::stream && kept == 0xffff)
+      const __m512 sum = _mm512_load_ps(part + r * 32 + half);
+      if (mode == tile_mode::stream && kept(half) == 0xffff)
         _mm512_stream_ps(at, sum);
       else
-        _mm512_mask_storeu_ps(at, kept, sum);
+        _mm512_mask_storeu_ps(at, kept(half), sum);
     }
 }
 
@@ -126,6 +135,7 @@ inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
                  .columns = 32,
                  .unit = 16,
                  .block = 768,
+                 .whole = 1024,
                  .pack_rows = 200,
                  .tile = {},
                  .wide = {},

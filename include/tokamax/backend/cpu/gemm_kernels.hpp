@@ -40,6 +40,7 @@ struct gemm_kernels {
   int columns;                           ///< width of the packed panels of B
   int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
   int block = 512;                       ///< about so many terms are summed before they are added to C
+  int whole = 0;                         ///< but so many, where there are no more
   int pack_rows = 10;                    ///< rows of a tile that cost as much as packing its B
   gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
   gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B

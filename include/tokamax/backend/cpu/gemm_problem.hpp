@@ -51,7 +51,8 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { retur
 
 // Terms that a tile sums before it adds to C. A function of k and the machine alone: it fixes the bits of the result.
 constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels) noexcept {
-  return round_up(ceil_div(k, ceil_div(k, kernels.block)), std::max(8, kernels.terms * kernels.unit));
+  const std::int64_t blocks = k <= kernels.whole ? 1 : ceil_div(k, kernels.block);
+  return round_up(ceil_div(k, blocks), std::max(8, kernels.terms * kernels.unit));
 }
 
 // 4-byte steps that hold `steps` terms.
