@@ -68,3 +68,27 @@ TEST_CASE("what two products round to bfloat16 is rounded once, where it is comp
   CHECK(narrow == 3);
   CHECK(wide == 3);  // the input, twice, and the operand of the product in f32
 }
+
+TEST_CASE("attention in bfloat16 and its gradient share rounded queries, keys and values, and keep their dtypes") {
+  const graph g = lowered(
+      [](const arrays& x) -> arrays {
+        const array y = reshape(tanh(x[0]), {1, 5, 1, 2}), input = reshape(x[0], {1, 5, 1, 2});
+        const attention_options narrow{.scale = 1, .algorithm = dot_algorithm::bf16_bf16_f32};
+        const arrays out = attention(y, y, input, narrow);
+        const arrays d = attention_vjp(y, y, input, out[0], out[1], y, narrow);
+        return {d[0], d[2], attention(y, y, y, {.scale = 1})[0]};
+      },
+      true);
+  std::vector<dtype> operands;
+  int rounded = 0;
+  for (const node& n : g.nodes) {
+    rounded += n.kind == &convert_element_type_p;
+    if (n.kind == &get_p) CHECK(n.type.type == f32);
+    if (n.kind != &attention_p && n.kind != &attention_vjp_p) continue;
+    for (int k = 0; k < n.operand_count; ++k) operands.push_back(g[g.operands[n.first_operand + k]].type.type);
+  }
+  CHECK(rounded == 1);
+  CHECK(operands == std::vector<dtype>{bf16, bf16, f32,  // the last one is an input: rounded while it is read
+                                       bf16, bf16, f32, f32, f32, f32,  // the cotangent is summed in f32 too
+                                       f32, f32, f32});
+}

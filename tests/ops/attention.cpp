@@ -114,6 +114,32 @@ TEST_CASE("a query that sees no key gets the mean of the values") {
   CHECK(tk::test::distance(slice_in_dim(found, 0, 1, 1), mean(a.v, {{1}, true})) < 1e-6);
 }
 
+namespace {
+// Queries, keys and values are computed as one array, which a program rounds once.
+constexpr auto projected_attention = [](const tk::tensor<tk::f32, 2, 19, 48>& x) {
+  const auto attend = [](const array& a) {
+    const tk::arrays p = tk::split(tanh(a), {16, 16, 16});
+    const auto in_heads = [](const array& y) { return reshape(y, {2, 19, 2, 8}); };
+    return tk::dot_product_attention(in_heads(p[0]), in_heads(p[1]), in_heads(p[2]),
+                                     {.causal = true, .algorithm = tk::dot_algorithm::bf16_bf16_f32});
+  };
+  const auto [y, gradient] = tk::vjp(attend, static_cast<const array&>(x), tk::full({2, 19, 2, 8}, 0.3f));
+  return std::pair{y, gradient};
+};
+}  // namespace
+
+TEST_CASE("a program that rounds what attention multiplies has the bits of each op alone") {
+  const tk::tensor<tk::f32, 2, 19, 48> x(waves({2, 19, 48}, 0.7f));
+  const auto [y, gradient] = projected_attention(x);
+  const auto check = [&](const auto& found) {
+    CHECK(found.first.dtype() == tk::f32);
+    CHECK(tk::test::distance(found.first, y) == 0);
+    CHECK(tk::test::distance(found.second, gradient) == 0);
+  };
+  check(tk::jit(projected_attention, tk::cpu, tk::while_compiling)(x));
+  check(tk::jit(projected_attention, tk::cpu, tk::at_run_time)(x));
+}
+
 TEST_CASE("with_precision reaches attention and its gradient: products take bf16 operands") {
   const heads a{waves({2, 70, 4, 24}, 0.7f), waves({2, 70, 2, 24}, 1.3f), waves({2, 70, 2, 24}, 0.9f)};
   const array ct = waves({2, 70, 4, 24}, 2.1f);

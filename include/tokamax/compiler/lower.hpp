@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>         // inline_graph, ambient_trace
-#include <tokamax/lax/dot_general.hpp>    // dot_general_p
+#include <tokamax/lax/dot_general.hpp>    // dot_algorithm
 #include <tokamax/lax/stop_gradient.hpp>  // variable, barrier
 
 namespace tokamax {
@@ -23,14 +23,14 @@ struct lowering {
   const HasKernel& has_kernel;
 
   constexpr bool handles(const op& o) const {
-    if (&o == &dot_general_p) return has_kernel(o);
+    if (o.dot_operands > 0 && has_kernel(o)) return true;
     return &o == &variable_p || &o == &stop_gradient_p || (o.has_body && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
     if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
-    if (&o == &dot_general_p) return {with_rounded_operands(c)};
+    if (o.dot_operands > 0 && has_kernel(o)) return with_rounded_operands(c);
     graph inner;
     arrays in;
     for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
@@ -48,15 +48,21 @@ struct lowering {
   }
 
  private:
-  // The product itself, of operands in the numbers that it multiplies. Its sums and result stay f32.
-  constexpr array with_rounded_operands(const call& c) const {
-    const bool rounds = c.attrs<dot_dimensions>().algorithm == dot_algorithm::bf16_bf16_f32;
-    array in[] = {c[0], c[1]};
-    for (array& x : in)
-      if (rounds && x.dtype() == f32) x = rounded(x);
-    words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
-    const array_type type = c.self->infer(c);
-    return emit_one(to, *c.self, in, 2, w, c.where, &type);
+  // The op itself, its products of operands in the numbers that they multiply. Its results keep their dtypes.
+  constexpr arrays with_rounded_operands(const call& c) const {
+    const op& o = *c.self;
+    const std::int64_t algorithm = c.attributes[c.attribute_count - 1];
+    arrays in(c.inputs, static_cast<std::size_t>(c.count));
+    if (algorithm == static_cast<std::int64_t>(dot_algorithm::bf16_bf16_f32))
+      for (int k = 0; k < o.dot_operands; ++k)
+        if (in[k].dtype() == f32) in[k] = rounded(in[k]);
+    const words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
+    types results;
+    if (o.infer_all)
+      results = o.infer_all(c);
+    else
+      results.push_back(o.infer(c));
+    return emit(to, o, in.data(), c.count, w, c.where, &results);
   }
   // x as bfloat16, if it is computed here: inputs are rounded while they are read. Views stay views.
   constexpr array rounded(const array& x) const {

@@ -287,9 +287,12 @@ class scheduler {
                                               .trace = const_cast<graph*>(&g_)});  // only read
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
-      for (int k = 0; k < ts.count(); ++k)
-        add_operand(result[k] >= 0 ? at_[result[k]].buffer : add_buffer(plan_buffer::what::arena, -1, ts[k]), 0, ts[k],
-                    row_major(ts[k].extents));
+      for (int k = 0; k < ts.count(); ++k) {
+        array_type type = ts[k];
+        if (result[k] >= 0) type = nodes_[result[k]].type;  // what `lower` kept, where operands are rounded
+        const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(plan_buffer::what::arena, -1, type);
+        add_operand(buffer, 0, type, row_major(type.extents));
+      }
       st.out_count = ts.count();
     } else {
       add_operand(at_[i].buffer, 0, n.type, row_major(n.type.extents));

@@ -173,24 +173,30 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
 }
 
 /// The same for any number of results.
-constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const words& w, location where) {
-  if (!o.infer_all) return emit_one(g, o, in, n, w, where);
+constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const words& w, location where,
+                           const types* known) {
+  if (!o.infer_all) return emit_one(g, o, in, n, w, where, known ? known->data() : nullptr);
   const operand_list operands(g, in, n, where);
-  const types ts = o.infer_all(call{.self = &o,
-                                    .inputs = operands.values,
-                                    .count = n,
-                                    .attributes = w.data(),
-                                    .attribute_count = w.count(),
-                                    .trace = &g,
-                                    .where = where});
+  types ts;
+  if (known)
+    ts = *known;
+  else
+    ts = o.infer_all(call{.self = &o,
+                          .inputs = operands.values,
+                          .count = n,
+                          .attributes = w.data(),
+                          .attribute_count = w.count(),
+                          .trace = &g,
+                          .where = where});
   const int tuple = add_node(g, o, operands.ids, n, w, {}, where);
   arrays out;
   for (int k = 0; k < ts.count(); ++k)
     out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
   return out;
 }
-constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where) {
-  return linked<detail::emit_here>(g, o, in, n, w, where);
+constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where,
+                      const types* known = nullptr) {
+  return linked<detail::emit_here>(g, o, in, n, w, where, known);
 }
 
 /// The innermost graph among the operands; a constant expression's only if there is no other.

@@ -131,6 +131,7 @@ struct op {
   bool unique = false;    ///< two equal calls stay two nodes
   int overwrites = -1;    ///< input whose memory the kernels may write the result to, or -1
   bool has_dots = false;  ///< the last attribute word is the dot_algorithm of its products
+  int dot_operands = 0;   ///< of its first operands, those that nothing but these products reads
   bool has_body = false;  ///< the first attribute word is the index of a graph among the trace's bodies
   array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
   types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs

@@ -69,6 +69,7 @@ inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
     .has_dots = true,
+    .dot_operands = 2,
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];

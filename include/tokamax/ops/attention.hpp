@@ -121,6 +121,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .has_dots = true,
+    .dot_operands = 3,
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[2].type()}; },
     // p = exp(s - lse); dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
     .compose = [](const call& c) -> arrays {
@@ -142,6 +143,7 @@ inline constexpr op attention_vjp_p{
 inline constexpr op attention_p{
     .name = "attention",
     .has_dots = true,
+    .dot_operands = 3,
     .infer_all = [](const call& c) -> types {
       array_type lse{f32, false, {}};
       if (!is_floating(c[0].dtype()) || c[0].rank() != 4)
