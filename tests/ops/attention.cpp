@@ -1,7 +1,10 @@
 // tests/ops/attention.cpp: types, values, gradients and batches of dot_product_attention.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/core/tensor.hpp>
+#include <tokamax/lax/split.hpp>
 #include <tokamax/ops/attention.hpp>
+#include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
