@@ -11,8 +11,9 @@
 
 namespace tokamax::simd {
 
-/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped. `stream` is
-/// assign past the caches, where the machine can: rows of C begin on 64 bytes, and a fence must follow.
+/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped; a matrix unit
+/// goes on in both. `stream` is assign past the caches, where the machine can: rows of C begin on 64 bytes, and a fence
+/// must follow.
 enum class tile_mode { assign, add, resume, stream };
 
 /// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
