@@ -23,14 +23,14 @@ struct lowering {
   const HasKernel& has_kernel;
 
   constexpr bool handles(const op& o) const {
-    if (o.dot_operands > 0 && has_kernel(o)) return true;
+    if (rounds_operands(o)) return true;
     return &o == &variable_p || &o == &stop_gradient_p || (o.has_body && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
     if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
-    if (o.dot_operands > 0 && has_kernel(o)) return with_rounded_operands(c);
+    if (rounds_operands(o)) return with_rounded_operands(c);
     graph inner;
     arrays in;
     for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
@@ -48,6 +48,7 @@ struct lowering {
   }
 
  private:
+  constexpr bool rounds_operands(const op& o) const { return o.dot_operands > 0 && has_kernel(o); }
   // The op itself, its products of operands in the numbers that they multiply. Its results keep their dtypes.
   constexpr arrays with_rounded_operands(const call& c) const {
     const op& o = *c.self;
