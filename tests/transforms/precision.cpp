@@ -43,6 +43,18 @@ TEST_CASE("with_precision rounds the operands of products, and of those only") {
   CHECK(distance(with_precision<bf16_products>(exact_product)(a, b), exact_product(a, b)) == 0);
 }
 
+TEST_CASE("with_precision: products by parts are close to those of f32, and leave bf16 arrays what they are") {
+  const matrix a(noise(8, {8, 8})), b(noise(9, {8, 8}));
+  const auto of = [&](const matrix& w) { return loss(a, w); };
+  CHECK(distance(with_precision<bf16_x3_products>(product)(a, b), product(a, b)) < 2e-4);
+  CHECK(distance(with_precision<bf16_x6_products>(product)(a, b), product(a, b)) < 2e-6);
+  CHECK(distance(grad(with_precision<bf16_x6_products>(of))(b), grad(of)(b)) < 1e-4);
+  const auto halves = [](const array& x, const array& y) { return matmul(astype(x, bf16), astype(y, bf16)); };
+  CHECK(distance(astype(with_precision<bf16_x6_products>(halves)(a, b), f32), astype(halves(a, b), f32)) == 0);
+  constexpr precision_policy exact{.dots = dot_algorithm::f32_f32_f32};
+  CHECK(distance(with_precision<exact>(halves)(a, b), astype(matmul(rounded(a), rounded(b)), bf16)) == 0);
+}
+
 TEST_CASE("with_precision keeps weak types: a number does not widen what it meets") {
   const array a = convert_element_type(noise(7, {8, 8}), bf16), weak = array(2.0f);
   const auto scaled = [](const array& x, const array& by) { return x * by; };

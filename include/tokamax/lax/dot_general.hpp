@@ -8,8 +8,12 @@
 namespace tokamax {
 
 /// In which numbers f32 operands are multiplied and summed. `unspecified` is f32 unless with_precision says otherwise.
+///
+/// x3 and x6 take each operand as the sum of two or three bf16 numbers and sum the three or six largest of their products:
+/// errors of 3 * 2^-16 of each product, or of two roundings to f32, where operands and products are at least 2^-102 (of
+/// smaller ones less is kept). Machines whose matrix units do not make that faster, and attention, compute in f32.
 /// source  jax.lax.DotAlgorithmPreset
-enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f32 };
+enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f32, bf16_bf16_f32_x3, bf16_bf16_f32_x6 };
 
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
@@ -58,6 +62,10 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
   const array y = transpose(g, back);
   return convert_element_type(y, mine.dtype(), y.type().weak);  // of the sums' dtype, where that is preferred
+}
+/// What arrays of a type are multiplied in: those of bf16 as they are, unless f32 is asked for.
+constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
+  return type == bf16 && asked != dot_algorithm::f32_f32_f32 ? dot_algorithm::bf16_bf16_f32 : asked;
 }
 /// May products of elements of `operand` be summed in `sum`: in numbers of the same kind that are no narrower?
 constexpr bool sums_in(dtype operand, dtype sum) {
@@ -136,8 +144,7 @@ inline constexpr op dot_general_p{
         shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
       const double flops =
           shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
-      const bool rounded = c[0].dtype() == f32 && d.algorithm == dot_algorithm::bf16_bf16_f32;
-      if (rounded || c[0].dtype() == bf16) return {0, flops};
+      if (detail::algorithm_of(c[0].dtype(), d.algorithm) == dot_algorithm::bf16_bf16_f32) return {0, flops};
       return {flops, 0};
     },
 };

@@ -21,10 +21,6 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 
 namespace detail {
 
-constexpr dot_algorithm attention_algorithm(dtype type, const attention_options& o) {
-  return o.algorithm == dot_algorithm::unspecified && type == bf16 ? dot_algorithm::bf16_bf16_f32 : o.algorithm;
-}
-
 inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // what JAX gives a hidden key: a finite number
 
 constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no constant expression in clang 19
@@ -41,7 +37,7 @@ struct attention_layout {
   attention_options options;
   constexpr explicit attention_layout(const array& q, const array& k, const attention_options& o)
       : groups(q.extent(2) / k.extent(2)), options(o) {
-    options.algorithm = attention_algorithm(q.dtype(), o);
+    options.algorithm = algorithm_of(q.dtype(), o.algorithm);
   }
 
   constexpr array per_query(const array& x) const {  // [B, T, N, H]
@@ -113,7 +109,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
   const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
   const auto o = c.attrs<attention_options>();
   const double flops = products * 2.0 * pairs * (o.causal ? 0.5 : 1.0);
-  if (attention_algorithm(c[0].dtype(), o) == dot_algorithm::bf16_bf16_f32) return {0, flops};
+  if (algorithm_of(c[0].dtype(), o.algorithm) == dot_algorithm::bf16_bf16_f32) return {0, flops};
   return {flops, 0};
 }
 }  // namespace detail

@@ -26,9 +26,8 @@ constexpr array linear_logits(const array& x, const array& weights, const linear
 /// `products` of 2 N D V operations.
 constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
   const double flops = products * 2.0 * static_cast<double>(c[2].size()) * static_cast<double>(c[1].size());
-  const bool narrow =
-      c[0].dtype() == bf16 || c.attrs<linear_cross_entropy_options>().algorithm == dot_algorithm::bf16_bf16_f32;
-  return narrow ? op_cost{0, flops} : op_cost{flops, 0};
+  const dot_algorithm algorithm = algorithm_of(c[0].dtype(), c.attrs<linear_cross_entropy_options>().algorithm);
+  return algorithm == dot_algorithm::bf16_bf16_f32 ? op_cost{0, flops} : op_cost{flops, 0};
 }
 }  // namespace detail
 
@@ -48,9 +47,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
       const int rows = d.rank() - 1;
       const axes all = iota_axes(rows);
       const array x = astype(c[0], f32), w = astype(c[1], f32);
-      const auto algorithm = c[0].dtype() == bf16 && o.algorithm == dot_algorithm::unspecified
-                                 ? dot_algorithm::bf16_bf16_f32
-                                 : o.algorithm;
+      const dot_algorithm algorithm = detail::algorithm_of(c[0].dtype(), o.algorithm);
       const array dx = dot_general(d, w, {{rows}, {o.transposed ? 0 : 1}, {}, {}, dtype::none, algorithm});
       const array dw = o.transposed ? dot_general(d, x, {all, all, {}, {}, dtype::none, algorithm})
                                     : dot_general(x, d, {all, all, {}, {}, dtype::none, algorithm});

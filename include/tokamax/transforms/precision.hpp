@@ -16,6 +16,10 @@ struct precision_policy {
 /// Products in bfloat16 that are summed in f32: what "mixed precision" training computes in.
 inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16_f32};
 
+/// Products of f32 by three or six bfloat16 ones: what lies between, and f32 by the fastest unit. No array is rounded.
+inline constexpr precision_policy bf16_x3_products{.dots = dot_algorithm::bf16_bf16_f32_x3},
+    bf16_x6_products{.dots = dot_algorithm::bf16_bf16_f32_x6};
+
 namespace detail {
 /// Repeats a graph under a policy, and the bodies of its loops.
 struct apply_policy {

@@ -44,12 +44,113 @@ struct alignas(64) amx_configuration {
 // Compilers do not see what tile instructions read.
 inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
 
-// Tile s += tile a times tile b. The numbers of tiles must be digits.
+// A register tile is up to four tiles of sums, 0 to 3, in two rows of two; `Lower` says that there is a second row, `right`
+// a second column. Tiles 4 and 5 are of A, 6 and 7 of B. The numbers of tiles must be digits.
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void zero_sums() noexcept {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  memory_is_written();
+}
+template <bool Lower>
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_sums(const float* from, std::int64_t stride) noexcept {
+  memory_is_written();
+  _tile_loadd(0, from, stride * 4);
+  _tile_loadd(1, from + 16, stride * 4);
+  if constexpr (Lower) {
+    _tile_loadd(2, from + 16 * stride, stride * 4);
+    _tile_loadd(3, from + 16 * stride + 16, stride * 4);
+  }
+}
+template <bool Lower>
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void store_sums(float* to, std::int64_t stride) noexcept {
+  _tile_stored(0, to, stride * 4);
+  _tile_stored(1, to + 16, stride * 4);
+  if constexpr (Lower) {
+    _tile_stored(2, to + 16 * stride, stride * 4);
+    _tile_stored(3, to + 16 * stride + 16, stride * 4);
+  }
+  memory_is_written();
+}
+
+template <bool Lower>
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_a(const float* a, std::int64_t row) noexcept {
+  _tile_stream_loadd(4, a, row * 4);
+  if constexpr (Lower) _tile_stream_loadd(5, a + 16 * row, row * 4);
+}
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_b(const float* b, std::int64_t row,
+                                                                   bool right) noexcept {
+  _tile_loadd(6, b, row * 4);
+  if (right) _tile_loadd(7, b + 16, row * 4);
+}
+
+// Tile s += tile a times tile b.
   #define TOKAMAX_MULTIPLY_TILES(s, a, b) \
     if constexpr (Integer)                \
       _tile_dpbssd(s, a, b);              \
     else                                  \
       _tile_dpbf16ps(s, a, b)
+
+template <bool Lower, bool Integer = false>
+[[gnu::target("amx-tile,amx-bf16,amx-int8"), gnu::always_inline]] inline void multiply_loaded(bool right) noexcept {
+  TOKAMAX_MULTIPLY_TILES(0, 4, 6);
+  if constexpr (Lower) {
+    TOKAMAX_MULTIPLY_TILES(2, 5, 6);
+  }
+  if (right) {
+    TOKAMAX_MULTIPLY_TILES(1, 4, 7);
+    if constexpr (Lower) {
+      TOKAMAX_MULTIPLY_TILES(3, 5, 7);
+    }
+  }
+}
+
+  #undef TOKAMAX_MULTIPLY_TILES
+
+/// 32 x 32 sums beside C, for tiles that C has no room for.
+struct alignas(64) amx_sums {
+  float at[32 * 32];
+};
+inline __mmask16 kept_columns(std::int64_t columns, int half) noexcept { return first_bits<__mmask16>(columns - half); }
+/// From C and to C, in the columns that it has; the others are zero.
+template <int Rows>
+[[gnu::target("avx512f")]] inline void load_part(amx_sums& sums, const float* c, std::int64_t ldc,
+                                                 std::int64_t columns) noexcept {
+  for (int r = 0; r < Rows; ++r)
+    for (int half = 0; half < 32; half += 16)
+      _mm512_store_ps(sums.at + r * 32 + half, _mm512_maskz_loadu_ps(kept_columns(columns, half), c + r * ldc + half));
+}
+template <int Rows>
+[[gnu::target("avx512f")]] inline void store_part(const amx_sums& sums, float* c, std::int64_t ldc,
+                                                  std::int64_t columns, tile_mode mode) noexcept {
+  for (int r = 0; r < Rows; ++r)
+    for (int half = 0; half < 32; half += 16) {
+      float* const at = c + r * ldc + half;
+      const __mmask16 kept = kept_columns(columns, half);
+      const __m512 sum = _mm512_load_ps(sums.at + r * 32 + half);
+      if (mode == tile_mode::stream && kept == 0xffff)
+        _mm512_stream_ps(at, sum);
+      else
+        _mm512_mask_storeu_ps(at, kept, sum);
+    }
+}
+
+/// Asks for the rows of C that a tile will write; those that it streams are not read.
+template <int Rows>
+inline void prefetch_sums(float* c, std::int64_t ldc, tile_mode mode) noexcept {
+  if (mode == tile_mode::stream) return;
+  for (int r = 0; r < Rows; ++r) {
+    prefetch_to_write(c + r * ldc);
+    prefetch_to_write(c + r * ldc + 16);
+  }
+}
+
+/// May tiles of sums be stored to C itself?
+template <int Rows>
+bool fills_tiles(std::int64_t columns, tile_mode mode) noexcept {
+  return Rows == 32 && columns == 32 && mode != tile_mode::stream;
+}
 
 /// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
 /// unit side by side, in panels filled with zeros or where they lie, and panels of B with lanes side by side. Each product
@@ -59,73 +160,28 @@ template <int Rows, bool Integer>
                                                                     std::int64_t a_step, const float* b,
                                                                     std::int64_t b_step, float* c, std::int64_t ldc,
                                                                     std::int64_t columns, tile_mode mode) noexcept {
-  constexpr bool low = Rows > 16;
+  constexpr bool lower = Rows > 16;
   const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
-  alignas(64) float part[32 * 32];
-  const bool directly = Rows == 32 && columns == 32 && mode != tile_mode::stream;
-  float* const sums = directly ? c : part;
+  const bool directly = fills_tiles<Rows>(columns, mode);
+  amx_sums part;
+  float* const sums = directly ? c : part.at;
   const std::int64_t stride = directly ? ldc : 32;
-  const auto kept = [=](int half) { return first_bits<__mmask16>(columns - half); };
-  if (mode != tile_mode::stream)
-    for (int r = 0; r < Rows; ++r) {
-      prefetch_to_write(c + r * ldc);
-      prefetch_to_write(c + r * ldc + 16);
-    }
+  prefetch_sums<Rows>(c, ldc, mode);
   if (adds) {
-    for (int r = 0; r < Rows && !directly; ++r)
-      for (int half = 0; half < 32; half += 16)
-        _mm512_store_ps(part + r * 32 + half, _mm512_maskz_loadu_ps(kept(half), c + r * ldc + half));
-    memory_is_written();
-    _tile_loadd(0, sums, stride * 4);
-    _tile_loadd(1, sums + 16, stride * 4);
-    if constexpr (low) {
-      _tile_loadd(2, sums + 16 * stride, stride * 4);
-      _tile_loadd(3, sums + 16 * stride + 16, stride * 4);
-    }
+    if (!directly) load_part<Rows>(part, c, ldc, columns);
+    load_sums<lower>(sums, stride);
   } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    memory_is_written();
+    zero_sums();
   }
   // A goes by while the panel of B stays in the first-level cache: the loads of A say that it need not.
   for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
-    _tile_loadd(6, b, b_step * 4);
-    _tile_stream_loadd(4, a, a_row * 4);
-    TOKAMAX_MULTIPLY_TILES(0, 4, 6);
-    if constexpr (low) {
-      _tile_stream_loadd(5, a + 16 * a_row, a_row * 4);
-      TOKAMAX_MULTIPLY_TILES(2, 5, 6);
-    }
-    if (right) {
-      _tile_loadd(7, b + 16, b_step * 4);
-      TOKAMAX_MULTIPLY_TILES(1, 4, 7);
-      if constexpr (low) {
-        TOKAMAX_MULTIPLY_TILES(3, 5, 7);
-      }
-    }
+    load_b(b, b_step, right);
+    load_a<lower>(a, a_row);
+    multiply_loaded<lower, Integer>(right);
   }
-  _tile_stored(0, sums, stride * 4);
-  _tile_stored(1, sums + 16, stride * 4);
-  if constexpr (low) {
-    _tile_stored(2, sums + 16 * stride, stride * 4);
-    _tile_stored(3, sums + 16 * stride + 16, stride * 4);
-  }
-  if (directly) return;
-  memory_is_written();
-  for (int r = 0; r < Rows; ++r)
-    for (int half = 0; half < 32; half += 16) {
-      float* const at = c + r * ldc + half;
-      const __m512 sum = _mm512_load_ps(part + r * 32 + half);
-      if (mode == tile_mode::stream && kept(half) == 0xffff)
-        _mm512_stream_ps(at, sum);
-      else
-        _mm512_mask_storeu_ps(at, kept(half), sum);
-    }
+  store_sums<lower>(sums, stride);
+  if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }
-
-  #undef TOKAMAX_MULTIPLY_TILES
 
 inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
   gemm_kernels k{.terms = 2,

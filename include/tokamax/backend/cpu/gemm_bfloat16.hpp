@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm_amx.hpp>            // gemm_amx_bfloat16
+#include <tokamax/backend/cpu/gemm_amx_parts.hpp>      // gemm_amx_parts
 #include <tokamax/backend/cpu/gemm_bfloat16_avx2.hpp>  // gemm_avx2_bfloat16
 #include <tokamax/backend/cpu/gemm_microkernel.hpp>    // gemm_kernels
 #include <tokamax/backend/cpu/gemm_pairs.hpp>          // pack_pairs
@@ -13,8 +14,9 @@
 
 namespace tokamax::simd {
 
-/// In which numbers operands are multiplied; sums are always f32.
-enum class gemm_precision { f32, bfloat16 };
+/// In which numbers operands are multiplied; sums are always f32. x3 and x6 sum three and six products of bfloat16 numbers
+/// whose sums the operands are, and are f32 itself where no unit does so faster.
+enum class gemm_precision { f32, bfloat16, bfloat16_x3, bfloat16_x6 };
 
 namespace detail {
 
@@ -77,6 +79,13 @@ inline bfloat16_unit best_bfloat16_unit() noexcept {
 inline const gemm_kernels& gemm_kernels_for(gemm_machine machine, gemm_precision precision,
                                             bfloat16_unit unit = best_bfloat16_unit()) noexcept {
   if (precision == gemm_precision::f32) return gemm_kernels_for(machine);
+  if (precision != gemm_precision::bfloat16) {
+#if defined(__x86_64__) && defined(__linux__)
+    if (machine == gemm_machine::avx512 && unit == bfloat16_unit::amx)
+      return precision == gemm_precision::bfloat16_x3 ? detail::gemm_amx_parts<2> : detail::gemm_amx_parts<3>;
+#endif
+    return gemm_kernels_for(machine);
+  }
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) {
   #if defined(__linux__)

@@ -67,7 +67,8 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
 
   const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
   const bool in_place = reads_a_in_place(g, kernels);
-  float* const packed_a = in_place ? nullptr : scratch<gemm_packed_a>(m_super * round_up(k_super, block));
+  float* const packed_a =
+      in_place ? nullptr : scratch<gemm_packed_a>(m_super * round_up(k_super, block) / terms * kernels.a_words);
   const std::int64_t mine_size = most_panels * nr * panel_steps_of(kernels, block);
   const bool ready = g.packed.data != nullptr;
   float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * mine_size);

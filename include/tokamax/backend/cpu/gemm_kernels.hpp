@@ -35,6 +35,7 @@ inline constexpr int turned_rows = 6, turned_columns = 8;  // at most, and of ea
 struct gemm_kernels {
   int terms;                             ///< of k in a packed step of 4 bytes
   int a_words = 1;                       ///< of 4 bytes that a packed step of a panel of A takes
+  int b_words = 1;                       ///< and of a panel of B
   bool a_in_place;                       ///< may tiles read rows of A that are not packed?
   bool b_in_place;                       ///< may wide and turned ones read B, f32 or, with two terms, bfloat16?
   int rows;                              ///< height of the packed panels of A

@@ -35,7 +35,7 @@ struct gemm_key {
 
   std::size_t hash() const noexcept {
     std::uint64_t h = 0;
-    const auto kinds = ((a * 8 + b) * 2 + static_cast<int>(precision)) * 2 + static_cast<int>(mode);
+    const auto kinds = ((a * 8 + b) * 4 + static_cast<int>(precision)) * 2 + static_cast<int>(mode);
     for (const std::int64_t part : {m, n, k, threads * 1024 + kinds}) {
       h = (h ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
       h ^= h >> 32;
@@ -47,7 +47,7 @@ struct gemm_key {
 namespace detail {
 
 inline constexpr std::array<std::string_view, 6> gemm_layouts{"f32", "f32^T", "bf16", "bf16^T", "i8", "i8^T"};
-inline constexpr std::array<std::string_view, 2> gemm_precisions{"f32", "bf16"};
+inline constexpr std::array<std::string_view, 4> gemm_precisions{"f32", "bf16", "bf16_x3", "bf16_x6"};
 inline constexpr std::array<std::string_view, 2> gemm_modes{"assign", "accumulate"};
 
 inline int layout_of(const matrix_view& v) noexcept { return 2 * static_cast<int>(v.element) + is_transposed(v); }

@@ -60,12 +60,12 @@ constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t
   return round_up(ceil_div(steps, kernels.terms), kernels.unit);
 }
 
-// Steps of a panel of B with `steps` terms.
+// Words of a column in a panel of B with `steps` terms.
 constexpr std::int64_t panel_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
-  return kernels.lead + packed_steps_of(kernels, steps);
+  return kernels.lead + packed_steps_of(kernels, steps) * kernels.b_words;
 }
 
-/// B in panels: [block of k][panel][packed step][column].
+/// B in panels: [block of k][panel][packed step][word][column].
 struct packed_panels {
   const float* data = nullptr;  ///< null: B is not packed yet
   std::int64_t panels = 0;      ///< of a whole row
@@ -151,7 +151,7 @@ inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t
                         const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
                         std::int64_t p, std::int64_t steps) noexcept {
   const std::int64_t width = lanes_are_rows ? kernels.rows : kernels.columns;
-  const std::int64_t step_words = lanes_are_rows ? width * kernels.a_words : width;
+  const std::int64_t step_words = width * (lanes_are_rows ? kernels.a_words : kernels.b_words);
   const bool side_by_side = (lanes_are_rows ? v.row_stride : v.column_stride) == 1;
   const std::int64_t chunk = side_by_side ? std::max(4, kernels.unit) * kernels.terms : steps;
   for (std::int64_t q = 0; q < steps; q += chunk) {
@@ -170,7 +170,7 @@ inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* pa
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
   pack_panels(kernels, packed + kernels.lead * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n, panel0 * nr, p,
               steps);
-  const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms);
+  const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms) * kernels.b_words;
   for (std::int64_t j = 0; j < panel1 - panel0; ++j) {
     float* const panel = packed + j * panel_steps * nr;
     std::fill_n(panel + filled * nr, (panel_steps - filled) * nr, 0.0f);

@@ -70,6 +70,7 @@
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/floats.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/lanes.hpp>
   #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>

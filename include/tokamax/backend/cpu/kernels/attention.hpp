@@ -28,7 +28,7 @@ inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
           .causal = o.causal};
 }
 inline gemm_precision attention_precision(const kernel_arguments& a) noexcept {
-  const dot_algorithm d = tokamax::detail::attention_algorithm(a.in[0].type, a.attrs<attention_options>());
+  const dot_algorithm d = tokamax::detail::algorithm_of(a.in[0].type, a.attrs<attention_options>().algorithm);
   return d == dot_algorithm::bf16_bf16_f32 ? gemm_precision::bfloat16 : gemm_precision::f32;
 }
 inline heads_view<void> dense_heads(void* data, const array_view& v, bool bfloat16) noexcept {

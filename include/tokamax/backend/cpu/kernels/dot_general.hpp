@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>   // cpu_tag
-#include <tokamax/backend/cpu/element.hpp>  // conversions of other dtypes
-#include <tokamax/backend/cpu/gemm.hpp>     // gemm
-#include <tokamax/lax/dot_general.hpp>      // dot_general_p
-#include <tokamax/runtime/kernel.hpp>       // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
+#include <tokamax/backend/cpu/element.hpp>                 // conversions of other dtypes
+#include <tokamax/backend/cpu/gemm.hpp>                    // gemm
+#include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
+#include <tokamax/lax/dot_general.hpp>                     // dot_general_p
+#include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
 
 namespace tokamax {
 
@@ -142,14 +143,13 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
-  const bool narrow = a.out[0].type == bf16, rounded = a.in[0].type == bf16;
+  const bool narrow = a.out[0].type == bf16;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
   const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
       vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
   if (x.type == i8)
     return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, a.out[0]);
-  const auto precision = rounded || d.algorithm == dot_algorithm::bf16_bf16_f32 ? simd::gemm_precision::bfloat16
-                                                                                : simd::gemm_precision::f32;
+  const auto precision = simd::gemm_precision_of(a.in[0].type, d.algorithm);
   if (batches == 1)
     simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, simd::gemm_mode::assign, {}, precision);
   else

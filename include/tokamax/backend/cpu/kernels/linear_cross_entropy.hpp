@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>                // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>        // float_result
-#include <tokamax/backend/cpu/linear_cross_entropy.hpp>  // the routines in pieces
-#include <tokamax/ops/linear_cross_entropy.hpp>          // linear_cross_entropy_p
+#include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
+#include <tokamax/backend/cpu/kernels/floats.hpp>          // float_result
+#include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
+#include <tokamax/backend/cpu/linear_cross_entropy.hpp>    // the routines in pieces
+#include <tokamax/ops/linear_cross_entropy.hpp>            // linear_cross_entropy_p
 
 namespace tokamax {
 
@@ -13,8 +14,7 @@ namespace simd::detail {
 inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
   const array_view &x = a.in[0], &w = a.in[1];
   const auto o = a.attrs<linear_cross_entropy_options>();
-  const bool narrow = x.type == bf16;
-  const gemm_element element = narrow ? gemm_element::bfloat16 : gemm_element::f32;
+  const gemm_element element = x.type == bf16 ? gemm_element::bfloat16 : gemm_element::f32;
   const std::int64_t features = x.extent(-1), classes = w.extent(o.transposed ? 0 : 1);
   return {
       .rows = a.in[2].size(),
@@ -23,8 +23,7 @@ inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
       .x = {x.data, features, 1, element},
       .weights = o.transposed ? matrix_view{w.data, 1, features, element} : matrix_view{w.data, classes, 1, element},
       .labels = a.in[2].as<const std::int32_t>(),
-      .precision =
-          narrow || o.algorithm == dot_algorithm::bf16_bf16_f32 ? gemm_precision::bfloat16 : gemm_precision::f32};
+      .precision = gemm_precision_of(x.type, o.algorithm)};
 }
 }  // namespace simd::detail
 

@@ -1,0 +1,26 @@
+// tokamax/backend/cpu/kernels/gemm_precision.hpp: what an op asks of its matrix products.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/precision.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_precision, best_bfloat16_unit
+#include <tokamax/lax/dot_general.hpp>            // dot_algorithm
+
+namespace tokamax::simd {
+
+/// The numbers in which this machine multiplies arrays of f32 or bf16.
+inline gemm_precision gemm_precision_of(dtype type, dot_algorithm asked) noexcept {
+  const bool parts = best_bfloat16_unit() == bfloat16_unit::amx;
+  switch (tokamax::detail::algorithm_of(type, asked)) {
+    case dot_algorithm::bf16_bf16_f32:
+      return gemm_precision::bfloat16;
+    case dot_algorithm::bf16_bf16_f32_x3:
+      return parts ? gemm_precision::bfloat16_x3 : gemm_precision::f32;
+    case dot_algorithm::bf16_bf16_f32_x6:
+      return parts ? gemm_precision::bfloat16_x6 : gemm_precision::f32;
+    default:
+      return gemm_precision::f32;
+  }
+}
+
+}  // namespace tokamax::simd
