@@ -84,27 +84,38 @@ template <int Rows, int Parts>
                                                  std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
   constexpr bool lower = Rows > 16;
   const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
-  amx_sums start, sums;
+  const bool full = fills_tiles<Rows>(columns, mode), directly = full && !adds;
+  amx_sums start, part;
+  float* const sums = directly ? c : part.at;
+  const std::int64_t stride = directly ? ldc : 32;
   prefetch_sums<Rows>(c, ldc, mode);
-  if (adds) {
+  if (!adds) {
+    zero_sums();
+  } else if (full) {
+    load_sums<lower>(c, ldc);
+  } else {
     load_part<Rows>(start, c, ldc, columns);
     load_sums<lower>(start.at, 32);
-  } else {
-    zero_sums();
   }
   for (std::int64_t p = 0; p < k; p += 16)
     multiply_parts<lower, Parts, true>(a + p * a_step, a_row, b + p * Parts * b_step, b_step, right);
-  store_sums<lower>(sums.at, 32);
+  store_sums<lower>(sums, stride);
   __mmask16 found = 0;
-  for (int i = 0; i < Rows * 32; i += 16) found = _kor_mask16(found, not_finite(_mm512_load_ps(sums.at + i)));
+  for (int r = 0; r < Rows; ++r)
+    for (int half = 0; half < 32; half += 16)
+      found = _kor_mask16(found, not_finite(_mm512_loadu_ps(sums + r * stride + half)));
   if (found != 0) {
-    if (!adds) start = {};
+    start = {};
+    if (adds) load_part<Rows>(start, c, ldc, columns);
     amx_sums first;
     sum_first_parts<Rows, Parts>(k, a, a_row, a_step, b, b_step, start, columns, first);
-    for (int i = 0; i < Rows * 32; i += 16)
-      _mm512_mask_store_ps(sums.at + i, not_finite(_mm512_load_ps(sums.at + i)), _mm512_load_ps(first.at + i));
+    for (int r = 0; r < Rows; ++r)
+      for (int half = 0; half < 32; half += 16) {
+        float* const at = sums + r * stride + half;
+        _mm512_mask_storeu_ps(at, not_finite(_mm512_loadu_ps(at)), _mm512_load_ps(first.at + r * 32 + half));
+      }
   }
-  store_part<Rows>(sums, c, ldc, columns, mode);
+  if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }
 
   #undef TOKAMAX_AMX_PARTS_TARGET
