@@ -299,7 +299,7 @@ TEST_CASE("gemm_choice: what a wrong text or name is told") {
   CHECK(told("\n8 8 8 f64 f32") ==
         "gemm_choice: a: found f64, expected one of f32, f32^T, bf16, bf16^T, i8, i8^T (choices.txt, line 4)");
   CHECK(told("8 8 8 f32 f32 tf32") ==
-        "gemm_choice: precision: found tf32, expected one of f32, bf16 (choices.txt, line 3)");
+        "gemm_choice: precision: found tf32, expected one of f32, bf16, bf16_x3, bf16_x6 (choices.txt, line 3)");
   CHECK(told("8 8 8 f32 f32 f32 add 1 quick") ==
         "gemm_choice: mode: found add, expected one of assign, accumulate (choices.txt, line 3)");
   CHECK(told("8 8 8 f32 f32 f32 assign 1") ==

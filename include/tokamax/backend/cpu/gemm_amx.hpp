@@ -74,17 +74,6 @@ template <bool Lower>
   memory_is_written();
 }
 
-template <bool Lower>
-[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_a(const float* a, std::int64_t row) noexcept {
-  _tile_stream_loadd(4, a, row * 4);
-  if constexpr (Lower) _tile_stream_loadd(5, a + 16 * row, row * 4);
-}
-[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_b(const float* b, std::int64_t row,
-                                                                   bool right) noexcept {
-  _tile_loadd(6, b, row * 4);
-  if (right) _tile_loadd(7, b + 16, row * 4);
-}
-
 // Tile s += tile a times tile b.
   #define TOKAMAX_MULTIPLY_TILES(s, a, b) \
     if constexpr (Integer)                \
@@ -92,13 +81,22 @@ template <bool Lower>
     else                                  \
       _tile_dpbf16ps(s, a, b)
 
-template <bool Lower, bool Integer = false>
-[[gnu::target("amx-tile,amx-bf16,amx-int8"), gnu::always_inline]] inline void multiply_loaded(bool right) noexcept {
+enum class amx_load { a = 1, b = 2, both = 3 };  ///< what is loaded; the other one is still there
+
+/// The sums of 16 steps more: each tile is loaded just before it is first multiplied. A goes by while panels of B may stay
+/// in the first-level cache: the loads of A say that it need not.
+template <bool Lower, amx_load Load, bool Integer = false>
+[[gnu::target("amx-tile,amx-bf16,amx-int8"), gnu::always_inline]] inline void multiply_unit(
+    const float* a, std::int64_t a_row, const float* b, std::int64_t b_row, bool right) noexcept {
+  if constexpr (Load != amx_load::a) _tile_loadd(6, b, b_row * 4);
+  if constexpr (Load != amx_load::b) _tile_stream_loadd(4, a, a_row * 4);
   TOKAMAX_MULTIPLY_TILES(0, 4, 6);
   if constexpr (Lower) {
+    if constexpr (Load != amx_load::b) _tile_stream_loadd(5, a + 16 * a_row, a_row * 4);
     TOKAMAX_MULTIPLY_TILES(2, 5, 6);
   }
   if (right) {
+    if constexpr (Load != amx_load::a) _tile_loadd(7, b + 16, b_row * 4);
     TOKAMAX_MULTIPLY_TILES(1, 4, 7);
     if constexpr (Lower) {
       TOKAMAX_MULTIPLY_TILES(3, 5, 7);
@@ -173,12 +171,8 @@ template <int Rows, bool Integer>
   } else {
     zero_sums();
   }
-  // A goes by while the panel of B stays in the first-level cache: the loads of A say that it need not.
-  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
-    load_b(b, b_step, right);
-    load_a<lower>(a, a_row);
-    multiply_loaded<lower, Integer>(right);
-  }
+  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step)
+    multiply_unit<lower, amx_load::both, Integer>(a, a_row, b, b_step, right);
   store_sums<lower>(sums, stride);
   if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }

@@ -4,7 +4,7 @@
 // tested by tests/backend/cpu/gemm_parts.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_amx.hpp>    // load_a, load_b, multiply_loaded
+#include <tokamax/backend/cpu/gemm_amx.hpp>    // multiply_unit
 #include <tokamax/backend/cpu/gemm_parts.hpp>  // pack_parts
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -19,29 +19,19 @@ template <bool Lower, int Parts, bool All>
                                                                             const float* b, std::int64_t b_step,
                                                                             bool right) noexcept {
   const std::int64_t b_row = Parts * b_step;
-  load_b(b, b_row, right);
+  const auto a_part = [a](int i) { return a + i * 16; };
+  const auto b_part = [b, b_step](int i) { return b + i * b_step; };
   if constexpr (Parts == 3) {
-    load_a<Lower>(a + 32, a_row);
-    multiply_loaded<Lower>(right);  // 2, 0
-  }
-  load_a<Lower>(a + 16, a_row);
-  multiply_loaded<Lower>(right);  // 1, 0
-  if constexpr (Parts == 3) {
-    load_b(b + b_step, b_row, right);
-    multiply_loaded<Lower>(right);  // 1, 1
-    load_a<Lower>(a, a_row);
-    multiply_loaded<Lower>(right);  // 0, 1
-    load_b(b + 2 * b_step, b_row, right);
-    multiply_loaded<Lower>(right);  // 0, 2
-    if constexpr (All) {
-      load_b(b, b_row, right);
-      multiply_loaded<Lower>(right);  // 0, 0
-    }
+    multiply_unit<Lower, amx_load::both>(a_part(2), a_row, b_part(0), b_row, right);
+    multiply_unit<Lower, amx_load::a>(a_part(1), a_row, b_part(0), b_row, right);
+    multiply_unit<Lower, amx_load::b>(a_part(1), a_row, b_part(1), b_row, right);
+    multiply_unit<Lower, amx_load::a>(a_part(0), a_row, b_part(1), b_row, right);
+    multiply_unit<Lower, amx_load::b>(a_part(0), a_row, b_part(2), b_row, right);
+    if constexpr (All) multiply_unit<Lower, amx_load::b>(a_part(0), a_row, b_part(0), b_row, right);
   } else {
-    load_a<Lower>(a, a_row);
-    if constexpr (All) multiply_loaded<Lower>(right);  // 0, 0
-    load_b(b + b_step, b_row, right);
-    multiply_loaded<Lower>(right);  // 0, 1
+    multiply_unit<Lower, amx_load::both>(a_part(1), a_row, b_part(0), b_row, right);
+    if constexpr (All) multiply_unit<Lower, amx_load::a>(a_part(0), a_row, b_part(0), b_row, right);
+    multiply_unit<Lower, All ? amx_load::b : amx_load::both>(a_part(0), a_row, b_part(1), b_row, right);
   }
 }
 
@@ -68,11 +58,8 @@ template <int Rows, int Parts>
     _mm512_store_ps(sums.at + i, _mm512_mask_add_ps(from, _knot_mask16(not_finite(others)), from, others));
   }
   load_sums<lower>(sums.at, 32);
-  for (std::int64_t p = 0; p < k; p += 16) {
-    load_b(b + p * Parts * b_step, Parts * b_step, right);
-    load_a<lower>(a + p * a_step, a_row);
-    multiply_loaded<lower>(right);
-  }
+  for (std::int64_t p = 0; p < k; p += 16)
+    multiply_unit<lower, amx_load::both>(a + p * a_step, a_row, b + p * Parts * b_step, Parts * b_step, right);
   store_sums<lower>(sums.at, 32);
 }
 
