@@ -22,7 +22,7 @@ double distance(const array& a, const array& b) { return static_cast<double>(max
 
 constexpr auto product = [](const matrix& a, const matrix& b) { return tanh(matmul(a, b)); };
 constexpr auto exact_product = [](const matrix& a, const matrix& b) {
-  return dot_general(a, b, {.lhs_contracting = {1}, .rhs_contracting = {0}, .algorithm = dot_algorithm::f32_f32_f32});
+  return matmul(a, b, {.algorithm = dot_algorithm::f32_f32_f32});
 };
 constexpr auto loss = [](const matrix& x, const matrix& w) {
   const array y = matmul(x, w);

@@ -165,7 +165,8 @@ constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimens
 
 /// How matmul is asked for: `matmul(a, b, {.preferred_element_type = i32})`.
 struct matmul_options {
-  dtype preferred_element_type = dtype::none;  ///< as dot_general has it
+  dtype preferred_element_type = dtype::none;            ///< as dot_general has it
+  dot_algorithm algorithm = dot_algorithm::unspecified;  ///< the same
 };
 
 /// The matrix product over the last axis of `a` and the one before the last of `b`; leading axes are batched and
@@ -180,6 +181,7 @@ constexpr array matmul(const array& a, const array& b, const matmul_options& o =
   const int ra = a.rank(), rb = b.rank();
   dot_dimensions d;
   d.preferred_element_type = o.preferred_element_type;
+  d.algorithm = o.algorithm;
   d.lhs_contracting = {ra - 1};
   d.rhs_contracting = {rb > 1 ? rb - 2 : 0};
   if (rb <= 2) return dot_general(a, b, d, l);  // every row of a meets one matrix
