@@ -34,8 +34,8 @@ simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t columns,
 }
 
 #if defined(__x86_64__) && defined(__linux__)
-// What the matrix unit does with its panels, in plain loops: machines without it test the panels. Here all pairs of parts
-// count, and a product of non-finite numbers is that of their first parts.
+// What the matrix unit does with its panels, in plain loops and in double: machines without it test the panels. Where the
+// sums are not finite, those of the first parts count.
 template <int Rows, int Parts>
 void plain_parts_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
                       std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,

@@ -81,7 +81,7 @@ template <bool Lower>
     else                                  \
       _tile_dpbf16ps(s, a, b)
 
-enum class amx_load { a = 1, b = 2, both = 3 };  ///< what is loaded; the other one is still there
+enum class amx_load { a, b, both };  ///< what is loaded; the other one is still there
 
 /// The sums of 16 steps more: each tile is loaded just before it is first multiplied. A goes by while panels of B may stay
 /// in the first-level cache: the loads of A say that it need not.

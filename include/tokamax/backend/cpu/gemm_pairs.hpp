@@ -106,15 +106,24 @@ template <class T>
   return pair_of_lanes(source, steps > 1 ? source + step_stride : nullptr, first_bits<__mmask16>(lanes));
 }
 
-/// A square of up to 16 lanes and 16 pairs whose row i has the pairs of lane i, zero outside, from lanes whose steps lie
-/// side by side or are gathered. Asks for what later squares need: a lane's run is too short for the hardware to see it
-/// in time.
+/// Up to 32 steps of one lane side by side: where they lie, or gathered. Asks for what later squares need: a lane's run is
+/// too short for the hardware to see it in time.
+template <class T>
+[[gnu::always_inline]] inline const T* steps_of_lane(const T* from, std::int64_t steps, std::int64_t step_stride,
+                                                     T* gathered) noexcept {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  for (std::int64_t i = 0; i < 32; i += line) prefetch_to_read(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
+  if (step_stride == 1) return from;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
+  return gathered;
+}
+
+/// A square of up to 16 lanes and 16 pairs whose row i has the pairs of lane i, zero outside.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void read_pairs(pair_words* square, std::int64_t lanes,
                                                                     std::int64_t steps, const T* source,
                                                                     std::int64_t lane_stride,
                                                                     std::int64_t step_stride) noexcept {
-  constexpr std::int64_t line = 64 / sizeof(T);
   T gathered[32];
   #pragma GCC unroll 16
   for (int l = 0; l < 16; ++l) {
@@ -122,13 +131,7 @@ template <class T>
       square[l] = pair_words{};
       continue;
     }
-    const T* from = source + l * lane_stride;
-    for (std::int64_t i = 0; i < 32; i += line) prefetch_to_read(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
-    if (step_stride != 1) {
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
-      from = gathered;
-    }
-    square[l] = pairs_of_lane(from, steps);
+    square[l] = pairs_of_lane(steps_of_lane(source + l * lane_stride, steps, step_stride, gathered), steps);
   }
 }
 

@@ -81,19 +81,13 @@ template <int Parts, class T>
                                                                      std::int64_t steps, const T* source,
                                                                      std::int64_t lane_stride,
                                                                      std::int64_t step_stride) noexcept {
-  constexpr std::int64_t line = 64 / sizeof(T);
   T gathered[32];
   for (int l = 0; l < 16; ++l) {
     if (l >= lanes) {
       for (int i = 0; i < Parts; ++i) squares[i][l] = pair_words{};
       continue;
     }
-    const T* from = source + l * lane_stride;
-    for (std::int64_t i = 0; i < 32; i += line) prefetch_to_read(from + bytes_ahead / std::int64_t{sizeof(T)} + i);
-    if (step_stride != 1) {
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(steps, 32); ++i) gathered[i] = from[i * step_stride];
-      from = gathered;
-    }
+    const T* const from = steps_of_lane(source + l * lane_stride, steps, step_stride, gathered);
     part_bits early[Parts], late[Parts];
     split<Parts>(numbers_at(from, steps), early);
     split<Parts>(numbers_at(from + 16, steps - 16), late);

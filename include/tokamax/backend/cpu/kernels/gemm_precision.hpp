@@ -8,7 +8,8 @@
 
 namespace tokamax::simd {
 
-/// The numbers in which this machine multiplies arrays of f32 or bf16.
+/// The numbers in which this machine multiplies arrays of f32 or bf16. Parts that no unit multiplies are f32 here already,
+/// so that libraries may be chosen for them.
 inline gemm_precision gemm_precision_of(dtype type, dot_algorithm asked) noexcept {
   const bool parts = best_bfloat16_unit() == bfloat16_unit::amx;
   switch (tokamax::detail::algorithm_of(type, asked)) {
