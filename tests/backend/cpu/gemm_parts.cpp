@@ -63,7 +63,8 @@ const simd::gemm_kernels plain_parts = [] {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_parts_tile<static_cast<int>(I) + 1, Parts>), ...);
   }(std::make_index_sequence<32>());
-  k.begin = k.end = nullptr;
+  k.begin = nullptr;
+  k.end = nullptr;
   return k;
 }();
 #endif

@@ -13,7 +13,9 @@
   #include <sys/syscall.h>  // SYS_arch_prctl
   #include <unistd.h>       // syscall
 
-  #include <utility>  // index_sequence
+  #include <algorithm>  // clamp
+  #include <array>      // array
+  #include <utility>    // index_sequence
 
 namespace tokamax::simd::detail {
 
@@ -29,15 +31,21 @@ inline bool has_amx() noexcept {
   return found;
 }
 
-/// What ldtilecfg reads: all eight tiles have 16 rows of 64 bytes.
+/// What ldtilecfg reads: tiles have 16 rows of 64 bytes; for a C of fewer rows those of sums and of A have as many.
 struct alignas(64) amx_configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+
+  constexpr explicit amx_configuration(std::size_t height) noexcept {
+    for (const int tile : {0, 1, 4}) rows[tile] = static_cast<std::uint8_t>(height);
+  }
 };
-[[gnu::target("amx-tile")]] inline void begin_amx() noexcept {
-  static constexpr amx_configuration all_tiles;
-  _tile_loadconfig(&all_tiles);
+[[gnu::target("amx-tile")]] inline void begin_amx(std::int64_t rows) noexcept {
+  static constexpr auto of_height = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array{amx_configuration(I + 1)...};
+  }(std::make_index_sequence<16>());
+  _tile_loadconfig(&of_height[static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 1, 16) - 1)]);
 }
 [[gnu::target("amx-tile")]] inline void end_amx() noexcept { _tile_release(); }
 
@@ -147,7 +155,15 @@ inline void prefetch_sums(float* c, std::int64_t ldc, tile_mode mode) noexcept {
 /// May tiles of sums be stored to C itself?
 template <int Rows>
 bool fills_tiles(std::int64_t columns, tile_mode mode) noexcept {
-  return Rows == 32 && columns == 32 && mode != tile_mode::stream;
+  return Rows % 16 == 0 && columns == 32 && mode != tile_mode::stream;
+}
+
+/// Asks for the 16 steps of B behind those at b: the products of few rows are done before the hardware has fetched them.
+inline void prefetch_next_unit(const float* b, std::int64_t b_step) noexcept {
+  for (std::int64_t i = 16; i < 32; ++i) {
+    __builtin_prefetch(address_behind(b, i * b_step * 4));
+    __builtin_prefetch(address_behind(b, i * b_step * 4 + 64));
+  }
 }
 
 /// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
@@ -171,8 +187,10 @@ template <int Rows, bool Integer>
   } else {
     zero_sums();
   }
-  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step)
+  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
+    if constexpr (!lower) prefetch_next_unit(b, b_step);
     multiply_unit<lower, amx_load::both, Integer>(a, a_row, b, b_step, right);
+  }
   store_sums<lower>(sums, stride);
   if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }

@@ -108,7 +108,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
           const std::int64_t panel_size = nr * panel_steps_of(kernels, steps);
           const float* const b = ready ? g.packed.at(kernels, p, steps, panel0) : mine;
           if (!ready) pack_b(g, kernels, mine, p, steps, panel0, panel1);
-          const tile_scope tiles(kernels);
+          const tile_scope tiles(kernels, g.m);
           const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : first;
           for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
             const std::int64_t i1 = std::min(row1, i0 + height);

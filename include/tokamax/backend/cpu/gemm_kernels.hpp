@@ -59,15 +59,15 @@ struct gemm_kernels {
   bool integer = false;                        ///< are sums int32?
   int lead = 0;                                ///< steps of a panel of B before its first terms: where sums begin
   void (*fill_lead)(float* panel, std::int64_t columns, std::int64_t packed_steps) noexcept = nullptr;
-  void (*begin)() noexcept = nullptr;  ///< before a thread computes tiles
-  void (*end)() noexcept = nullptr;    ///< after
+  void (*begin)(std::int64_t rows) noexcept = nullptr;  ///< before a thread computes tiles of a C of so many rows
+  void (*end)() noexcept = nullptr;                     ///< after
 };
 
-/// While it lives, its thread may compute tiles.
+/// While it lives, its thread may compute tiles: of any heights, or of fewer rows in all than one has.
 class tile_scope {
  public:
-  explicit tile_scope(const gemm_kernels& kernels) noexcept : kernels_(kernels) {
-    if (kernels_.begin != nullptr) kernels_.begin();
+  explicit tile_scope(const gemm_kernels& kernels, std::int64_t rows = gemm_max_rows) noexcept : kernels_(kernels) {
+    if (kernels_.begin != nullptr) kernels_.begin(rows);
   }
   ~tile_scope() {
     if (kernels_.end != nullptr) kernels_.end();
