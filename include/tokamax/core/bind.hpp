@@ -32,6 +32,14 @@ constexpr void order_operands(const graph& g, int* ids) {
   const bool first = g[ids[0]].kind == &constant_p, second = g[ids[1]].kind == &constant_p;
   if (first != second ? first : ids[0] > ids[1]) std::swap(ids[0], ids[1]);
 }
+/// Which of two operands is the result, because the other one is neutral; -1: neither.
+constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
+  const auto holds = [&](int id, double value) {
+    const node& n = g.nodes[id];
+    return n.kind == &constant_p && std::bit_cast<double>(g.words[n.first_word]) == value;
+  };
+  return holds(ids[0], o.left_neutral) ? 1 : holds(ids[1], o.right_neutral) ? 0 : -1;
+}
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
   return g.find_or_add(&constant_p, false, nullptr, 0, &bits, 1, t, l);
@@ -164,6 +172,8 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }
+  if (n == 2)
+    if (const int kept = beside_neutral(g, o, ids); kept >= 0) return operands.values[kept];
   if (o.simplify) {
     const array better = o.simplify(c);
     if (better.exists()) return better;

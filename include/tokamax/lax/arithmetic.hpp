@@ -19,18 +19,16 @@ struct add_fn {
     return a + b;
   }
 };
-inline constexpr op add_p = elementwise<add_fn, 2>(
-    {.name = "add",
-     .stablehlo = "stablehlo.add",
-     .dtypes = accepts::numbers,
-     .linear = true,
-     .commutative = true,
-     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
-     .simplify = [](const call& c) -> array {
-       return detail::is_constant(c[0], 0) ? c[1] : detail::is_constant(c[1], 0) ? c[0] : array();
-     },
-     .fold_constants = true,
-     .kernels = kernels_of<add_p>});
+inline constexpr op add_p = elementwise<add_fn, 2>({.name = "add",
+                                                    .stablehlo = "stablehlo.add",
+                                                    .dtypes = accepts::numbers,
+                                                    .linear = true,
+                                                    .commutative = true,
+                                                    .left_neutral = 0,
+                                                    .right_neutral = 0,
+                                                    .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
+                                                    .fold_constants = true,
+                                                    .kernels = kernels_of<add_p>});
 template <>
 struct element_of<add_p> : add_fn {};
 
@@ -40,15 +38,15 @@ struct sub_fn {
     return a - b;
   }
 };
-inline constexpr op sub_p = elementwise<sub_fn, 2>(
-    {.name = "sub",
-     .stablehlo = "stablehlo.subtract",
-     .dtypes = accepts::numbers,
-     .linear = true,
-     .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
-     .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 0) ? c[0] : array(); },
-     .fold_constants = true,
-     .kernels = kernels_of<sub_p>});
+inline constexpr op sub_p =
+    elementwise<sub_fn, 2>({.name = "sub",
+                            .stablehlo = "stablehlo.subtract",
+                            .dtypes = accepts::numbers,
+                            .linear = true,
+                            .right_neutral = 0,
+                            .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
+                            .fold_constants = true,
+                            .kernels = kernels_of<sub_p>});
 template <>
 struct element_of<sub_p> : sub_fn {};
 
@@ -58,19 +56,18 @@ struct mul_fn {
     return a * b;
   }
 };
-inline constexpr op mul_p = elementwise<mul_fn, 2>(
-    {.name = "mul",
-     .stablehlo = "stablehlo.multiply",
-     .dtypes = accepts::numbers,
-     .commutative = true,
-     .vjp = [](const call& c) -> arrays {
-       return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
-     },
-     .simplify = [](const call& c) -> array {
-       return detail::is_constant(c[0], 1) ? c[1] : detail::is_constant(c[1], 1) ? c[0] : array();
-     },
-     .fold_constants = true,
-     .kernels = kernels_of<mul_p>});
+inline constexpr op mul_p =
+    elementwise<mul_fn, 2>({.name = "mul",
+                            .stablehlo = "stablehlo.multiply",
+                            .dtypes = accepts::numbers,
+                            .commutative = true,
+                            .left_neutral = 1,
+                            .right_neutral = 1,
+                            .vjp = [](const call& c) -> arrays {
+                              return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
+                            },
+                            .fold_constants = true,
+                            .kernels = kernels_of<mul_p>});
 template <>
 struct element_of<mul_p> : mul_fn {};
 
@@ -80,20 +77,15 @@ struct div_fn {
     return a / b;
   }
 };
-inline constexpr op div_p = elementwise<div_fn, 2>(
-    {.name = "div",
-     .stablehlo = "stablehlo.divide",
-     .dtypes = accepts::floating,
-     .infer = [](const call& c) -> array_type {
-       return is_floating(c[0].dtype()) ? detail::same_type_infer(c)
-                                        : c.fail("div: dtype", c[0].type(), "a floating dtype");
-     },
-     .vjp = [](const call& c) -> arrays {
-       const array scaled = c.ct() / c[1];
-       return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
-     },
-     .simplify = [](const call& c) -> array { return detail::is_constant(c[1], 1) ? c[0] : array(); },
-     .kernels = kernels_of<div_p>});
+inline constexpr op div_p = elementwise<div_fn, 2>({.name = "div",
+                                                    .stablehlo = "stablehlo.divide",
+                                                    .dtypes = accepts::floating,
+                                                    .right_neutral = 1,
+                                                    .vjp = [](const call& c) -> arrays {
+                                                      const array scaled = c.ct() / c[1];
+                                                      return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
+                                                    },
+                                                    .kernels = kernels_of<div_p>});
 template <>
 struct element_of<div_p> : div_fn {};
 

@@ -10,16 +10,19 @@
 namespace tokamax {
 
 namespace detail {
+/// What an op wants instead of operands of this dtype; null if it takes them.
+constexpr const char* refusal(const op& o, dtype t) {
+  if (o.dtypes == accepts::numbers && t == bool_) return "numbers";
+  if (o.dtypes == accepts::floating && !is_floating(t)) return "a floating dtype";
+  return nullptr;
+}
 constexpr array_type same_type_infer(const call& c) {
   array_type t = c[0].type();
   for (int i = 1; i < c.count; ++i) {
     if (!(c[i].type() == t)) return c.fail(text(c.self->name) << ": operand types", c[i].type(), t);
     t.weak = t.weak && c[i].type().weak;
   }
-  if (c.self->dtypes == accepts::numbers && t.type == bool_)
-    return c.fail(text(c.self->name) << ": dtype", t, "numbers");
-  if (c.self->dtypes == accepts::floating && !is_floating(t.type))
-    return c.fail(text(c.self->name) << ": dtype", t, "a floating dtype");
+  if (const char* const wanted = refusal(*c.self, t.type)) return c.fail(text(c.self->name) << ": dtype", t, wanted);
   return t;
 }
 constexpr array_type compare_infer(const call& c) {
@@ -106,25 +109,43 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
-/// A literal beside a node, as the constant that `unify` makes of it; where that takes more, it does not exist.
-constexpr array constant_beside(const array& a, const array& literal, location where) {
-  const array_type& t = literal.type();
-  if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != a.dtype() || a.type().weak) return {};
-  return array(a.trace(), add_constant(*a.trace(), literal.literal(), a.type(), where), a.type());
+/// An op on one or two nodes of one type, which is that of its result: nearly all of a trace, in few steps. -1 for
+/// operands that are all constants and for ops with rules of their own, which take more.
+constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, int b, location where) {
+  const node* const nodes = g.nodes.data();
+  const bool constant_a = nodes[a].kind == &constant_p, constant_b = b >= 0 && nodes[b].kind == &constant_p;
+  if ((constant_a && (b < 0 || constant_b)) || o.infer != same_type_infer || o.simplify || refusal(o, type.type))
+    return -1;
+  int ids[2] = {a, b};
+  if (constant_a || constant_b) {
+    if (const int kept = beside_neutral(g, o, ids); kept >= 0) return ids[kept];
+  }
+  if (o.commutative) order_operands(g, ids);
+  return g.find_or_add(&o, o.unique, ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
+}
+/// A weak literal as the constant that `unify` makes of it beside a node; -1 where that takes more.
+constexpr int constant_beside(const array& node, const array& literal, location where) {
+  const array_type &t = literal.type(), &type = node.type();
+  if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != type.type || type.weak) return -1;
+  return add_constant(*node.trace(), literal.literal(), type, where);
 }
 constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
-  if (std::is_constant_evaluated()) {  // nearly all calls of a trace, in few steps
-    graph* const g = a.trace() ? a.trace() : b.trace();
-    if (g && !g->floating) {
+  if (std::is_constant_evaluated()) {
+    const array& traced = a.trace() ? a : b;
+    if (graph* const g = traced.trace(); g && !g->floating) {
+      const array_type& type = traced.type();
+      int first = -1, second = -1;
       if (a.trace() == b.trace()) {
-        const array x[2] = {a, b};
-        if (a.type() == b.type() && a.type().weak == b.type().weak) return emit_one(*g, o, x, 2, words{}, where);
+        if (type == b.type() && type.weak == b.type().weak) first = a.id(), second = b.id();
       } else if (a.trace()) {
-        const array x[2] = {a, constant_beside(a, b, where)};
-        if (x[1].exists()) return emit_one(*g, o, x, 2, words{}, where);
+        first = a.id(), second = constant_beside(a, b, where);
       } else {
-        const array x[2] = {constant_beside(b, a, where), b};
-        if (x[0].exists()) return emit_one(*g, o, x, 2, words{}, where);
+        first = constant_beside(b, a, where), second = b.id();
+      }
+      if (first >= 0 && second >= 0) {
+        if (const int id = add_alike(*g, o, type, first, second, where); id >= 0) return array(g, id, type);
+        const array x[2] = {array(g, first, type), array(g, second, type)};
+        return emit_one(*g, o, x, 2, words{}, where);
       }
     }
   }
@@ -135,11 +156,17 @@ constexpr array binary_here(const op& o, const array& a, const array& b, locatio
 constexpr array binary(const op& o, const array& a, const array& b, location where) {
   return linked<detail::binary_here>(o, a, b, where);
 }
-constexpr array unary(const op& o, const array& a, location where) { return bind_one(o, &a, 1, words{}, where); }
+constexpr array unary(const op& o, const array& a, location where) {
+  if (std::is_constant_evaluated() && a.trace() && !a.trace()->floating) {
+    const int id = add_alike(*a.trace(), o, a.type(), a.id(), -1, where);
+    if (id >= 0) return array(a.trace(), id, a.type());
+  }
+  return bind_one(o, &a, 1, words{}, where);
+}
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
 constexpr array float_unary_here(const op& o, const array& a, location where) {
-  if (is_floating(a.dtype())) return bind(o, {a}, words{}, where);
-  return bind(o, {convert_element_type(a, f32)}, words{}, where);
+  if (is_floating(a.dtype())) return unary(o, a, where);
+  return unary(o, convert_element_type(a, f32), where);
 }
 constexpr array float_unary(const op& o, const array& a, location where) {
   return linked<detail::float_unary_here>(o, a, where);
