@@ -142,6 +142,11 @@ template <class T>
   _mm512_mask_storeu_epi32(to, first_bits<__mmask16>(kept), reinterpret_cast<__m512i>(words));
 }
 
+/// The first lanes of a square whose rows they are, 16 at most.
+inline void copy_lanes(float* to, const pair_words* square, std::int64_t lanes) noexcept {
+  std::memcpy(to, square, static_cast<std::size_t>(std::min<std::int64_t>(lanes, 16)) * sizeof(pair_words));
+}
+
 /// A panel with lanes side by side: word q * lanes_padded + l is pair q of lane l.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
@@ -166,14 +171,14 @@ template <class T>
   }
 }
 
-/// A panel with pairs side by side, 16 of each lane after another, in whole squares: word
-/// (q / 16 * lanes_padded + l) * 16 + q % 16 is pair q of lane l.
+/// A panel with pairs side by side, 16 of each lane after another: word (q / 16 * lanes_padded + l) * 16 + q % 16 is pair q
+/// of lane l. Lanes that the matrix does not have are left as they are: sums of theirs are not asked for.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                                  std::int64_t steps, const T* source, std::int64_t lane_stride,
                                                  std::int64_t step_stride) noexcept {
   for (std::int64_t p = 0; p < steps; p += 32) {
-    for (std::int64_t l = 0; l < lanes_padded; l += 16) {
+    for (std::int64_t l = 0; l < lanes; l += 16) {
       pair_words square[16];
       const T* const from = source + l * lane_stride + p * step_stride;
       if (lane_stride == 1) {
@@ -186,7 +191,7 @@ template <class T>
       } else {
         read_pairs(square, lanes - l, steps - p, from, lane_stride, step_stride);
       }
-      std::memcpy(packed + (p / 32 * lanes_padded + l) * 16, square, sizeof square);
+      copy_lanes(packed + (p / 32 * lanes_padded + l) * 16, square, lanes - l);
     }
   }
 }

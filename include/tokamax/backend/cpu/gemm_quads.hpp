@@ -17,7 +17,7 @@ namespace tokamax::simd::detail {
 
 /// Word q of lane l, four terms with the earliest in the lowest byte, is the word
 ///   columns, unsigned_rows:  q * lanes_padded + l, in unsigned rows with 128 added to each term
-///   by_lane:                 (q / 16 * lanes_padded + l) * 16 + q % 16, in whole squares of 16 x 16
+///   by_lane:                 (q / 16 * lanes_padded + l) * 16 + q % 16; lanes that the matrix does not have are left as they are
 enum class quad_layout { columns, unsigned_rows, by_lane };
 
   #define TOKAMAX_QUADS_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
@@ -79,7 +79,7 @@ template <quad_layout Layout>
   }
   for (std::int64_t p = 0; p < steps; p += 64) {
     const std::int64_t quads = std::min<std::int64_t>(16, (steps - p + 3) / 4);
-    for (std::int64_t l = 0; l < lanes_padded; l += 16) {
+    for (std::int64_t l = 0; l < (Layout == quad_layout::by_lane ? lanes : lanes_padded); l += 16) {
       const std::int8_t* const from = source + l * lane_stride + p * step_stride;
       pair_words square[16];
       if (lane_stride == 1) {
@@ -93,7 +93,7 @@ template <quad_layout Layout>
       }
       if ((lane_stride == 1) == (Layout == quad_layout::by_lane)) transpose_pairs(square);
       if constexpr (Layout == quad_layout::by_lane) {
-        std::memcpy(packed + (p / 64 * lanes_padded + l) * 16, square, sizeof square);
+        copy_lanes(packed + (p / 64 * lanes_padded + l) * 16, square, lanes - l);
       } else {
         for (std::int64_t q = 0; q < quads; ++q)
           store_words(packed + (p / 4 + q) * lanes_padded + l, lanes_padded - l, square[q] ^ flip);
