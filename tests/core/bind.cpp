@@ -36,6 +36,11 @@ static_assert(nodes_of([](const array& x) {
 // simplifications
 static_assert(nodes_of([](const array& x) { return x + 0.0f; }) == 2);
 static_assert(nodes_of([](const array& x) { return sum(exp(x * 1.0f)); }) == 4);
+static_assert(nodes_of([](const array& x) { return 1.0f * (0.0f + x); }) == 3);
+static_assert(nodes_of([](const array& x) { return (x - 0.0f) / 1.0f; }) == 3);
+static_assert(nodes_of([](const array& x) { return 1.0f / (0.0f - x); }) == 5);
+static_assert(nodes_of([](const array& x) { return x + x * 2.0f; }) ==
+              nodes_of([](const array& x) { return 2.0f * x + x; }));
 
 // constant expressions fold
 constexpr bool folds() {

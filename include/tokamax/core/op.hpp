@@ -129,8 +129,9 @@ struct op {
   accepts dtypes = accepts::all;  ///< of the operands of an elementwise op
   bool linear = false;            ///< linear in all its inputs together: its jvp is itself
   bool commutative = false;
-  /// Elementwise: the value of each of two operands beside which the result is the other one; NaN: none.
-  double left_neutral = std::numeric_limits<double>::quiet_NaN(), right_neutral = left_neutral;
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  /// Elementwise: the value of each of two operands beside which the result is the other one.
+  double left_neutral = none, right_neutral = none;
   bool unique = false;    ///< two equal calls stay two nodes
   int overwrites = -1;    ///< input whose memory the kernels may write the result to, or -1
   bool has_dots = false;  ///< the last attribute word is the dot_algorithm of its products

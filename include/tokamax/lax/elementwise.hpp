@@ -110,8 +110,9 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
   }
 }
 /// An op on one or two nodes of one type, which is that of its result: nearly all of a trace, in few steps. -1 for
-/// operands that are all constants and for ops with rules of their own, which take more.
+/// operands that are all constants and for ops with rules of their own, which take more, and after a mistake.
 constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, int b, location where) {
+  if (g.error.failed) return -1;
   const node* const nodes = g.nodes.data();
   const bool constant_a = nodes[a].kind == &constant_p, constant_b = b >= 0 && nodes[b].kind == &constant_p;
   if ((constant_a && (b < 0 || constant_b)) || o.infer != same_type_infer || o.simplify || refusal(o, type.type))

@@ -171,8 +171,8 @@ template <class T>
   }
 }
 
-/// A panel with pairs side by side, 16 of each lane after another: word (q / 16 * lanes_padded + l) * 16 + q % 16 is pair q
-/// of lane l. Lanes that the matrix does not have are left as they are: sums of theirs are not asked for.
+/// A panel with pairs side by side, 16 of each lane after another: word (q / 16 * lanes_padded + l) * 16 + q % 16 is
+/// pair q of lane l. Lanes that the matrix does not have are left as they are: sums of theirs are not asked for.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                                  std::int64_t steps, const T* source, std::int64_t lane_stride,

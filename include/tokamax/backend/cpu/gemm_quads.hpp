@@ -17,7 +17,7 @@ namespace tokamax::simd::detail {
 
 /// Word q of lane l, four terms with the earliest in the lowest byte, is the word
 ///   columns, unsigned_rows:  q * lanes_padded + l, in unsigned rows with 128 added to each term
-///   by_lane:                 (q / 16 * lanes_padded + l) * 16 + q % 16; lanes that the matrix does not have are left as they are
+///   by_lane:                 (q / 16 * lanes_padded + l) * 16 + q % 16, without lanes that the matrix does not have
 enum class quad_layout { columns, unsigned_rows, by_lane };
 
   #define TOKAMAX_QUADS_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
