@@ -24,6 +24,10 @@ class ambient_trace {
   graph* before_ = nullptr;
 };
 
+/// Is a default-made F as good as any? Functions of functions that keep but the place they were made at say so too.
+template <class F>
+inline constexpr bool is_stateless = std::is_empty_v<F>;
+
 /// The leaves of a tree, in order.
 template <class Tree>
 constexpr arrays leaves(const Tree& tree) {

@@ -144,7 +144,7 @@ constexpr array take(const array& x, const array& indices, int axis = 0, source_
   axes front{axis};
   for (int k = 0; k < x.rank(); ++k)
     if (k != axis) front.push_back(k);
-  const array y = gather(transpose(x, front), i, l);  // [indices..., others]
+  const array y = gather(transpose(x, front, l), i, l);  // [indices..., others]
   axes back;
   for (int k = 0; k < axis; ++k) back.push_back(i.rank() + k);
   for (int k = 0; k < i.rank(); ++k) back.push_back(k);

@@ -98,8 +98,8 @@ constexpr array mean(const array& x, reduce_options o = {}, source_line l = sour
 }
 /// Mean of squared deviations, by two passes.
 constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array centred = x - mean(x, {o.axis, true}, l);
-  return mean(centred * centred, o, l);
+  const array centred = x - located(mean(x, {o.axis, true}, l), l);
+  return mean(centred * located(centred, l), o, l);
 }
 
 /// Attributes of argmax and argmin.

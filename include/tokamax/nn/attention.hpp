@@ -25,25 +25,28 @@ struct attention {
       .in = width, .out = (heads + 2 * kv_heads) * head_size, .use_bias = use_bias, .kernel_init = kernel_init};
   linear projection = {.in = heads * head_size, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
 
-  constexpr array operator()(const array& x) const {
-    const arrays p = parts(x);
-    return merge(dot_product_attention(p[0], p[1], p[2], {.causal = causal}));
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const arrays p = parts(x, l);
+    return merge(dot_product_attention(p[0], p[1], p[2], {.causal = causal}, l), l);
   }
   /// The same, where a position sees only the keys with a true mask, which broadcasts to [B, heads, T, T].
-  constexpr array operator()(const array& x, const array& mask) const {
-    const arrays p = parts(x);
-    return merge(dot_product_attention(p[0], p[1], p[2], mask, {.causal = causal}));
+  constexpr array operator()(const array& x, const array& mask, source_line l = source_line::current()) const {
+    const arrays p = parts(x, l);
+    return merge(dot_product_attention(p[0], p[1], p[2], mask, {.causal = causal}, l), l);
   }
 
  private:
-  constexpr arrays parts(const array& x) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views
+  constexpr arrays parts(const array& x,
+                         source_line l) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views
     const std::int64_t n = heads * head_size, k = kv_heads * head_size;
-    const arrays p = split(qkv(x), {n, k, k});
-    auto in_heads = [&](const array& a, int count) { return reshape(a, {a.extent(0), a.extent(1), count, head_size}); };
+    const arrays p = split(qkv(x, l), {n, k, k}, -1, l);
+    auto in_heads = [&](const array& a, int count) {
+      return reshape(a, {a.extent(0), a.extent(1), count, head_size}, l);
+    };
     return {in_heads(p[0], heads), in_heads(p[1], kv_heads), in_heads(p[2], kv_heads)};
   }
-  constexpr array merge(const array& y) const {
-    return projection(reshape(y, {y.extent(0), y.extent(1), heads * head_size}));
+  constexpr array merge(const array& y, source_line l) const {
+    return projection(reshape(y, {y.extent(0), y.extent(1), heads * head_size}, l), l);
   }
 };
 

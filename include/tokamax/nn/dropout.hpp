@@ -15,11 +15,11 @@ struct dropout {
   double rate = 0.5;
 
   constexpr array operator()(const array& x) const { return x; }
-  constexpr array operator()(const array& x, const random::key& key) const {
+  constexpr array operator()(const array& x, const random::key& key, source_line l = source_line::current()) const {
     if (rate <= 0) return x;
     if (rate >= 1) return zeros_like(x);
-    const array kept = random::bernoulli(key, 1.0 - rate, x.shape());
-    return select(kept, x / (1.0 - rate), zeros_like(x));
+    const array kept = random::bernoulli(key, 1.0 - rate, x.shape(), l);
+    return select(kept, x / located(1.0 - rate, l), zeros_like(x), l);
   }
 };
 

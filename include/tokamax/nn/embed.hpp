@@ -24,12 +24,16 @@ struct embed {
     filled.table = table_init(key, table.shape());
     return filled;
   }
-  constexpr array operator()(const array& ids) const { return gather(table, ids); }
+  constexpr array operator()(const array& ids, source_line l = source_line::current()) const {
+    return gather(table, ids, l);
+  }
 
   /// The product of each vector with each row: the logits of an output layer that shares the table.
   /// shapes  x [..., width] -> [..., count]
   /// source  flax.nnx.Embed.attend
-  constexpr array logits(const array& x) const { return dot_general(x, table, {{x.rank() - 1}, {1}, {}, {}}); }
+  constexpr array logits(const array& x, source_line l = source_line::current()) const {
+    return dot_general(x, table, {{x.rank() - 1}, {1}, {}, {}}, l);
+  }
 };
 
 }  // namespace tokamax::nn

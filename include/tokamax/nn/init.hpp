@@ -15,28 +15,29 @@ concept initializes_itself = requires(const T& layer, const random::key& k) {
   { layer.init(k) } -> std::same_as<T>;
 };
 
-constexpr void require_initial_value(const array& a) {
+constexpr void require_initial_value(const array& a, source_line l) {
   if (a.is_abstract())
-    call{.inputs = &a, .count = 1, .trace = nullptr}.fail("init: parameter without a rule", a.type(),
-                                                          "an init member or a value");
+    call{.inputs = &a, .count = 1, .trace = nullptr, .where = l}.fail("init: parameter without a rule", a.type(),
+                                                                      "an init member or a value");
 }
 
 template <class T>
-constexpr T initialized(T tree, const random::key& k) {
+constexpr T initialized(T tree, const random::key& k, source_line l) {
   if constexpr (kind_of<T> == tree_kind::leaf) {
-    require_initial_value(tree);
+    require_initial_value(tree, l);
   } else if constexpr (initializes_itself<T>) {
     return tree.init(k);
   } else if constexpr (kind_of<T> == tree_kind::sequence) {
     int i = 0;
-    for (auto& element : tree) element = initialized(element, random::fold_in(k, i++));
+    for (auto& element : tree) element = initialized(element, random::fold_in(k, i++, l), l);
   } else if constexpr (kind_of<T> == tree_kind::record) {
     visit_fields(tree, [&](auto&... field) {
       int i = 0;
       auto fill = [&](auto& f) {
         using field_type = std::remove_cvref_t<decltype(f)>;
         const int position = i++;  // static fields count too, so a key does not depend on what a field is
-        if constexpr (kind_of<field_type> != tree_kind::constant) f = initialized(f, random::fold_in(k, position));
+        if constexpr (kind_of<field_type> != tree_kind::constant)
+          f = initialized(f, random::fold_in(k, position, l), l);
       };
       (fill(field), ...);
     });
@@ -54,12 +55,12 @@ constexpr T initialized(T tree, const random::key& k) {
 /// errors  "init: parameter without a rule" for an array that has neither a value nor a layer
 /// source  Flax's parameter initialisation; the order of keys is our own
 template <class Model>
-constexpr Model init(const Model& model, const random::key& key) {
-  return in_trace([&model](graph&, const random::key& k) { return detail::initialized(model, k); }, key);
+constexpr Model init(const Model& model, const random::key& key, source_line l = source_line::current()) {
+  return in_trace([&](graph&, const random::key& k) { return detail::initialized(model, k, l); }, key);
 }
 template <class Model>
-constexpr Model init(const random::key& key) {
-  return init(Model{}, key);
+constexpr Model init(const random::key& key, source_line l = source_line::current()) {
+  return init(Model{}, key, l);
 }
 
 }  // namespace tokamax

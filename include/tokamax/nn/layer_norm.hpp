@@ -18,8 +18,8 @@ struct layer_norm {
   array scale = ones({width});
   array offset = zeros({width});
 
-  constexpr array operator()(const array& x) const {
-    return tokamax::layer_norm(x, scale, offset, {.epsilon = epsilon});
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    return tokamax::layer_norm(x, scale, offset, {.epsilon = epsilon}, l);
   }
 };
 

@@ -26,10 +26,10 @@ struct linear {
     filled.bias = bias_init(random::fold_in(key, 1), bias.shape());
     return filled;
   }
-  constexpr array operator()(const array& x) const {
-    const array y = matmul(x, kernel);
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const array y = matmul(x, kernel, {}, l);
     if (!use_bias) return y;
-    return y + bias;
+    return y + located(bias, l);
   }
 };
 

@@ -25,7 +25,9 @@ struct mlp {
   linear up = {.in = width, .out = hidden, .use_bias = use_bias, .kernel_init = kernel_init};
   linear down = {.in = hidden, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
 
-  constexpr array operator()(const array& x) const { return down(activation(up(x), source_line::current())); }
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    return down(activation(up(x, l), l), l);
+  }
 };
 
 /// y = down(activation(gate(x)) * up(x)), without biases.
@@ -41,7 +43,9 @@ struct gated_mlp {
   linear up = {.in = width, .out = hidden, .use_bias = false, .kernel_init = kernel_init};
   linear down = {.in = hidden, .out = width, .use_bias = false, .kernel_init = kernel_init};
 
-  constexpr array operator()(const array& x) const { return down(activation(gate(x), source_line::current()) * up(x)); }
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    return down(activation(gate(x, l), l) * located(up(x, l), l), l);
+  }
 };
 
 }  // namespace tokamax::nn

@@ -17,7 +17,9 @@ struct rms_norm {
   double epsilon = 1e-6;
   array scale = ones({width});
 
-  constexpr array operator()(const array& x) const { return tokamax::rms_norm(x, scale, {.epsilon = epsilon}); }
+  constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    return tokamax::rms_norm(x, scale, {.epsilon = epsilon}, l);
+  }
 };
 
 }  // namespace tokamax::nn

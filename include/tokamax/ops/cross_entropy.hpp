@@ -98,7 +98,7 @@ inline constexpr op cross_entropy_p{
 /// source  optax.softmax_cross_entropy_with_integer_labels, optax.softmax_cross_entropy
 constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l) {
   if (is_floating(labels.dtype()))
-    return -sum(astype(labels, f32, l) * log_softmax(astype(logits, f32, l), -1, l), {{-1}}, l);
+    return -sum(astype(labels, f32, l) * located(log_softmax(astype(logits, f32, l), -1, l), l), {{-1}}, l);
   const array in[] = {logits, labels};
   return bind_all(cross_entropy_p, in, 2, words{}, l)[0];
 }

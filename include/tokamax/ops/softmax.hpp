@@ -78,8 +78,8 @@ constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
 /// shapes  x [...] -> the same
 /// source  jax.nn.log_softmax
 constexpr array log_softmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  const array s = x - stop_gradient(max(x, {{axis}, true}, l), l);
-  return s - log(sum(exp(s, l), {{axis}, true}, l), l);
+  const array s = x - located(stop_gradient(max(x, {{axis}, true}, l), l), l);
+  return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
 }
 
 /// log(sum(exp(x))) without overflow; -inf for nothing but -inf, inf if there is one.

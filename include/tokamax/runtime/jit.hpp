@@ -57,7 +57,7 @@ concept constant_default = requires { typename std::bool_constant<makes_default<
 /// Are structure, dtypes and shapes of the arguments part of their types and default values?
 template <class F, class... Args>
 consteval bool known_while_compiling() {
-  if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>)
+  if constexpr (!is_stateless<F> || !std::is_default_constructible_v<F>)
     return false;
   else
     return ([] {
@@ -160,7 +160,7 @@ class jit_function {
 /// Compiles f. If f is stateless and its arguments' shapes are part of their types, it is traced, differentiated, fused
 /// and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
 ///
-/// errors  a wrong program does not compile (shape_error<what, found, expected, line>), or throws tokamax::error when it
+/// errors  a wrong program does not compile (shape_error<what, found, expected, file, line>), or throws tokamax::error when it
 ///         is traced; arguments that differ from what was compiled throw with the path of the leaf
 /// source  jax.jit
 template <class F, class Device>

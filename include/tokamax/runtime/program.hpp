@@ -11,8 +11,8 @@
 
 namespace tokamax {
 
-/// Printed by the compiler for a program that is wrong: what, found, expected, and the line of the call.
-template <fixed_string What, fixed_string Found, fixed_string Expected, unsigned Line>
+/// Printed by the compiler for a program that is wrong: what, found, expected, and the file and line of the call.
+template <fixed_string What, fixed_string Found, fixed_string Expected, fixed_string File, unsigned Line>
 struct shape_error;
 /// Printed for an op that has neither a kernel on the device nor a meaning in smaller ops.
 template <fixed_string Op, fixed_string Device>
@@ -102,6 +102,12 @@ constexpr frozen_ops<Size> shrink(const frozen_ops<graph_capacity>& big) {
 template <const auto& T>
 constexpr auto fixed() {
   return fixed_string<static_cast<std::size_t>(T.length)>(T.view());
+}
+
+constexpr std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
+template <const location& Where>
+constexpr auto file_of() {
+  return fixed_string<base_name(Where.file).size()>(base_name(Where.file));
 }
 
 /// What the planner asks of the backend, for each op of one program.
@@ -215,7 +221,8 @@ struct program : program_trace<F, Args...> {
   static constexpr void check() {
     if constexpr (!valid) {
       shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(),
-                  detail::fixed<traced.error.expected>(), traced.error.where.line>
+                  detail::fixed<traced.error.expected>(), detail::file_of<traced.error.where>(),
+                  traced.error.where.line>
           stop;
       (void)stop;
     } else if constexpr (plan::planned.missing != nullptr) {

@@ -26,18 +26,18 @@ struct gpt_block {
   nn::attention attend{.width = width, .heads = heads, .causal = true, .kernel_init = nn::initializers::normal<0.02>};
   nn::mlp feed_forward{.width = width, .hidden = 4 * width, .kernel_init = nn::initializers::normal<0.02>};
 
-  constexpr array operator()(array x) const {
-    x = x + attend(norm_1(x));
-    return x + feed_forward(norm_2(x));
+  constexpr array operator()(array x, source_line l = source_line::current()) const {
+    x = x + located(attend(norm_1(x, l), l), l);
+    return x + located(feed_forward(norm_2(x, l), l), l);
   }
 };
 
 namespace detail {
 /// The forward pass that both models share: ids [B, T] -> logits [B, T, vocabulary].
-constexpr array gpt_logits(const auto& model, const array& ids) {
-  array x = model.token(ids) + model.position(arange(ids.extent(1)));
-  for (const gpt_block& b : model.blocks) x = b(x);
-  return model.token.logits(model.norm(x));  // the output layer shares the embedding
+constexpr array gpt_logits(const auto& model, const array& ids, source_line l) {
+  array x = model.token(ids, l) + located(model.position(arange(ids.extent(1), i32, l), l), l);
+  for (const gpt_block& b : model.blocks) x = b(x, l);
+  return model.token.logits(model.norm(x, l), l);  // the output layer shares the embedding
 }
 constexpr nn::embed small_embed(int count, int width) {
   return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>};
@@ -57,7 +57,9 @@ struct fixed_gpt {
   nn::layer_norm norm{C.width};
 
   /// shapes  ids i32 [B, T], T at most the context -> logits [B, T, vocabulary]
-  constexpr array operator()(const array& ids) const { return detail::gpt_logits(*this, ids); }
+  constexpr array operator()(const array& ids, source_line l = source_line::current()) const {
+    return detail::gpt_logits(*this, ids, l);
+  }
 };
 
 /// The same model with its size chosen at run time; make it with `make_gpt`.
@@ -66,7 +68,9 @@ struct gpt {
   std::vector<gpt_block> blocks;
   nn::layer_norm norm;
 
-  array operator()(const array& ids) const { return detail::gpt_logits(*this, ids); }
+  array operator()(const array& ids, source_line l = source_line::current()) const {
+    return detail::gpt_logits(*this, ids, l);
+  }
 };
 
 /// A GPT without values; `init` gives it some.

@@ -73,5 +73,7 @@ template <precision_policy Policy, class F>
 constexpr precision_function<F, Policy> with_precision(F f) {
   return {f};
 }
+template <class F, precision_policy Policy>
+inline constexpr bool is_stateless<precision_function<F, Policy>> = is_stateless<F>;
 
 }  // namespace tokamax

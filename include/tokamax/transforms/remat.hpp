@@ -66,5 +66,7 @@ template <class F>
 constexpr remat_function<F> remat(F f) {
   return {f};
 }
+template <class F>
+inline constexpr bool is_stateless<remat_function<F>> = is_stateless<F>;
 
 }  // namespace tokamax

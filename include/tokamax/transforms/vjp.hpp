@@ -42,9 +42,9 @@ template <class L, class Aux>
 struct loss_of<std::pair<L, Aux>> {
   static constexpr const array& get(const std::pair<L, Aux>& r) { return r.first; }
 };
-constexpr void require_scalar(const graph& g, const array& loss) {
+constexpr void require_scalar(const graph& g, const array& loss, source_line l) {
   if (loss.rank() == 0 && is_floating(loss.dtype())) return;
-  call{.inputs = &loss, .count = 1, .trace = loss.trace(), .where = g[loss.id()].where}.fail(
+  call{.inputs = &loss, .count = 1, .trace = loss.trace(), .where = l.line() ? location(l) : g[loss.id()].where}.fail(
       "grad: value of the function", loss.type(), "a floating scalar");
 }
 }  // namespace detail
@@ -53,6 +53,7 @@ constexpr void require_scalar(const graph& g, const array& loss) {
 template <class F>
 struct value_and_grad_function {
   [[no_unique_address]] F f;
+  source_line where{};  ///< of the call of value_and_grad
   template <class Tree, class... Rest>
   constexpr auto operator()(const Tree& x, const Rest&... rest) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&, const Rest&...>>;
@@ -60,8 +61,8 @@ struct value_and_grad_function {
         [this](graph& g, const Tree& traced, const Rest&... others) -> std::pair<result_type, Tree> {
           const Tree variables = detail::as_variables(traced);
           const result_type result = f(variables, others...);
-          const array scalar = lift(g, detail::loss_of<result_type>::get(result));
-          detail::require_scalar(g, scalar);
+          const array scalar = lift(g, detail::loss_of<result_type>::get(result), where);
+          detail::require_scalar(g, scalar, where);
           Tree grads = traced;
           detail::set_cotangents(grads, backward(g, scalar, array(1.0, scalar.type()), leaves(variables)));
           return {result, grads};
@@ -77,26 +78,31 @@ struct value_and_grad_function {
 /// errors  "grad: value of the function"
 /// source  jax.value_and_grad
 template <class F>
-constexpr value_and_grad_function<F> value_and_grad(F f) {
-  return {f};
+constexpr value_and_grad_function<F> value_and_grad(F f, source_line l = source_line::current()) {
+  return {f, l};
 }
+template <class F>
+inline constexpr bool is_stateless<value_and_grad_function<F>> = is_stateless<F>;
 
 /// What `grad(f)` returns.
 template <class F>
 struct grad_function {
   [[no_unique_address]] F f;
+  source_line where{};  ///< of the call of grad
   template <class Tree, class... Rest>
   constexpr Tree operator()(const Tree& x, const Rest&... rest) const {
-    return value_and_grad_function<F>{f}(x, rest...).second;
+    return value_and_grad_function<F>{f, where}(x, rest...).second;
   }
 };
 
 /// A function that returns the gradient of f with respect to its first argument.
 /// source  jax.grad
 template <class F>
-constexpr grad_function<F> grad(F f) {
-  return {f};
+constexpr grad_function<F> grad(F f, source_line l = source_line::current()) {
+  return {f, l};
 }
+template <class F>
+inline constexpr bool is_stateless<grad_function<F>> = is_stateless<F>;
 
 /// f(x) and the product of the cotangents `ct` (a tree like the value) with f's Jacobian, a tree like x.
 /// source  jax.vjp, applied at once

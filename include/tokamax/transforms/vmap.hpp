@@ -18,7 +18,7 @@ struct vmap_options {
 };
 
 namespace detail {
-constexpr array move_axis(const array& x, int from, int to) {
+constexpr array move_axis(const array& x, int from, int to, source_line l) {
   if (from < 0) from += x.rank();
   if (to < 0) to += x.rank();
   axes p;
@@ -26,7 +26,7 @@ constexpr array move_axis(const array& x, int from, int to) {
     if (i != from) p.push_back(i);
   axes q;
   for (int i = 0, k = 0; i < x.rank(); ++i) q.push_back(i == to ? from : p[k++]);
-  return transpose(x, q);
+  return transpose(x, q, l);
 }
 }  // namespace detail
 
@@ -35,7 +35,7 @@ template <class F>
 struct vmap_function {
   [[no_unique_address]] F f;
   vmap_options options;
-  location where;  ///< of the call of vmap
+  source_line where;  ///< of the call of vmap
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
@@ -55,7 +55,7 @@ struct vmap_function {
       if (axis == not_mapped) return tree;
       for_each_leaf(
           [&](auto& a) {
-            const array b = detail::move_axis(a, static_cast<int>(axis), 0);
+            const array b = detail::move_axis(a, static_cast<int>(axis), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
               call{.inputs = &b, .count = 1, .trace = &g, .where = where}.fail("vmap: batch extent", b.type(),
@@ -77,7 +77,7 @@ struct vmap_function {
     arrays mapped = batch(g, n, examples, batches, ys);
     for (int k = 0; k < mapped.count(); ++k) {
       if (!mapped[k].exists()) mapped[k] = with_leading_axis(ys[k], n);
-      mapped[k] = detail::move_axis(mapped[k], 0, options.out_axis);
+      mapped[k] = detail::move_axis(mapped[k], 0, options.out_axis, where);
     }
     return with_leaves(result, mapped);
   }

@@ -110,7 +110,7 @@ template <pack_source S>
 }
 
 // Word j of row i becomes word i of row j.
-[[gnu::target("avx2,fma"), gnu::always_inline]] inline void transpose_words(__m256 (&r)[8]) noexcept {
+[[gnu::target("avx2"), gnu::always_inline]] inline void transpose_words(__m256 (&r)[8]) noexcept {
   __m256 t[8];
   #pragma GCC unroll 4
   for (int l = 0; l < 8; l += 2) {
