@@ -8,19 +8,21 @@
 //
 // A checkpoint is a folder with a safetensors file, which other programs can read too, and a JSON file.
 //
-//   checkpoint/crc32c.hpp        the Castagnoli checksum.
-//   checkpoint/file.hpp          files that are on the disk when they are closed, and folders likewise.
-//   checkpoint/manager.hpp       the checkpoints of a run, one folder a step.
-//   checkpoint/metadata.hpp      numbers, texts and plain records that are saved beside the arrays.
-//   checkpoint/safetensors.hpp   arrays by name in one file, in the format of Hugging Face.
-//   checkpoint/state.hpp         a tree of arrays and its metadata as one folder, written whole or not at all.
-//   checkpoint/stored_array.hpp  what the header of a safetensors file says of one array.
+//   checkpoint/crc32c.hpp         the Castagnoli checksum.
+//   checkpoint/json.hpp           JSON that anybody may have written, read strictly and within bounds.
+//   checkpoint/manager.hpp        the checkpoints of a run, one folder a step.
+//   checkpoint/metadata.hpp       numbers, texts and plain records that are saved beside the arrays.
+//   checkpoint/metadata_file.hpp  metadata, and the checksums of the arrays, as a JSON file with a checksum of its own.
+//   checkpoint/safetensors.hpp    arrays by name in one file, in the format of Hugging Face.
+//   checkpoint/state.hpp          a tree of arrays and its metadata as one folder, written whole or not at all.
+//   checkpoint/stored_array.hpp   what the header of a safetensors file says of one array.
 #pragma once
 
 #include <tokamax/checkpoint/crc32c.hpp>
-#include <tokamax/checkpoint/file.hpp>
+#include <tokamax/checkpoint/json.hpp>
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/checkpoint/metadata.hpp>
+#include <tokamax/checkpoint/metadata_file.hpp>
 #include <tokamax/checkpoint/safetensors.hpp>
 #include <tokamax/checkpoint/state.hpp>
 #include <tokamax/checkpoint/stored_array.hpp>

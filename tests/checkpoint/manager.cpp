@@ -136,6 +136,83 @@ TEST_CASE("a kill at any moment leaves whole checkpoints") {
   CHECK(names_in(folder.path) == 2);
 }
 
+TEST_CASE("D1: a step before the latest is refused, for it would be deleted at once") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 1, .keep = 2});
+  for (const std::int64_t step : {50, 60}) manager.save_now(step, at(step));
+  CHECK_THROWS_WITH(manager.save(10, at(10)), contains("found 10") && contains("after 60"));
+  CHECK(manager.steps() == steps{50, 60});
+}
+
+TEST_CASE("D6: a folder that cannot be read is not taken for an empty one") {
+  const temporary_folder folder;
+  state s = at(0);
+  checkpoint::manager manager(folder.write("file", ""));
+  CHECK_THROWS_WITH(manager.steps(), contains("Not a directory") && contains("/file"));
+  CHECK_THROWS_AS(manager.latest(), tk::error);
+  CHECK_THROWS_AS(manager.restore(s), tk::error);
+  CHECK_THROWS_AS(manager.about(), tk::error);
+  fs::create_symlink("loop", folder.path / "loop");
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path / "loop").restore(s), contains("symbolic links"));
+  if (geteuid() != 0) {  // root may read everything
+    fs::create_directory(folder.path / "secret");
+    fs::permissions(folder.path / "secret", fs::perms::none);
+    CHECK_THROWS_WITH(checkpoint::manager(folder.path / "secret").restore(s), contains("Permission denied"));
+  }
+}
+
+TEST_CASE("D13: readers beside a saver always find a checkpoint") {
+  const temporary_folder folder;
+  checkpoint::manager(folder.path, {.every = 1, .keep = 1}).save_now(1, at(1));
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      checkpoint::manager manager(folder.path, {.every = 1, .keep = 1});
+      for (std::int64_t step = 2;; ++step) manager.save(step, at(step));
+    } catch (...) {
+      _exit(1);
+    }
+  }
+  REQUIRE(child > 0);
+  const checkpoint::manager manager(folder.path);
+  int failures = 0;
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+       std::chrono::steady_clock::now() < end;) {
+    state s = at(0);
+    try {
+      const auto about = manager.restore(s);
+      failures += !about || s.count.item<int>() != about->step || !manager.about();
+    } catch (const tk::error&) {
+      ++failures;
+    }
+  }
+  kill(child, SIGKILL);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(failures == 0);
+}
+
+TEST_CASE("where the newest step is damaged, the newest whole one is named") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 1, .keep = 0});
+  for (std::int64_t step = 1; step <= 4; ++step) manager.save(step, at(step));
+  fs::resize_file(folder.path / "4" / "arrays.safetensors", 9);
+  fs::remove(folder.path / "3" / "metadata.json");
+  state s = at(0);
+  CHECK_THROWS_WITH(manager.restore(s), contains("/4/arrays.safetensors") && contains("checkpoint 2 is whole: move"));
+  fs::rename(folder.path / "4", folder.path / "damaged-4");
+  CHECK_THROWS_WITH(manager.about(), contains("/3/metadata.json") && contains("checkpoint 2 is whole"));
+  fs::remove_all(folder.path / "3");
+  CHECK(manager.restore(s)->step == 2);
+  struct other {
+    tk::array weight;
+  } different{s.weight};
+  CHECK_THROWS_WITH(manager.restore(different), contains("no such leaf") && !contains("whole"));
+  for (const char* step : {"1", "2"}) fs::remove(folder.path / step / "arrays.safetensors");
+  CHECK_THROWS_WITH(manager.restore(s), contains("no older checkpoint is whole"));
+}
+
 TEST_CASE("data goes on exactly where a checkpoint was made") {
   struct example {
     tk::array inputs, targets;

@@ -67,3 +67,38 @@ TEST_CASE("what is missing or different is named") {
   about.entries["at"]["index"] = "two";
   CHECK_THROWS_WITH(about.get<place>("at"), contains("at.index") && contains("\"two\""));
 }
+
+TEST_CASE("D8: numbers that the type cannot hold are refused") {
+  metadata about;
+  about.set("large", 1e300);
+  CHECK_THROWS_WITH(about.get<float>("large"), contains("fits the type"));
+  about.set("long", std::string(100000, 'x'));
+  try {
+    about.get<int>("long");
+    CHECK(false);
+  } catch (const tokamax::error& e) {
+    CHECK(std::string(e.what()).size() < 1000);
+  }
+}
+
+TEST_CASE("D8: JSON is read within bounds") {
+  using tokamax::checkpoint::parse_json;
+  CHECK(parse_json(R"({"a": [1, {"a": 2.5}], "b": "c"})", "here")["a"][1]["a"] == 2.5);
+  CHECK_THROWS_WITH(parse_json(R"({"a": 1, "a": 1})", "here"), contains("a twice") && contains("(here)"));
+  CHECK_THROWS_WITH(parse_json(R"([{"a": {"b": 1, "c": 1, "b": 1}}])", "here"), contains("b twice"));
+  CHECK_THROWS_WITH(parse_json("[[1]]", "here", {.depth = 1}), contains("depth"));
+  CHECK_THROWS_WITH(parse_json(std::string(100000, '['), "here"), contains("depth"));
+  CHECK_THROWS_WITH(parse_json("[1, 2]", "here", {.values = 2}), contains("values"));
+  CHECK_THROWS_WITH(parse_json("[1, 2]", "here", {.bytes = 5}), contains("6 bytes"));
+  CHECK_THROWS_WITH(parse_json(std::string("[1]\0x", 5), "here"), contains("zero byte"));
+  for (const char* bad : {"", "{", "[1] 2", "[1,]", "nul", "1e999", "\"\xff\"", "[01]", "// a\n1"})
+    CHECK_THROWS_AS(parse_json(bad, "here"), tokamax::error);
+}
+
+TEST_CASE("D9: naturals are integers") {
+  using tokamax::checkpoint::natural;
+  CHECK(natural(nlohmann::json::parse("18446744073709551615")) == ~0ull);
+  CHECK(natural(nlohmann::json(7)) == 7);
+  for (const char* bad : {"18446744073709551616", "1.0", "-1", "true", "\"1\"", "null", "[1]"})
+    CHECK_FALSE(natural(nlohmann::json::parse(bad)));
+}

@@ -90,7 +90,8 @@ TEST_CASE("files that are no safetensors are refused") {
   };
   CHECK(open(with_header("{}", "")) == 0);
   CHECK_THROWS_WITH(open(bytes_of(~0ull, "{}", "")), contains("18446744073709551615 bytes"));
-  CHECK_THROWS_WITH(open(with_header("{", "")), contains("header of the format"));
+  CHECK_THROWS_WITH(open(with_header("{", "")), contains("closes with }"));
+  CHECK_THROWS_WITH(open(with_header("{1}", "")), contains("text of the format"));
   CHECK_THROWS_AS(open(with_header("[1]", "")), tk::error);
   CHECK_THROWS_AS(open(with_header(R"({"w": 1})", "")), tk::error);
   CHECK_THROWS_AS(open(with_header(R"({"w": {"dtype": "I32", "shape": [1]}})", "abcd")), tk::error);
@@ -101,6 +102,69 @@ TEST_CASE("files that are no safetensors are refused") {
   const std::string twice = R"({"w": {"dtype": "BOOL", "shape": [1], "data_offsets": [0, 1]},
                                 "w": {"dtype": "BOOL", "shape": [1], "data_offsets": [1, 2]}})";
   CHECK_THROWS_AS(open(with_header(twice, "ab")), tk::error);
+}
+
+TEST_CASE("D9: headers are read strictly") {
+  const temporary_folder folder;
+  const auto refused = [&](const std::string& header, const std::string& data, const std::string& expected) {
+    INFO(header.substr(0, 100));
+    const auto path = folder.write("a", with_header(header, data));
+    CHECK_THROWS_WITH(safetensors_file(path), contains(expected) && contains("/a"));
+  };
+  const std::string good = R"({"w":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})";
+  CHECK(safetensors_file(folder.write("a", with_header(good + "   ", "a"))).arrays().size() == 1);
+  refused("null", "", "opens with {");
+  refused("[]", "", "opens with {");
+  refused(" " + good, "a", "opens with {");
+  refused("\xef\xbb\xbf" + good, "a", "opens with {");
+  refused(good + "\n", "a", "blanks");
+  refused(good + "x", "a", "blanks");
+  refused(good + std::string("\0}", 2), "a", "a zero byte");
+  refused(good + "{}", "a", "format");
+  refused(R"({"w":1})", "", "a record of dtype");
+  refused(R"({"w":null})", "", "a record of dtype");
+  refused(R"({"__metadata__":[]})", "", "texts by name");
+  refused(R"({"__metadata__":{"a":1}})", "", "texts by name");
+  refused("{\"\xff\":1}", "", "format");
+  refused(good.substr(0, good.size() - 1) + "," + good.substr(1), "a", "w twice");
+  refused(R"({"w":{"dtype":"BOOL","dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", "a", "dtype twice");
+  const std::string a = R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]},"b":)";
+  refused(a + R"({"dtype":"BOOL","shape":[2],"data_offsets":[1,3]}})", "abc", "at byte 1");
+  refused(a + R"({"dtype":"C128","shape":[2],"data_offsets":[2,18446744073709551610]}})", "ab", "as the header says");
+  refused(a + R"({"dtype":"C128","shape":[2],"data_offsets":[2,1]}})", "ab", "at byte 2");
+}
+
+TEST_CASE("D8, D9: depth, memory and messages are bounded") {
+  const temporary_folder folder;
+  const auto message = [&](const std::string& header) -> std::string {
+    try {
+      safetensors_file(folder.write("a", with_header(header, ""))).read("w");
+    } catch (const tk::error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  CHECK_THAT(message("{\"w\":" + std::string(1000000, '[') + "}"), contains("depth"));
+  std::string many = "{\"w\":[0";
+  for (int i = 0; i < 1100000; ++i) many += ",0";
+  CHECK_THAT(message(many + "]}"), contains("values"));
+  std::string ranks = "0";
+  for (int i = 0; i < 100000; ++i) ranks += ",0";
+  const std::string deep = message(R"({"w":{"dtype":"I32","shape":[)" + ranks + R"(],"data_offsets":[0,0]}})");
+  CHECK_THAT(deep, contains("known dtype"));
+  CHECK(deep.size() < 9000);
+  const std::string name = message("{\"" + std::string(1000000, 'n') + "\":1}");
+  CHECK_THAT(name, contains("entry of nnn"));
+  CHECK(name.size() < 9000);
+}
+
+TEST_CASE("D9: what could not be read again is not written") {
+  const temporary_folder folder;
+  const tk::array one = tk::array::from<float>({1});
+  CHECK_THROWS_WITH(write_safetensors(folder.path / "a", {{"__metadata__", one}}), contains("__metadata__"));
+  CHECK_THROWS_WITH(write_safetensors(folder.path / "a", {{"\xff", one}}), contains("UTF-8"));
+  CHECK_THROWS_WITH(write_safetensors(folder.path / "a", {{"w", one}}, {{"note", "\xff"}}), contains("UTF-8"));
+  CHECK_FALSE(std::filesystem::exists(folder.path / "a"));
 }
 
 TEST_CASE("values that cannot be read are refused") {

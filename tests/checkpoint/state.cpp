@@ -1,6 +1,7 @@
 // tests/checkpoint/state.cpp: whole trees to a folder and back, or nothing at all.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/state.hpp>
+#include <tokamax/lax/key.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -189,4 +190,86 @@ TEST_CASE("missing files are named") {
   checkpoint::save(folder.path / "7", concrete(1));
   fs::remove(folder.path / "7" / "arrays.safetensors");
   CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", s), contains("7/arrays.safetensors"));
+}
+
+TEST_CASE("P3.9: keys are saved, restored and mapped") {
+  struct noisy {
+    tk::array weight;
+    tk::random::key key;
+    std::vector<tk::random::key> more;
+  };
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "7", noisy{filled({2}, 1), tk::random::key(5), {tk::random::key(6)}});
+  noisy s{tk::array({tk::f32, false, {2}}), {}, {tk::random::key(1)}};
+  checkpoint::restore(folder.path / "7", s);
+  CHECK(s.key.values<std::uint32_t>()[1] == 5);
+  CHECK(s.more[0].values<std::uint32_t>()[1] == 6);
+  const noisy copy = tk::tree_map([](const tk::array& leaf) { return leaf; }, s);
+  CHECK(copy.key.values<std::uint32_t>()[1] == 5);
+}
+
+TEST_CASE("D8: crafted metadata are refused before a leaf changes") {
+  const temporary_folder folder;
+  const fs::path path = folder.path / "7";
+  checkpoint::save(path, concrete(1));
+  using nlohmann::json;
+  const json good = json::parse(std::ifstream(path / "metadata.json"));
+  const auto refused = [&](const std::string& text) {
+    INFO(text.substr(0, 200));
+    std::ofstream(path / "metadata.json", std::ios::binary) << text;
+    state s = concrete(9);
+    CHECK_THAT(message_of([&] { checkpoint::restore(path, s); }), contains("metadata.json"));
+    CHECK(same(s, concrete(9)));
+    CHECK_THROWS_AS(checkpoint::about(path), tk::error);
+    CHECK_THROWS_AS(checkpoint::check(path), tk::error);
+  };
+  const auto with_checksum = [](json all) {
+    all.erase("crc32c");
+    all["crc32c"] = checkpoint::detail::crc32c_of(all.dump());
+    return all.dump();
+  };
+  const auto with = [&](const char* name, const json& value) {
+    json all = good;
+    all[name] = value;
+    return with_checksum(all);
+  };
+  refused(R"({"format":1,"crc32c":1,"entries":)" + std::string(100000, '[') + std::string(100000, ']') + "}");
+  for (const char* name : {"format", "crc32c", "step", "entries", "arrays"}) {
+    json all = good;
+    all.erase(name);
+    refused(std::string(name) == "crc32c" ? all.dump() : with_checksum(all));
+    for (const json& value : {json(), json("7"), json(7.0), json(1e64), json(true), json(json::array({1}))})
+      if (std::string(name) != "crc32c") refused(with(name, value));
+  }
+  refused(with("step", json(1ull << 63)));
+  refused(with("arrays", json{{"model.embed", -1}}));
+  refused(with("arrays", json{{"model.embed", 1ull << 32}}));
+  refused(with("arrays", json{{"model.embed", 1.0}}));
+  refused(with("more", json(1)));
+  refused(good.dump() + "x");
+  refused("null");
+  refused("");
+  json nested = json::array();
+  for (int i = 0; i < 100; ++i) nested = json::array({nested});
+  checkpoint::metadata about;
+  about.entries["deep"] = nested;
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "8", concrete(1), about), contains("depth"));
+  CHECK_FALSE(fs::exists(folder.path / "8"));
+}
+
+TEST_CASE("a checkpoint is checked without its tree") {
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "7", concrete(1), checkpoint::metadata{7, {}}.set("loss", 0.5));
+  checkpoint::check(folder.path / "7");
+  CHECK(checkpoint::about(folder.path / "7").get<double>("loss") == 0.5);
+  flip(folder.path / "7" / "arrays.safetensors", fs::file_size(folder.path / "7" / "arrays.safetensors") - 1);
+  CHECK_THROWS_WITH(checkpoint::check(folder.path / "7"), contains("damaged leaf") && contains("7/arrays.safetensors"));
+  CHECK(checkpoint::about(folder.path / "7").step == 7);
+}
+
+TEST_CASE("D14: every failure of a save is an error of the library") {
+  const temporary_folder folder;
+  CHECK_THROWS_AS(checkpoint::save(folder.write("file", "") / "a" / "7", concrete(1)), tk::error);
+  CHECK_THROWS_AS(checkpoint::save("/proc/no/7", concrete(1)), tk::error);
+  CHECK_THROWS_AS(checkpoint::save(folder.path / std::string(300, 'x'), concrete(1)), tk::error);
 }

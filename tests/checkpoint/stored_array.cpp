@@ -47,8 +47,34 @@ TEST_CASE("entries that contradict themselves are refused") {
   CHECK_THROWS_AS(parse_stored("w", entry), tk::error);
   entry["shape"] = {1ull << 62, 16};
   CHECK_THROWS_AS(parse_stored("w", entry), tk::error);
-  entry["shape"] = "large";
-  CHECK_THROWS_AS(parse_stored("w", entry), json::exception);
-  entry.erase("dtype");
-  CHECK_THROWS_AS(parse_stored("w", entry), json::exception);
+  entry = stored_entry({tk::f32, false, {0, 7}}, 0);
+  CHECK(parse_stored("w", entry).end == 0);
+  entry["shape"] = {0, 1ull << 62, 4};  // no elements, but strides beyond 2^63
+  CHECK_THROWS_AS(parse_stored("w", entry), tk::error);
+}
+
+TEST_CASE("D9: entries are read strictly") {
+  const auto refused = [](const char* text) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_stored("w", json::parse(text)), tk::error);
+  };
+  refused(R"({"dtype": "I32", "shape": [18446744073709551616], "data_offsets": [0, 0]})");
+  refused(R"({"dtype": "I32", "shape": [4.9], "data_offsets": [0, 16.7]})");
+  refused(R"({"dtype": "I32", "shape": [4.0], "data_offsets": [0, 16]})");
+  refused(R"({"dtype": "I32", "shape": [1e300], "data_offsets": [0, 16]})");
+  refused(R"({"dtype": "I32", "shape": [true], "data_offsets": [0, 4]})");
+  refused(R"({"dtype": "I32", "shape": [-1], "data_offsets": [0, 4]})");
+  refused(R"({"dtype": "I32", "shape": "large", "data_offsets": [0, 4]})");
+  refused(R"({"dtype": "I32", "shape": {"a": 1}, "data_offsets": [0, 4]})");
+  refused(R"({"dtype": "I32", "shape": [1], "data_offsets": [0, 4, 4]})");
+  refused(R"({"dtype": "I32", "shape": [1], "data_offsets": [4]})");
+  refused(R"({"dtype": "I32", "shape": [1], "data_offsets": 4})");
+  refused(R"({"dtype": 1, "shape": [1], "data_offsets": [0, 4]})");
+  refused(R"({"dtype": "I32", "shape": [1], "data_offsets": [0, 4], "more": 1})");
+  refused(R"({"dtype": "I32", "shape": [1]})");
+  refused("null");
+  refused("[]");
+  refused(R"({"dtype": "I32", "shape": [0], "data_offsets": [9223372036854775807, 9223372036854775806]})");
+  const json wide = {{"dtype", "F32"}, {"shape", std::vector<int>(100000, 1)}, {"data_offsets", {0, 4}}};
+  CHECK(parse_stored("w", wide).text.size() < 1000);
 }

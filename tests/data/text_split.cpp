@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/data/text_split.hpp>
 
+#include <cmath>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
@@ -21,8 +23,10 @@ TEST_CASE("the parts follow each other") {
   CHECK_THAT(validation.name(), contains("letters") && contains("validation"));
 }
 
-TEST_CASE("a split with an empty part is refused") {
+TEST_CASE("D9: a split with an empty part, and a share that is none, are refused") {
   CHECK_THROWS_WITH(text_split(data::tokens("abcd", "letters"), {.train = 0.1}),
                     contains("0 of 4") && contains("letters"));
   CHECK_THROWS_AS(text_split(data::tokens("abcd"), {.train = 1}), tokamax::error);
+  for (const double share : {0.0, -1.0, HUGE_VAL, -HUGE_VAL, std::nan("")})
+    CHECK_THROWS_WITH(text_split(data::tokens("abcd"), {.train = share}), contains("above 0 and below 1"));
 }

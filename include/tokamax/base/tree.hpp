@@ -75,8 +75,15 @@ void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root = {}) {
 template <class F, class Tree, class... Rest>
 constexpr std::remove_cvref_t<Tree> tree_map(F&& f, Tree&& tree, Rest&&... rest) {
   std::remove_cvref_t<Tree> result = std::forward<Tree>(tree);
-  for_each_leaf([&](auto& leaf, auto&... others) { leaf = f(std::as_const(leaf), std::as_const(others)...); }, result,
-                rest...);
+  for_each_leaf(
+      [&](auto& leaf, auto&... others) {
+        using type = std::remove_reference_t<decltype(leaf)>;
+        if constexpr (requires { leaf = f(std::as_const(leaf), std::as_const(others)...); })
+          leaf = f(std::as_const(leaf), std::as_const(others)...);
+        else  // such as an array for a key
+          leaf = type(f(std::as_const(leaf), std::as_const(others)...));
+      },
+      result, rest...);
   return result;
 }
 

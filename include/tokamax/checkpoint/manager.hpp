@@ -5,7 +5,9 @@
 #include <tokamax/checkpoint/state.hpp>  // save, restore
 
 #include <charconv>  // from_chars
+#include <chrono>    // milliseconds
 #include <optional>  // optional
+#include <thread>    // sleep_for
 
 namespace tokamax::checkpoint {
 
@@ -30,27 +32,35 @@ class manager {
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path folder(std::int64_t step) const { return root_ / std::to_string(step); }
 
-  /// The saved steps in increasing order; what was not finished does not count.
+  /// The saved steps in increasing order; what was not finished does not count. None if there is no folder.
+  /// errors  tokamax::error if the folder cannot be read
   std::vector<std::int64_t> steps() const {
     std::vector<std::int64_t> result;
-    for (const auto& [path, name] : entries()) {
+    for (const std::string& name : names()) {
       std::int64_t step = -1;
       std::from_chars(name.data(), name.data() + name.size(), step);
-      if (step >= 0 && std::to_string(step) == name && std::filesystem::is_directory(path)) result.push_back(step);
+      if (step >= 0 && std::to_string(step) == name && folder_exists(root_ / name)) result.push_back(step);
     }
     std::ranges::sort(result);
     return result;
   }
+  /// The last of them. Beside a process that saves it is one that was there during the call, though it may be gone.
   std::optional<std::int64_t> latest() const {
-    const std::vector<std::int64_t> all = steps();
-    return all.empty() ? std::nullopt : std::optional(all.back());
+    // A listing may miss both a step that is deleted meanwhile and the newer one that is made.
+    for (int look = 0; look < 20; ++look) {
+      const std::vector<std::int64_t> all = steps();
+      if (!all.empty()) return all.back();
+      if (names().empty()) return std::nullopt;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return std::nullopt;
   }
 
   /// Whether `save` would save at this step.
   bool due(std::int64_t step) const { return step > 0 && step % options_.every == 0; }
 
   /// Saves every `every` steps and says whether it did. Afterwards old checkpoints are deleted.
-  /// errors  as checkpoint::save; the checkpoints that were there stay
+  /// errors  as checkpoint::save, and if the step is not after the latest; the checkpoints that were there stay
   template <class Tree>
   bool save(std::int64_t step, const Tree& tree, metadata about = {}) {
     if (!due(step)) return false;
@@ -60,11 +70,18 @@ class manager {
   template <class Tree>
   void save_now(std::int64_t step, const Tree& tree, metadata about = {}) {
     if (step < 0) throw error("checkpoint: step", std::to_string(step), "0 or more", root_.string());
+    const std::vector<std::int64_t> all = steps();
+    if (!all.empty() && step < all.back())  // it would be the first to be deleted as old
+      throw error("checkpoint: step", std::to_string(step),
+                  "one after " + std::to_string(all.back()) + ", the latest; or another folder", root_.string());
     remove_unfinished();
-    remove_old();  // what kills between saving and deleting left, so that never more than keep + 1 are there
+    remove_old(all);  // what kills between saving and deleting left, so that never more than keep + 1 are there
     about.step = step;
     checkpoint::save(folder(step), tree, about);
-    remove_old();
+    try {
+      remove_old(steps());
+    } catch (const error&) {  // the step is saved; the next one tries again
+    }
   }
 
   /// Restores one step; see checkpoint::restore.
@@ -81,32 +98,59 @@ class manager {
     return checkpoint::restore(folder(step), tree, options);
   }
   /// Restores the latest step; nothing happens, and nothing is returned, if there is none.
+  /// errors  as checkpoint::restore; if the step is damaged, the message names the latest one that is whole
   template <class Tree>
   std::optional<metadata> restore(Tree& tree, restore_options options = {}) const {
-    const std::optional<std::int64_t> step = latest();
-    if (!step) return std::nullopt;
-    return checkpoint::restore(folder(*step), tree, options);
+    return from_latest([&](const std::filesystem::path& path) { return checkpoint::restore(path, tree, options); });
   }
+  /// The metadata of the latest step; errors as `restore`.
+  std::optional<metadata> about() const { return from_latest(checkpoint::about); }
 
  private:
-  std::vector<std::pair<std::filesystem::path, std::string>> entries() const {
-    std::vector<std::pair<std::filesystem::path, std::string>> result;
-    std::error_code missing;  // no folder: no entries
-    for (const auto& entry : std::filesystem::directory_iterator(root_, missing))
-      result.emplace_back(entry.path(), entry.path().filename().string());
-    return result;
+  // Reads the latest step, and the then latest one where a process that saves deletes it meanwhile.
+  template <class Read>
+  std::optional<metadata> from_latest(const Read& read) const {
+    for (int attempt = 0;; ++attempt) {
+      const std::optional<std::int64_t> step = latest();
+      if (!step) return std::nullopt;
+      try {
+        return read(folder(*step));
+      } catch (const error& e) {
+        if (attempt < 1000 && !folder_exists(folder(*step))) continue;
+        throw with_a_way_out(e, *step);
+      }
+    }
   }
+  error with_a_way_out(const error& e, std::int64_t step) const {
+    if (is_whole(step)) return e;
+    std::vector<std::int64_t> older = steps();
+    std::erase_if(older, [&](std::int64_t s) { return s >= step; });
+    while (!older.empty() && !is_whole(older.back())) older.pop_back();
+    if (older.empty()) return error(e.subject, e.found, e.expected + "; no older checkpoint is whole", e.where);
+    return error(e.subject, e.found,
+                 e.expected + "; checkpoint " + std::to_string(older.back()) +
+                     " is whole: move the folder of the damaged one elsewhere to go on from there",
+                 e.where);
+  }
+  bool is_whole(std::int64_t step) const {
+    try {
+      checkpoint::check(folder(step));
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  }
+  std::vector<std::string> names() const { return folder_names(root_).value_or(std::vector<std::string>()); }
   // What a killed process left: half a checkpoint, or half a deletion.
   void remove_unfinished() const {
     std::error_code ignored;
-    for (const auto& [path, name] : entries()) {
-      if (name.find(detail::temporary_mark) != std::string::npos) std::filesystem::remove_all(path, ignored);
+    for (const std::string& name : names()) {
+      if (name.find(detail::temporary_mark) != std::string::npos) std::filesystem::remove_all(root_ / name, ignored);
     }
   }
   // A checkpoint loses its name before its files, so that no half of one is ever seen. What cannot be deleted stays.
-  void remove_old() const {
+  void remove_old(std::vector<std::int64_t> old) const {
     if (options_.keep == 0) return;
-    std::vector<std::int64_t> old = steps();
     old.resize(old.size() - std::min(old.size(), static_cast<std::size_t>(options_.keep)));
     for (const std::int64_t step : old) {
       if (options_.keep_period > 0 && step % options_.keep_period == 0) continue;

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>    // error
-#include <tokamax/base/reflect.hpp>  // record, field_name
-
-#include <nlohmann/json.hpp>  // json
+#include <tokamax/base/reflect.hpp>     // record, field_name
+#include <tokamax/checkpoint/json.hpp>  // json
 
 #include <cmath>    // isfinite
 #include <cstdlib>  // strtod
+#include <limits>   // numeric_limits
 #include <string>   // string
 #include <utility>  // in_range
 #include <vector>   // vector
@@ -48,20 +47,21 @@ nlohmann::json to_json(const T& value) {
 }
 
 template <class T>
-void from_json(const nlohmann::json& json, T& value, const std::string& path) {
+void from_json(const nlohmann::json& json, T& value, const std::string& path, const std::string& where = {}) {
   const auto expect = [&](bool fits, const char* expected) {
-    if (!fits) throw error("metadata " + path, json.dump(), expected);
+    if (!fits) throw error("metadata " + path, brief(json), expected, where);
   };
   if constexpr (std::is_same_v<T, bool>) {
     expect(json.is_boolean(), "true or false");
     value = json.get<bool>();
   } else if constexpr (std::is_floating_point_v<T>) {
     expect(json.is_number() || json == "nan" || json == "-nan" || json == "inf" || json == "-inf", "a number");
-    value =
-        static_cast<T>(json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr));
+    const double number = json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr);
+    expect(!std::isfinite(number) || std::abs(number) <= std::numeric_limits<T>::max(), "a number that fits the type");
+    value = static_cast<T>(number);
   } else if constexpr (std::is_enum_v<T>) {
     std::underlying_type_t<T> number{};
-    from_json(json, number, path);
+    from_json(json, number, path, where);
     value = static_cast<T>(number);
   } else if constexpr (std::is_integral_v<T>) {
     expect(json.is_number_integer(), "an integer");
@@ -75,14 +75,16 @@ void from_json(const nlohmann::json& json, T& value, const std::string& path) {
   } else if constexpr (is_vector<T>) {
     expect(json.is_array(), "a list");
     value.resize(json.size());
-    for (std::size_t i = 0; i < json.size(); ++i) from_json(json[i], value[i], path + "[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < json.size(); ++i)
+      from_json(json[i], value[i], path + "[" + std::to_string(i) + "]", where);
   } else {
     static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors and plain structs of those");
     expect(json.is_object(), "a record");
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       const auto field = [&](const std::string& name, auto& to) {
-        if (!json.contains(name)) throw error("metadata " + path, "no " + name, "a record with the field " + name);
-        from_json(json[name], to, path + "." + name);
+        if (!json.contains(name))
+          throw error("metadata " + path, "no " + name, "a record with the field " + name, where);
+        from_json(json[name], to, path + "." + name, where);
       };
       (field(std::string(field_name<T, I>), std::get<I>(fields(value))), ...);
     }(std::make_index_sequence<field_count<T>>{});

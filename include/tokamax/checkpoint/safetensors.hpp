@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/checkpoint/file.hpp>          // input_file, output_file
+#include <tokamax/base/file.hpp>                // input_file, output_file
 #include <tokamax/checkpoint/stored_array.hpp>  // stored_array
 #include <tokamax/core/array.hpp>               // array
 
@@ -26,12 +26,37 @@ inline std::span<const std::byte> bytes_of(const array& a) {
 }
 
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
+inline constexpr json_limits header_limits{.bytes = longest_header, .depth = 3};
+
+// The header for arrays with data, their names checked as readers of the format do.
+inline std::string make_header(const std::vector<named_array>& arrays, const std::map<std::string, std::string>& notes,
+                               const std::filesystem::path& path) {
+  nlohmann::json header = nlohmann::json::object();
+  if (!notes.empty()) header["__metadata__"] = notes;
+  std::uint64_t offset = 0;
+  for (const auto& [name, value] : arrays) {
+    if (name == "__metadata__") throw error("safetensors: name of an array", name, "any other name", path.string());
+    if (header.contains(name))
+      throw error("safetensors: name of an array", name + " twice", "distinct names", path.string());
+    header[name] = stored_entry(value.type(), offset);
+    offset += bytes_of(value).size();
+  }
+  try {
+    std::string text = header.dump();
+    check_json(text, path.string(), header_limits);
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    return text;
+  } catch (const nlohmann::json::exception& e) {
+    throw error("safetensors: names and notes", e.what(), "texts in UTF-8", path.string());
+  }
+}
 
 }  // namespace detail
 
 /// Writes arrays with data, wide dtypes first, so that each lies at a multiple of its element size, then by name. The file
 /// is on the disk when the function returns. `notes` are the format's free texts.
-/// errors  tokamax::error if an array has no data, a name is there twice, or the file cannot be written
+/// errors  tokamax::error if an array has no data, a name is there twice or is `__metadata__`, a text is not in UTF-8, or
+///         the file cannot be written
 /// source  github.com/huggingface/safetensors, "Format"
 inline void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
                               const std::map<std::string, std::string>& notes = {}) {
@@ -39,23 +64,16 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
     const std::int64_t wide = size_of(a.value.dtype()) - size_of(b.value.dtype());
     return wide != 0 ? wide > 0 : a.name < b.name;
   });
-  nlohmann::json header = nlohmann::json::object();
-  if (!notes.empty()) header["__metadata__"] = notes;
-  std::uint64_t offset = 0;
   for (auto& [name, value] : arrays) {
     if (!value.is_concrete())
       throw error("safetensors: array without data", std::string(text{value.type()}.view()), "a concrete array", name);
-    if (header.contains(name)) throw error("safetensors: name of an array", name + " twice", "distinct names");
     value.materialize();
-    header[name] = stored_entry(value.type(), offset);
-    offset += detail::bytes_of(value).size();
   }
-  std::string start = header.dump();
-  start.resize((start.size() + 7) / 8 * 8, ' ');
-  const std::uint64_t length = start.size();
+  const std::string header = detail::make_header(arrays, notes, path);
+  const std::uint64_t length = header.size();
   output_file file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(std::as_bytes(std::span(start)));
+  file.write(std::as_bytes(std::span(header)));
   for (const named_array& a : arrays) file.write(detail::bytes_of(a.value));
   file.finish();
 }
@@ -63,7 +81,8 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
 /// A safetensors file, opened for reading; only the header is kept in memory.
 class safetensors_file {
  public:
-  /// errors  tokamax::error that names the file if it is missing, cut off, or no safetensors file
+  /// errors  tokamax::error that names the file if it is missing, cut off, or no safetensors file: the header is read
+  ///         strictly, and a header of at most 100 MB and 2^20 values takes memory in proportion
   explicit safetensors_file(const std::filesystem::path& path) : file_(path) {
     std::uint64_t length = 0;
     if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");
@@ -74,11 +93,10 @@ class safetensors_file {
     std::string start(static_cast<std::size_t>(length), ' ');
     file_.read(sizeof length, std::as_writable_bytes(std::span(start)));
     data_ = sizeof length + length;
-    try {
-      parse(nlohmann::json::parse(start));
-    } catch (const nlohmann::json::exception& e) {
-      fail(e.what(), "a header of the format");
-    }
+    if (!start.starts_with('{')) fail("another first byte", "a header that opens with {");
+    start.resize(start.find_last_not_of(' ') + 1);
+    if (!start.ends_with('}')) fail("another last byte", "a header that closes with } and blanks");
+    parse(parse_json(start, path.string(), detail::header_limits));
     check_extent();
   }
   const std::filesystem::path& path() const { return file_.path(); }
@@ -91,7 +109,8 @@ class safetensors_file {
     if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
     const stored_array& stored = found->second;
     if (stored.type.type == dtype::none)
-      throw error("safetensors: type of " + name, stored.text, "a known dtype, at most 8 axes", path().string());
+      throw error("safetensors: type of " + name, stored.text,
+                  "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
     array result = array::uninitialized(stored.type);
     const std::span bytes(result.storage()->data, static_cast<std::size_t>(stored.end - stored.begin));
     file_.read(data_ + stored.begin, bytes);
@@ -107,6 +126,8 @@ class safetensors_file {
   void parse(const nlohmann::json& header) {
     for (const auto& [name, entry] : header.items()) {
       if (name == "__metadata__") {
+        const bool texts = entry.is_object() && std::ranges::all_of(entry, [](const auto& e) { return e.is_string(); });
+        if (!texts) fail("__metadata__: " + detail::brief(entry), "texts by name");
         notes_ = entry.get<std::map<std::string, std::string>>();
       } else {
         arrays_.emplace(name, parse_stored(name, entry, path().string()));
@@ -124,8 +145,9 @@ class safetensors_file {
         fail("an array at byte " + std::to_string(part.first), "one at " + std::to_string(end));
       end = part.second;
     }
-    if (file_.size() != data_ + end)
-      fail(std::to_string(file_.size()) + " bytes", std::to_string(data_ + end) + ", as the header says");
+    if (file_.size() - data_ != end)
+      fail(std::to_string(file_.size()) + " bytes",
+           std::to_string(data_) + " and " + std::to_string(end) + ", as the header says");
   }
 
   input_file file_;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree.hpp>               // for_each_leaf_with_path
-#include <tokamax/checkpoint/crc32c.hpp>       // crc32c
-#include <tokamax/checkpoint/metadata.hpp>     // metadata
-#include <tokamax/checkpoint/safetensors.hpp>  // write_safetensors, safetensors_file
+#include <tokamax/base/folder.hpp>               // make_folders
+#include <tokamax/base/tree.hpp>                 // for_each_leaf_with_path
+#include <tokamax/checkpoint/metadata_file.hpp>  // read_metadata, write_metadata
+#include <tokamax/checkpoint/safetensors.hpp>    // write_safetensors, safetensors_file
 
 #include <set>  // names
 
@@ -18,7 +18,6 @@ struct restore_options {
 namespace detail {
 
 inline constexpr std::string_view temporary_mark = ".tokamax-tmp";
-inline constexpr int format_version = 1;
 
 template <class Tree>
 std::vector<named_array> leaves_of(const Tree& tree) {
@@ -31,45 +30,31 @@ std::vector<named_array> leaves_of(const Tree& tree) {
   return result;
 }
 
-inline void write_metadata(const std::filesystem::path& path, const metadata& about, const nlohmann::json& checksums) {
-  std::string text;
-  try {
-    nlohmann::json json = {
-        {"format", format_version}, {"step", about.step}, {"entries", about.entries}, {"arrays", checksums}};
-    const std::string content = json.dump();
-    json["crc32c"] = crc32c(std::as_bytes(std::span(content)));
-    text = json.dump(2) + "\n";
-  } catch (const nlohmann::json::exception& e) {
-    throw error("metadata", e.what(), "texts in UTF-8", path.string());
+// The checksums of leaves, which get their data where they are literals.
+inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array>& leaves, const std::string& where) {
+  std::map<std::string, std::uint32_t> checksums;
+  for (auto& [name, leaf] : leaves) {
+    if (!leaf.is_concrete())
+      throw error("checkpoint: leaf " + name, std::string(text{leaf.type()}.view()) + " without data", "data", where);
+    leaf.materialize();
+    checksums[name] = crc32c(bytes_of(leaf));
   }
-  output_file file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.finish();
+  return checksums;
 }
 
-inline nlohmann::json read_metadata(const std::filesystem::path& path) {
-  const input_file file(path);
-  std::string text(static_cast<std::size_t>(file.size()), ' ');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  try {
-    nlohmann::json json = nlohmann::json::parse(text);
-    const int format = json.at("format").get<int>();
-    if (format != format_version)
-      throw error("checkpoint: format", std::to_string(format), std::to_string(format_version), path.string());
-    const auto expected = json.at("crc32c").get<std::uint32_t>();
-    json.erase("crc32c");
-    const std::string content = json.dump();
-    if (crc32c(std::as_bytes(std::span(content))) != expected)
-      throw error("checkpoint: damaged metadata", "another checksum", "the one that was saved", path.string());
-    return json;
-  } catch (const nlohmann::json::exception& e) {
-    throw error("checkpoint: damaged metadata", e.what(), "the text that was saved", path.string());
-  }
+// Array `name` of a file, with the checksum that was saved.
+inline array read_checked(const safetensors_file& file, const std::string& name,
+                          const std::map<std::string, std::uint32_t>& checksums) {
+  const array value = file.read(name);
+  const auto expected = checksums.find(name);
+  if (expected == checksums.end() || expected->second != crc32c(bytes_of(value)))
+    throw error("checkpoint: damaged leaf " + name, "another checksum", "the one that was saved", file.path().string());
+  return value;
 }
 
 // The arrays of `file` for `leaves`, in their order.
 inline std::vector<array> read_leaves(const safetensors_file& file, const std::vector<named_array>& leaves,
-                                      const nlohmann::json& checksums, restore_options options) {
+                                      const std::map<std::string, std::uint32_t>& checksums, restore_options options) {
   const std::string where = file.path().string();
   std::set<std::string> names;
   for (const auto& [name, leaf] : leaves) {
@@ -85,10 +70,7 @@ inline std::vector<array> read_leaves(const safetensors_file& file, const std::v
   }
   std::vector<array> result;
   for (const auto& [name, leaf] : leaves) {
-    const array value = file.read(name);
-    const auto expected = checksums.find(name);
-    if (expected == checksums.end() || *expected != crc32c(bytes_of(value)))
-      throw error("checkpoint: damaged leaf " + name, "another checksum", "the one that was saved", where);
+    const array value = read_checked(file, name, checksums);
     array_type type = value.type();
     type.weak = leaf.type().weak;
     result.emplace_back(value.storage(), type);
@@ -96,45 +78,62 @@ inline std::vector<array> read_leaves(const safetensors_file& file, const std::v
   return result;
 }
 
+// Writes the files of a checkpoint to the new folder `path`, which is complete on the disk when it gets its name.
+inline void write_folder(const std::filesystem::path& path, std::vector<named_array> leaves,
+                         const stored_metadata& all) {
+  std::filesystem::path temporary = path;
+  temporary += std::string(temporary_mark) + "-" + std::to_string(::getpid());
+  std::error_code ignored;
+  std::filesystem::remove_all(temporary, ignored);
+  try {
+    make_folders(temporary);
+    write_safetensors(temporary / "arrays.safetensors", std::move(leaves));
+    write_metadata(temporary / "metadata.json", all);
+    sync_folder(temporary);
+    rename_file(temporary, path);
+  } catch (...) {
+    std::filesystem::remove_all(temporary, ignored);
+    throw;
+  }
+  try {
+    sync_folder(path.parent_path());
+  } catch (const error& e) {
+    throw error("checkpoint: saved, but its name may not be on the disk yet", e.found, e.expected, path.string());
+  }
+}
+
 }  // namespace detail
 
 /// Saves `tree` in the new folder `path`: `arrays.safetensors`, where arrays are named by their paths in the tree such as
 /// `model.blocks[3].attend.qkv`, and `metadata.json`. Both are written to a temporary folder beside `path` that gets its
 /// name when all is on the disk, so whatever ends the program, there is a whole folder or none.
-/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; nothing is left then
+/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; nothing is left then. One
+///         that begins with "checkpoint: saved" leaves the whole folder: a power failure may take it away, nothing else
 template <class Tree>
 void save(std::filesystem::path path, const Tree& tree, const metadata& about = {}) {
-  namespace fs = std::filesystem;
-  path = fs::absolute(path).lexically_normal();
+  std::error_code failure;
+  path = std::filesystem::absolute(path, failure).lexically_normal();
+  if (failure) throw error("checkpoint", failure.message(), "a path that can be made absolute", path.string());
   if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
-  if (fs::exists(path)) throw error("checkpoint", "a folder that is there already", "a new one", path.string());
+  if (file_exists(path)) throw error("checkpoint", "a folder that is there already", "a new one", path.string());
   std::vector<named_array> leaves = detail::leaves_of(tree);
-  nlohmann::json checksums = nlohmann::json::object();
-  for (auto& [name, leaf] : leaves) {
-    if (!leaf.is_concrete())
-      throw error("checkpoint: leaf " + name, std::string(text{leaf.type()}.view()) + " without data", "data",
-                  path.string());
-    leaf.materialize();
-    checksums[name] = crc32c(detail::bytes_of(leaf));
-  }
-  fs::path temporary = path;
-  temporary += std::string(detail::temporary_mark) + "-" + std::to_string(::getpid());
-  std::error_code ignored;
-  try {
-    fs::remove_all(temporary);
-    fs::create_directories(temporary);
-    write_safetensors(temporary / "arrays.safetensors", std::move(leaves));
-    detail::write_metadata(temporary / "metadata.json", about, checksums);
-    sync_folder(temporary);
-    fs::rename(temporary, path);
-    sync_folder(path.parent_path());
-  } catch (const fs::filesystem_error& e) {
-    fs::remove_all(temporary, ignored);
-    throw error("checkpoint", e.code().message(), "a place where folders can be made", path.string());
-  } catch (...) {
-    fs::remove_all(temporary, ignored);
-    throw;
-  }
+  const auto checksums = detail::checksums_of(leaves, path.string());
+  detail::write_folder(path, std::move(leaves), {about, checksums});
+}
+
+/// The metadata of the checkpoint in folder `path`, without its arrays.
+/// errors  tokamax::error that names the file if it is missing or damaged
+inline metadata about(const std::filesystem::path& path) { return detail::read_metadata(path / "metadata.json").about; }
+
+/// Throws unless the checkpoint in folder `path` is as it was saved, whatever tree it holds.
+/// errors  tokamax::error that names the file, and the leaf, that is missing or damaged
+inline void check(const std::filesystem::path& path) {
+  const detail::stored_metadata all = detail::read_metadata(path / "metadata.json");
+  const safetensors_file file(path / "arrays.safetensors");
+  for (const auto& [name, stored] : file.arrays()) detail::read_checked(file, name, all.checksums);
+  if (file.arrays().size() != all.checksums.size())
+    throw error("checkpoint: arrays", std::to_string(file.arrays().size()), std::to_string(all.checksums.size()),
+                file.path().string());
 }
 
 /// Puts the arrays of folder `path` into `tree`, whose leaves, with or without data, say which dtypes and shapes they
@@ -142,12 +141,12 @@ void save(std::filesystem::path path, const Tree& tree, const metadata& about = 
 /// errors  tokamax::error that names the leaf if it is missing, not in the tree, of another type, or damaged; or the file
 template <class Tree>
 metadata restore(const std::filesystem::path& path, Tree& tree, restore_options options = {}) {
-  const nlohmann::json json = detail::read_metadata(path / "metadata.json");
+  detail::stored_metadata all = detail::read_metadata(path / "metadata.json");
   const std::vector<array> values = detail::read_leaves(safetensors_file(path / "arrays.safetensors"),
-                                                        detail::leaves_of(tree), json.at("arrays"), options);
+                                                        detail::leaves_of(tree), all.checksums, options);
   std::size_t next = 0;
-  for_each_leaf([&](auto& leaf) { leaf = values[next++]; }, tree);
-  return {json.at("step").get<std::int64_t>(), json.at("entries")};
+  for_each_leaf([&](auto& leaf) { leaf = std::remove_cvref_t<decltype(leaf)>(values[next++]); }, tree);
+  return std::move(all.about);
 }
 
 }  // namespace tokamax::checkpoint

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
-#include <tokamax/core/type.hpp>   // array_type
+#include <tokamax/checkpoint/json.hpp>  // natural
+#include <tokamax/core/type.hpp>        // array_type
 
-#include <nlohmann/json.hpp>  // the header
-
-#include <array>     // offsets
 #include <iterator>  // size
 #include <limits>    // numeric_limits
 #include <string>    // string
@@ -44,31 +41,64 @@ inline nlohmann::json stored_entry(const array_type& type, std::uint64_t begin) 
   return {{"dtype", stored_name(type.type)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
 }
 
+namespace detail {
+
+// A list of integers from 0 on.
+inline std::vector<std::uint64_t> naturals(const nlohmann::json& list, const std::string& what,
+                                           const std::string& where) {
+  std::vector<std::uint64_t> result;
+  for (const nlohmann::json& element : list) {
+    const std::optional<std::uint64_t> number = natural(element);
+    if (!number) throw error(what, brief(element), "an integer from 0 to 2^64 - 1", where);
+    result.push_back(*number);
+  }
+  return result;
+}
+
+// The bytes of a dense array; nothing if they, or its strides, are beyond 2^63.
+inline std::optional<std::uint64_t> bytes_of(dtype type, const std::vector<std::uint64_t>& extents) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  auto bytes = static_cast<std::uint64_t>(size_of(type));
+  bool empty = false;
+  for (const std::uint64_t extent : extents) {
+    empty = empty || extent == 0;
+    if (extent == 0) continue;
+    if (bytes > most / extent) return std::nullopt;
+    bytes *= extent;
+  }
+  return empty ? 0 : bytes;
+}
+
+}  // namespace detail
+
 /// Reads what `stored_entry` makes; `where` is the file.
-/// errors  tokamax::error if the shape and the offsets differ in size; nlohmann::json::exception if a part is missing or
-///         has another type
+/// errors  tokamax::error if a part is missing, there is another part, a part has another type, or the shape and the
+///         offsets differ in size
 inline stored_array parse_stored(const std::string& name, const nlohmann::json& entry, const std::string& where = {}) {
-  const auto spelled = entry.at("dtype").get<std::string>();
-  const auto extents = entry.at("shape").get<std::vector<std::uint64_t>>();
-  const auto offsets = entry.at("data_offsets").get<std::array<std::uint64_t, 2>>();
+  const auto expect = [&](bool fits, const char* expected) {
+    if (!fits) throw error("safetensors: entry of " + name, detail::brief(entry), expected, where);
+  };
+  expect(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
+             entry.contains("data_offsets"),
+         "a record of dtype, shape and data_offsets");
+  expect(entry["dtype"].is_string() && entry["shape"].is_array(), "a text as dtype, a list as shape");
+  expect(entry["data_offsets"].is_array() && entry["data_offsets"].size() == 2, "two data_offsets");
+  const auto spelled = entry["dtype"].get<std::string>();
+  const std::vector extents = detail::naturals(entry["shape"], "safetensors: shape of " + name, where);
+  const std::vector offsets = detail::naturals(entry["data_offsets"], "safetensors: data_offsets of " + name, where);
   const dtype known = dtype_stored_as(spelled);
   stored_array result;
-  result.text = (known == dtype::none ? spelled : std::string(tokamax::name(known))) + entry.at("shape").dump();
+  result.text = (known == dtype::none ? spelled : std::string(tokamax::name(known))) + detail::brief(entry["shape"]);
   result.begin = offsets[0];
   result.end = offsets[1];
   if (known == dtype::none || extents.size() > static_cast<std::size_t>(max_rank)) return result;
 
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  auto bytes = static_cast<std::uint64_t>(size_of(known));
-  bool fits = true;
+  const std::optional<std::uint64_t> bytes = detail::bytes_of(known, extents);
+  if (!bytes || result.end < result.begin || result.end - result.begin != *bytes)
+    throw error("safetensors: bytes of " + name, detail::brief(entry["data_offsets"]), "the size of " + result.text,
+                where);
   result.type.type = known;
-  for (const std::uint64_t extent : extents) {
-    fits = fits && extent <= most && (extent == 0 || bytes <= most / extent);
-    bytes *= extent;
-    result.type.extents.push_back(static_cast<std::int64_t>(extent));
-  }
-  if (!fits || result.end < result.begin || result.end - result.begin != bytes)
-    throw error("safetensors: bytes of " + name, entry.at("data_offsets").dump(), "the size of " + result.text, where);
+  for (const std::uint64_t extent : extents) result.type.extents.push_back(static_cast<std::int64_t>(extent));
   return result;
 }
 

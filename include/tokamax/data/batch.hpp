@@ -59,7 +59,7 @@ class batched : public dataset<batched<Source, Record>> {
   }
   std::int64_t size() const { return source_.size() / count_; }
   Record operator[](std::int64_t index) const {
-    const std::int64_t first = index / size() * source_.size() + index % size() * count_;
+    const std::int64_t first = step_of({index / size(), 0}, source_.size()) + index % size() * count_;
     std::vector<element<Source>> rows;
     rows.reserve(static_cast<std::size_t>(count_));
     for (std::int64_t i = 0; i < count_; ++i) rows.push_back(source_[first + i]);

@@ -8,6 +8,7 @@
 #include <cstddef>      // ptrdiff_t
 #include <cstdint>      // int64_t
 #include <iterator>     // unreachable_sentinel
+#include <limits>       // numeric_limits
 #include <optional>     // optional
 #include <string>       // to_string
 #include <type_traits>  // remove_cvref_t
@@ -39,6 +40,10 @@ inline std::int64_t step_of(position at, std::int64_t size) {
   if (at.epoch < 0 || at.index < 0 || at.index >= size)
     throw error("data position", "epoch " + std::to_string(at.epoch) + ", index " + std::to_string(at.index),
                 "an index from 0 to " + std::to_string(size - 1));
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (at.epoch > 0 && at.epoch > most / size - 2)  // so that readers can count on from there
+    throw error("data position", "epoch " + std::to_string(at.epoch) + " of " + std::to_string(size) + " elements",
+                "at most 2^63 elements before it");
   return at.epoch * size + at.index;
 }
 

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/file.hpp>     // read_file
 #include <tokamax/data/dataset.hpp>  // dataset
 
-#include <cerrno>       // errno
-#include <cstring>      // strerror
-#include <fstream>      // ifstream
 #include <memory>       // shared_ptr
 #include <string_view>  // string_view
 
@@ -49,17 +47,9 @@ class tokens : public dataset<tokens> {
 };
 
 /// The bytes of a file.
-/// errors  tokamax::error that names the file if it is missing, no file, unreadable or empty
+/// errors  tokamax::error that names the file if it is missing, no regular file, unreadable or empty
 inline tokens text(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes;
-  try {
-    if (file) file.exceptions(std::ios::badbit), bytes.assign(std::istreambuf_iterator<char>(file), {});
-  } catch (const std::ios::failure&) {  // a folder opens, but cannot be read
-    throw error("text", errno ? std::strerror(errno) : "a read error", "a readable file", path);
-  }
-  if (!file.is_open()) throw error("text", errno ? std::strerror(errno) : "no file", "a readable file", path);
+  std::string bytes = read_file(path);
   if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path);
   return tokens(std::move(bytes), path);
 }
