@@ -23,6 +23,31 @@ static_assert(is_dynamic({2, dyn()}) && !is_dynamic({2, 3}));
 
 static_assert(row_major({2, 3, 4}) == shape{12, 4, 1} && row_major({2, dyn(), 4}) == shape{dyn(0, 4), 4, 1});
 
+// Numbers that no extent is told apart from dynamic ones, products too large stand for themselves.
+static_assert(is_extent(0) && is_extent(dyn(7, 3)) && !is_extent(-1) && !is_extent(-9) && !is_extent(dyn() + 1));
+static_assert(mul_extent(std::int64_t{1} << 40, std::int64_t{1} << 40) == too_large && size({0, 1LL << 62, 8}) == 0);
+static_assert(mul_extent(dyn(), std::int64_t{1} << 40) == too_large && mul_extent(1LL << 62, 1) == 1LL << 62);
+
+// A list that is too long keeps one number too many, for the trace that meets it.
+static_assert([] {
+  shape s = iota_axes(16);
+  s.push_back(16);
+  s.push_back(17);
+  return s.rank() == 17 && shape{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}.rank() == 17;
+}());
+
+TEST_CASE("D3: no list is written past its end") {
+  shape s = iota_axes(16);
+  CHECK(s.rank() == max_rank);
+  CHECK_THROWS_WITH(s.push_back(16), "rank: found more than 16 axes, expected at most 16");
+  CHECK(s == iota_axes(16));
+  CHECK_THROWS_WITH((shape{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
+                    "rank: found more than 16 axes, expected at most 16");
+  CHECK(s[-16] == 0);
+  CHECK_THROWS_WITH(s[16], "axis: found 16, expected an axis of rank 16");
+  CHECK_THROWS_WITH(s[-17], "axis: found -17, expected an axis of rank 16");
+}
+
 TEST_CASE("extents can be listed and walked") {
   shape s{1};
   s.push_back(8);

@@ -66,6 +66,7 @@ class array {
   }
   /// A concrete array whose elements have no value yet.
   static array uninitialized(const array_type& type) {
+    check_extents(type);
     const auto bytes =
         static_cast<std::size_t>(tokamax::size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
     return array(handle(buffer_pool::instance().allocate(bytes)), type);
@@ -133,6 +134,7 @@ class array {
   }
 
  private:
+  static void check_extents(const array_type& type);
   static array copy_of(const void* values, std::size_t count, const array_type& type);
   template <class T>
   void check() {
@@ -153,6 +155,10 @@ class array {
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void array::check_extents(const array_type& type) {
+  const char* const expected = is_dynamic(type.extents) ? "known extents" : unmet(type);
+  if (expected) throw error("array: shape", std::string(text{type}.view()), expected);
+}
 TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count, const array_type& type) {
   if (static_cast<std::int64_t>(count) != tokamax::size(type.extents))
     throw error("array::from: number of values", std::to_string(count), std::string(text{type}.view()));

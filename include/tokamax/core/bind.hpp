@@ -4,7 +4,7 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/linked.hpp>         // linked
-#include <tokamax/core/op.hpp>             // op, call
+#include <tokamax/core/arguments.hpp>      // check_result
 
 namespace tokamax {
 
@@ -166,7 +166,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
   if (known)
     c.type = *known;
   else
-    c.type = o.infer(c);
+    check_result(c, c.type = o.infer(c));
   if (g.error.failed) return array(&g, 0, c.type);
   if (o.fold_constants && o.fold && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
     const array value = folded(g, o, ids, n, c.type, where);
@@ -187,17 +187,19 @@ constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const 
                            const types* known) {
   if (!o.infer_all) return emit_one(g, o, in, n, w, where, known ? known->data() : nullptr);
   const operand_list operands(g, in, n, where);
+  const call c{.self = &o,
+               .inputs = operands.values,
+               .count = n,
+               .attributes = w.data(),
+               .attribute_count = w.count(),
+               .trace = &g,
+               .where = where};
   types ts;
   if (known)
     ts = *known;
   else
-    ts = o.infer_all(call{.self = &o,
-                          .inputs = operands.values,
-                          .count = n,
-                          .attributes = w.data(),
-                          .attribute_count = w.count(),
-                          .trace = &g,
-                          .where = where});
+    ts = o.infer_all(c);
+  for (const array_type& t : ts) check_result(c, t);
   const int tuple = add_node(g, o, operands.ids, n, w, {}, where);
   arrays out;
   for (int k = 0; k < ts.count(); ++k)

@@ -12,6 +12,8 @@ namespace tokamax {
 /// errors  "tensor: type" if the array has another dtype or shape
 template <dtype T, std::int64_t... D>
 struct tensor : array {
+  static_assert(sizeof...(D) <= max_rank, "tensor: at most 16 axes");
+  static_assert((is_extent(D) && ...), "tensor: extents from 0 on, or dyn()");
   static constexpr array_type static_type{T, false, {D...}};
   constexpr tensor() : array(static_type) {}
   constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array

@@ -18,6 +18,19 @@ struct array_type {
   constexpr bool operator==(const array_type& o) const { return type == o.type && extents == o.extents; }
 };
 
+/// What the type of an array must have and `t` has not; null if an array can have it. An extent of 0 does not make room
+/// for others: strides count them.
+constexpr const char* unmet(const array_type& t) {
+  static_assert(max_rank == 16);
+  if (t.extents.count > max_rank) return "at most 16 axes";
+  std::int64_t bytes = size_of(t.type);
+  for (std::int64_t e : t.extents) {
+    if (!is_extent(e)) return "extents from 0 on";
+    if (e != 0) bytes = mul_extent(bytes, e);
+  }
+  return bytes == too_large ? "at most 2^63 - 1 bytes" : nullptr;
+}
+
 /// Is `given` of the type `expected`, whose dynamic extents may have any value? One symbol has one value: `symbols` holds
 /// those found so far, -1 for the others.
 constexpr bool fits(const array_type& expected, const array_type& given, std::int64_t* symbols) {

@@ -55,7 +55,7 @@ constexpr array reshape(const array& x, shape s, source_line l) {
     if (!is_dyn(n))
       s[i] = known > 0 ? n / known : 0;
     else
-      s[i] = dyn(symbol_of(n), factor_of(n) / (known > 0 ? known : 1));
+      s[i] = detail::dynamic_extent(symbol_of(n), factor_of(n) / (known > 0 ? known : 1));
     break;
   }
   if (x.shape() == s) return x;
