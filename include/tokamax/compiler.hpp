@@ -5,10 +5,12 @@
 //   compiler/fuse.hpp          which elementwise ops share one loop, and in which order loops and kernels run.
 //   compiler/loop_builder.hpp  write one fused loop of a plan, line by line.
 //   compiler/lower.hpp         rewrite a traced program into ops that the backend has kernels for.
+//   compiler/materialize.hpp   which values of a program lie in memory, and which are computed where they are read.
 //   compiler/memory.hpp        one arena for all intermediate buffers of a region.
 //   compiler/plan.hpp          the tables that a program is run from.
 //   compiler/print.hpp         programs as text and as Graphviz drawings, before and after compilation.
 //   compiler/schedule.hpp      from a lowered graph to steps, operands and buffers.
+//   compiler/split.hpp         the order in which a fused group that is too large for one loop is cut into several.
 //   compiler/views.hpp         which values are other values' memory seen with other strides.
 #pragma once
 
@@ -16,8 +18,10 @@
 #include <tokamax/compiler/fuse.hpp>
 #include <tokamax/compiler/loop_builder.hpp>
 #include <tokamax/compiler/lower.hpp>
+#include <tokamax/compiler/materialize.hpp>
 #include <tokamax/compiler/memory.hpp>
 #include <tokamax/compiler/plan.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/compiler/schedule.hpp>
+#include <tokamax/compiler/split.hpp>
 #include <tokamax/compiler/views.hpp>

@@ -46,8 +46,22 @@ class loop_builder {
     lines_.push_back(line);
   }
 
+  /// Do the bounds of a loop hold with so many more slots and lines?
+  constexpr bool has_room(int slots, int lines) const {
+    return slots_.count() + slots <= max_loop_slots && lines_.count() + lines <= max_loop_lines;
+  }
+  /// Forgets the loop that was begun.
+  constexpr void abandon() {
+    lines_.clear();
+    slots_.clear();
+    constants_.clear();
+    stores_ = 0;
+  }
+
   /// Appends the loop over the extents `s` and starts a new one.
   constexpr void finish(const shape& s, int node_id) {
+    if (!has_room(0, 0))
+      detail::throw_error("loop: operands and lines", text() << slots_.count(), "as many as fit", {});
     shape extents, source;  // the loop's axes, and the innermost axis of s that each one covers
     merge_axes(s, extents, source);
     plan_step st;
@@ -84,10 +98,7 @@ class loop_builder {
     note_reuse(st);
     st.function = loop_index();
     p_.steps.push_back(st);
-    lines_.clear();
-    slots_.clear();
-    constants_.clear();
-    stores_ = 0;
+    abandon();
   }
 
   /// For each buffer of the region: one that it may take over, because a loop reads that in the order it writes this

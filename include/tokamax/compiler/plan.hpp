@@ -26,6 +26,9 @@ struct instruction {
   constexpr bool operator==(const instruction&) const = default;
 };
 
+/// Bounds that every fused loop keeps, so that a backend may hold its slots on the stack and its lines in registers.
+inline constexpr int max_loop_slots = 128, max_loop_lines = 1024;
+
 /// The structure of a fused loop, shared by every step that has it: extents, strides and constants are data.
 struct loop_kernel {
   int first = 0, count = 0;  ///< instructions

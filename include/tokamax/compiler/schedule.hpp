@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/fuse.hpp>          // fusion
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
+#include <tokamax/compiler/materialize.hpp>   // materialization
 #include <tokamax/compiler/memory.hpp>        // assign_arenas
-#include <tokamax/lax/arithmetic.hpp>         // add_p, sub_p, mul_p
+#include <tokamax/compiler/split.hpp>         // split_order
 
 #include <bit>  // bit_cast
 
@@ -17,15 +17,12 @@ namespace detail {
 
 /// Turns one graph into one region of a plan.
 template <class StridedKernel>
-class scheduler {
+class scheduler : materialization {
  public:
   constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides)
-      : p_(p), g_(g), takes_strides_(takes_strides), views_(g), groups_(g), places_(g.nodes.size()) {}
+      : materialization(g, takes_strides), p_(p), takes_strides_(takes_strides) {}
 
   constexpr plan_region run() {
-    mark_needed();
-    mark_recomputed();
-    mark_live();
     plan_region r;
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
@@ -52,105 +49,6 @@ class scheduler {
   }
 
  private:
-  /// A barrier is the value behind it.
-  constexpr int real(int id) const {
-    while (nodes_[id].kind == &optimization_barrier_p) id = operands_[nodes_[id].first_operand];
-    return id;
-  }
-  /// The memory that `id` is read from.
-  constexpr strided memory(int id) const {
-    id = real(id);
-    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.extents)};
-    strided v = view_[id];
-    v.base = real(v.base);
-    return v;
-  }
-  constexpr bool is_counting(int id) const { return !dense_[id] && view_[id].counting; }
-  constexpr bool is_dense(int id) const {
-    if (dense_[id] || view_[id].base == id) return !is_counting(id);
-    return !is_counting(id) && is_row_major(nodes_[id].type.extents, view_[id].strides);
-  }
-  constexpr bool in_group_with(int p, int i) const { return root_[p] >= 0 && root_[p] == root_[i]; }
-  /// `id` itself must lie in memory: a view is copied, so what it reads must too.
-  constexpr void need(int id) {
-    id = real(id);
-    at_[id].needed = at_[id].stays = true;
-    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) {
-      const int base = real(v.base);
-      at_[base].needed = at_[base].stays = true;
-    }
-  }
-  constexpr void need_memory(int id) {
-    id = real(id);
-    if (dense_[id])
-      need(id);
-    else if (const strided& v = view_[id]; !v.counting)
-      need(v.base);
-  }
-
-  /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
-  constexpr void mark_needed() {
-    for (int i = g_.count() - 1; i >= 0; --i) {
-      const node& n = nodes_[i];
-      if (!n.kind || n.operand_count == 0) continue;
-      const int* const operands = operands_ + n.first_operand;
-      if (n.kind->kind == op_kind::elementwise) {
-        for (int k = 0; k < n.operand_count; ++k) {
-          const int o = real(operands[k]);
-          if (in_group_with(o, i) || nodes_[o].kind == &constant_p) continue;
-          if (is_elementwise(nodes_[o]) && nodes_[o].type.extents == n.type.extents)
-            at_[o].needed = true;
-          else
-            need_memory(o);
-        }
-      } else if (n.kind->kind == op_kind::general) {
-        const bool any_strides = takes_strides_(*n.kind);
-        for (int k = 0; k < n.operand_count; ++k) {
-          const int o = real(operands[k]);
-          if (is_counting(o) || !(any_strides || is_dense(o)))
-            need(o);
-          else
-            need_memory(o);
-        }
-      }
-    }
-    for (int i = 0; i < g_.count(); ++i)
-      if (dense_[i] && (is_view(nodes_[i]) || is_free(nodes_[i]))) need(i);
-    for (int o : g_.outputs) need_memory(o);
-  }
-
-  /// A value that only loops ask for, and that is a sum or product of constants and one value that its own loop stores
-  /// anyway, is computed again by those loops: that takes no memory, and no time where loops wait for memory.
-  constexpr void mark_recomputed() {
-    for (int i = 0; i < g_.count(); ++i) {
-      const node& n = nodes_[i];
-      if (at_[i].stays || (n.kind != &add_p && n.kind != &sub_p && n.kind != &mul_p)) continue;
-      int from = -1, lines = 1;
-      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
-        const int o = real(operands_[e]);
-        if (nodes_[o].kind == &constant_p) continue;
-        const int source = at_[o].from >= 0 ? at_[o].from : o;
-        lines = from >= 0 && from != source ? most_recomputed + 1 : lines + at_[o].lines;
-        from = source;
-      }
-      if (from < 0 || lines > most_recomputed || !in_group_with(from, i) || !at_[from].needed) continue;
-      at_[i].needed = false;
-      at_[i].from = from;
-      at_[i].lines = lines;
-    }
-  }
-  /// Which members of groups compute something for their own loop.
-  constexpr void mark_live() {
-    for (int i = g_.count() - 1; i >= 0; --i) {
-      if (root_[i] < 0) continue;
-      at_[i].live = at_[i].live || at_[i].needed;
-      if (!at_[i].live) continue;
-      const node& n = nodes_[i];
-      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e)
-        if (const int o = real(operands_[e]); in_group_with(o, i)) at_[o].live = true;
-    }
-  }
-
   constexpr int add_buffer(plan_buffer::what kind, int index, const array_type& t) {
     plan_buffer b;
     b.kind = kind;
@@ -209,6 +107,9 @@ class scheduler {
   }
   constexpr void finish_loop(int id) {
     loop_.finish(nodes_[id].type.extents, id);
+    forget_registers();
+  }
+  constexpr void forget_registers() {
     for (int t : touched_) at_[t].reg = -1;
     touched_.clear();
   }
@@ -233,8 +134,50 @@ class scheduler {
       if (at_[m].reg < 0) compute(m);
       if (at_[m].buffer >= 0) results.push_back(m);
     }
+    if (!loop_.has_room(results.count(), results.count())) {
+      loop_.abandon();
+      forget_registers();
+      return emit_in_parts(root);
+    }
     for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
     finish_loop(root);
+  }
+  /// A group as several loops, none of them larger than the bound. What a later loop asks for is stored; values computed
+  /// again from stored ones are computed once more.
+  constexpr void emit_in_parts(int root) {
+    vec<int> members;
+    for (int m = at_[root].head; m >= 0; m = at_[m].next)
+      if (at_[m].live) members.push_back(m);
+    const auto each_operand = [&](int m, auto&& f) {
+      for (int e = nodes_[m].first_operand, end = e + nodes_[m].operand_count; e < end; ++e)
+        if (const int o = real(operands_[e]); nodes_[o].kind != &constant_p) f(o, in_group_with(o, m));
+    };
+    split_order split(g_.count(), members, each_operand);
+    vec<int> part;
+    int stores = 0;  // if the loop ended here
+    for (int m : split.order) {
+      if (!loop_.has_room(stores + most_slots, stores + most_lines)) {
+        finish_part(part, split.uses);
+        stores = 0;
+      }
+      if (at_[m].reg < 0) compute(m);
+      part.push_back(m);
+      const auto waits = [&](int o) { return at_[o].buffer < 0 && at_[o].from < 0; };
+      stores += at_[m].buffer >= 0 || (waits(m) && split.uses[m] > 0);
+      each_operand(m, [&](int o, bool member) {
+        if (member && --split.uses[o] == 0 && waits(o)) --stores;
+      });
+    }
+    finish_part(part, split.uses);
+  }
+  constexpr void finish_part(vec<int>& part, const vec<int>& uses) {
+    for (int m : part) {
+      if (at_[m].buffer < 0 && uses[m] > 0 && at_[m].from < 0)
+        at_[m].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[m].type);
+      if (at_[m].buffer >= 0) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
+    }
+    finish_loop(part.back());
+    part.clear();
   }
   constexpr void emit_copy(int id, int to) {
     loop_.add_store(operand_register(id, true), to, nodes_[id].type);
@@ -352,25 +295,10 @@ class scheduler {
     }
   }
 
+  /// What one more member may ask for: three operands, each of them computed again with its constants, and a store.
+  static constexpr int most_slots = 4, most_lines = 3 * (2 * most_recomputed + 1) + 2;
   plan& p_;
-  const graph& g_;
   const StridedKernel& takes_strides_;
-  view_table views_;
-  fusion groups_;
-  /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
-  /// Computed again from another one if `from` is set, by so many lines.
-  struct place {
-    bool needed = false, stays = false, live = false;
-    int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0;
-  };
-  static constexpr int most_recomputed = 3;
-  vec<place> places_;
-  // The tables as pointers: what an accessor costs the compiler counts here.
-  const node* const nodes_ = g_.nodes.data();
-  const int *const operands_ = g_.operands.data(), *const root_ = groups_.root.data();
-  const char* const dense_ = views_.dense.data();
-  const strided* const view_ = views_.of.data();
-  place* const at_ = places_.data();
   vec<int> output_buffer_, scans_, touched_;
   loop_builder loop_{p_};
 };

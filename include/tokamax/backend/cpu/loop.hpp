@@ -12,8 +12,6 @@ namespace tokamax::simd {
 using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
                                 const loop_arguments& loop);
 
-inline constexpr int max_loop_slots = 128;
-
 namespace detail {
 /// Pointers of all slots at element `row` of the outer axes, moved `first` elements along the innermost one.
 inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first, std::byte** p) noexcept {

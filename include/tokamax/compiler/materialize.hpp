@@ -1,0 +1,143 @@
+// tokamax/compiler/materialize.hpp: which values of a program lie in memory, and which are computed where they are read.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/compiler/schedule.cpp
+#pragma once
+
+#include <tokamax/compiler/fuse.hpp>   // fusion
+#include <tokamax/compiler/views.hpp>  // view_table
+#include <tokamax/lax/arithmetic.hpp>  // add_p, sub_p, mul_p
+
+namespace tokamax::detail {
+
+/// The views and groups of a lowered graph, and what becomes of each node.
+class materialization {
+ protected:
+  /// `takes_strides(op)`: does the backend's kernel read operands with any strides?
+  constexpr materialization(const graph& g, const auto& takes_strides)
+      : g_(g), views_(g), groups_(g), places_(g.nodes.size()) {
+    mark_needed(takes_strides);
+    mark_recomputed();
+    mark_live();
+  }
+
+  /// A barrier is the value behind it.
+  constexpr int real(int id) const {
+    while (nodes_[id].kind == &optimization_barrier_p) id = operands_[nodes_[id].first_operand];
+    return id;
+  }
+  /// The memory that `id` is read from.
+  constexpr strided memory(int id) const {
+    id = real(id);
+    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.extents)};
+    strided v = view_[id];
+    v.base = real(v.base);
+    return v;
+  }
+  constexpr bool is_counting(int id) const { return !dense_[id] && view_[id].counting; }
+  constexpr bool is_dense(int id) const {
+    if (dense_[id] || view_[id].base == id) return !is_counting(id);
+    return !is_counting(id) && is_row_major(nodes_[id].type.extents, view_[id].strides);
+  }
+  constexpr bool in_group_with(int p, int i) const { return root_[p] >= 0 && root_[p] == root_[i]; }
+
+  const graph& g_;
+  view_table views_;
+  fusion groups_;
+  /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
+  /// Computed again from another one if `from` is set, by so many lines.
+  struct place {
+    bool needed = false, stays = false, live = false;
+    int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0;
+  };
+  static constexpr int most_recomputed = 3;
+  vec<place> places_;
+  // The tables as pointers: what an accessor costs the compiler counts here.
+  const node* const nodes_ = g_.nodes.data();
+  const int *const operands_ = g_.operands.data(), *const root_ = groups_.root.data();
+  const char* const dense_ = views_.dense.data();
+  const strided* const view_ = views_.of.data();
+  place* const at_ = places_.data();
+
+ private:
+  /// `id` itself must lie in memory: a view is copied, so what it reads must too.
+  constexpr void need(int id) {
+    id = real(id);
+    at_[id].needed = at_[id].stays = true;
+    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) {
+      const int base = real(v.base);
+      at_[base].needed = at_[base].stays = true;
+    }
+  }
+  constexpr void need_memory(int id) {
+    id = real(id);
+    if (dense_[id])
+      need(id);
+    else if (const strided& v = view_[id]; !v.counting)
+      need(v.base);
+  }
+
+  /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
+  constexpr void mark_needed(const auto& takes_strides) {
+    for (int i = g_.count() - 1; i >= 0; --i) {
+      const node& n = nodes_[i];
+      if (!n.kind || n.operand_count == 0) continue;
+      const int* const operands = operands_ + n.first_operand;
+      if (n.kind->kind == op_kind::elementwise) {
+        for (int k = 0; k < n.operand_count; ++k) {
+          const int o = real(operands[k]);
+          if (in_group_with(o, i) || nodes_[o].kind == &constant_p) continue;
+          if (is_elementwise(nodes_[o]) && nodes_[o].type.extents == n.type.extents)
+            at_[o].needed = true;
+          else
+            need_memory(o);
+        }
+      } else if (n.kind->kind == op_kind::general) {
+        const bool any_strides = takes_strides(*n.kind);
+        for (int k = 0; k < n.operand_count; ++k) {
+          const int o = real(operands[k]);
+          if (is_counting(o) || !(any_strides || is_dense(o)))
+            need(o);
+          else
+            need_memory(o);
+        }
+      }
+    }
+    for (int i = 0; i < g_.count(); ++i)
+      if (dense_[i] && (is_view(nodes_[i]) || is_free(nodes_[i]))) need(i);
+    for (int o : g_.outputs) need_memory(o);
+  }
+
+  /// A value that only loops ask for, and that is a sum or product of constants and one value that its own loop stores
+  /// anyway, is computed again by those loops: that takes no memory, and no time where loops wait for memory.
+  constexpr void mark_recomputed() {
+    for (int i = 0; i < g_.count(); ++i) {
+      const node& n = nodes_[i];
+      if (at_[i].stays || (n.kind != &add_p && n.kind != &sub_p && n.kind != &mul_p)) continue;
+      int from = -1, lines = 1;
+      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
+        const int o = real(operands_[e]);
+        if (nodes_[o].kind == &constant_p) continue;
+        const int source = at_[o].from >= 0 ? at_[o].from : o;
+        lines = from >= 0 && from != source ? most_recomputed + 1 : lines + at_[o].lines;
+        from = source;
+      }
+      if (from < 0 || lines > most_recomputed || !in_group_with(from, i) || !at_[from].needed) continue;
+      at_[i].needed = false;
+      at_[i].from = from;
+      at_[i].lines = lines;
+    }
+  }
+  /// Which members of groups compute something for their own loop.
+  constexpr void mark_live() {
+    for (int i = g_.count() - 1; i >= 0; --i) {
+      if (root_[i] < 0) continue;
+      at_[i].live = at_[i].live || at_[i].needed;
+      if (!at_[i].live) continue;
+      const node& n = nodes_[i];
+      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e)
+        if (const int o = real(operands_[e]); in_group_with(o, i)) at_[o].live = true;
+    }
+  }
+};
+
+}  // namespace tokamax::detail
