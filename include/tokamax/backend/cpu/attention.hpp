@@ -19,7 +19,7 @@ namespace tokamax::simd {
 /// source  Dao 2023, arXiv:2307.08691, algorithm 1; semantics of jax.nn.dot_product_attention (S = 0 gives zeros)
 inline void attention(const attention_shape& s, const heads_view<const void>& query, const heads_view<const void>& key,
                       const heads_view<const void>& value, const heads_view<void>& out, float* lse,
-                      gemm_precision precision = gemm_precision::f32) noexcept {
+                      gemm_precision precision = gemm_precision::f32) {
   detail::attention_forward(s, detail::attention_kernels_for(best_gemm_machine(), precision), query, key, value, out,
                             lse);
 }
@@ -34,8 +34,7 @@ inline void attention_backward(const attention_shape& s, const heads_view<const 
                                const heads_view<const void>& key, const heads_view<const void>& value,
                                const heads_view<const void>& out, const float* lse, const heads_view<const void>& dout,
                                const heads_view<void>& dquery, const heads_view<void>& dkey,
-                               const heads_view<void>& dvalue,
-                               gemm_precision precision = gemm_precision::f32) noexcept {
+                               const heads_view<void>& dvalue, gemm_precision precision = gemm_precision::f32) {
   const detail::attention_kernels machine = detail::attention_kernels_for(best_gemm_machine(), precision);
   const detail::backward_blocks blocks(s, machine.tiles);
   detail::attention_backward({s, machine, blocks, query, key, value, out, lse, dout, dquery, dkey, dvalue});

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention_softmax.hpp>  // attention_kernels
-#include <tokamax/backend/cpu/threads.hpp>            // parallel_for_dynamic, scratch
+#include <tokamax/backend/cpu/threads.hpp>            // parallel_for, scratch
 
 #include <atomic>  // atomic, atomic_ref
+#include <limits>  // numeric_limits
 #include <thread>  // yield
 
 namespace tokamax::simd::detail {
@@ -71,7 +72,7 @@ struct backward_pieces {
            z.query_sums + 2 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned +
            panel_lanes * s.head_size + 18 * 16;
   }
-  backward_pieces(const attention_shape& s, const backward_blocks& z, bool in_place) noexcept {
+  backward_pieces(const attention_shape& s, const backward_blocks& z, bool in_place) {
     scratch_pieces from{scratch<attention_backward_scratch>(floats(s, z, in_place))};
     keys = from.take(z.key_blocks * z.key_columns);
     values = from.take(z.key_blocks * z.key_columns);
@@ -217,7 +218,7 @@ using backward_progress = std::atomic_ref<std::int64_t>;
 /// The keys from block `first` on for all query heads of a key head: the only writer of their dkey and dvalue. Before it
 /// adds to a block of dquery it waits for `before`, the progress of the keys that come first; `done` is its own.
 inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::int64_t kv, std::int64_t first,
-                           std::int64_t* before, std::int64_t* done) noexcept {
+                           std::int64_t* before, std::int64_t* done) {
   const attention_shape& s = c.s;
   const backward_blocks& z = c.blocks;
   const std::int64_t h = s.head_size, group = s.heads / s.kv_heads, query_blocks = parts_of(s.queries, z.queries);
@@ -249,7 +250,7 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
 struct backward_progress_scratch;
 struct backward_dquery_scratch;
 
-inline void attention_backward(attention_cotangents c) noexcept {
+inline void attention_backward(attention_cotangents c) {
   const attention_shape& s = c.s;
   const std::int64_t heads = s.batch * s.kv_heads, key_blocks = parts_of(s.keys, c.blocks.keys);
   const std::int64_t pieces = std::max<std::int64_t>(1, parts_of(key_blocks, c.blocks.key_blocks));
@@ -261,11 +262,16 @@ inline void attention_backward(attention_cotangents c) noexcept {
   auto* const done = reinterpret_cast<std::int64_t*>(scratch<backward_progress_scratch>(2 * heads * pieces));
   std::fill_n(done, heads * pieces, 0);
   std::atomic<std::int64_t> next = 0;
-  parallel_for_dynamic(heads * pieces, [&](std::int64_t own) {
+  parallel_for(heads * pieces, [&](std::int64_t own) {
     const std::int64_t i = pieces > 1 ? next++ : own;  // a piece begins after those that it waits for
     const tile_scope tiles(c.machine.tiles);
-    backward_piece(c, i % heads / s.kv_heads, i % s.kv_heads, i / heads * c.blocks.key_blocks,
-                   i < heads ? nullptr : done + i - heads, done + i);
+    try {
+      backward_piece(c, i % heads / s.kv_heads, i % s.kv_heads, i / heads * c.blocks.key_blocks,
+                     i < heads ? nullptr : done + i - heads, done + i);
+    } catch (...) {  // std::bad_alloc: nobody may wait for this piece any more
+      backward_progress(done[i]).store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
+      throw;
+    }
   });
   if (c.dquery.data == result.data) return;
   parallel_for(s.batch * s.queries, [&](std::int64_t i) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention_softmax.hpp>  // attention_kernels
-#include <tokamax/backend/cpu/threads.hpp>            // parallel_for_dynamic, scratch
+#include <tokamax/backend/cpu/threads.hpp>            // parallel_for, scratch
 
 namespace tokamax::simd::detail {
 
@@ -62,7 +62,7 @@ struct attention_scratch;
 inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
                             const heads_view<const void>& query, const heads_view<const void>& key,
                             const heads_view<const void>& value, const heads_view<void>& out, float* lse,
-                            std::int64_t b, std::int64_t n, std::int64_t q0, const float* packed) noexcept {
+                            std::int64_t b, std::int64_t n, std::int64_t q0, const float* packed) {
   const gemm_kernels& kernels = machine.tiles;
   const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
   const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
@@ -137,7 +137,7 @@ struct attention_packed_scratch;
 
 inline void attention_forward(const attention_shape& s, const attention_kernels& machine,
                               const heads_view<const void>& query, const heads_view<const void>& key,
-                              const heads_view<const void>& value, const heads_view<void>& out, float* lse) noexcept {
+                              const heads_view<const void>& value, const heads_view<void>& out, float* lse) {
   const forward_blocks blocks(s, machine.tiles);
   const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
   const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
@@ -151,7 +151,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
     });
   }
   // the last chunks of a causal head cost most: they come first, and the last tasks are short
-  parallel_for_dynamic(heads * chunks, [&](std::int64_t i) {
+  parallel_for(heads * chunks, [&](std::int64_t i) {
     const tile_scope tiles(machine.tiles);
     const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;
     const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);

@@ -10,7 +10,7 @@
 #include <tokamax/backend/cpu/gemm_int8.hpp>            // gemm_int8_kernels
 #include <tokamax/backend/cpu/gemm_problem.hpp>         // gemm_problem, matrix_view
 #include <tokamax/backend/cpu/packed_matrix.hpp>        // packed_matrix
-#include <tokamax/backend/cpu/threads.hpp>              // parallel_for_dynamic
+#include <tokamax/backend/cpu/threads.hpp>              // parallel_for
 
 #include <algorithm>  // min, max
 #include <atomic>     // memory_order_acquire
@@ -21,11 +21,11 @@ namespace tokamax::simd {
 
 namespace detail {
 
-inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept;
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads);
 
 // A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
 // The longer side is cut, so that the least is packed twice; many rows by a B that is packed already are cut by rows.
-inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
   const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
   const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
   const std::int64_t unit = columns ? kernels.columns : kernels.rows;
@@ -50,7 +50,7 @@ inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int t
   });
 }
 
-inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
     if (g.mode == gemm_mode::assign)
@@ -70,14 +70,14 @@ inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int thr
   }
 }
 
-inline void own_gemm(const gemm_product& p) noexcept {
+inline void own_gemm(const gemm_product& p) {
   gemm_one({p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}},
            p.a.element == gemm_element::int8 ? gemm_int8_kernels() : gemm_kernels_for(best_gemm_machine(), p.precision),
            num_threads());
 }
 
 // Has another implementation, which was chosen for this product, computed it?
-inline bool done_elsewhere(const gemm_product& p) noexcept {
+inline bool done_elsewhere(const gemm_product& p) {
   const auto elsewhere = gemm_elsewhere.load(std::memory_order_acquire);
   return elsewhere != nullptr && elsewhere(p, own_gemm);
 }
@@ -96,7 +96,7 @@ inline bool done_elsewhere(const gemm_product& p) noexcept {
 /// errors  none; strides are not checked
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
                  std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {},
-                 gemm_precision precision = gemm_precision::f32) noexcept {
+                 gemm_precision precision = gemm_precision::f32) {
   if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, a, b, c, ldc, mode, precision})) return;
   detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine(), precision),
                    num_threads());
@@ -104,7 +104,7 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, 
 
 /// The same with B packed before, of `packed`'s shape, precision and unit: the bits are those of the matrix itself.
 inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c, std::int64_t ldc,
-                 gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) noexcept {
+                 gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) {
   detail::gemm_one({m, b.columns(), b.rows(), a, {nullptr, b.columns(), 1}, c, ldc, mode, epilogue, b.panels()},
                    b.kernels(), num_threads());
 }
@@ -114,14 +114,14 @@ inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c
 /// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
 /// dtypes  a, b int8; c int32
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, std::int32_t* c,
-                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign) noexcept {
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign) {
   const gemm_product p{m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, gemm_precision::f32};
   if (!detail::done_elsewhere(p)) detail::own_gemm(p);
 }
 
 /// The same with B packed before, for gemm_int8_kernels().
 inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int32_t* c, std::int64_t ldc,
-                 gemm_mode mode = gemm_mode::assign) noexcept {
+                 gemm_mode mode = gemm_mode::assign) {
   gemm(m, a, b, reinterpret_cast<float*>(c), ldc, mode);
 }
 
@@ -132,7 +132,7 @@ inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int
 inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a,
                          std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
                          std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
-                         gemm_epilogue epilogue = {}, gemm_precision precision = gemm_precision::f32) noexcept {
+                         gemm_epilogue epilogue = {}, gemm_precision precision = gemm_precision::f32) {
   const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine(), precision);
   const int threads = num_threads();
   const auto product = [&](std::int64_t i, int width_of_team) {
@@ -145,7 +145,7 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
   };
   const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
   if (spread) {
-    parallel_for_dynamic(batch, [&](std::int64_t i) { product(i, 1); });
+    parallel_for(batch, [&](std::int64_t i) { product(i, 1); });
   } else {
     for (std::int64_t i = 0; i < batch; ++i) product(i, threads);
   }

@@ -6,7 +6,7 @@
 
 #include <tokamax/backend/cpu/gemm_problem.hpp>  // gemm_problem, pack_b
 #include <tokamax/backend/cpu/simd.hpp>          // finish_streams
-#include <tokamax/backend/cpu/threads.hpp>       // parallel_for_dynamic, scratch
+#include <tokamax/backend/cpu/threads.hpp>       // parallel_for, scratch
 
 #include <algorithm>  // min, max
 #include <cstddef>    // byte
@@ -53,7 +53,7 @@ inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
          g.ldc % 16 == 0 && reinterpret_cast<std::uintptr_t>(g.c) % 64 == 0;
 }
 
-inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
   const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms, a_words = mr * kernels.a_words;
   const std::int64_t block = gemm_k_block(g.k, kernels);
   // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
@@ -131,7 +131,7 @@ inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int
         for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
       } else {
         if (!in_place) parallel_for(groups, pack_a);
-        parallel_for_dynamic(across * down, run_task);
+        parallel_for(across * down, run_task);
       }
     }
   }

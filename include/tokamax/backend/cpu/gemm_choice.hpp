@@ -24,7 +24,7 @@
 #include <vector>       // vector
 
 #if defined(_OPENMP)
-  #include <omp.h>  // omp_set_num_threads, omp_in_parallel
+  #include <omp.h>  // omp_set_num_threads
 #endif
 
 namespace tokamax::simd {
@@ -47,14 +47,6 @@ class openmp_threads {
   explicit openmp_threads(int) noexcept {}
 #endif
 };
-
-inline bool among_threads() noexcept {
-#if defined(_OPENMP)
-  return omp_in_parallel() != 0;
-#else
-  return false;
-#endif
-}
 
 /// The best seconds of p by each of `runs`, which take turns, on a C of their own that lies as p's does.
 inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<gemm_fn>& runs) {
@@ -172,7 +164,7 @@ class gemm_choice {
 
   gemm_choice() = default;
 
-  static bool elsewhere(const gemm_product& p, detail::gemm_fn own_run) noexcept;
+  static bool elsewhere(const gemm_product& p, detail::gemm_fn own_run);
 
   bool run(gemm_product p, detail::gemm_fn own_run) {
     if (p.m <= 0 || p.n <= 0 || p.k <= 0) return false;
@@ -180,7 +172,7 @@ class gemm_choice {
     const int threads = num_threads();
     const gemm_key key = detail::key_of(p, threads);
     const choice* c = place_of(key).load();
-    if (c == nullptr && measures_.load() && used_.load() < most && !detail::among_threads())
+    if (c == nullptr && measures_.load() && used_.load() < most && !thread_pool::within())
       c = measured(key, p, own_run, threads);
     if (c == nullptr || c->other == nullptr || !c->other->can(p)) return false;
     const detail::openmp_threads limit(threads);
@@ -270,7 +262,7 @@ inline gemm_choice& gemm_choices() noexcept {
   return all;
 }
 
-inline bool gemm_choice::elsewhere(const gemm_product& p, detail::gemm_fn own_run) noexcept {
+inline bool gemm_choice::elsewhere(const gemm_product& p, detail::gemm_fn own_run) {
   return gemm_choices().run(p, own_run);
 }
 

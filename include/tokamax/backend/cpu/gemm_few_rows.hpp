@@ -76,7 +76,7 @@ inline void add_sums(bool integer, float* to, const float* from, std::int64_t n)
 struct gemm_staged_b;
 
 /// All rows of C, one stripe of columns after the other.
-inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept {
+inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
   const std::int64_t nr = kernels.columns, terms = kernels.terms, block = gemm_k_block(g.k, kernels);
   const std::int64_t panels = ceil_div(g.m, kernels.rows);
   const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest

@@ -35,16 +35,16 @@ inline std::int64_t leading_stride(const matrix_view& v) noexcept {
 struct gemm_implementation {
   std::string_view name;                      ///< a word, in text that outlives the program's products
   bool (*can)(const gemm_product&) noexcept;  ///< asked before each product: may `run` get it?
-  void (*run)(const gemm_product&) noexcept;  ///< on as many threads as OpenMP offers (omp_get_max_threads)
+  void (*run)(const gemm_product&);           ///< on omp_get_max_threads() threads: it is set to ours meanwhile
 };
 
 namespace detail {
 
-using gemm_fn = void (*)(const gemm_product&) noexcept;
+using gemm_fn = void (*)(const gemm_product&);
 
 // Computes a product, of any strides and extents, by another implementation, or returns false: then it is ours, by `own`.
 // Null while there is no other.
-inline std::atomic<bool (*)(const gemm_product&, gemm_fn own) noexcept> gemm_elsewhere{nullptr};
+inline std::atomic<bool (*)(const gemm_product&, gemm_fn own)> gemm_elsewhere{nullptr};
 
 }  // namespace detail
 }  // namespace tokamax::simd

@@ -31,7 +31,7 @@ struct linear_lse;
 /// Calls f(row, rows, class, classes, logits) for each piece of the logits, [rows, classes] dense; the pieces of some rows
 /// follow each other. A function of the shapes alone cuts them.
 template <class F>
-void for_logits(const linear_classes& c, F f) noexcept {
+void for_logits(const linear_classes& c, F f) {
   constexpr std::int64_t most_rows = 1024, most_classes = 2048;
   const std::int64_t classes_at_once = std::min(most_classes, c.classes);
   float* const logits = scratch<linear_logits_piece>(std::min(most_rows, c.rows) * classes_at_once);
@@ -61,7 +61,7 @@ inline double log_add_exp(double a, double b) noexcept {
 ///
 /// shapes  loss, lse [rows]
 /// labels  negative ones count from the end, one out of range gives NaN
-inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse) noexcept {
+inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse) {
   auto* const sums = reinterpret_cast<double*>(scratch<detail::linear_lse>(2 * std::max<std::int64_t>(1, c.rows)));
   for (std::int64_t r = 0; r < c.rows; ++r) {
     sums[r] = -std::numeric_limits<double>::infinity();
@@ -87,7 +87,7 @@ inline void linear_cross_entropy(const linear_classes& c, float* loss, float* ls
 ///
 /// shapes  dx [rows, features] dense, dweights [features, classes] dense, or [classes, features] if `transposed`
 inline void linear_cross_entropy_backward(const linear_classes& c, const float* lse, const float* ct_probabilities,
-                                          const float* ct_label, float* dx, float* dweights, bool transposed) noexcept {
+                                          const float* ct_label, float* dx, float* dweights, bool transposed) {
   const std::int64_t d = c.features;
   if (c.rows == 0 || c.classes == 0) {  // empty sums
     std::fill_n(dx, c.rows * d, 0.0f);

@@ -26,7 +26,7 @@ inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first
 }  // namespace detail
 
 /// Calls `inner` for every row. Work is cut into chunks of a fixed number of elements.
-inline void run_loop(const loop_arguments& a, inner_function inner) noexcept {
+inline void run_loop(const loop_arguments& a, inner_function inner) {
   constexpr std::int64_t grain = 1 << 14;
   const std::int64_t n = a.extents[a.rank - 1];
   std::int64_t rows = 1;

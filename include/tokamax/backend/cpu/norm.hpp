@@ -56,7 +56,7 @@ template <bool Centred>
 
 template <bool Centred>
 void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
-                  float epsilon, float* y) noexcept {
+                  float epsilon, float* y) {
   for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
     const float* const from = x + r * cols;
     float* const to = y + r * cols;
@@ -143,7 +143,7 @@ struct norm_column_sums;
 // doffset = sum_r dy. The column sums run down chunks of rows and then up a tree of chunks, both fixed by the shape.
 template <bool Centred, class Whole>
 void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                        float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+                        float epsilon, float* dx, float* dscale, float* doffset) {
   constexpr std::int64_t sums = Centred ? 2 : 1;
   const std::int64_t chunk = std::max<std::int64_t>(32, (rows + 63) / 64);
   const std::int64_t chunks = (rows + chunk - 1) / chunk;
@@ -185,7 +185,7 @@ void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, co
 
 template <bool Centred>
 void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                   float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+                   float epsilon, float* dx, float* dscale, float* doffset) {
   const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
                                                          : norm_backward_into<Centred, whole_vector>;
   into(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
@@ -200,7 +200,7 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
 /// dtypes  f32; mean first, then the variance of the centred row
 /// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
 inline void layer_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
-                       float epsilon, float* y) noexcept {
+                       float epsilon, float* y) {
   detail::norm_forward<true>(rows, cols, x, scale, offset, epsilon, y);
 }
 
@@ -208,7 +208,7 @@ inline void layer_norm(std::int64_t rows, std::int64_t cols, const float* x, con
 ///
 /// shapes  x, dy, dx [rows, cols] dense, scale, dscale, doffset [cols]; dx may be dy or x
 inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
-                                const float* dy, float epsilon, float* dx, float* dscale, float* doffset) noexcept {
+                                const float* dy, float epsilon, float* dx, float* dscale, float* doffset) {
   detail::norm_backward<true>(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
 }
 
@@ -220,7 +220,7 @@ inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const floa
 /// dtypes  f32
 /// source  Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4
 inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, float epsilon,
-                     float* y) noexcept {
+                     float* y) {
   detail::norm_forward<false>(rows, cols, x, scale, nullptr, epsilon, y);
 }
 
@@ -228,7 +228,7 @@ inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const
 ///
 /// shapes  x, dy, dx [rows, cols] dense, scale, dscale [cols]; dx may be dy or x
 inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                              float epsilon, float* dx, float* dscale) noexcept {
+                              float epsilon, float* dx, float* dscale) {
   detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
 }
 

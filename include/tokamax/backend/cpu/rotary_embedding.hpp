@@ -85,7 +85,7 @@ struct rotary_turns;
 /// dtypes  f32 or bfloat16, computed in f32; position(r) is an integer
 /// source  Su et al. 2021, arXiv:2104.09864, eq. 34
 template <class To, class X, class Position>
-void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) noexcept {
+void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) {
   const std::int64_t features = of.features, cols = of.heads * features;
   const std::int64_t angles = (of.interleaved ? features : features / 2) + width - 1;  // to the end of the last vector
   auto* const frequency = reinterpret_cast<double*>(scratch<detail::rotary_frequencies>(2 * angles));  // quarter turns

@@ -133,7 +133,7 @@ constexpr std::int64_t rows_per_chunk(std::int64_t cols) noexcept {
 
 /// Calls f(row) for all rows, in parallel over chunks of rows.
 template <class F>
-void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
+void for_rows(std::int64_t rows, std::int64_t cols, F f) {
   const std::int64_t chunk = rows_per_chunk(cols);
   parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
     const std::int64_t end = std::min(rows, (i + 1) * chunk);
@@ -144,7 +144,7 @@ void for_rows(std::int64_t rows, std::int64_t cols, F f) noexcept {
 /// Calls f(first row, end, whole) for chunks of all rows; whole vectors of the result are put by whole, past the caches if
 /// `streamed`.
 template <class F>
-void for_written_chunks(std::int64_t rows, std::int64_t cols, bool streamed, F f) noexcept {
+void for_written_chunks(std::int64_t rows, std::int64_t cols, bool streamed, F f) {
   const std::int64_t chunk = (streamed ? 8 : 1) * rows_per_chunk(cols);  // streams end in a fence
   parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
     const std::int64_t first = i * chunk, end = std::min(rows, first + chunk);
@@ -156,7 +156,7 @@ void for_written_chunks(std::int64_t rows, std::int64_t cols, bool streamed, F f
 
 /// The same for each row: f(row, whole).
 template <class F>
-void for_written_rows(std::int64_t rows, std::int64_t cols, bool streamed, F f) noexcept {
+void for_written_rows(std::int64_t rows, std::int64_t cols, bool streamed, F f) {
   for_written_chunks(rows, cols, streamed, [&](std::int64_t first, std::int64_t end, auto whole) {
     for (std::int64_t r = first; r < end; ++r) f(r, whole);
   });

@@ -75,7 +75,7 @@ std::int64_t class_of(Label label, std::int64_t cols) noexcept {
 ///
 /// shapes  x, y [rows, cols] dense; y may be x
 /// dtypes  f32; a row of -infinity gives NaN, as in JAX
-inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
+inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y) {
   constexpr std::int64_t block = detail::kept_block;
   const std::int64_t blocks = (cols / block + 16) / 16 * 16, row = blocks + (cols + 15) / 16 * 16;
   const bool streamed = passes_caches(rows, cols, y, x);
@@ -109,8 +109,7 @@ inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float*
 /// Cotangent of softmax from its result: dx = y * (dy - sum(dy * y)).
 ///
 /// shapes  y, dy, dx [rows, cols] dense; dx may be dy or y
-inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy,
-                             float* dx) noexcept {
+inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy, float* dx) {
   for_written_rows(rows, cols, passes_caches(rows, cols, dx, y, dy), [=](std::int64_t r, auto whole) {
     const float* const yr = y + r * cols;
     const float* const dyr = dy + r * cols;
@@ -124,7 +123,7 @@ inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* 
 /// log(sum(exp(x))) of each row, without overflow.
 ///
 /// shapes  x [rows, cols] dense, y [rows]
-inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, float* y) noexcept {
+inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, float* y) {
   for_rows(rows, cols, [=](std::int64_t r) { y[r] = detail::logsumexp_of(x + r * cols, cols); });
 }
 
@@ -137,7 +136,7 @@ inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, floa
 /// source  optax.softmax_cross_entropy_with_integer_labels
 template <class Label>
 void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels, float* loss,
-                           float* lse = nullptr) noexcept {
+                           float* lse = nullptr) {
   static_assert(std::is_integral_v<Label>);
   for_rows(rows, cols, [=](std::int64_t r) {
     const float* const x = logits + r * cols;
@@ -154,7 +153,7 @@ void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* lo
 ///         it again; dlogits may be logits
 template <class Label>
 void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels,
-                                    const float* lse, const float* dloss, float* dlogits) noexcept {
+                                    const float* lse, const float* dloss, float* dlogits) {
   static_assert(std::is_integral_v<Label>);
   for_written_rows(rows, cols, passes_caches(rows, cols, dlogits, logits), [=](std::int64_t r, auto whole) {
     const float* const x = logits + r * cols;

@@ -2,95 +2,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/thread_pool.hpp>  // thread_pool
+
 #include <atomic>   // atomic
 #include <cstdint>  // int64_t
-#include <cstdlib>  // aligned_alloc, free, abort
+#include <cstdlib>  // aligned_alloc, free
+#include <new>      // bad_alloc
 
 #if defined(__linux__)
   #include <sys/mman.h>  // madvise
 #endif
 
-#if defined(_OPENMP)
-  #include <omp.h>  // omp_get_max_threads, omp_in_parallel
-#endif
-
 namespace tokamax::simd {
 
 namespace detail {
-inline std::atomic<int> thread_limit{0};  // 0: what OpenMP offers
+inline std::atomic<int> thread_limit{0};  // 0: thread_pool::default_threads
 }  // namespace detail
 
-/// Threads that parallel_for uses; 1 without OpenMP and inside another parallel_for.
+/// Threads that parallel_for uses; 1 inside another parallel_for, and where TOKAMAX_ONE_THREAD is defined.
 inline int num_threads() noexcept {
-#if defined(_OPENMP)
-  if (omp_in_parallel()) return 1;
-  const int limit = detail::thread_limit.load(std::memory_order_relaxed);
-  return limit > 0 ? limit : omp_get_max_threads();
-#else
+#if defined(TOKAMAX_ONE_THREAD)
   return 1;
+#else
+  if (thread_pool::within()) return 1;
+  const int limit = detail::thread_limit.load(std::memory_order_relaxed);
+  return limit > 0 ? limit : thread_pool::default_threads();
 #endif
 }
 
-/// Limits the threads of later loops; 0 goes back to what OpenMP offers. Results never depend on it.
-inline void set_num_threads(int n) noexcept { detail::thread_limit.store(n > 0 ? n : 0, std::memory_order_relaxed); }
+/// Limits the threads of later loops; 0 goes back to OMP_NUM_THREADS, or all processors. Results never depend on it.
+inline void set_num_threads(int n) noexcept {
+  detail::thread_limit.store(n <= 0 ? 0 : n < thread_pool::most ? n : thread_pool::most, std::memory_order_relaxed);
+}
 
 /// Number of the calling thread inside parallel_for, 0 outside.
-inline int thread_index() noexcept {
-#if defined(_OPENMP)
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
+inline int thread_index() noexcept { return thread_pool::thread_index(); }
 
-/// Calls f(i) for i in [0, n), each thread a contiguous range, so that later loops find their data in the same cache.
+/// Calls f(i) for i in [0, n), each thread a contiguous range, so that later loops find their data in the same cache. A
+/// thread that has done its own range helps with the others'.
 ///
 /// n is the number of chunks, chosen from the shapes and never from the number of threads: this is what makes
-/// results the same bits for any number of threads. f must not throw.
+/// results the same bits for any number of threads.
+///
+/// errors  what f throws is thrown again here, once no chunk is running
 template <class F>
-void parallel_for(std::int64_t n, F f) noexcept {
-#if defined(_OPENMP)
-  const int limit = num_threads();
-  const int threads = n < limit ? static_cast<int>(n) : limit;
-  if (threads > 1) {
-  #pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::int64_t i = 0; i < n; ++i) f(i);
-    return;
+void parallel_for(std::int64_t n, F f) {
+  if (const int threads = n > 1 ? num_threads() : 1; threads > 1) {
+    const auto run = [](void* chunk, std::int64_t i) { (*static_cast<F*>(chunk))(i); };
+    return thread_pool::instance().run(threads, n, run, &f);
   }
-#endif
-  for (std::int64_t i = 0; i < n; ++i) f(i);
-}
-
-namespace detail {
-/// The chunks of one thread, which others may take from. A cache line of its own.
-struct alignas(64) chunk_range {
-  std::atomic<std::int64_t> next{0};
-  std::int64_t end = 0;
-};
-}  // namespace detail
-
-/// As parallel_for, but a thread that has done its own range helps with the others': for chunks of unequal cost.
-template <class F>
-void parallel_for_dynamic(std::int64_t n, F f) noexcept {
-#if defined(_OPENMP)
-  const int limit = num_threads();
-  const int threads = n < limit ? static_cast<int>(n) : limit;
-  if (threads > 1) {
-    constexpr int most = 128;
-    detail::chunk_range ranges[most];
-    const int parts = threads < most ? threads : most;
-    for (int t = 0; t < parts; ++t) {
-      ranges[t].next.store(n * t / parts, std::memory_order_relaxed);
-      ranges[t].end = n * (t + 1) / parts;
-    }
-  #pragma omp parallel num_threads(threads)
-    for (int t = 0; t < parts; ++t) {
-      detail::chunk_range& range = ranges[(thread_index() + t) % parts];
-      for (std::int64_t i; (i = range.next.fetch_add(1, std::memory_order_relaxed)) < range.end;) f(i);
-    }
-    return;
-  }
-#endif
   for (std::int64_t i = 0; i < n; ++i) f(i);
 }
 
@@ -102,7 +62,7 @@ class scratch_memory {
   scratch_memory& operator=(const scratch_memory&) = delete;
   ~scratch_memory() { std::free(data_); }
 
-  float* grow(std::int64_t floats) noexcept {
+  float* grow(std::int64_t floats) {
     if (floats > capacity_) {
       // pages, and huge ones for what is large: packed panels are read from end to end again and again
       constexpr std::int64_t huge = std::int64_t{1} << 21;
@@ -110,8 +70,9 @@ class scratch_memory {
       const std::int64_t page = wanted >= huge ? huge : 4096;
       const std::int64_t bytes = (wanted + page - 1) / page * page;
       std::free(data_);
+      capacity_ = 0;
       data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
-      if (data_ == nullptr) std::abort();
+      if (data_ == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
       if (page == huge) madvise(data_, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
 #endif
@@ -136,9 +97,11 @@ scratch_memory& scratch_of() noexcept {
 /// At least `floats` uninitialised floats, aligned to a page, owned by the calling thread and named by Tag.
 ///
 /// The memory is kept and only grows: a training step allocates in its first run alone. The next call with the same
-/// Tag on the same thread invalidates the pointer when it asks for more. Ends the program when memory is exhausted.
+/// Tag on the same thread invalidates the pointer when it asks for more.
+///
+/// errors  std::bad_alloc when memory is exhausted
 template <class Tag>
-float* scratch(std::int64_t floats) noexcept {
+float* scratch(std::int64_t floats) {
   return detail::scratch_of<Tag>().grow(floats);
 }
 

@@ -40,7 +40,7 @@ inline heads_view<void> heads_of(const array_view& result) noexcept {
 }
 /// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread.
 template <class Tag>
-heads_view<const void> heads_of(const array_view& v) noexcept {
+heads_view<const void> heads_of(const array_view& v) {
   if (v.stride(3) == 1 || v.extent(3) == 1) return {v.data, v.stride(0), v.stride(1), v.stride(2), v.type == bf16};
   return dense_heads(const_cast<float*>(copied_floats<Tag>(v)), v, false);
 }

@@ -35,7 +35,7 @@ struct conv_problem {
 };
 
 /// One channel a group: the window moves over all channels at once, and there is nothing for a product to share.
-inline void conv_depthwise(const conv_problem& c) noexcept {
+inline void conv_depthwise(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
   // Zeros around and between the elements change a sum where they meet infinity or NaN.
@@ -67,7 +67,7 @@ inline void conv_depthwise(const conv_problem& c) noexcept {
 
 /// Few places a row: products of the window with blocks of the unrolled image, [places, window channels], that stay in
 /// the second-level cache.
-inline void conv_unrolled(const conv_problem& c) noexcept {
+inline void conv_unrolled(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t rows = f.row_places * f.last.places, window = f.row_window * f.last.window;
   const std::int64_t k_step = std::clamp<std::int64_t>(2048 / c.channels, 1, window);
@@ -147,7 +147,7 @@ struct conv_terms {
 };
 
 /// Many places a row: tiles of a few places and features read the padded image where it lies.
-inline void conv_direct(const conv_problem& c) noexcept {
+inline void conv_direct(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const conv_kernels& kernels = best_conv_kernels();
   const std::int64_t wide = 2 * kernels.lanes, depth = c.depth(), all = c.all_features();
@@ -177,7 +177,7 @@ inline void conv_direct(const conv_problem& c) noexcept {
 
   const conv_terms terms(c);
   const std::int64_t parts = ceil_div(f.last.places, kernels.rows), height = ceil_div(f.last.places, parts);
-  parallel_for_dynamic(c.batch_groups * bands * sets, [&](std::int64_t task) {
+  parallel_for(c.batch_groups * bands * sets, [&](std::int64_t task) {
     const std::int64_t b = task / (bands * sets), row0 = task / sets % bands * step,
                        row1 = std::min(f.row_places, row0 + step);
     const std::int64_t panel0 = task % sets * set, panel1 = std::min(panels, panel0 + set);

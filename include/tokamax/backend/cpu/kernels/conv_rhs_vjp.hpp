@@ -83,7 +83,7 @@ struct conv_rhs_cut {
 /// The rows [row0, row1) of one task, added to `sums` [window rows, window columns, channels, features].
 inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels, std::int64_t row0, std::int64_t row1,
                           std::int64_t group, std::int64_t channel, std::int64_t channels, std::int64_t reach,
-                          bool first_band, float* sums) noexcept {
+                          bool first_band, float* sums) {
   const conv_frame& f = c.frame;
   const std::int64_t first = f.row_at(row0), last = f.row_at(row1 - 1) + reach;
   const std::int64_t n = f.last.window * channels, pitch = f.last.places * n, all = c.all_features();
@@ -110,7 +110,7 @@ inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels
 }
 
 /// One channel a group: sums of products, feature by feature.
-inline void conv_rhs_depthwise(const conv_rhs_problem& c, std::int64_t row0, std::int64_t row1, float* sums) noexcept {
+inline void conv_rhs_depthwise(const conv_rhs_problem& c, std::int64_t row0, std::int64_t row1, float* sums) {
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
   std::fill_n(sums, f.row_window * f.last.window * all, 0.0f);
@@ -144,7 +144,7 @@ inline void add_parts(const float* from, std::int64_t parts, std::int64_t step, 
   }
 }
 
-inline void conv_rhs_vjp(const conv_rhs_problem& c) noexcept {
+inline void conv_rhs_vjp(const conv_rhs_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t window = f.row_window * f.last.window, all = c.all_features();
   if (c.channels == 1 && c.groups > 1) {
@@ -160,7 +160,7 @@ inline void conv_rhs_vjp(const conv_rhs_problem& c) noexcept {
   const conv_rhs_cut cut(c, reach);
   const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
   float* const sums = scratch<conv_rhs_parts>(c.groups * cut.slices * cut.parts * cut.sums);
-  parallel_for_dynamic(c.groups * cut.slices * cut.parts, [&](std::int64_t task) {
+  parallel_for(c.groups * cut.slices * cut.parts, [&](std::int64_t task) {
     const std::int64_t channel = task / cut.parts % cut.slices * cut.channels;
     const std::int64_t row0 = task % cut.parts * cut.part * cut.band,
                        row1 = std::min(f.row_places, row0 + cut.part * cut.band);

@@ -21,7 +21,7 @@ inline bool is_dense(const array_view& v) noexcept {
 
 namespace detail {
 template <class T>
-void widen(const array_view& v, float* to) noexcept {
+void widen(const array_view& v, float* to) {
   const int last = v.rank() - 1;
   const std::int64_t cols = last < 0 ? 1 : v.extent(last), step = last < 0 ? 1 : v.stride(last);
   const std::int64_t rows = cols ? v.size() / cols : 0;
@@ -46,7 +46,7 @@ void widen(const array_view& v, float* to) noexcept {
 
 /// A dense f32 copy of an operand, in scratch memory named by Tag.
 template <class Tag>
-const float* copied_floats(const array_view& v) noexcept {
+const float* copied_floats(const array_view& v) {
   float* const to = scratch<Tag>(std::max<std::int64_t>(1, v.size()));
   if (v.type == bf16)
     detail::widen<bfloat16>(v, to);
@@ -57,7 +57,7 @@ const float* copied_floats(const array_view& v) noexcept {
 
 /// An operand as dense f32: where it lies if it is that already, or a copy.
 template <class Tag>
-const float* dense_floats(const array_view& v) noexcept {
+const float* dense_floats(const array_view& v) {
   return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
 }
 
@@ -65,7 +65,7 @@ const float* dense_floats(const array_view& v) noexcept {
 template <class Tag>
 class float_result {
  public:
-  explicit float_result(const array_view& v) noexcept
+  explicit float_result(const array_view& v)
       : view_(v), data_(v.type == f32 ? v.as<float>() : scratch<Tag>(std::max<std::int64_t>(1, v.size()))) {}
   float_result(const float_result&) = delete;
   ~float_result() {

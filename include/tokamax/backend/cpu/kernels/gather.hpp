@@ -30,8 +30,7 @@ T fill_value() noexcept {
 }
 
 template <class T>
-void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n,
-                 T* out) noexcept {
+void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n, T* out) {
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m));
   parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t i = chunk * grain; i < std::min(n, (chunk + 1) * grain); ++i) {
@@ -53,7 +52,7 @@ struct scatter_order;
 /// other, whichever thread takes them. A stable counting sort brings the updates of a row together.
 template <class T>
 void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m,
-                      T* out, std::int64_t rows) noexcept {
+                      T* out, std::int64_t rows) {
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
@@ -70,7 +69,7 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
   const std::int64_t strips = (m + strip - 1) / strip;
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, std::min(m, strip)));
   const std::int64_t chunks = (rows + grain - 1) / grain;
-  parallel_for_dynamic(chunks * strips, [&](std::int64_t t) {
+  parallel_for(chunks * strips, [&](std::int64_t t) {
     alignas(64) S sum[strip];
     const std::int64_t chunk = t / strips, from = t % strips * strip, w = std::min(strip, m - from);
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {

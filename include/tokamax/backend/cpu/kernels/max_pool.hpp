@@ -42,7 +42,7 @@ struct pool_window {
 
 /// Calls visit(place of the result, its window) for the rows [row0, row1) of the result.
 template <class F>
-void each_window(const conv_frame& f, std::int64_t row0, std::int64_t row1, F visit) noexcept {
+void each_window(const conv_frame& f, std::int64_t row0, std::int64_t row1, F visit) {
   const std::int64_t most = f.row_window * f.last.window;
   auto* const at = reinterpret_cast<std::int32_t*>(scratch<max_pool_places>(2 * most + f.row_window));
   std::int32_t *const place = at + most, *const rows = place + most;
@@ -71,7 +71,7 @@ void each_vector_of(std::int64_t begin, std::int64_t end, std::int64_t size, F v
 }
 
 template <class T>
-void max_pool(const conv_frame& f, const T* x, T* y) noexcept {
+void max_pool(const conv_frame& f, const T* x, T* y) {
   using io = lanes<T>;
   const std::int64_t n = f.channels;
   const auto least = std::is_floating_point_v<typename io::scalar>
@@ -137,7 +137,7 @@ void max_pool_vjp_window(pool_window w, std::int64_t channels, std::int64_t begi
         [rest](float* p, f32v v) { io::store(p, v, rest); });
 }
 
-inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, float* gradient) noexcept {
+inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, float* gradient) {
   const std::int64_t n = f.channels, images = f.lead[0].places, rows = f.row_places / images;
   std::int64_t pixels = f.last.extent;  // of an image
   bool apart = f.plain && f.last.stride == f.last.window && f.last.places * f.last.stride == f.last.extent;

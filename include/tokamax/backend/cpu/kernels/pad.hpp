@@ -16,7 +16,7 @@ namespace tokamax {
 namespace simd::detail {
 
 template <class T>
-void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const shape& extents) noexcept {
+void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const shape& extents) {
   int last = extents.rank() - 1;  // axes after it are whole in every row
   std::int64_t unit = 1;
   for (; last > 0 && o.low[last] == 0 && o.high[last] == 0 && o.interior[last] == 0; --last) unit *= extents[last];

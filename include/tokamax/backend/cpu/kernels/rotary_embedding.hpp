@@ -15,7 +15,7 @@ inline constexpr bool takes_views<rotary_embedding_p> = true;
 
 namespace simd::detail {
 template <class From, class To>
-void rotate_heads(const kernel_arguments& a, const From* x, const shape& strides) noexcept {
+void rotate_heads(const kernel_arguments& a, const From* x, const shape& strides) {
   const array_view &positions = a.in[1], &y = a.out[0];
   const auto o = a.attrs<rotary_embedding_options>();
   axis_groups row, position;

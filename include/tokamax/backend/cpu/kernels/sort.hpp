@@ -44,7 +44,7 @@ struct sort_items;
 
 /// items[i] = position of the element that comes i-th, in the low half.
 template <class T>
-std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) noexcept {
+std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
   auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items
   const std::uint32_t turn = descending ? 0xffffffffu : 0u;
   for (std::int64_t i = 0; i < n; ++i)
