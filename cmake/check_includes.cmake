@@ -1,5 +1,5 @@
-# check_includes.cmake: a header includes its own folder and lower levels only, without cycles, and third-party headers
-# are included where they are fenced in.
+# check_includes.cmake: a header includes its own folder and lower levels only, without cycles; third-party headers are
+# included where they are fenced in; and whichever header is included, base/requirements.hpp is read before all else.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -50,6 +50,9 @@ foreach(file IN LISTS files)
     endif()
   endif()
   file(STRINGS ${root}/${file} lines REGEX "^ *# *include")
+  if(is_header AND NOT header STREQUAL base/requirements.hpp AND NOT lines MATCHES "^#include <tokamax/")
+    problem("${file}: the first include is not of tokamax, expected <tokamax/base/requirements.hpp>")
+  endif()
   foreach(line IN LISTS lines)
     string(REGEX MATCH "[<\"]([^>\"]+)[>\"]" unused "${line}")
     set(target "${CMAKE_MATCH_1}")

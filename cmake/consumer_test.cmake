@@ -1,19 +1,28 @@
 # consumer_test.cmake: installs the tree configured in BUILD, and in an empty folder builds the README's program against it
-# with the README's CMakeLists.txt.
+# with the README's CMakeLists.txt; beside it one that shows that no build type is no trap. The first configuration warns.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 set(work ${BUILD}/consumer)
 file(REMOVE_RECURSE ${work})
 file(COPY ${root}/tests/consumer/CMakeLists.txt DESTINATION ${work}/project)
 configure_file(${root}/examples/00_readme.cpp ${work}/project/main.cpp COPYONLY)
+file(COPY ${root}/tests/consumer/chain.cpp DESTINATION ${work}/project)
+file(APPEND ${work}/project/CMakeLists.txt
+     "add_executable(chain chain.cpp)\ntarget_link_libraries(chain PRIVATE tokamax::tokamax)\n")
 foreach(command IN ITEMS
         "--install ${BUILD} --prefix ${work}/prefix"
         "-S ${work}/project -B ${work}/build -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX}"
         "--build ${work}/build")
   separate_arguments(words UNIX_COMMAND "${command}")
-  execute_process(COMMAND ${CMAKE_COMMAND} ${words} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} ${words} ERROR_VARIABLE warnings ECHO_ERROR_VARIABLE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(APPEND all_warnings "${warnings}")
 endforeach()
+if(NOT all_warnings MATCHES "CMAKE_BUILD_TYPE is not set")
+  message(FATAL_ERROR "a project without a build type: expected a warning")
+endif()
 execute_process(COMMAND ${work}/build/consumer OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
 if(NOT output MATCHES "the same bits: yes")
   message(FATAL_ERROR "the README's program: eager, compiled and run-time results differ")
 endif()
+execute_process(COMMAND ${work}/build/chain COMMAND_ERROR_IS_FATAL ANY)

@@ -7,9 +7,13 @@ set(TOKAMAX_NVCC_FLAGS --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_ca
                        -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=)  # nvcc rejects the format checks of fmt 9
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  set(TOKAMAX_MARCH x86-64-v3 CACHE STRING "-march of code that includes tokamax: a CPU, native, or empty")
+  set(TOKAMAX_MARCH x86-64-v3 CACHE STRING "-march of code that includes tokamax: a CPU, native, x86-64-v2 (no AVX2), or empty")
 else()
   set(TOKAMAX_MARCH "" CACHE STRING "-march of code that includes tokamax: a CPU, native, or empty")
+endif()
+if(NOT TOKAMAX_MARCH STREQUAL x86-64-v3)  # then base/requirements.hpp asks for no AVX2
+  list(APPEND TOKAMAX_GNU_FLAGS -DTOKAMAX_ANY_X86)
+  list(APPEND TOKAMAX_CLANG_FLAGS -DTOKAMAX_ANY_X86)
 endif()
 if(TOKAMAX_MARCH)
   list(APPEND TOKAMAX_GNU_FLAGS -march=${TOKAMAX_MARCH})
@@ -18,6 +22,10 @@ endif()
 
 # BUILD_INTERFACE keeps the flags out of the exported targets: an installed package computes its own.
 function(tokamax_flags target)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT CMAKE_CXX_FLAGS MATCHES "-O")
+    message(WARNING "tokamax: CMAKE_BUILD_TYPE is not set, so your own files are compiled without optimisation; "
+                    "expected -DCMAKE_BUILD_TYPE=Release, or RelWithDebInfo")
+  endif()
   target_compile_options(${target} INTERFACE
     "$<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${TOKAMAX_GNU_FLAGS}>>"
     "$<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:${TOKAMAX_CLANG_FLAGS}>>")

@@ -20,7 +20,7 @@ function(tokamax_link_kernels core headers)
     if(TOKAMAX_SANITIZE)
       target_compile_options(tokamax_kernels PRIVATE -O1)
     else()
-      target_compile_options(tokamax_kernels PRIVATE $<$<NOT:$<OR:$<CONFIG:Debug>,$<CONFIG:Release>>>:-O2>)
+      target_compile_options(tokamax_kernels PRIVATE $<$<NOT:$<CONFIG:Release>>:-O2>)  # in Debug too: it does the work
     endif()
   endif()
   target_compile_definitions(${core} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_KERNELS>)

@@ -52,6 +52,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   if(NOT TOKAMAX_SANITIZE)
     add_test(NAME package.cmake COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCXX=${CMAKE_CXX_COMPILER}
              -P ${scripts}/consumer_test.cmake)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      add_test(NAME package.makefile COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCXX=${CMAKE_CXX_COMPILER}
+               -P ${scripts}/makefile_test.cmake)
+    endif()
     add_test(NAME package.conan COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
              -DCXX=${CMAKE_CXX_COMPILER} -P ${scripts}/conan_test.cmake)
     set_tests_properties(package.conan PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:")

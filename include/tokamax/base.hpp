@@ -9,6 +9,7 @@
 //   base/hana.hpp          Boost.Hana's structs and tuples as records\; the only header of base that includes Hana.
 //   base/linked.hpp        functions that constant expressions evaluate and run-time calls may find in a linked library.
 //   base/reflect.hpp       fields and field names of plain structs.
+//   base/requirements.hpp  one line that says what to do, where tokamax cannot be compiled.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
 //   base/tree_node.hpp     what a type is inside a tree: leaf, static value, sequence or record.
@@ -25,6 +26,7 @@
 #include <tokamax/base/hana.hpp>
 #include <tokamax/base/linked.hpp>
 #include <tokamax/base/reflect.hpp>
+#include <tokamax/base/requirements.hpp>
 #include <tokamax/base/shape.hpp>
 #include <tokamax/base/tree.hpp>
 #include <tokamax/base/tree_node.hpp>

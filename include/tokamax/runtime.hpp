@@ -1,22 +1,24 @@
 // tokamax/runtime.hpp: all of runtime.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   runtime/describe.hpp         what the compiler made of a function, as text.
-//   runtime/dynamic_program.hpp  programs traced at run time, by the passes that the compiler uses too.
-//   runtime/executable.hpp       a plan bound to kernels and memory, ready to run.
-//   runtime/filled_literals.hpp  data for arguments that are one number in every element.
-//   runtime/jit.hpp              compile a function on trees once, run it many times.
-//   runtime/kernel.hpp           what a kernel gets, and how one is found for an op.
-//   runtime/known_program.hpp    what a program known while compiling does at run time, the same for all of them.
-//   runtime/program.hpp          a function on trees as a plan, worked out by the compiler.
-//   runtime/tree_layout.hpp      where the arrays and static values of a tree lie in an object of its type.
-//   runtime/work.hpp             what a step of a program computes and moves, for profiles.
+//   runtime/describe.hpp           what the compiler made of a function, as text.
+//   runtime/dynamic_program.hpp    programs traced at run time, by the passes that the compiler uses too.
+//   runtime/executable.hpp         a plan bound to kernels and memory, ready to run.
+//   runtime/filled_literals.hpp    data for arguments that are one number in every element.
+//   runtime/interpreted_loops.hpp  how programs known while compiling find their loops, also without optimisation.
+//   runtime/jit.hpp                compile a function on trees once, run it many times.
+//   runtime/kernel.hpp             what a kernel gets, and how one is found for an op.
+//   runtime/known_program.hpp      what a program known while compiling does at run time, the same for all of them.
+//   runtime/program.hpp            a function on trees as a plan, worked out by the compiler.
+//   runtime/tree_layout.hpp        where the arrays and static values of a tree lie in an object of its type.
+//   runtime/work.hpp               what a step of a program computes and moves, for profiles.
 #pragma once
 
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/filled_literals.hpp>
+#include <tokamax/runtime/interpreted_loops.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/kernel.hpp>
 #include <tokamax/runtime/known_program.hpp>

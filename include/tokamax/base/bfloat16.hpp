@@ -1,6 +1,9 @@
 // tokamax/base/bfloat16.hpp: the 16-bit float with float32's exponent range.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <bit>          // bit_cast
 #include <concepts>     // same_as
 #include <cstdint>      // uint16_t, uint32_t

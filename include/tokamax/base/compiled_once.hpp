@@ -4,6 +4,8 @@
 // tested by tests/odr/one.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 /// Stands before the bodies of such functions, which are left out where it is not defined. Files that define
 /// TOKAMAX_SEPARATE_KERNELS see declarations alone and link the library, the one file with TOKAMAX_INSTANTIATE_KERNELS;
 /// else the bodies are inline. (`linked` is for functions that constant expressions evaluate too.)

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/reflect.cpp
 #pragma once
+
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <array>        // std::array is a sequence, not a record
 #include <cstddef>      // size_t
 #include <type_traits>  // is_aggregate_v, is_convertible_v

@@ -1,6 +1,9 @@
 // tokamax/base/fixed_string.hpp: text of bounded length that can be a template argument.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <compare>      // strong_ordering
 #include <cstddef>      // size_t
 #include <string_view>  // string_view

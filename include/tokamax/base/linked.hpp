@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <type_traits>  // is_constant_evaluated
 #include <utility>      // forward
 

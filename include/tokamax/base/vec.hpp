@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <cstddef>           // size_t
 #include <initializer_list>  // initializer_list
 #include <memory>            // allocator, construct_at

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <array>        // array
 #include <cstddef>      // byte, size_t
 #include <cstdint>      // uint32_t

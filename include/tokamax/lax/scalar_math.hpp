@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <cmath>        // exp
 #include <type_traits>  // is_arithmetic_v
 

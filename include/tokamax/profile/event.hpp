@@ -3,6 +3,8 @@
 // tested by tests/profile/timeline.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <cstdint>  // int64_t
 #include <string>   // string
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/runtime/dynamic_program.hpp>  // programs traced at run time
-#include <tokamax/runtime/known_program.hpp>    // known_program
-#include <tokamax/runtime/program.hpp>          // programs known while compiling
+#include <tokamax/runtime/dynamic_program.hpp>    // programs traced at run time
+#include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
+#include <tokamax/runtime/known_program.hpp>      // known_program
+#include <tokamax/runtime/program.hpp>            // programs known while compiling
 
 #include <array>   // array
 #include <memory>  // shared_ptr, addressof
@@ -90,9 +91,6 @@ template <class Program>
 /// A program and the functions of its plan, found while compiling.
 template <class Device, class Program, class... Args>
 [[gnu::cold]] known_program bind_program() {
-  std::vector<loop_function> loops = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<loop_function>{Device::template loop<Program::plan::code, static_cast<int>(I)>()...};
-  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
@@ -102,7 +100,8 @@ template <class Device, class Program, class... Args>
   plan_view plan = view(Program::plan::tables);
   plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();
   plan.labels = labels.data();
-  return known_program(executable(plan, std::move(loops), std::move(kernels), one_of_each_symbol),
+  return known_program(executable_of<Device, Program>(plan, std::move(kernels),
+                                                      descriptors_of<Program::ops.at, Program::traced.size.ops>),
                        {{&default_of<Args>, tree_layout::of<Args>}...},
                        {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }

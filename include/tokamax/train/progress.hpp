@@ -3,6 +3,8 @@
 // umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <fmt/format.h>  // format
 
 #include <unistd.h>  // isatty

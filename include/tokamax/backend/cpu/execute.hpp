@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of
+#include <tokamax/backend/cpu/processor.hpp>    // what the program needs of the processor
 #include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/runtime/dynamic_program.hpp>  // owned_program
 #include <tokamax/runtime/filled_literals.hpp>  // filled_literals

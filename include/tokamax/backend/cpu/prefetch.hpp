@@ -4,6 +4,8 @@
 // tested by tests/backend/cpu/gemm.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <cstdint>  // int64_t, uintptr_t
 
 namespace tokamax::simd {

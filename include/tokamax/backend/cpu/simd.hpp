@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 // gcc 12 finds fault with the undefined values of its own AVX-512 intrinsics wherever they are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
   #pragma GCC diagnostic push

@@ -3,6 +3,8 @@
 // tested by tests/backend/cpu/threads.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <array>         // array
 #include <atomic>        // atomic
 #include <chrono>        // steady_clock

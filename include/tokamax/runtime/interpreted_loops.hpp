@@ -1,0 +1,103 @@
+// tokamax/runtime/interpreted_loops.hpp: how programs known while compiling find their loops, also without optimisation.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/consumer/chain.cpp
+#pragma once
+
+#include <tokamax/runtime/executable.hpp>  // executable, loop_function
+
+#include <array>    // array
+#include <utility>  // exchange, index_sequence
+#include <vector>   // vector
+
+namespace tokamax::detail {
+
+/// Does this file leave its loops to the interpreter in the linked library? Code of their own without optimisation is
+/// hundreds of times slower. The values are the same.
+#if defined(TOKAMAX_SEPARATE_KERNELS) && !defined(__OPTIMIZE__)
+inline constexpr bool interprets_loops = true;
+#else
+inline constexpr bool interprets_loops = false;
+#endif
+
+/// The place of an op in a table; -1: none.
+constexpr int place_of(const op* o, const auto& table, int count) {
+  for (int k = 0; k < count; ++k)
+    if (table[k] == o) return k;
+  return -1;
+}
+
+/// The loops of a plan, without pointers to ops: these would bring all rules of the ops into the file.
+template <class Program>
+struct loop_tables {
+  static constexpr auto& code = Program::plan::code;
+  static constexpr auto size = Program::plan::planned.size;
+  static constexpr int op_count = Program::traced.size.ops;
+  static constexpr auto loops = [] {
+    std::array<loop_kernel, static_cast<std::size_t>(size.loops) + 1> all{};
+    for (int k = 0; k < size.loops; ++k) all[static_cast<std::size_t>(k)] = code.loops[k];
+    return all;
+  }();
+  struct line {
+    instruction without_op{};
+    int op = -1;
+  };
+  static constexpr auto lines = [] {
+    std::array<line, static_cast<std::size_t>(size.instructions) + 1> all{};
+    for (int i = 0; i < size.instructions; ++i) {
+      instruction one = code.instructions[i];
+      const op* const function = std::exchange(one.function, nullptr);
+      all[static_cast<std::size_t>(i)] = {one, function ? place_of(function, Program::ops.at, op_count) : -1};
+    }
+    return all;
+  }();
+  /// Does the interpreter know all ops of a loop? A user's op may name no kernels.
+  static constexpr bool interpretable(int k) {
+    for (int i = loops[static_cast<std::size_t>(k)].first, end = i + loops[static_cast<std::size_t>(k)].count; i < end;
+         ++i)
+      if (code.instructions[i].function &&
+          (!code.instructions[i].function->kernels || lines[static_cast<std::size_t>(i)].op < 0))
+        return false;
+    return true;
+  }
+};
+
+// Files with and without optimisation may be parts of one program, so Interpret is part of the functions' names.
+template <class Device, class Program, bool Interpret, int K>
+loop_function loop_of() {
+  if constexpr (!Interpret)
+    return Device::template loop<Program::plan::code, K>();
+  else if constexpr (loop_tables<Program>::interpretable(K))
+    return Device::interpreted_loop();
+  else
+    return Device::template loop<Program::plan::code, K>();
+}
+
+/// The executable of a plan; `descriptors` gives the table of all ops of its trace.
+template <class Device, class Program, bool Interpret = interprets_loops>
+executable executable_of(plan_view plan, std::vector<kernel_function> kernels, const op* const* (*descriptors)()) {
+  std::vector<loop_function> loops = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<loop_function>{loop_of<Device, Program, Interpret, static_cast<int>(I)>()...};
+  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
+  if constexpr (!Interpret) {
+    return executable(plan, std::move(loops), std::move(kernels), one_of_each_symbol);
+  } else {
+    static const auto instructions = [&] {
+      std::vector<instruction> all;
+      for (const auto& l : loop_tables<Program>::lines) {
+        all.push_back(l.without_op);
+        if (l.op >= 0) all.back().function = descriptors()[l.op];
+      }
+      return all;
+    }();
+    plan.instructions = instructions.data();
+    plan.loops = loop_tables<Program>::loops.data();
+    executable code(plan, std::move(loops), std::move(kernels), one_of_each_symbol);
+    std::vector<tile_function> tiles;
+    for (const instruction& i : instructions)
+      tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
+    code.interpret_with(std::move(tiles));
+    return code;
+  }
+}
+
+}  // namespace tokamax::detail
