@@ -59,3 +59,37 @@ TEST_CASE("the pool serves several threads") {
     });
   for (auto& t : threads) t.join();
 }
+
+TEST_CASE("D12: idle memory goes back by itself above a share of what was in use, and all of it by trim") {
+  buffer_pool& pool = buffer_pool::instance();
+  pool.trim();
+  CHECK(pool.idle_bytes() == 0);
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  const std::size_t used = pool.used_bytes();
+  for (const std::size_t n :
+       {100, 200, 300, 400, 500}) {  // each freed before the next: never touched, so they cost nothing
+    const handle h(pool.allocate(n * mib));
+    CHECK(pool.used_bytes() - used >= n * mib);
+  }
+  CHECK(pool.used_bytes() == used);
+  CHECK(pool.idle_bytes() <= 320 * mib);
+  for (int i = 0; i < 600; ++i) const handle h(pool.allocate(1000));  // long ago now
+  CHECK(pool.idle_bytes() <= 64 * mib);
+  std::size_t before = 0;
+  for (int step = 0; step < 10; ++step) {  // a step that holds nothing in between keeps its memory, too
+    if (step == 3) before = pool.from_system();
+    const handle a(pool.allocate(40 * mib)), b(pool.allocate(60 * mib)), c(pool.allocate(90 * mib));
+  }
+  CHECK(pool.from_system() == before);
+  pool.trim();
+  CHECK(pool.idle_bytes() == 0);
+  const handle again(pool.allocate(1000));
+  again->data[999] = std::byte(1);
+}
+
+TEST_CASE("D4: more memory than there is") {
+  CHECK_THROWS_AS(buffer_pool::instance().allocate(std::size_t{1} << 60), std::bad_alloc);
+  CHECK_THROWS_AS(buffer_pool::instance().allocate(~std::size_t{0}), std::bad_alloc);
+  const handle h(buffer_pool::instance().allocate(1000));
+  CHECK(h->bytes >= 1000);
+}

@@ -139,7 +139,7 @@ struct graph {
 constexpr handle make_floating_graph() {
   auto* g = new graph;
   g->floating = true;
-  return handle(new buffer_block{1, 0, nullptr, nullptr, g, [](graph* p) { delete p; }});
+  return handle(new buffer_block{.expression = g, .destroy = [](graph* p) { delete p; }});
 }
 
 }  // namespace tokamax

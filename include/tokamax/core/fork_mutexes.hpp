@@ -1,0 +1,54 @@
+// tokamax/core/fork_mutexes.hpp: mutexes that a child made by fork() finds free, and what they guard whole.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/runtime/dynamic_program.cpp
+#pragma once
+
+#include <array>    // array
+#include <cstdint>  // uintptr_t
+#include <mutex>    // mutex
+
+#if defined(__unix__)
+  #include <pthread.h>  // pthread_atfork
+#endif
+
+namespace tokamax {
+
+/// The mutexes of programs' tables and of the buffer pool. fork() waits until nobody holds one, so they are for short
+/// sections that wait for nothing else; a section of a program's table may use the pool, not the other way round.
+class fork_mutexes {
+ public:
+  /// The one for the tables of `owner`, which others may share.
+  static std::mutex& of(const void* owner) {
+    return all().tables_[reinterpret_cast<std::uintptr_t>(owner) / 64 % tables];
+  }
+  static std::mutex& of_pool() { return all().pool_; }
+
+ private:
+  static constexpr std::size_t tables = 16;
+
+  static fork_mutexes& all() {
+    static fork_mutexes& one = *make();
+    return one;
+  }
+  static fork_mutexes* make() {
+    static fork_mutexes* one;  // never destroyed: programs may run until the process ends
+    one = new fork_mutexes;
+#if defined(__unix__)
+    pthread_atfork([] { one->lock(); }, [] { one->unlock(); }, [] { one->unlock(); });
+#endif
+    return one;
+  }
+  void lock() {
+    for (std::mutex& m : tables_) m.lock();
+    pool_.lock();
+  }
+  void unlock() {
+    pool_.unlock();
+    for (std::mutex& m : tables_) m.unlock();
+  }
+
+  std::array<std::mutex, tables> tables_;
+  std::mutex pool_;
+};
+
+}  // namespace tokamax
