@@ -3,6 +3,8 @@
 // tested by tests/runtime/dynamic_program.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <array>    // array
 #include <cstdint>  // uintptr_t
 #include <mutex>    // mutex
