@@ -150,3 +150,28 @@ TEST_CASE("a scan and a transformer block run on any number of sequences") {
     CHECK(tk::max(tk::abs(means - expected_means)).item() < 1e-6);
   }
 }
+
+TEST_CASE("B2, B4, P3.2: products of two dynamic extents, and a loop over one") {
+  constexpr auto f = [](const tensor<f32, dyn(), dyn(1), 8>& x) {
+    const array h = tk::tanh(x), flat = tk::reshape(h, {-1, 8});
+    const array heads = tk::reshape(h, {h.extent(0), h.extent(1), 2, 4});
+    const auto step = [](const array& s, const array& v) { return std::pair{s * 0.5f + tk::sum(v), tk::mean(v)}; };
+    const auto [end, means] = tk::scan(step, array(0.0f), h);
+    return std::tuple{tk::dot_product_attention(heads, heads, heads),
+                      tk::sum(tk::square(tk::matmul(flat, tk::transpose(flat)))), tk::concatenate({flat, flat}), end,
+                      means};
+  };
+  const auto run = tk::jit(f, tk::cpu);
+  const auto late = tk::jit(f, tk::cpu, tk::at_run_time);
+  for (const auto& [n, m] : {std::pair{2, 3}, {1, 1}, {17, 2}, {0, 3}, {3, 0}}) {
+    CAPTURE(n, m);
+    const tensor<f32, dyn(), dyn(1), 8> x = tk::random::normal(tk::random::key(8), {n, m, 8});
+    const tk::arrays found = tk::leaves(run(x)), expected = tk::leaves(late(x));
+    for (int k = 0; k < found.count(); ++k) {
+      REQUIRE(found[k].type() == expected[k].type());
+      for (std::int64_t i = 0; i < found[k].size(); ++i)
+        CHECK(found[k].values<float>()[static_cast<std::size_t>(i)] ==
+              Approx(expected[k].values<float>()[static_cast<std::size_t>(i)]).epsilon(1e-5).margin(1e-6));
+    }
+  }
+}

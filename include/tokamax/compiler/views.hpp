@@ -106,8 +106,12 @@ struct view_table {
     } else if (n.kind == &slice_p) {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       for (int i = 0; i < start.rank(); ++i) {
-        v.offset += start[i] == 0 ? 0 : mul_extent(start[i], v.strides[i]);
+        if (start[i] != 0) v.offset = add_extent(v.offset, mul_extent(start[i], v.strides[i]));
         v.strides[i] = mul_extent(v.strides[i], stride[i]);
+      }
+      if (v.offset == no_extent && !dense[from]) {  // of the copied operand it is one, as `infer` has seen
+        dense[from] = 1;
+        return look(g, id);
       }
     } else if (n.kind == &reshape_p) {
       shape s;

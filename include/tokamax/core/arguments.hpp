@@ -38,8 +38,15 @@ constexpr array impossible(const char* function, const array_type& type, const c
 }
 /// The type that rules give the result of a call, or a mistake.
 constexpr void check_result(const call& c, const array_type& t) {
-  if (__builtin_is_constant_evaluated() && t.extents.count <= max_rank) return;  // sizes show when memory is planned
-  if (const char* const expected = unmet(t)) c.fail(text(c.self->name) << ": shape", t, expected);
+  const bool dynamic = c.trace && c.trace->dynamic && t.extents.count <= max_rank;
+  if (__builtin_is_constant_evaluated() && !dynamic && t.extents.count <= max_rank)
+    return;  // sizes show when memory is planned
+  const char* const expected = unmet(t);
+  if (!expected) return;
+  if (dynamic)
+    c.fail(text("dynamic extent: ") << c.self->name, c.count ? c[0].type() : t, "extents known when it is traced");
+  else
+    c.fail(text(c.self->name) << ": shape", t, expected);
 }
 }  // namespace detail
 

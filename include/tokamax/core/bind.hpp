@@ -40,7 +40,14 @@ constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   };
   return holds(ids[0], o.left_neutral) ? 1 : holds(ids[1], o.right_neutral) ? 0 : -1;
 }
+/// Is this what becomes of a dynamic extent that was taken for a number, or of its inverse?
+constexpr bool comes_of_dynamic_extent(double v, dtype t) {
+  if (is_floating(t)) return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
+  return v <= -0x1p60;
+}
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
+  if (g.dynamic && comes_of_dynamic_extent(value, t.type))
+    call{.trace = &g, .where = l}.fail("dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
   return g.find_or_add(&constant_p, false, nullptr, 0, &bits, 1, t, l);
 }

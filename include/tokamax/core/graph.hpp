@@ -53,6 +53,7 @@ struct graph {
   vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in input order
   graph* parent = nullptr;   ///< of a body while it is traced: the graph around it
   int depth = 0;             ///< number of graphs around this one
+  bool dynamic = false;      ///< it or a graph around it has inputs with dynamic extents
   bool floating = false;     ///< holds only constants of a constant expression; joins the first trace it meets
   diagnostic error;
 
@@ -66,6 +67,7 @@ struct graph {
     node n;
     n.first_word = inputs.count();
     n.type = type;
+    dynamic = dynamic || is_dynamic(type.extents);
     nodes.push_back(n);
     inputs.push_back(count() - 1);
     return count() - 1;
@@ -91,6 +93,8 @@ struct graph {
   }
 
  private:
+  /// Bound of a trace in the compiler, twice the nodes that a program may have: dead ones are counted here.
+  static constexpr int most_traced = 1 << 16;
   // Nodes that may be equal lie in one list. No hashes, but sums of small numbers: every number that the compiler meets
   // for the first time costs it an entry in a table of its own. And pointers, for every call costs it more.
   vec<int> newest_;  // of each list: the node that was added last; -1: none
@@ -122,7 +126,10 @@ struct graph {
     return -1;
   }
   constexpr void grow_lists() {
-    newest_ = vec<int>(newest_.empty() ? 1021 : 8 * newest_.size() + 1, -1);
+    if (std::is_constant_evaluated() && count() >= most_traced && !error.failed)
+      error = {true, "program_too_large: nodes", text() << count(), text("at most ") << most_traced << " traced",
+               nodes.back().where};
+    newest_ = vec<int>(newest_.empty() ? 1021 : newest_.size() < 4096 ? 8169 : 4 * newest_.size() + 91, -1);
     node* const all = nodes.data();
     const int n = count();
     for (int id = 0; id < n; ++id) {

@@ -80,6 +80,7 @@ template <class F, class... Args>
 constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, const Args&... args) {
   body.parent = &g;
   body.depth = g.depth + 1;
+  body.dynamic = g.dynamic;
   auto enter = [&](auto tree) {
     for_each_leaf(
         [&](auto& a) {

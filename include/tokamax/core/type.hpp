@@ -28,7 +28,7 @@ constexpr const char* unmet(const array_type& t) {
     if (!is_extent(e)) return "extents from 0 on";
     if (e != 0) bytes = mul_extent(bytes, e);
   }
-  return bytes == too_large ? "at most 2^63 - 1 bytes" : nullptr;
+  return bytes == too_large || !is_extent(bytes) ? "at most 2^63 - 1 bytes" : nullptr;
 }
 
 /// Is `given` of the type `expected`, whose dynamic extents may have any value? One symbol has one value: `symbols` holds
@@ -38,7 +38,7 @@ constexpr bool fits(const array_type& expected, const array_type& given, std::in
   if (expected.type != given.type || want.rank() != have.rank()) return false;
   for (int i = 0; i < want.rank(); ++i) {
     if (want[i] == have[i]) continue;
-    if (!is_dyn(want[i]) || is_dyn(have[i])) return false;
+    if (!is_dyn(want[i]) || is_dyn(have[i]) || symbol_of(want[i]) < 0) return false;
     const std::int64_t factor = factor_of(want[i]);
     std::int64_t& value = symbols[symbol_of(want[i])];
     if (have[i] % factor != 0 || (value >= 0 && value != have[i] / factor)) return false;
@@ -87,14 +87,24 @@ struct text {
     *this << '[';
     for (int i = 0; i < s.rank(); ++i) {
       if (i) *this << ',';
-      if (is_dyn(s[i])) {
-        if (factor_of(s[i]) != 1) *this << factor_of(s[i]);
-        *this << static_cast<char>('n' + symbol_of(s[i]));
-      } else {
+      if (is_dyn(s[i]))
+        *this << dynamic{s[i]};
+      else
         *this << s[i];
-      }
     }
     return *this << ']';
+  }
+  /// A factor and the symbols n, o, ..., u; "?" for what is no extent.
+  struct dynamic {
+    std::int64_t extent;
+  };
+  constexpr text& operator<<(dynamic d) {
+    if (!is_extent(d.extent)) return *this << '?';
+    if (factor_of(d.extent) != 1) *this << factor_of(d.extent);
+    char symbol = 'n';
+    for (unsigned e = exponents_of(d.extent); e; e >>= 2, ++symbol)
+      for (unsigned k = e & 3; k; --k) *this << symbol;
+    return *this;
   }
   constexpr text& operator<<(const array_type& t) { return *this << name(t.type) << t.extents; }
 };

@@ -30,7 +30,7 @@ inline constexpr op concatenate_p{
         bool ok = c[k].dtype() == t.type && c[k].rank() == t.extents.rank();
         for (int i = 0; ok && i < t.extents.rank(); ++i) ok = i == axis || c[k].extent(i) == t.extents[i];
         if (!ok) return c.fail("concatenate: operand", c[k].type(), c[0].type());
-        t.extents[axis] += c[k].extent(axis);
+        t.extents[axis] = add_extent(t.extents[axis], c[k].extent(axis));
         t.weak = t.weak && c[k].type().weak;
       }
       return t;
@@ -40,9 +40,9 @@ inline constexpr op concatenate_p{
       arrays out;
       std::int64_t at = 0;
       for (int k = 0; k < c.count; ++k) {
-        const std::int64_t n = c[k].extent(axis);
-        out.push_back(c.needs(k) ? slice_in_dim(c.ct(), at, at + n, axis) : array());
-        at += n;
+        const std::int64_t end = add_extent(at, c[k].extent(axis));
+        out.push_back(c.needs(k) ? slice_in_dim(c.ct(), at, end, axis) : array());
+        at = end;
       }
       return out;
     },

@@ -20,7 +20,15 @@ constexpr array conv_general_dilated(const array& lhs, const array& rhs, const c
                                      source_line l = source_line::current());
 
 namespace detail {
-constexpr std::int64_t dilated(std::int64_t n, std::int64_t by) { return n > 0 ? (n - 1) * by + 1 : 0; }
+constexpr std::int64_t dilated(std::int64_t n, std::int64_t by) {
+  if (is_dyn(n)) return by == 1 ? n : no_extent;
+  return n > 0 ? (n - 1) * by + 1 : 0;
+}
+/// Places of a window along an axis of n entries; if n is dynamic, only where there is one for each of them.
+constexpr std::int64_t window_places(std::int64_t n, std::int64_t window, std::int64_t padding, std::int64_t stride) {
+  if (is_dyn(n)) return stride == 1 && padding == window - 1 ? n : no_extent;
+  return n + padding < window ? 0 : (n + padding - window) / stride + 1;
+}
 
 /// x with axis `from` cut into [parts, rest] and its parts made the slow part of axis `to` (numbers after the cut).
 constexpr array move_parts(const array& x, int from, int to, std::int64_t parts) {
@@ -116,12 +124,12 @@ constexpr arrays conv_batch(const call& c) {
       rhs = transpose(reshape(rhs, cut), p);
     }
     for (int i = 0; i < d + 1; ++i) s.push_back(c[1].extent(i + 1));
-    s.push_back(n * c[1].extent(rank));
+    s.push_back(mul_extent(n, c[1].extent(rank)));
     rhs = reshape(rhs, s);
     array lhs = c[0];
     if (both && o.batch_groups > 1) {  // [n, G N, ...] -> [n G N, ...]
       lhs = reshape(lhs, [&] {
-        shape t{n * lhs.extent(1)};
+        shape t{mul_extent(n, lhs.extent(1))};
         for (int i = 2; i <= rank; ++i) t.push_back(lhs.extent(i));
         return t;
       }());
@@ -132,7 +140,7 @@ constexpr arrays conv_batch(const call& c) {
       for (int i = 1; i < rank; ++i) q.push_back(i), t.push_back(lhs.extent(i));
       q.push_back(0);
       q.push_back(rank);
-      t.push_back(n * lhs.extent(rank));
+      t.push_back(mul_extent(n, lhs.extent(rank)));
       lhs = reshape(transpose(lhs, q), t);
       o.feature_groups *= static_cast<int>(n);
     }
@@ -213,12 +221,11 @@ inline constexpr op conv_general_dilated_p{
       ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 &&
            x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
       if (!ok) return c.fail("conv: channels", w.type(), text(x.type()) << " in " << groups << " groups");
-      array_type t{x.dtype(), false, {x.extent(0) / o.batch_groups}};
-      for (int i = 0; i < d; ++i) {
-        const std::int64_t room = o.low[i] + o.high[i] + detail::dilated(x.extent(i + 1), o.lhs_dilation[i]) -
-                                  detail::dilated(w.extent(i), o.rhs_dilation[i]);
-        t.extents.push_back(room < 0 ? 0 : room / o.strides[i] + 1);
-      }
+      array_type t{x.dtype(), false, {div_extent(x.extent(0), o.batch_groups)}};
+      for (int i = 0; i < d; ++i)
+        t.extents.push_back(detail::window_places(detail::dilated(x.extent(i + 1), o.lhs_dilation[i]),
+                                                  detail::dilated(w.extent(i), o.rhs_dilation[i]), o.low[i] + o.high[i],
+                                                  o.strides[i]));
       t.extents.push_back(w.extent(-1));
       return t;
     },

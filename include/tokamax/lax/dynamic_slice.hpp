@@ -60,7 +60,7 @@ inline constexpr op dynamic_slice_p{
       if (!detail::starts_fit(c, 1, rank, batch))
         return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 an axis of ") << t);
       bool ok = sizes.rank() == rank - batch;
-      for (int i = 0; ok && i < sizes.rank(); ++i) ok = sizes[i] <= t.extents[batch + i];
+      for (int i = 0; ok && i < sizes.rank(); ++i) ok = at_most(sizes[i], t.extents[batch + i]);
       if (!ok) return c.fail("dynamic_slice: sizes", text() << sizes, text("inside ") << t);
       for (int i = 0; i < sizes.rank(); ++i) t.extents[batch + i] = sizes[i];
       return t;
@@ -84,6 +84,7 @@ inline constexpr op dynamic_slice_p{
 inline constexpr op dynamic_update_slice_p{
     .name = "dynamic_update_slice",
     .stablehlo = "stablehlo.dynamic_update_slice",
+    .overwrites = 0,
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       const array_type t = c[0].type();
@@ -93,7 +94,7 @@ inline constexpr op dynamic_update_slice_p{
       bool ok = c[1].dtype() == t.type && c[1].rank() == rank && sizes.rank() == rank - batch;
       for (int i = 0; ok && i < rank; ++i)
         ok = i < batch ? c[1].extent(i) == t.extents[i]
-                       : c[1].extent(i) <= t.extents[i] && sizes[i - batch] == c[1].extent(i);
+                       : at_most(c[1].extent(i), t.extents[i]) && sizes[i - batch] == c[1].extent(i);
       return ok ? t : c.fail("dynamic_update_slice: update", c[1].type(), text("inside ") << t);
     },
     .vjp = [](const call& c) -> arrays {

@@ -20,8 +20,9 @@ namespace detail {
 /// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   const array i = batched ? indices : with_leading_axis(indices, c.batch_size);
-  const array inside = logical_and(i >= 0, i < rows);  // an index outside must stay outside of the joint table
-  const array b = iota(i.dtype(), i.shape(), 0) * array(static_cast<double>(rows), {i.dtype(), false, {}});
+  const array inside = logical_and(
+      i >= 0, i < detail::extent_operand(rows, {}));  // an index outside must stay outside of the joint table
+  const array b = iota(i.dtype(), i.shape(), 0) * detail::extent_operand(rows, {});
   return select(inside, i + b, full_like(i, -1));
 }
 
@@ -67,7 +68,8 @@ inline constexpr op scatter_add_p{
     },
     .vjp = [](const call& c) -> arrays {  // updates that were dropped get zero, where gather would fill with NaN
       const array rows = gather(c.ct(), c[0]),
-                  inside = logical_and(c[0] >= 0, c[0] < c.attrs<scatter_attributes>().rows);
+                  inside =
+                      logical_and(c[0] >= 0, c[0] < detail::extent_operand(c.attrs<scatter_attributes>().rows, {}));
       return {array(),
               select(broadcast_in_dim(inside, rows.shape(), iota_axes(inside.rank())), rows, zeros_like(rows))};
     },
@@ -139,7 +141,7 @@ constexpr array take(const array& x, const array& indices, int axis = 0, source_
   if (axis < 0) axis += x.rank();
   array i = indices;
   if (i.is_literal()) i = convert_element_type(indices, i32);
-  i = select(i < 0, i + array(static_cast<double>(x.extent(axis)), {i32, false, {}}), i, l);
+  i = select(i < 0, i + detail::extent_operand(x.extent(axis), l), i, l);
   if (axis == 0) return gather(x, i, l);
   axes front{axis};
   for (int k = 0; k < x.rank(); ++k)

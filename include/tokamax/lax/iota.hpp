@@ -41,6 +41,14 @@ constexpr array extent_as_array(std::int64_t n, source_line l = source_line::cur
   return bind(iota_p, {}, iota_attributes{i32, {}, -1, n}, l);
 }
 
+namespace detail {
+/// An extent as an i32 operand: a literal, unless it is dynamic.
+constexpr array extent_operand(std::int64_t n, source_line l) {
+  if (is_dyn(n)) return extent_as_array(n, l);
+  return array(static_cast<double>(n), {i32, false, {}});
+}
+}  // namespace detail
+
 /// 0, 1, ..., n - 1
 constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
   return iota(type, {n}, 0, l);

@@ -93,7 +93,7 @@ constexpr array any(const array& x, reduce_options o = {}, source_line l = sourc
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   const array v = is_floating(x.dtype()) ? x : astype(x, f32);
   const std::int64_t n = detail::reduced_count(x, o.axis);
-  if (is_dyn(n)) return sum(v, o, l) / astype(extent_as_array(n, l), v.dtype());
+  if (is_dyn(n)) return sum(v, o, l) * astype(1.0f / astype(extent_as_array(n, l), f32), v.dtype());
   return sum(v, o, l) * (1.0 / static_cast<double>(n));
 }
 /// Mean of squared deviations, by two passes.

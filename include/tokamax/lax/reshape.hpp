@@ -52,10 +52,7 @@ constexpr array reshape(const array& x, shape s, source_line l) {
     if (s[i] != -1) continue;
     s[i] = 1;
     const std::int64_t known = size(s), n = x.size();
-    if (!is_dyn(n))
-      s[i] = known > 0 ? n / known : 0;
-    else
-      s[i] = detail::dynamic_extent(symbol_of(n), factor_of(n) / (known > 0 ? known : 1));
+    s[i] = known == 0 ? 0 : div_extent(n, known);
     break;
   }
   if (x.shape() == s) return x;

@@ -20,6 +20,17 @@ constexpr array slice(const array& x, const shape& start, const shape& limit, sh
 constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior = {},
                     source_line l = source_line::current());
 
+namespace detail {
+/// Place of the first element, in row-major order.
+constexpr std::int64_t slice_offset(const shape& s, const shape& start) {
+  const shape strides = row_major(s);
+  std::int64_t offset = 0;
+  for (int i = 0; i < start.rank(); ++i)
+    if (start[i] != 0) offset = add_extent(offset, mul_extent(start[i], strides[i]));
+  return offset;
+}
+}  // namespace detail
+
 inline constexpr op slice_p{
     .name = "slice",
     .stablehlo = "stablehlo.slice",
@@ -34,6 +45,8 @@ inline constexpr op slice_p{
         ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.extents[i] && stride[i] > 0);
         if (!whole && ok) t.extents[i] = (limit[i] - start[i] + stride[i] - 1) / stride[i];
       }
+      if (ok && is_dynamic(t.extents) && detail::slice_offset(c[0].shape(), start) == no_extent)
+        return c.fail("dynamic extent: slice", c[0].type(), "a start that is a multiple of one extent");
       return ok ? t : c.fail("slice: bounds", text() << start << ":" << limit, text("inside ") << c[0].type());
     },
     .vjp = [](const call& c) -> arrays {

@@ -93,7 +93,7 @@ constexpr arrays joined_batch(const call& c) {
   for (int i = 0; i < c.attribute_count; ++i) w.push_back(c.attributes[i]);
   arrays out = bind_all(*c.self, in.data(), in.count(), w, c.where);
   for (array& y : out) {
-    shape s{c.batch_size, y.extent(0) / c.batch_size};
+    shape s{c.batch_size, div_extent(y.extent(0), c.batch_size)};
     for (int i = 1; i < y.rank(); ++i) s.push_back(y.extent(i));
     y = reshape(y, s);
   }
@@ -146,6 +146,8 @@ inline constexpr op attention_p{
         c.fail("attention: q", c[0].type(), "floats [B,T,N,H]");
       else if (!detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention: k, v", text(c[1].type()) << ", " << c[2].type(), text("[B,S,K,H] for q ") << c[0].type());
+      else if (is_dyn(c[0].extent(3)))
+        c.fail("dynamic extent: attention", c[0].type(), "heads of a known size");
       else
         lse.extents = {c[0].extent(0), c[0].extent(2), c[0].extent(1)};
       return {c[0].type(), lse};

@@ -34,8 +34,9 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
   return in_trace(
       [&](graph& g, const Carry& carry, const Xs& sequence) -> std::pair<Carry, ys_type> {
         std::int64_t length = options.length;
+        bool known = is_extent(length);
         for (const array& x : leaves(sequence)) {
-          if (length < 0 && x.rank() > 0) length = x.extent(0);
+          if (!known && x.rank() > 0) length = x.extent(0), known = true;
           if (x.rank() == 0 || x.extent(0) != length)
             call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(),
                                                                          text("leading ") << length);
@@ -43,6 +44,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         graph body;
         body.parent = &g;
         body.depth = g.depth + 1;
+        body.dynamic = g.dynamic;
         auto as_inputs = [&](auto tree, bool slices) {
           for_each_leaf(
               [&](auto& a) {
