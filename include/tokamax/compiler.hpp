@@ -1,6 +1,7 @@
 // tokamax/compiler.hpp: all of compiler.
 // SPDX-License-Identifier: Apache-2.0
 //
+//   compiler/donate.hpp        which results of a region's steps are written over operands that nobody reads again.
 //   compiler/freeze.hpp        exact-size constant copies of what a constant expression built.
 //   compiler/fuse.hpp          which elementwise ops share one loop, and in which order loops and kernels run.
 //   compiler/loop_builder.hpp  write one fused loop of a plan, line by line.
@@ -14,6 +15,7 @@
 //   compiler/views.hpp         which values are other values' memory seen with other strides.
 #pragma once
 
+#include <tokamax/compiler/donate.hpp>
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
 #include <tokamax/compiler/loop_builder.hpp>

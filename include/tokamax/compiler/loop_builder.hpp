@@ -3,16 +3,17 @@
 // tested by tests/compiler/schedule.cpp
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>   // plan
-#include <tokamax/compiler/views.hpp>  // strided
-#include <tokamax/core/op.hpp>         // op names
+#include <tokamax/compiler/donate.hpp>  // donations
+#include <tokamax/compiler/plan.hpp>    // plan
+#include <tokamax/compiler/views.hpp>   // strided
+#include <tokamax/core/op.hpp>          // op names
 
 namespace tokamax {
 
 /// Collects the lines, slots and constants of a loop, and appends it to a plan as a step.
 class loop_builder {
  public:
-  constexpr explicit loop_builder(plan& p) : p_(p), first_buffer_(p.buffers.count()) {}
+  constexpr loop_builder(plan& p, detail::donations& d) : p_(p), donations_(d) {}
 
   constexpr int add_constant(std::int64_t bits, dtype t) {
     instruction line;
@@ -95,36 +96,10 @@ class loop_builder {
     for (std::int64_t e : extents) p_.numbers.push_back(e);
     for (std::int64_t c : constants_) p_.numbers.push_back(c);
     st.number_count = p_.numbers.count() - st.numbers;
-    note_reuse(st);
+    donations_.note_loop(st);
     st.function = loop_index();
     p_.steps.push_back(st);
     abandon();
-  }
-
-  /// For each buffer of the region: one that it may take over, because a loop reads that in the order it writes this
-  /// one, or a kernel can; -1 if there is none.
-  constexpr vec<int> reuse() const {
-    vec<int> r = reuse_;
-    r.resize(p_.buffers.size() - static_cast<std::size_t>(first_buffer_), -1);
-    return r;
-  }
-
-  /// Notes which results of a step may take an operand's memory: any operand's, or one alone.
-  constexpr void note_reuse(const plan_step& st, int only = -1) {
-    for (int r = st.in_count; r < st.in_count + st.out_count; ++r) {
-      const plan_operand& out = p_.operands[st.operands + r];
-      for (int k = 0; k < st.in_count; ++k) {
-        const plan_operand& in = p_.operands[st.operands + k];
-        if (in.buffer < 0 || (only >= 0 && k != only) || !may_replace(st, k, out)) continue;
-        const auto count = p_.buffers.size() - static_cast<std::size_t>(first_buffer_);
-        reuse_.resize(count, -1);
-        taken_.resize(count, 0);
-        if (taken_[in.buffer - first_buffer_]) continue;
-        taken_[in.buffer - first_buffer_] = 1;
-        reuse_[out.buffer - first_buffer_] = in.buffer - first_buffer_;
-        break;
-      }
-    }
   }
 
  private:
@@ -156,22 +131,6 @@ class loop_builder {
     }
   }
 
-  /// Is operand k read exactly where `out` is written, by nothing else in this step, and of the kind that can be given
-  /// away: an input for an output, a place in the arena for another one?
-  constexpr bool may_replace(const plan_step& st, int k, const plan_operand& out) const {
-    const plan_operand& in = p_.operands[st.operands + k];
-    const plan_buffer &from = p_.buffers[in.buffer], &to = p_.buffers[out.buffer];
-    if (in.offset != 0 || size_of(in.type) != size_of(out.type) || from.bytes != to.bytes) return false;
-    if ((to.kind == plan_buffer::what::output) != (from.kind == plan_buffer::what::input)) return false;
-    const int numbers = st.kind == plan_step::what::loop ? st.rank : 2 * out.rank;
-    if (st.kind != plan_step::what::loop && in.rank != out.rank) return false;
-    for (int a = 0; a < numbers; ++a)
-      if (p_.numbers[in.numbers + a] != p_.numbers[out.numbers + a]) return false;
-    for (int j = 0; j < st.in_count; ++j)
-      if (j != k && p_.operands[st.operands + j].buffer == in.buffer) return false;
-    return true;
-  }
-
   /// The loop kernel with this structure: one that is there, or a new one.
   constexpr int loop_index() {
     loop_kernel k;
@@ -200,13 +159,11 @@ class loop_builder {
   }
 
   plan& p_;
-  int first_buffer_;
+  detail::donations& donations_;
   vec<instruction> lines_;
   vec<slot> slots_;
   vec<std::int64_t> constants_;
   int stores_ = 0;
-  vec<int> reuse_;
-  vec<char> taken_;
 };
 
 }  // namespace tokamax

@@ -73,7 +73,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
 }
 
 /// Lays out the arenas of all regions of a plan, those of loop bodies first: a scan keeps its body's arena and two copies
-/// of its carry in a scratch buffer. Called again with other `symbols` for programs with dynamic extents.
+/// of each carry that does not stay in place in a scratch buffer. Called again with other `symbols` for programs with dynamic extents.
 constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_region* regions,
                              const std::int64_t* symbols) {
   auto rounded = [&](std::int64_t bytes) { return (resolve(bytes, symbols) + 63) / 64 * 64; };
@@ -85,7 +85,8 @@ constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_regi
       const plan_operand* const results = p.operands + st.operands + st.in_count;
       std::int64_t bytes = rounded(regions[st.function].arena_bytes);
       for (int k = 0; k < static_cast<int>(p.numbers[st.numbers + 1]); ++k)
-        bytes += 2 * rounded(buffers[results[k].buffer].bytes);
+        if (!carries_in_place(buffers, p.numbers, regions[st.function], k))
+          bytes += 2 * rounded(buffers[results[k].buffer].bytes);
       buffers[results[st.out_count - 1].buffer].bytes = bytes;
     }
     assign_arena(p, buffers, r, symbols);

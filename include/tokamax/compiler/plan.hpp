@@ -76,6 +76,12 @@ struct plan_region {
   std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
 
+/// Does the body of a scan write carry k over the one that it reads? Then all its steps work on one buffer.
+constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* numbers, const plan_region& body,
+                                int k) {
+  return buffers[numbers[body.outputs + k]].donor == k;
+}
+
 /// The ops of a fused loop by name, for profiles.
 struct loop_label {
   text names;  ///< of the first ones

@@ -41,10 +41,8 @@ class scheduler : materialization {
     r.outputs = p_.numbers.count();
     r.output_count = g_.outputs.count();
     for (int b : output_buffer_) p_.numbers.push_back(b);
-    const vec<int> reuse = loop_.reuse();
-    for (int b = 0; b < r.buffer_count; ++b) p_.buffers[r.first_buffer + b].reuse = reuse[b];
-    find_donors(r);
     plan_bodies();
+    donations_.finish(r);
     return r;
   }
 
@@ -253,7 +251,7 @@ class scheduler : materialization {
       st.function = static_cast<int>(*g_.words_of(n));
     } else {
       st.function = op_index(n.kind);
-      if (n.kind->overwrites >= 0) loop_.note_reuse(st, n.kind->overwrites);
+      if (n.kind->overwrites >= 0) donations_.note_update(st, n.kind->overwrites, 0);
     }
     p_.steps.push_back(st);
   }
@@ -264,34 +262,16 @@ class scheduler : materialization {
     return p_.ops.count() - 1;
   }
 
-  /// An output that could be written over an input of the caller, if the caller gives that one away.
-  constexpr void find_donors(const plan_region& r) {
-    vec<int> last(static_cast<std::size_t>(r.buffer_count), -1), writer(static_cast<std::size_t>(r.buffer_count), -1);
-    for (int s = 0; s < r.step_count; ++s) {
-      const plan_step& st = p_.steps[r.first_step + s];
-      for (int k = 0; k < st.in_count + st.out_count; ++k) {
-        const int b = p_.operands[st.operands + k].buffer - r.first_buffer;
-        if (b < 0) continue;
-        if (k < st.in_count)
-          last[b] = s;
-        else if (writer[b] < 0)
-          writer[b] = s;
-      }
-    }
-    for (int b = 0; b < r.buffer_count; ++b) {
-      plan_buffer& out = p_.buffers[r.first_buffer + b];
-      const int d = out.reuse;
-      if (d < 0 || out.kind != plan_buffer::what::output) continue;
-      if (p_.buffers[r.first_buffer + d].kind == plan_buffer::what::input && last[d] == writer[b])
-        out.donor = p_.buffers[r.first_buffer + d].index;
-    }
-  }
   constexpr void plan_bodies() {
     for (int s : scans_) {
       const int body = p_.steps[s].function, self = p_.regions.count();
       p_.regions.push_back({});
       plan_region_of(p_, g_.bodies[body], self, takes_strides_);
       p_.steps[s].function = self;
+      const plan_step st = p_.steps[s];
+      for (int k = 0; k < static_cast<int>(p_.numbers[st.numbers + 1]); ++k)
+        if (carries_in_place(p_.buffers.data(), p_.numbers.data(), p_.regions[self], k))
+          donations_.note_update(st, k, k);
     }
   }
 
@@ -300,7 +280,8 @@ class scheduler : materialization {
   plan& p_;
   const StridedKernel& takes_strides_;
   vec<int> output_buffer_, scans_, touched_;
-  loop_builder loop_{p_};
+  donations donations_{p_};
+  loop_builder loop_{p_, donations_};
 };
 
 }  // namespace detail

@@ -65,22 +65,17 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
 }
 #endif
 
-/// The buffer of leaf `index` of the arguments if it may be taken, else null.
+/// The leaves of the arguments that may be written over; null in the place of the others.
 template <class... Given>
-handle take_leaf(int index, Given&&... given) {
-  handle found;
-  int k = 0;
+std::vector<const array*> movable_leaves(Given&&... given) {
+  std::vector<const array*> list;
   auto look = [&](auto&& tree) {
     constexpr bool movable =
         !std::is_lvalue_reference_v<decltype(tree)> && !std::is_const_v<std::remove_reference_t<decltype(tree)>>;
-    for_each_leaf(
-        [&](const array& a) {
-          if (k++ == index && movable && a.storage().unique()) found = a.storage();
-        },
-        tree);
+    for_each_leaf([&](const array& a) { list.push_back(movable ? &a : nullptr); }, tree);
   };
   (look(std::forward<Given>(given)), ...);
-  return found;
+  return list;
 }
 
 /// Runs bound code and makes the tree of its results. An argument given as an rvalue whose buffer nobody else holds is
@@ -91,6 +86,7 @@ Result run_executable(executable& code, const Result& skeleton, std::vector<std:
   const plan_view& p = code.plan();
   const plan_region& main = p.regions[0];
   Result result = skeleton;
+  std::vector<const array*> donors;  // listed where one is asked for
   int k = 0;
   for_each_leaf(
       [&](auto& leaf) {
@@ -98,15 +94,13 @@ Result run_executable(executable& code, const Result& skeleton, std::vector<std:
         const plan_buffer& b = p.buffers[p.numbers[main.outputs + k]];
         ++k;
         const array_type type{a.dtype(), false, a.shape()};
-        if (b.donor >= 0) {
-          handle donated = take_leaf(b.donor, std::forward<Given>(given)...);
-          if (donated) {
-            a = array(std::move(donated), type);
-            outputs.push_back(a.storage()->data);
-            return;
-          }
-        }
-        a = array::uninitialized(type);
+        const auto d = static_cast<std::size_t>(b.donor);
+        if (b.donor >= 0 && donors.empty()) donors = movable_leaves(std::forward<Given>(given)...);
+        const array* const donor = b.donor >= 0 && d < donors.size() ? donors[d] : nullptr;
+        if (donor && donor->storage().unique())
+          a = array(donor->storage(), type);
+        else
+          a = array::uninitialized(type);
         outputs.push_back(a.storage()->data);
       },
       result);

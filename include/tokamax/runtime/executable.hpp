@@ -229,7 +229,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
 TOKAMAX_COMPILED_ONCE void executable::run_scan(const plan_step& st) {
   const std::int64_t* w = plan_.numbers + st.numbers;
   const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
-  const std::int64_t length = w[5];
+  const std::int64_t length = resolve(w[5], symbols_);
   const bool reverse = w[6] != 0;
   const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
   const array_view* out = in + st.in_count;
@@ -238,10 +238,13 @@ TOKAMAX_COMPILED_ONCE void executable::run_scan(const plan_step& st) {
   std::vector<std::byte*>& pointers = scan_pointers_[static_cast<std::size_t>(st.function)];
   std::byte** inputs = pointers.data();
   std::byte** outputs = inputs + st.in_count;
-  std::byte** spare = outputs + carries + stacked;  // two carries that take turns
+  std::byte** spare = outputs + carries + stacked;  // two carries that take turns, where they do not stay in place
+  const auto in_place = [&](int k) {
+    return carries_in_place(plan_.buffers, plan_.numbers, plan_.regions[st.function], k);
+  };
   for (int k = 0; k < carries; ++k) {
     inputs[k] = static_cast<std::byte*>(in[k].data);
-    for (int j = 0; j < 2; ++j) {
+    for (int j = 0; j < 2 && !in_place(k); ++j) {
       spare[2 * k + j] = scratch;
       scratch += (bytes(in[k]) + 63) / 64 * 64;
     }
@@ -252,7 +255,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_scan(const plan_step& st) {
     for (int k = carries; k < carries + sequences; ++k)
       inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
     for (int k = 0; k < carries; ++k)
-      outputs[k] = i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
+      outputs[k] = in_place(k) || i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
     for (int k = carries; k < carries + stacked; ++k)
       outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
     patch(st.function, scratch, inputs, outputs);

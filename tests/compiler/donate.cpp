@@ -1,0 +1,169 @@
+// tests/compiler/donate.cpp: chains of updates and carries of loops work on one buffer.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/compiler/donate.hpp>
+
+#include <tokamax/tokamax.hpp>
+
+#include "support/catch.hpp"
+
+using namespace tokamax;
+
+namespace {
+
+using many = std::vector<array>;
+
+array numbers(const shape& s, int seed) { return random::normal(random::key(seed), s); }
+array rows_of(std::initializer_list<std::int32_t> list) { return array::from<std::int32_t>(list); }
+array copy_of(const array& x) { return array::from<float>(x.values<float>(), x.shape()); }
+bool same(const array& a, const array& b) {
+  const auto x = a.values<float>(), y = b.values<float>();
+  return std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
+struct outcome {
+  bool right = true;     ///< the results are those of calling op by op, whether x is given away or not, and x is kept
+  bool in_place = true;  ///< the first result lies where x lay
+  std::int64_t arena = 0;
+};
+/// f(x, rest) -> list, called with x moved in and with x kept.
+template <class F>
+outcome run(const F& f, const array& x, const many& rest) {
+  const auto jitted = jit(f, cpu, at_run_time);
+  const many expected = f(x, rest);
+  outcome o;
+  for (int i = 0; i < 2; ++i) {
+    const array kept = copy_of(x);
+    const many y = jitted(kept, rest);
+    o.right = o.right && same(kept, x);
+    array given = copy_of(x);
+    const float* const place = given.template values<float>().data();
+    const many z = jitted(std::move(given), rest);
+    o.in_place = o.in_place && z[0].template values<float>().data() == place;
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      o.right = o.right && same(y[k], expected[k]) && same(z[k], expected[k]);
+  }
+  graph g;
+  many y;
+  trace_into(g, f, y, x, rest);
+  o.arena = detail::owned_program::make(g, cpu_tag::interpreted_loop(), "cpu")->tables.regions[0].arena_bytes;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("B9: a slice of an array that is given away is written in place") {
+  const auto write = [](const array& x, const many& r) {
+    return many{dynamic_update_slice_in_dim(x, r[0], array(5), 0)};
+  };
+  const outcome o = run(write, numbers({64, 33}, 1), {numbers({3, 33}, 2)});
+  CHECK(o.right);
+  CHECK(o.in_place);
+  CHECK(o.arena <= 128);  // the places, which are scalars
+}
+
+TEST_CASE("B10: chains of updates are one buffer") {
+  const many rest{rows_of({3, 0, 3, 60}), numbers({4, 33}, 2)};
+  const array x = numbers({64, 33}, 1);
+  const auto chain = [](const array& a, const many& r) {
+    array y = a;
+    for (int i = 0; i < 4; ++i) y = scatter_add(y, r[0], r[1]);
+    return many{dynamic_update_slice_in_dim(y, r[1], array(9), 0)};
+  };
+  outcome o = run(chain, x, rest);
+  CHECK(o.right);
+  CHECK(o.in_place);
+  CHECK(o.arena <= 128);                                         // the places, which are scalars
+  const auto read_between = [](const array& a, const many& r) {  // the value between two updates is read later
+    const array y = scatter_add(a, r[0], r[1]), z = scatter_add(y, r[0], r[1]);
+    return many{scatter_add(z, r[0], r[1]), sum(y * 2.0f), y};
+  };
+  CHECK(run(read_between, x, rest).right);
+  const auto read_first = [](const array& a, const many& r) {  // x itself is a result, or read at the end
+    const array y = scatter_add(scatter_add(a, r[0], r[1]), r[0], r[1]);
+    return many{y, a * 2.0f, sum(y) + sum(a)};
+  };
+  o = run(read_first, x, rest);
+  CHECK(o.right);
+  CHECK(!o.in_place);
+  const auto twice = [](const array& a, const many& r) {  // two chains begin with x
+    return many{scatter_add(scatter_add(a, r[0], r[1]), r[0], r[1]), dynamic_update_slice_in_dim(a, r[1], array(1), 0)};
+  };
+  CHECK(run(twice, x, rest).right);
+  const auto onto_itself = [](const array& a, const many& r) {  // the update is made of the operand
+    const array y = scatter_add(a, r[0], slice_in_dim(a, 1, 5, 0));
+    return many{dynamic_update_slice_in_dim(y, slice_in_dim(y, 2, 30, 0), array(20), 0)};
+  };
+  CHECK(run(onto_itself, x, rest).right);
+  const auto from_zeros = [](const array& a, const many& r) {
+    const array y = scatter_add(scatter_add(zeros({64, 33}), r[0], r[1]), r[0], r[1]);
+    return many{y * a, y};
+  };
+  CHECK(run(from_zeros, x, rest).right);
+}
+
+TEST_CASE("B10: the carry of a loop that updates it stays in place") {
+  const array x = numbers({64, 33}, 1);
+  const many rest{astype(iota(i32, {8, 4}, 0) * 4 + iota(i32, {8, 4}, 1), i32), numbers({8, 4, 33}, 2)};
+  const auto loop = [](const array& a, const many& r) {
+    const auto body = [](const array& c, const std::pair<array, array>& v) {
+      const array once = scatter_add(c, v.first, v.second);
+      return std::pair{dynamic_update_slice_in_dim(once, v.second, array(2), 0), nothing{}};
+    };
+    return many{scan(body, a, std::pair{r[0], r[1]}).first};
+  };
+  outcome o = run(loop, x, rest);
+  CHECK(o.right);
+  CHECK(o.in_place);
+  CHECK(o.arena <= 128);                                // the places, which are scalars
+  const auto two = [](const array& a, const many& r) {  // two carries that change places, and a third that does not
+    using three = std::array<array, 3>;
+    const auto body = [](const three& c, const std::pair<array, array>& v) {
+      return std::pair{three{c[1], scatter_add(c[0], v.first, v.second), c[2] * 0.5f + 1.0f}, sum(c[2])};
+    };
+    const auto [end, sums] = scan(body, three{a, a * 2.0f, a}, std::pair{r[0], r[1]});
+    return many{end[0], end[1], end[2], sums};
+  };
+  CHECK(run(two, x, rest).right);
+  const auto stacked = [](const array& a, const many& r) {  // the old carry and the new one are results of each step
+    const auto body = [](const array& c, const std::pair<array, array>& v) {
+      const array next = scatter_add(c, v.first, v.second);
+      return std::pair{next, std::pair{sum(c) + sum(next), next}};
+    };
+    const auto [end, ys] = scan(body, a, std::pair{r[0], r[1]}, {.reverse = true});
+    return many{end, ys.first, ys.second};
+  };
+  CHECK(run(stacked, x, rest).right);
+  const auto closed_over = [](const array& a,
+                              const many& r) {  // the body also reads the array that the loop began with
+    const auto body = [&](const array& c, const std::pair<array, array>& v) {
+      return std::pair{scatter_add(c, v.first, v.second) * 0.5f + a, nothing{}};
+    };
+    const array end = scan(body, a, std::pair{r[0], r[1]}).first;
+    return many{scan(body, end, std::pair{r[0], r[1]}).first, sum(a)};
+  };
+  CHECK(run(closed_over, x, rest).right);
+  const auto nested = [](const array& a, const many& r) {
+    const auto outer = [](const array& c, const std::pair<array, array>& v) {
+      const auto inner = [&](const array& d, const array& u) {
+        return std::pair{scatter_add(d, slice_in_dim(v.first, 0, 1, 0), reshape(u, {1, 33})), nothing{}};
+      };
+      return std::pair{scan(inner, tanh(c), v.second).first, nothing{}};
+    };
+    return many{scan(outer, a, std::pair{r[0], r[1]}).first};
+  };
+  CHECK(run(nested, x, rest).right);
+}
+
+TEST_CASE("B10: the backward pass of a loop with updates") {
+  const auto loss = [](const array& a, const many& r) {
+    const auto body = [](const array& c, const std::pair<array, array>& v) {
+      return std::pair{tanh(scatter_add(c, v.first, v.second)), nothing{}};
+    };
+    return sum(square(scan(body, a, std::pair{r[0], r[1]}).first));
+  };
+  const many rest{astype(iota(i32, {8, 4}, 0), i32), numbers({8, 4, 33}, 2)};
+  const auto gradient = [&](const array& a, const many& r) {
+    return many{grad([&](const array& b) { return loss(b, r); })(a)};
+  };
+  CHECK(run(gradient, numbers({64, 33}, 1), rest).right);
+}
