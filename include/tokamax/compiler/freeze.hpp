@@ -40,11 +40,31 @@ struct frozen_plan {
 
 inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19};
 
-template <plan_size Size>
-constexpr bool fits(const plan_size& n) {
-  return n.instructions <= Size.instructions && n.loops <= Size.loops && n.ops <= Size.ops &&
-         n.operands <= Size.operands && n.steps <= Size.steps && n.buffers <= Size.buffers &&
-         n.regions <= Size.regions && n.numbers <= Size.numbers;
+namespace detail {
+/// Keeps the first table that holds more than there is room for, as the error "program_too_large: table".
+struct room {
+  diagnostic error;
+  location where;
+  constexpr bool holds(std::string_view table, int found, int limit) {
+    if (found > limit && !error.failed)
+      error = {true, text("program_too_large: ") << table, text() << found, text("at most ") << limit, where};
+    return found <= limit;
+  }
+};
+}  // namespace detail
+
+/// The first table of a plan that does not fit into `limit`, as an error.
+constexpr diagnostic exceeded(const plan_size& n, const plan_size& limit) {
+  detail::room r;
+  r.holds("lines of loops", n.instructions, limit.instructions);
+  r.holds("loops", n.loops, limit.loops);
+  r.holds("ops", n.ops, limit.ops);
+  r.holds("operands of steps", n.operands, limit.operands);
+  r.holds("steps", n.steps, limit.steps);
+  r.holds("buffers", n.buffers, limit.buffers);
+  r.holds("loop bodies", n.regions, limit.regions);
+  r.holds("numbers", n.numbers, limit.numbers);
+  return r.error;
 }
 
 template <plan_size Size>
@@ -143,18 +163,20 @@ namespace detail {
 template <class T>
 class numbering {
  public:
-  vec<T> values;
+  static constexpr int limit = std::is_pointer_v<T> ? 256 : 4096;
+  vec<T> values;  // at most one more than the limit
   constexpr int operator[](const T& value) {
     std::size_t slot = hash(value) % table_.size();
     for (; table_[slot] >= 0; slot = (slot + 1) % table_.size())
       if (equal(values[table_[slot]], value)) return table_[slot];
+    if (values.count() > limit) return limit;
     table_[slot] = values.count();
     values.push_back(value);
     return table_[slot];
   }
 
  private:
-  vec<int> table_ = vec<int>(std::is_pointer_v<T> ? 512 : 8192, -1);
+  vec<int> table_ = vec<int>(2 * limit, -1);
   static constexpr std::size_t hash(const op* o) {
     return o->name.size() * 16 + static_cast<unsigned char>(o->name[0]);
   }
@@ -173,16 +195,40 @@ class freezer {
  public:
   constexpr freezer(frozen_graph<Size>& f, graph_size& n, numbering<const op*>& ops) : f_(f), n_(n), ops_(ops) {}
 
-  constexpr void run(const graph& g) {
+  /// What was written is of use if there is no error.
+  constexpr diagnostic run(const graph& g) {
     n_.graphs = 1;
+    room_.where = g.nodes.empty() ? location{} : g.nodes.back().where;
+    room_.holds("ops", ops_.values.count(), Size.ops);
     add(g, 0);
-    for (const array_type& t : types_.values) f_.types[n_.types++] = t;
+    if (room_.holds("types", types_.values.count(), Size.types))
+      for (const array_type& t : types_.values) f_.types[n_.types++] = t;
+    return room_.error;
   }
 
  private:
+  /// Is there room for the live part of one more graph? Mostly there is for all of it, which is quickly seen.
+  constexpr bool has_room(const graph& g, const vec<char>& live) {
+    int nodes = g.nodes.count(), operands = g.operands.count(), words = g.words.count();
+    if (n_.nodes + nodes > Size.nodes || n_.operands + operands > Size.operands || n_.words + words > Size.words) {
+      nodes = operands = words = 0;
+      for (int i = 0; i < g.count(); ++i) {
+        if (!live[i]) continue;
+        ++nodes;
+        operands += g.nodes[i].operand_count;
+        words += g.nodes[i].word_count;
+      }
+    }
+    return room_.holds("nodes", n_.nodes + nodes, Size.nodes) &&
+           room_.holds("operands", n_.operands + operands, Size.operands) &&
+           room_.holds("attribute words", n_.words + words, Size.words) &&
+           room_.holds("inputs", n_.inputs + g.inputs.count(), Size.inputs) &&
+           room_.holds("outputs", n_.outputs + g.outputs.count(), Size.outputs);
+  }
   constexpr void add(const graph& g, int self) {
     vec<char> live = live_nodes(g);
     for (int i : g.inputs) live[i] = 1;
+    if (!has_room(g, live)) return;
     graph_extent e;
     e.nodes = n_.nodes;
     e.operands = n_.operands;
@@ -227,6 +273,7 @@ class freezer {
     for (int o : g.outputs) f_.outputs[n_.outputs++] = map[o];
     e.bodies = n_.graphs;
     e.body_count = bodies.count();
+    if (!room_.holds("loop bodies", n_.graphs + bodies.count(), Size.graphs)) return;
     n_.graphs += bodies.count();
     f_.graphs[self] = e;
     for (int b = 0; b < bodies.count(); ++b) add(g.bodies[bodies[b]], e.bodies + b);
@@ -236,6 +283,7 @@ class freezer {
   graph_size& n_;
   numbering<const op*>& ops_;
   numbering<array_type> types_;
+  room room_;
 };
 }  // namespace detail
 

@@ -69,7 +69,11 @@ constexpr void trace_program_into(auto& out) {
   for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.extents);
   numbering<const op*> ops;
   add_ops(ops, g);
-  freezer(out.program, out.size, ops).run(g);
+  out.error = freezer(out.program, out.size, ops).run(g);
+  if (out.error.failed) {
+    out.size = {};
+    return;
+  }
   for (const op* o : ops.values) out.ops.at[out.size.ops++] = o;
 }
 // A function of its own: nvcc forgets to destroy what else a function holds that returns a copy of many arrays.
@@ -133,6 +137,7 @@ struct plan_result {
   frozen_plan<plan_capacity> tables{};
   plan_size size{};
   const op* missing = nullptr;
+  diagnostic error{};
 };
 
 }  // namespace detail
@@ -189,6 +194,8 @@ struct program_plan : Traced {
           return false;
         },
         one_of_each_symbol);
+    r.error = exceeded(size_of(p), plan_capacity);
+    if (r.error.failed) return r;
     r.size = size_of(p);
     freeze(r.code, p, r.size);
     freeze(r.tables, p, r.size);
@@ -223,6 +230,11 @@ struct program : program_trace<F, Args...> {
       shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(),
                   detail::fixed<traced.error.expected>(), detail::file_of<traced.error.where>(),
                   traced.error.where.line>
+          stop;
+      (void)stop;
+    } else if constexpr (plan::planned.error.failed) {
+      shape_error<detail::fixed<plan::planned.error.what>(), detail::fixed<plan::planned.error.found>(),
+                  detail::fixed<plan::planned.error.expected>(), fixed_string<0>(""), 0>
           stop;
       (void)stop;
     } else if constexpr (plan::planned.missing != nullptr) {
