@@ -11,6 +11,25 @@
 #include <type_traits>  // remove_cv_t
 #include <utility>      // index_sequence
 
+namespace tokamax {
+
+namespace detail {
+template <class T>
+inline constexpr bool is_suitable = false;  // a name that depends on T
+}  // namespace detail
+
+/// Printed by the compiler for a type that is no part of a tree; a class, so that it is printed once.
+template <class T>
+struct unsuitable_member {
+  static_assert(
+      detail::is_suitable<T>,
+      "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
+      "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
+      "(numbers, enumerators, texts, function pointers, captureless lambdas)");
+};
+
+}  // namespace tokamax
+
 namespace tokamax::detail {
 
 // The way from the root to the current node: links on the stack of the walk, made into text where it is asked for. Walks
@@ -83,11 +102,6 @@ constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequen
 template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
   constexpr tree_kind kind = kind_of<Tree>;
-  static_assert(
-      tree_node<Tree>,
-      "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
-      "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
-      "(numbers, enumerators, texts, function pointers, captureless lambdas)");
   if constexpr (kind == tree_kind::leaf) {
     visitor.leaf(path, tree, rest...);
   } else if constexpr (kind == tree_kind::constant) {
@@ -109,6 +123,8 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
                                             references_to(tree), references_to(rest)...);
       }
     }
+  } else {
+    static_cast<void>(sizeof(unsuitable_member<std::remove_cv_t<Tree>>));
   }
 }
 

@@ -54,6 +54,13 @@ constexpr array incremented(const array& count) {
   return minimum(count, array(2147483646.0, {i32, false, {}})) + array(1.0, {i32, false, {}});
 }
 
+/// Printed by the compiler for a state that is no state of the optimiser; arguments that have changed places, for example.
+template <class State, class Expected>
+struct unsuitable_state {
+  static_assert(std::is_same_v<State, Expected>,
+                "tokamax: update(updates, state, params): found another state, expected what init(params) gives");
+};
+
 /// What `chain` returns.
 template <class... Transforms>
 struct chained {
@@ -65,7 +72,11 @@ struct chained {
   }
   template <class Updates, class State, class Params>
   constexpr std::pair<Updates, State> update(Updates updates, State state, const Params& params) const {
-    step<0>(updates, state, params);
+    using expected = decltype(init(params));
+    if constexpr (std::is_same_v<State, expected>)
+      step<0>(updates, state, params);
+    else
+      static_cast<void>(sizeof(unsuitable_state<State, expected>));
     return {std::move(updates), std::move(state)};
   }
 
