@@ -1,6 +1,6 @@
 # must_fail.cmake: each tests/FOLDER/*.fail.cpp is rejected by COMPILER (with the flags in the response file FLAGS) and
 # the message matches the regular expression of its first line, "// expects: ...". With TOKAMAX_FIXED defined the
-# same file compiles, so that a broken test cannot pass for a rejected program.
+# same file compiles, so that a broken test cannot pass for a rejected program. A line "// lines: 25" bounds g++'s message.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -18,6 +18,11 @@ foreach(test IN LISTS tests)
     problem("${test}: compiles, expected an error that matches\n  ${expected}")
   elseif(NOT output MATCHES "${expected}")
     problem("${test}: found\n${output}\nexpected\n  ${expected}")
+  endif()
+  string(REGEX REPLACE "[^\n]" "" newlines "${output}")
+  string(LENGTH "${newlines}" lines)
+  if(text MATCHES "\n// lines: ([0-9]+)\n" AND lines GREATER CMAKE_MATCH_1 AND NOT COMPILER MATCHES clang)
+    problem("${test}: the message has ${lines} lines, expected at most ${CMAKE_MATCH_1}:\n${output}")
   endif()
   execute_process(COMMAND ${compile} -DTOKAMAX_FIXED RESULT_VARIABLE code ERROR_VARIABLE output)
   if(NOT code EQUAL 0)

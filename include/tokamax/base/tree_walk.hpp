@@ -18,15 +18,16 @@ template <class T>
 inline constexpr bool is_suitable = false;  // a name that depends on T
 }  // namespace detail
 
-/// Printed by the compiler for a type that is no part of a tree; a class, so that it is printed once.
+/// Printed by the compiler for a type that is no part of a tree: by a function of its own, so that it is printed once.
 template <class T>
-struct unsuitable_member {
+constexpr bool unsuitable_member() {
   static_assert(
       detail::is_suitable<T>,
       "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
       "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
       "(numbers, enumerators, texts, function pointers, captureless lambdas)");
-};
+  return false;
+}
 
 }  // namespace tokamax
 
@@ -124,7 +125,7 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
       }
     }
   } else {
-    static_cast<void>(sizeof(unsuitable_member<std::remove_cv_t<Tree>>));
+    static_cast<void>(unsuitable_member<std::remove_cv_t<Tree>>());
   }
 }
 

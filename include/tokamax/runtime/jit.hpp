@@ -37,7 +37,7 @@ consteval bool has_static_structure() {
       return (has_static_structure<Field>() && ...);
     }(std::type_identity<decltype(fields(std::declval<U&>()))>{});
   else if constexpr (kind_of<U> == tree_kind::none)
-    return sizeof(unsuitable_member<U>) == 0;  // stops the compiler, here where it has not gone far
+    return unsuitable_member<U>();  // stops the compiler, here where it has not gone far
   else
     return false;
 }
