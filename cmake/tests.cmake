@@ -49,6 +49,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_executable(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)  # without the kernel library
   target_link_libraries(tokamax_test_odr PRIVATE tokamax::headers nlohmann_json::nlohmann_json tokamax_warnings)
   add_test(NAME two_files_link COMMAND tokamax_test_odr)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DWORK=${PROJECT_BINARY_DIR}/march
+             -P ${scripts}/march_test.cmake)
+  endif()
   if(NOT TOKAMAX_SANITIZE)
     add_test(NAME package.cmake COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DCXX=${CMAKE_CXX_COMPILER}
              -P ${scripts}/consumer_test.cmake)

@@ -68,3 +68,69 @@ TEST_CASE("an argument without data is refused") {
   const auto f = tk::jit([](const array& x) { return x + 1; }, tk::cpu);
   CHECK_THROWS_WITH(f(array(tk::array_type{tk::f32, false, {2}})), contains("without data"));
 }
+
+TEST_CASE("D12: programs for many shapes are bounded and share their memory") {
+  int traces = 0;
+  const auto f = tk::jit(
+      [&](const array& x) {
+        ++traces;
+        return tk::sum(tk::matmul(tk::tanh(x), tk::transpose(x)));
+      },
+      tk::cpu);
+  const array x = tk::random::normal(tk::random::key(0), {1000, 8});
+  const auto first_rows = [&](std::int64_t k) { return tk::slice_in_dim(x, 0, k, 0); };
+  const auto used = [] { return tk::buffer_pool::instance().used_bytes(); };
+  const std::size_t before = used();
+  const float most = f(first_rows(1000)).item();
+  const std::size_t one_arena = used() - before;
+  CHECK(one_arena >= 1000 * 1000 * 4);
+  for (std::int64_t k = 1; k <= 600; ++k) f(first_rows(k));
+  CHECK(traces == 601);
+  CHECK(used() - before <= one_arena + 100000);
+  for (std::int64_t k = 600; k > 400; --k) f(first_rows(k));  // those used last are still there
+  CHECK(traces == 601);
+  CHECK(f(first_rows(1000)).item() == most);
+  CHECK(traces == 602);
+  f.keep_programs(2);
+  f(first_rows(1000)), f(first_rows(401));
+  CHECK(traces == 602);
+  f(first_rows(402));
+  CHECK(traces == 603);
+  f.clear();
+  CHECK(used() - before <= 100000);
+  CHECK(f(first_rows(1000)).item() == most);
+}
+
+namespace {
+// What it computes on the processor, and what on a device that is derived from it.
+inline constexpr tk::op answer_p{.name = "answer",
+                                 .infer = [](const tk::call& c) { return c[0].type(); },
+                                 .compose = [](const tk::call& c) -> tk::arrays { return c[0] * 2.0f; }};
+struct oracle_tag : tk::cpu_tag {
+  static constexpr std::string_view name = "oracle";
+  using kernels = tk::kernel_list<answer_p, tk::reverse_p>;
+};
+struct later_oracle_tag : oracle_tag {};
+void kernel(tk::op_c<answer_p>, oracle_tag, const tk::kernel_arguments& a) {
+  for (std::int64_t i = 0; i < a.out[0].size(); ++i) a.out[0].as<float>()[i] = 42.0f;
+}
+void kernel(tk::op_c<tk::reverse_p>, oracle_tag, const tk::kernel_arguments& a) {  // forgets to reverse
+  for (std::int64_t i = 0; i < a.out[0].size(); ++i) a.out[0].as<float>()[i] = a.in[0].as<float>()[i];
+}
+constexpr auto ask = [](const tk::tensor<tk::f32, 3>& x) {
+  return tk::reverse(tk::bind(answer_p, {x}, tk::words{}, tk::source_line::current()) + x, {0}) +
+         tk::sum(x);  // sum: the processor's kernel
+};
+}  // namespace
+
+TEST_CASE("B11: kernels of a derived device are found while compiling and at run time") {
+  const tk::tensor<tk::f32, 3> x(array::from<float>({1, 2, 3}));
+  const auto values = [](const array& y) {
+    return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
+  };
+  const std::vector<float> here{15, 12, 9}, there{49, 50, 51};
+  CHECK(values(tk::jit(ask, tk::cpu, tk::at_run_time)(x)) == here);
+  CHECK(values(tk::jit(ask, oracle_tag{}, tk::at_run_time)(x)) == there);
+  CHECK(values(tk::jit(ask, later_oracle_tag{}, tk::at_run_time)(x)) == there);
+  CHECK(values(tk::jit(ask, oracle_tag{}, tk::while_compiling)(x)) == there);
+}

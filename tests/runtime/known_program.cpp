@@ -3,6 +3,17 @@
 
 #include <tokamax/tokamax.hpp>
 
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
@@ -174,4 +185,109 @@ TEST_CASE("B2, B4, P3.2: products of two dynamic extents, and a loop over one") 
               Approx(expected[k].values<float>()[static_cast<std::size_t>(i)]).epsilon(1e-5).margin(1e-6));
     }
   }
+}
+
+namespace {
+bool same_bits(const std::pair<array, regression>& a, const std::pair<array, regression>& b) {
+  const tk::arrays x = tk::leaves(a), y = tk::leaves(b);
+  for (int i = 0; i < x.count(); ++i)
+    for (std::size_t k = 0; k < x[i].values<float>().size(); ++k)
+      if (x[i].values<float>()[k] != y[i].values<float>()[k]) return false;
+  return true;
+}
+/// The status of a child process that returns work() as its status; a child that hangs is ended.
+template <class Work>
+int status_of_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(work());
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+/// Lets this process have `more` bytes of addresses above those it has.
+void limit_memory(std::size_t more) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit l{};
+  getrlimit(RLIMIT_AS, &l);
+  l.rlim_cur = more == 0 ? l.rlim_max : pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
+  setrlimit(RLIMIT_AS, &l);
+}
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("D4: a program with dynamic extents works again after std::bad_alloc") {
+  const regression m = tk::init<regression>(tk::random::key(3));
+  const auto run = tk::jit(descend, tk::cpu);
+  const auto late = tk::jit(descend, tk::cpu, tk::at_run_time);
+  const rows many = some_rows(100000), few = some_rows(7);
+  const auto expected = run(m, few);
+  const auto check = [&](auto f) {
+    return status_of_child([&] {
+      const auto before = f(m, few);
+      tk::buffer_pool::instance().trim();
+      limit_memory(std::size_t{4} << 20);
+      int thrown = 0;
+      for (int i = 0; i < 3; ++i) {
+        try {
+          f(m, many);
+        } catch (const std::bad_alloc&) {
+          ++thrown;
+        }
+      }
+      limit_memory(0);
+      const auto [loss, grads] = f(m, many);
+      if (thrown != 3) return 1;
+      if (!(loss.item() > 0)) return 2;
+      return same_bits(f(m, few), before) ? 0 : 3;
+    });
+  };
+  CHECK(check(run) == 0);
+  CHECK(check(late) == 0);
+  CHECK(same_bits(run(m, few), expected));
+}
+#endif
+
+TEST_CASE("D15, D17: threads share a program, also when the process forks and when it ends") {
+  const regression m = tk::init<regression>(tk::random::key(3));
+  const auto run = tk::jit(descend, tk::cpu);
+  const auto late = tk::jit(descend, tk::cpu, tk::at_run_time);
+  std::vector<rows> given;
+  std::vector<std::pair<array, regression>> expected, expected_late;
+  for (const std::int64_t n : {3, 40, 600}) {
+    given.push_back(some_rows(n));
+    expected.push_back(run(m, given.back()));
+    expected_late.push_back(late(m, given.back()));
+  }
+  std::atomic<int> wrong = 0;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; !stop; ++i) {
+        wrong += !same_bits(run(m, given[i % 3]), expected[i % 3]);
+        wrong += !same_bits(late(m, given[i % 3]), expected_late[i % 3]);
+      }
+    });
+  for (int i = 0; i < 10; ++i)
+    CHECK(status_of_child([&] {
+            return same_bits(run(m, given[1]), expected[1]) && same_bits(late(m, given[1]), expected_late[1]) ? 0 : 1;
+          }) == 0);
+  stop = true;
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+#if !defined(__SANITIZE_THREAD__)
+  for (int i = 0; i < 20; ++i)
+    CHECK(status_of_child([&]() -> int {
+            std::atomic<int> runs = 0;
+            std::thread([&] {
+              for (;; ++runs) run(m, given[1]);
+            }).detach();
+            while (runs < 2) std::this_thread::yield();
+            std::exit(0);  // static objects are destroyed while it runs
+          }) == 0);
+#endif
 }

@@ -114,7 +114,7 @@ class buffer_pool {
 
  private:
   static constexpr std::size_t header = 64, page = 4096, huge_page = std::size_t{1} << 21,
-                               least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 62;
+                               least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 56;
   static constexpr std::uint64_t window = 256;  // allocations that share a peak
   static_assert(sizeof(buffer_block) <= header);
 

@@ -8,9 +8,10 @@
 #include <tokamax/core/trace.hpp>               // trace_into
 #include <tokamax/runtime/executable.hpp>       // executable
 #include <tokamax/runtime/filled_literals.hpp>  // filled_literals
+#include <tokamax/runtime/idle_list.hpp>        // idle_list
+#include <tokamax/runtime/program_cache.hpp>    // program_cache
 
 #include <memory>  // unique_ptr
-#include <mutex>   // mutex
 
 namespace tokamax {
 
@@ -23,7 +24,8 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device);
+  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device,
+                                             kernel_lookup kernels_of = kernels_of_descriptor);
 
  private:
   /// Captured data becomes further inputs, so that nothing after the trace knows of it.
@@ -32,19 +34,19 @@ struct owned_program {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced, loop_function interpreter,
-                                                                         std::string_view device) {
+                                                                         std::string_view device,
+                                                                         kernel_lookup kernels_of) {
   auto p = std::make_unique<owned_program>();
-  lower(p->lowered, with_captures_as_inputs(traced, p->captured),
-        [](const op& o) { return o.kernels && o.kernels().run; });
-  p->tables = make_plan(p->lowered, [](const op& o) { return o.kernels && o.kernels().strided; }, one_of_each_symbol);
+  lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return kernels_of(o).run; });
+  p->tables = make_plan(p->lowered, [&](const op& o) { return kernels_of(o).strided; }, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
   std::vector<kernel_function> kernels;
   for (const op* o : p->tables.ops) {
-    if (!o->kernels || !o->kernels().run)
+    kernels.push_back(kernels_of(*o).run);
+    if (!kernels.back())
       throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
-    kernels.push_back(o->kernels().run);
   }
-  p->code = executable(view(p->tables), std::move(loops), std::move(kernels), one_of_each_symbol);
+  p->code = executable(view(p->tables), std::move(loops), std::move(kernels));
   std::vector<tile_function> tiles;
   for (const instruction& i : p->tables.instructions)
     tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
@@ -65,52 +67,67 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
 }
 #endif
 
-/// The leaves of the arguments that may be written over; null in the place of the others.
-template <class... Given>
-std::vector<const array*> movable_leaves(Given&&... given) {
-  std::vector<const array*> list;
-  auto look = [&](auto&& tree) {
-    constexpr bool movable =
-        !std::is_lvalue_reference_v<decltype(tree)> && !std::is_const_v<std::remove_reference_t<decltype(tree)>>;
-    for_each_leaf([&](const array& a) { list.push_back(movable ? &a : nullptr); }, tree);
-  };
-  (look(std::forward<Given>(given)), ...);
-  return list;
+/// What one run of a program traced at run time needs, kept by its function for the next one: programs for many shapes
+/// share an arena.
+struct traced_frame {
+  handle arena;
+  std::vector<std::byte*> inputs, outputs;
+  std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
+  traced_frame* next = nullptr;
+};
+
+/// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
+template <class Tree>
+void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
+  constexpr bool movable = !std::is_lvalue_reference_v<Tree> && !std::is_const_v<std::remove_reference_t<Tree>>;
+  for_each_leaf(
+      [&](const array& a) {
+        if (!a.is_concrete())
+          throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
+        f.inputs.push_back(literals.data_of(a));
+        f.donors.push_back(movable && !a.is_literal() ? &a : nullptr);
+      },
+      tree);
 }
 
-/// Runs bound code and makes the tree of its results. An argument given as an rvalue whose buffer nobody else holds is
-/// written over where the plan has found that safe.
-template <class Result, class... Given>
-Result run_executable(executable& code, const Result& skeleton, std::vector<std::byte*>& inputs,
-                      std::vector<std::byte*>& outputs, Given&&... given) {
-  const plan_view& p = code.plan();
-  const plan_region& main = p.regions[0];
+/// Makes the buffers of the results, or takes them from arguments where the plan has found that safe.
+template <class Result>
+Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f) {
   Result result = skeleton;
-  std::vector<const array*> donors;  // listed where one is asked for
-  int k = 0;
+  int k = p.regions[0].outputs;
   for_each_leaf(
       [&](auto& leaf) {
         array& a = static_cast<array&>(leaf);
-        const plan_buffer& b = p.buffers[p.numbers[main.outputs + k]];
-        ++k;
+        const int donor = p.buffers[p.numbers[k++]].donor;
         const array_type type{a.dtype(), false, a.shape()};
-        const auto d = static_cast<std::size_t>(b.donor);
-        if (b.donor >= 0 && donors.empty()) donors = movable_leaves(std::forward<Given>(given)...);
-        const array* const donor = b.donor >= 0 && d < donors.size() ? donors[d] : nullptr;
-        if (donor && donor->storage().unique())
-          a = array(donor->storage(), type);
-        else
-          a = array::uninitialized(type);
-        outputs.push_back(a.storage()->data);
+        const array* const from = donor >= 0 && donor < static_cast<int>(f.donors.size())
+                                      ? f.donors[static_cast<std::size_t>(donor)]
+                                      : nullptr;
+        a = from && from->storage().unique() ? array(from->storage(), type) : array::uninitialized(type);
+        f.outputs.push_back(a.storage()->data);
       },
       result);
-  code.run(inputs.data(), outputs.data());
   return result;
 }
 
+/// A hash of numbers that come one by one.
+class running_hash {
+ public:
+  void add(std::int64_t n) {
+    value_ = (value_ ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15u;
+    value_ ^= value_ >> 29;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0x243f6a8885a308d3u;
+};
+
 }  // namespace detail
 
-/// Programs of one function, kept by the dtypes and shapes (and static fields) of the arguments they were traced for.
+/// Programs of one function, kept by the dtypes and shapes (and static fields) of the arguments they were traced for: the
+/// last `default_capacity` that were used, or `set_capacity`. Threads may call it at the same time; if they need the
+/// same new program, each of them traces it.
 template <class Device, class F>
 class dynamic_program {
  public:
@@ -118,48 +135,74 @@ class dynamic_program {
   auto run(const F& f, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
-    const std::lock_guard lock(busy_);
-    signature_.assign(1, reinterpret_cast<std::intptr_t>(&type_mark<skeleton_type>));
-    (append_signature(given), ...);
-    entry* e = nullptr;
-    for (auto& known : entries_)
-      if (known->signature == signature_ && static_cast<skeleton_type*>(known->trees.get())->same_static_as(given...))
-        e = known.get();
-    if (!e) {
-      graph g;
-      auto trees = std::make_shared<skeleton_type>();
-      trace_into(g, f, trees->result, given...);
-      trees->arguments = {given...};
-      std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
-                 trees->arguments);
-      entries_.push_back(std::make_unique<entry>(entry{
-          signature_, detail::owned_program::make(g, Device::interpreted_loop(), Device::name), std::move(trees)}));
-      e = entries_.back().get();
-    }
+    const std::shared_ptr<entry> e = find_or_trace<skeleton_type>(f, given...);
+    std::unique_ptr<detail::traced_frame> frame = frames_.take();
+    if (!frame) frame = std::make_unique<detail::traced_frame>();
+    frame->inputs.clear();
+    frame->outputs.clear();
+    frame->donors.clear();
     detail::filled_literals literals;
-    inputs_.clear();
-    outputs_.clear();
-    auto collect = [&](const array& a) {
-      if (!a.is_concrete())
-        throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
-      inputs_.push_back(literals.data_of(a));
-    };
-    (for_each_leaf(collect, given), ...);
-    for (const handle& h : e->program->captured) inputs_.push_back(h->data);
-    return detail::run_executable(e->program->code, static_cast<skeleton_type*>(e->trees.get())->result, inputs_,
-                                  outputs_, std::forward<Given>(given)...);
+    (detail::take_leaves(*frame, literals, std::forward<Given>(given)), ...);
+    for (const handle& h : e->program->captured) frame->inputs.push_back(h->data);
+    std::unique_ptr<runner> code = e->idle.take();
+    if (!code) code = std::make_unique<runner>(e->program->code);
+    result_type result =
+        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, code->code.plan(), *frame);
+    code->code.run(frame->inputs.data(), frame->outputs.data(), frame->arena);
+    e->idle.give(std::move(code));
+    frames_.give(std::move(frame));
+    return result;
   }
 
+  /// At most so many programs are kept, the last ones used.
+  void set_capacity(std::size_t programs) { programs_.set_capacity(programs); }
+  /// Forgets all programs, and gives the memory of their intermediate values back to the pool.
+  void clear() {
+    programs_.clear();
+    frames_.clear();
+  }
+  /// How many programs are kept.
+  std::size_t size() const { return programs_.size(); }
+
  private:
-  template <class T>
-  void append_signature(const T& tree) {
-    for_each_leaf(
-        [&](const array& a) {
-          signature_.push_back(static_cast<std::int64_t>(a.dtype()));
-          signature_.push_back(a.rank());
-          for (std::int64_t e : a.shape()) signature_.push_back(e);
-        },
-        tree);
+  template <class Skeleton, class... Given>
+  auto find_or_trace(const F& f, const Given&... given) {
+    detail::running_hash key;
+    each_number<Skeleton>([&](std::int64_t n) { key.add(n); }, given...);
+    const auto fits = [&](const entry& e) {
+      std::size_t at = 0;
+      bool same = true;
+      each_number<Skeleton>(
+          [&](std::int64_t n) {
+            same = same && at < e.signature.size() && e.signature[at] == n;
+            ++at;
+          },
+          given...);
+      return same && at == e.signature.size() && static_cast<Skeleton*>(e.trees.get())->same_static_as(given...);
+    };
+    if (auto known = programs_.find(key.value(), fits)) return known;
+    auto made = std::make_shared<entry>();
+    each_number<Skeleton>([&](std::int64_t n) { made->signature.push_back(n); }, given...);
+    auto trees = std::make_shared<Skeleton>();
+    graph g;
+    trace_into(g, f, trees->result, given...);
+    trees->arguments = {given...};
+    std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
+               trees->arguments);
+    made->program = detail::owned_program::make(g, Device::interpreted_loop(), Device::name, kernels_on<Device>);
+    made->trees = std::move(trees);
+    return programs_.add(key.value(), std::move(made), fits);
+  }
+  /// What a program depends on, as numbers: the types of the trees, then dtype and shape of every leaf.
+  template <class Skeleton, class Visit, class... Given>
+  static void each_number(Visit visit, const Given&... given) {
+    visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
+    auto leaf = [&](const array& a) {
+      visit(static_cast<std::int64_t>(a.dtype()));
+      visit(a.rank());
+      for (std::int64_t e : a.shape()) visit(e);
+    };
+    (for_each_leaf(leaf, given), ...);
   }
   /// The result with abstract leaves, and the arguments without leaves: their static fields are part of the program.
   template <class Result, class... Args>
@@ -172,15 +215,19 @@ class dynamic_program {
   };
   template <class T>
   static constexpr char type_mark = 0;
-  struct entry {
-    std::vector<std::int64_t> signature;  ///< type mark, then dtype and shape of every leaf
-    std::unique_ptr<detail::owned_program> program;
-    std::shared_ptr<void> trees;
+  struct runner {
+    explicit runner(const executable& like) : code(like) {}
+    executable code;
+    runner* next = nullptr;
   };
-  std::mutex busy_;
-  std::vector<std::unique_ptr<entry>> entries_;
-  std::vector<std::int64_t> signature_;
-  std::vector<std::byte*> inputs_, outputs_;
+  struct entry {
+    std::vector<std::int64_t> signature;
+    std::unique_ptr<detail::owned_program> program;  // its code never runs: runners are copies
+    std::shared_ptr<void> trees;
+    detail::idle_list<runner> idle;
+  };
+  detail::program_cache<entry> programs_;
+  detail::idle_list<detail::traced_frame> frames_;
 };
 
 }  // namespace tokamax

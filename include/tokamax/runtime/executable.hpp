@@ -14,28 +14,33 @@
 
 namespace tokamax {
 
-/// Runs plans. Everything that can be worked out once (strides, pointers into the arena) is, so that a run walks a table
-/// of function pointers and allocates nothing. One run at a time.
+/// Runs plans. Everything that can be worked out once (strides, operands) is, so that a run walks a table of function
+/// pointers and allocates nothing. One run at a time: threads that share a program run copies of one that has not run.
 class executable {
  public:
   executable() = default;
   /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
-  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
-             const std::int64_t* symbols);
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels)
+      : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
 
-  /// Runs the program on the buffers of its inputs and outputs.
-  void run(std::byte* const* inputs, std::byte* const* outputs);
+  /// Runs the program on the buffers of its inputs and outputs. `arena` holds what lies in between: it is made, or
+  /// replaced if it is too small, and may serve the next run of this and of other programs.
+  void run(std::byte* const* inputs, std::byte* const* outputs, handle& arena);
+  void run(std::byte* const* inputs, std::byte* const* outputs) {
+    handle arena;
+    run(inputs, outputs, arena);
+  }
   const plan_view& plan() const { return plan_; }
-  /// Lays the program out anew if its dynamic extents have other values than in the last run.
+  /// Lays the program out for these values of its dynamic extents, unless it lies so since the last run.
   void resize(const std::int64_t* symbols) {
-    if (!std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out_again(symbols);
+    if (!laid_out_ || !std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out(symbols);
   }
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
 
  private:
   void lay_out(const std::int64_t* symbols);
-  void lay_out_again(const std::int64_t* symbols);
+  void own_tables();
   void prepare(const plan_step& s, const std::int64_t* symbols);
   void append_strides(const plan_step& s, const std::int64_t* symbols);
   void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs);
@@ -51,6 +56,7 @@ class executable {
     std::size_t strides = 0, constants = 0;
   };
   plan_view plan_;
+  bool laid_out_ = false;  // for symbols_; not after an exception
   std::int64_t symbols_[max_symbols] = {};
   std::vector<plan_buffer> buffers_;  // the plan's, once they differ from those it was compiled with
   std::vector<plan_region> regions_;
@@ -63,45 +69,45 @@ class executable {
   std::vector<double> constants_;
   std::vector<step_data> data_;
   std::vector<std::vector<std::byte*>> scan_pointers_;  // one a region
-  handle arena_;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_function> loops,
-                                             std::vector<kernel_function> kernels, const std::int64_t* symbols)
-    : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {
-  lay_out(symbols);
-}
-
-TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs) {
-  patch(0, arena_->data, inputs, outputs);
+TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, handle& arena) {
+  if (!laid_out_) lay_out(one_of_each_symbol);
+  const auto bytes = static_cast<std::size_t>(plan_.regions[0].arena_bytes) + 64;
+  if (!arena || arena->bytes < bytes) {
+    arena = handle();
+    arena = handle(buffer_pool::instance().allocate(bytes));
+  }
+  patch(0, arena->data, inputs, outputs);
   run_region(0);
 }
 
-TOKAMAX_COMPILED_ONCE void executable::lay_out_again(const std::int64_t* symbols) {
-  if (buffers_.empty()) {
-    buffers_.assign(plan_.buffers, plan_.buffers + plan_.buffer_count);
-    regions_.assign(plan_.regions, plan_.regions + plan_.region_count);
-    plan_.buffers = buffers_.data();
-    plan_.regions = regions_.data();
-  }
-  assign_arenas(plan_, buffers_.data(), regions_.data(), symbols);
-  views_.clear();
-  strides_.clear();
-  constants_.clear();
-  data_.clear();
-  arena_ = handle();
-  lay_out(symbols);
+/// Tables that differ from those that were compiled.
+TOKAMAX_COMPILED_ONCE void executable::own_tables() {
+  if (!regions_.empty() && plan_.regions == regions_.data()) return;
+  buffers_.assign(plan_.buffers, plan_.buffers + plan_.buffer_count);
+  regions_.assign(plan_.regions, plan_.regions + plan_.region_count);
+  plan_.buffers = buffers_.data();
+  plan_.regions = regions_.data();
 }
 
 TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
+  const bool as_compiled = regions_.empty() && std::equal(symbols, symbols + max_symbols, one_of_each_symbol);
+  laid_out_ = false;
+  if (!as_compiled) {
+    own_tables();
+    assign_arenas(plan_, buffers_.data(), regions_.data(), symbols);
+  }
   const plan_view& p = plan_;
-  std::copy_n(symbols, max_symbols, symbols_);
-  views_.resize(static_cast<std::size_t>(p.operand_count));
+  views_.assign(static_cast<std::size_t>(p.operand_count), array_view());
   pointers_.resize(views_.size());
   bytes_.resize(views_.size());
   base_.resize(static_cast<std::size_t>(p.buffer_count));
   scan_pointers_.resize(static_cast<std::size_t>(p.region_count));
+  strides_.clear();
+  constants_.clear();
+  data_.clear();
   for (int s = 0; s < p.step_count; ++s) {
     const plan_step& st = p.steps[s];
     prepare(st, symbols);
@@ -110,8 +116,8 @@ TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
       scan_pointers_[static_cast<std::size_t>(st.function)].resize(
           static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
   }
-  arena_ = handle(buffer_pool::instance().allocate(static_cast<std::size_t>(p.regions[0].arena_bytes) + 64));
-  patch(0, arena_->data, nullptr, nullptr);
+  std::copy_n(symbols, max_symbols, symbols_);
+  laid_out_ = true;
 }
 
 TOKAMAX_COMPILED_ONCE void executable::prepare(const plan_step& s, const std::int64_t* symbols) {

@@ -79,7 +79,7 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, c
     return std::vector<loop_function>{loop_of<Device, Program, Interpret, static_cast<int>(I)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   if constexpr (!Interpret) {
-    return executable(plan, std::move(loops), std::move(kernels), one_of_each_symbol);
+    return executable(plan, std::move(loops), std::move(kernels));
   } else {
     static const auto instructions = [&] {
       std::vector<instruction> all;
@@ -91,7 +91,7 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, c
     }();
     plan.instructions = instructions.data();
     plan.loops = loop_tables<Program>::loops.data();
-    executable code(plan, std::move(loops), std::move(kernels), one_of_each_symbol);
+    executable code(plan, std::move(loops), std::move(kernels));
     std::vector<tile_function> tiles;
     for (const instruction& i : instructions)
       tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);

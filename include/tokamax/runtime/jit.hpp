@@ -85,8 +85,8 @@ template <const auto& Table, int Count>
 /// The trace of a program, for traces that it becomes a part of.
 template <class Program>
 [[gnu::cold]] const graph& thawed() {
-  static const graph g =
-      linked_function<thaw>::run(view(Program::trace), descriptors_of<Program::ops.at, Program::traced.size.ops>(), 0);
+  static const graph& g = *new graph(  // never destroyed, as the program
+      linked_function<thaw>::run(view(Program::trace), descriptors_of<Program::ops.at, Program::traced.size.ops>(), 0));
   return g;
 }
 
@@ -132,6 +132,13 @@ class jit_function {
     }
   }
 
+  /// Forgets the programs that were traced at run time, and gives their memory back to the pool; copies of this function
+  /// share them.
+  void clear() const { dynamic_->clear(); }
+  /// Of the programs traced at run time, keeps this many, those used last (at first 256): a call with other shapes traces
+  /// f anew.
+  void keep_programs(std::size_t most) const { dynamic_->set_capacity(most); }
+
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
   template <class... Args>
   using for_types = program<Device, F, Args...>;
@@ -145,7 +152,8 @@ class jit_function {
     if constexpr (compiled::valid) {
       if constexpr (compiled::dynamic)
         if (trace_of(given...)) return f_(given...);  // with the extents of that trace
-      static known_program code = detail::bind_program<Device, compiled, Args...>();
+      // Never destroyed: another thread may run it while the process ends.
+      static known_program& code = *new known_program(detail::bind_program<Device, compiled, Args...>());
       const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
       static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
       auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
@@ -160,6 +168,9 @@ class jit_function {
 
 /// Compiles f. If f is stateless and its arguments' shapes are part of their types, it is traced, differentiated, fused
 /// and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
+///
+/// Several threads may call it at the same time, and so may both processes after a fork(). The memory of intermediate
+/// values is kept for the next call.
 ///
 /// errors  a wrong program does not compile (shape_error<what, found, expected, file, line>), or throws tokamax::error when it
 ///         is traced; arguments that differ from what was compiled throw with the path of the leaf

@@ -6,6 +6,8 @@
 #include <tokamax/compiler/plan.hpp>  // loop_kernel, instruction
 #include <tokamax/core/op.hpp>        // op_c
 
+#include <type_traits>  // is_base_of_v, is_same_v
+
 namespace tokamax {
 
 /// A block of memory seen as an array: strides count elements, 0 repeats.
@@ -57,8 +59,8 @@ struct loop_arguments {
 using loop_function = void (*)(const loop_arguments&);
 
 /// Does the kernel of an op read operands with any strides? Specialise to true next to such a kernel; the planner then
-/// hands it transposed, sliced and broadcast operands as they lie.
-template <const op& Op>
+/// hands it transposed, sliced and broadcast operands as they lie. A kernel of a derived device says so for that device.
+template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_views = false;
 
 /// What a linked library holds for an op; generated headers specialise `linked_kernel`.
@@ -66,14 +68,51 @@ enum class linkage : std::uint8_t { none, dense, strided };
 template <const op& Op, class Device>
 inline constexpr linkage linked_kernel = linkage::none;
 
+namespace detail {
+/// The device of the library that a device's tag is, or is derived from: its member type `library`.
+template <class Device>
+struct library_of {
+  using type = Device;
+};
+template <class Device>
+  requires requires { typename Device::library; }
+struct library_of<Device> {
+  using type = typename Device::library;
+};
+/// Becomes this very tag and no base of it; or any of its bases below the library's device.
+template <class Device>
+struct exactly {
+  template <class T>
+    requires std::is_same_v<T, Device>
+  constexpr operator T() const;
+};
+template <class Device>
+struct derived_part {
+  template <class T>
+    requires(std::is_base_of_v<T, Device> && !std::is_same_v<T, typename library_of<Device>::type>)
+  constexpr operator T() const;
+};
+}  // namespace detail
+
+/// Has a device that is derived from the library's one a kernel of its own, or one that it inherits from such a device?
+template <const op& Op, class Device>
+concept has_own_kernel = !std::is_same_v<Device, typename detail::library_of<Device>::type> &&
+                         (requires(const kernel_arguments& a) { kernel(op_c<Op>{}, detail::exactly<Device>{}, a); } ||
+                          requires(const kernel_arguments& a) { kernel(op_c<Op>{}, detail::derived_part<Device>{}, a); });
+
 /// A kernel is an overload `void kernel(op_c<name_p>, Device, const kernel_arguments&)` in namespace tokamax; device
 /// tags inherit, so the nearest wins.
 template <const op& Op, class Device>
-concept has_kernel = linked_kernel<Op, Device> != linkage::none ||
+concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none ||
                      requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 
 template <const op& Op, class Device>
-inline constexpr bool reads_strided = linked_kernel<Op, Device> == linkage::strided || takes_views<Op>;
+inline constexpr bool reads_strided = [] {
+  if constexpr (has_own_kernel<Op, Device>)
+    return takes_views<Op, Device>;
+  else
+    return linked_kernel<Op, typename detail::library_of<Device>::type> == linkage::strided || takes_views<Op>;
+}();
 
 /// What a run-time trace knows of an op's kernels on the backend.
 struct kernel_set {
@@ -85,10 +124,46 @@ struct kernel_set {
 /// The function that runs an op on a device: of the linked library, or compiled here.
 template <const op& Op, class Device>
 kernel_function kernel_for() {
-  if constexpr (linked_kernel<Op, Device> != linkage::none)
+  if constexpr (!has_own_kernel<Op, Device> &&
+                linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none)
     return kernels_of<Op>().run;
   else
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+}
+
+/// How programs traced at run time find the kernels of an op.
+using kernel_lookup = kernel_set (*)(const op&);
+
+inline kernel_set kernels_of_descriptor(const op& o) { return o.kernels ? o.kernels() : kernel_set{}; }
+
+/// The ops that a derived device has kernels of its own for, as its member type `kernels`: a program traced at run time
+/// knows an op by its address alone.
+template <const op&... Ops>
+struct kernel_list {
+  template <class Device>
+  static kernel_set find(const op& o) {
+    static_assert((has_own_kernel<Ops, Device> && ...),
+                  "tokamax: kernel_list names an op that the device has no kernel for");
+    static_assert(((Ops.kind == op_kind::general) && ...),
+                  "tokamax: elementwise ops and views have no kernels of a device");
+    kernel_set k = kernels_of_descriptor(o);
+    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), takes_views<Ops, Device>, k.tile}) : void()), ...);
+    return k;
+  }
+};
+
+/// The kernels of a device for programs traced at run time.
+template <class Device>
+kernel_set kernels_on(const op& o) {
+  if constexpr (std::is_same_v<Device, typename detail::library_of<Device>::type>) {
+    return kernels_of_descriptor(o);
+  } else {
+    static_assert(
+        requires { typename Device::kernels; },
+        "tokamax: a device that is derived from another one names the ops that it has kernels for, so that "
+        "programs traced at run time find them: using kernels = tokamax::kernel_list<name_p, ...>;");
+    return Device::kernels::template find<Device>(o);
+  }
 }
 
 }  // namespace tokamax

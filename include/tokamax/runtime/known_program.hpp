@@ -7,10 +7,11 @@
 #include <tokamax/core/trace.hpp>               // ambient_graph, inline_graph
 #include <tokamax/runtime/executable.hpp>       // executable
 #include <tokamax/runtime/filled_literals.hpp>  // filled_literals
+#include <tokamax/runtime/idle_list.hpp>        // idle_list
 #include <tokamax/runtime/tree_layout.hpp>      // tree_layout
 
 #include <algorithm>  // fill_n
-#include <mutex>      // mutex
+#include <memory>     // make_unique
 #include <string>     // to_string
 #include <vector>     // vector
 
@@ -25,6 +26,9 @@ struct known_tree {
 
 /// Checks arguments, finds their buffers, makes the buffers of the result and runs a plan. Trees are addresses here: what
 /// is compiled for each program and type is their layout alone.
+///
+/// Threads may run a program at the same time: each run has a frame of its own, and frames are used again. One that an
+/// exception leaves behind is not.
 class known_program {
  public:
   known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
@@ -45,20 +49,28 @@ class known_program {
   void repeat_in(graph& g, const void* const* given, void* result) const;
   void check(int position, const void* given, bool concrete, std::int64_t* symbols) const;
   [[noreturn]] void reject(int position, const void* given, bool concrete, std::int64_t* symbols) const;
-  void take_argument(int position, const void* given, bool movable);
-  void make_results(void* result);
+  struct frame;
+  void take_argument(frame& f, int position, const void* given, bool movable) const;
+  void make_results(frame& f, void* result) const;
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
 
-  executable code_;
+  struct frame {
+    explicit frame(const executable& like) : code(like) {}
+    executable code;
+    handle arena;
+    std::int64_t symbols[max_symbols] = {};  // values of dynamic extents, found in the arguments
+    detail::filled_literals literals;
+    std::vector<std::byte*> inputs, outputs;
+    std::vector<const array*> donors;  // one an input, null if it stays the caller's
+    frame* next = nullptr;
+  };
+
+  executable code_;  // what frames are copies of: it never runs
   std::vector<known_tree> arguments_;
   known_tree result_;
   const graph& (*traced_)();
-  std::mutex busy_;
-  std::int64_t symbols_[max_symbols] = {};  // values of dynamic extents, found in the arguments
-  detail::filled_literals literals_;
-  std::vector<std::byte*> inputs_, outputs_;
-  std::vector<const array*> donors_;  // one an input, null if it stays the caller's
+  detail::idle_list<frame> frames_;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -71,21 +83,23 @@ TOKAMAX_COMPILED_ONCE known_program::known_program(executable code, std::vector<
 
 TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result) {
   if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
-  const std::lock_guard lock(busy_);
+  std::unique_ptr<frame> f = frames_.take();
+  if (!f) f = std::make_unique<frame>(code_);
   std::size_t leaves = 0;
   for (const known_tree& t : arguments_) leaves += t.layout.leaves.size();
-  literals_.start(leaves);
-  inputs_.clear();
-  donors_.clear();
-  outputs_.clear();
-  std::fill_n(symbols_, max_symbols, std::int64_t{-1});
-  for (int k = 0; k < argument_count(); ++k) take_argument(k, given[k], movable[k]);
-  for (std::int64_t& s : symbols_)
+  f->literals.start(leaves);
+  f->inputs.clear();
+  f->donors.clear();
+  f->outputs.clear();
+  std::fill_n(f->symbols, max_symbols, std::int64_t{-1});
+  for (int k = 0; k < argument_count(); ++k) take_argument(*f, k, given[k], movable[k]);
+  for (std::int64_t& s : f->symbols)
     if (s < 0) s = 1;
-  code_.resize(symbols_);
-  make_results(result);
-  code_.run(inputs_.data(), outputs_.data());
-  literals_.clear();
+  f->code.resize(f->symbols);
+  make_results(*f, result);
+  f->code.run(f->inputs.data(), f->outputs.data(), f->arena);
+  f->literals.clear();
+  frames_.give(std::move(f));
 }
 
 TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* given) const {
@@ -140,30 +154,30 @@ TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given
 }
 
 /// Lists the buffers of an argument, and those that it gives away.
-TOKAMAX_COMPILED_ONCE void known_program::take_argument(int position, const void* given, bool movable) {
-  check(position, given, true, symbols_);
+TOKAMAX_COMPILED_ONCE void known_program::take_argument(frame& f, int position, const void* given, bool movable) const {
+  check(position, given, true, f.symbols);
   for (const auto& place : argument(position).layout.leaves) {
     const array& a = place.leaf(given);
-    const array& own = literals_.with_data(a);
-    inputs_.push_back(own.storage()->data);
-    donors_.push_back(movable || a.is_literal() ? &own : nullptr);
+    const array& own = f.literals.with_data(a);
+    f.inputs.push_back(own.storage()->data);
+    f.donors.push_back(movable || a.is_literal() ? &own : nullptr);
   }
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::make_results(void* result) {
-  const plan_view& p = code_.plan();
+TOKAMAX_COMPILED_ONCE void known_program::make_results(frame& f, void* result) const {
+  const plan_view& p = f.code.plan();
   int k = p.regions[0].outputs;
   for (const auto& place : result_.layout.leaves) {
     array& a = const_cast<array&>(place.leaf(result));
     const plan_buffer& b = p.buffers[p.numbers[k++]];
     array_type type{a.dtype(), false, a.shape()};
-    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols_);
-    const array* const donor = b.donor >= 0 ? donors_[static_cast<std::size_t>(b.donor)] : nullptr;
+    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], f.symbols);
+    const array* const donor = b.donor >= 0 ? f.donors[static_cast<std::size_t>(b.donor)] : nullptr;
     if (donor && donor->storage().unique())
       a = array(donor->storage(), type);
     else
       a = array::uninitialized(type);
-    outputs_.push_back(a.storage()->data);
+    f.outputs.push_back(a.storage()->data);
   }
 }
 #endif

@@ -11,6 +11,7 @@ namespace tokamax {
 
 /// The processor that this program runs on.
 struct cpu_tag {
+  using library = cpu_tag;  ///< inherited by tags that are derived from this one: their other kernels are the CPU's
   static constexpr std::string_view name = "cpu";
   /// The function that runs loop `K` of a frozen plan.
   template <const auto& Plan, int K>

@@ -4,6 +4,8 @@
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
+#include <tokamax/backend/cpu/one_march.hpp>  // in every file with vectors
+
 // gcc 12 finds fault with the undefined values of its own AVX-512 intrinsics wherever they are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
   #pragma GCC diagnostic push

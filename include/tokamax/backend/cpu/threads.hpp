@@ -64,6 +64,7 @@ class scratch_memory {
 
   float* grow(std::int64_t floats) {
     if (floats > capacity_) {
+      if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // more than addresses
       // pages, and huge ones for what is large: packed panels are read from end to end again and again
       constexpr std::int64_t huge = std::int64_t{1} << 21;
       const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
