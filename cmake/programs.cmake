@@ -37,13 +37,25 @@ if(TOKAMAX_BUILD_APPS AND app)
   target_link_libraries(tokamax_train PRIVATE CLI11::CLI11)
   if(TOKAMAX_BUILD_TESTS)
     set(TOKAMAX_TINYSHAKESPEARE "$ENV{TOKAMAX_TINYSHAKESPEARE}" CACHE FILEPATH "Tiny Shakespeare, for the test train.published_gpt")
-    foreach(test IN ITEMS resume published_gpt)
+    foreach(test IN ITEMS resume trainer published_gpt)
       add_test(NAME train.${test} COMMAND ${CMAKE_COMMAND} -DTRAINER=$<TARGET_FILE:tokamax_train>
                -DWORK=${PROJECT_BINARY_DIR}/train_${test} -DTEXT=${TOKAMAX_TINYSHAKESPEARE}
                -P ${scripts}/${test}_test.cmake)
       set_tests_properties(train.${test} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
     endforeach()
     set_tests_properties(train.published_gpt PROPERTIES LABELS slow SKIP_REGULAR_EXPRESSION "skipped:" RUN_SERIAL ON)
+    list(GET tokamax_compilers 0 first)
+    foreach(storm IN ITEMS faults kills)
+      add_test(NAME train.${storm} COMMAND ${CMAKE_COMMAND} -DTRAINER=$<TARGET_FILE:tokamax_train> -DSTORM=${storm}
+               -DWORK=${PROJECT_BINARY_DIR}/train_${storm} -DCOMPILER=${tokamax_compiler_${first}}
+               -DFLAGS=${tokamax_flags_${first}} -P ${scripts}/storm_test.cmake)
+      set_tests_properties(train.${storm} PROPERTIES LABELS slow ENVIRONMENT OMP_WAIT_POLICY=passive TIMEOUT 7200)
+    endforeach()
+    foreach(target IN ITEMS safetensors metadata vocabulary options)
+      add_test(NAME fuzz.${target} COMMAND ${CMAKE_COMMAND} -DTARGET=${target} -DWORK=${PROJECT_BINARY_DIR}/fuzz_${target}
+               -DCOMPILER=${TOKAMAX_CLANG} -DFLAGS=${tokamax_flags_clang++} -P ${scripts}/fuzz_test.cmake)
+      set_tests_properties(fuzz.${target} PROPERTIES LABELS slow SKIP_REGULAR_EXPRESSION "skipped:" TIMEOUT 3600)
+    endforeach()
   endif()
 endif()
 

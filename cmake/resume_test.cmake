@@ -1,5 +1,5 @@
-# resume_test.cmake: TRAINER, killed at random moments and resumed, ends with the same bytes as one that ran straight; it
-# names the file when a text is missing, empty or too short. Works in the folder WORK.
+# resume_test.cmake: TRAINER, killed or asked to stop at random moments and resumed, ends with the same bytes as one that
+# ran straight; it names the file when a text is missing, empty or too short. Works in the folder WORK.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -21,7 +21,10 @@ execute_process(COMMAND ${TRAINER} ${options} --threads 1 --out ${WORK}/straight
 string(RANDOM LENGTH 6 ALPHABET 123456789 seed)
 message(STATUS "random seed ${seed}")
 set(kills 0)
+set(signals 9 9 TERM 9 INT 9 TERM)
+set(stops 0)
 foreach(round RANGE 1 6)
+  list(GET signals ${round} signal)
   string(RANDOM LENGTH 1 ALPHABET 123456789 RANDOM_SEED ${seed}${round} more)
   string(JOIN " " command ${TRAINER} ${options} --threads 1 --out ${WORK}/killed --resume)
   execute_process(COMMAND sh -c "${command} > ${WORK}/log 2>&1 & pid=$!
@@ -29,11 +32,19 @@ foreach(round RANGE 1 6)
     rm -f ${WORK}/killed/metrics.jsonl.seen; last=0; steps=0
     while kill -0 $pid 2> ${WORK}/wc; do
       now=$(lines); [ \"$now\" -ne $last ] && { last=$now; steps=$((steps + 1)); }
-      [ $steps -gt ${more} ] && { kill -9 $pid; break; }
+      [ $steps -gt ${more} ] && { kill -${signal} $pid; break; }
     done
     wait $pid" RESULT_VARIABLE code ERROR_QUIET)
   if(code EQUAL 137)
     math(EXPR kills "${kills} + 1")
+  elseif((signal STREQUAL TERM AND code EQUAL 143) OR (signal STREQUAL INT AND code EQUAL 130))
+    math(EXPR stops "${stops} + 1")
+    file(READ ${WORK}/log log)
+    if(NOT log MATCHES "stopped by signal [0-9]+ after ([0-9]+) steps")
+      problem("the stopped trainer does not say so:\n${log}")
+    elseif(NOT EXISTS ${WORK}/killed/checkpoints/${CMAKE_MATCH_1}/metadata.json)
+      problem("the trainer was stopped after ${CMAKE_MATCH_1} steps and left no checkpoint of them")
+    endif()
   elseif(NOT code EQUAL 0)
     file(READ ${WORK}/log log)
     problem("the resumed trainer ends with status ${code}:\n${log}")
@@ -76,4 +87,5 @@ refuses(${WORK}/short.txt "65 or more \\(a context of 64")
 if(EXISTS ${WORK}/refused)
   problem("a refused run leaves the folder ${WORK}/refused")
 endif()
-report_problems("resumed after ${kills} kills: the same bytes")
+
+report_problems("resumed after ${kills} kills and ${stops} signals to stop: the same bytes")

@@ -8,7 +8,7 @@ target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)
 target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)
-list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr)/")
+list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr|fuzz|storm)/")
 if(NOT TARGET tokamax::onednn)
   list(FILTER sources EXCLUDE REGEX "^backend/onednn/")
 endif()

@@ -27,4 +27,10 @@ TEST_CASE("a picture is written to a file") {
   draw_curves(folder.path / "loss.svg", "loss", curves);
   std::ifstream in(folder.path / "loss.svg");
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == draw_curves("loss", curves));
+  CHECK_THROWS_WITH(draw_curves(folder.path / "no" / "loss.svg", "loss", curves), contains("No such file"));
+}
+
+TEST_CASE("points that are not finite are left out") {
+  const std::string svg = draw_curves("loss", {{"training", "#00f", {{0, 4}, {50, NAN}, {60, INFINITY}, {100, 2}}}});
+  CHECK_THAT(svg, contains("60.0,40.0 700.0,360.0") && !contains("nan") && !contains("inf"));
 }

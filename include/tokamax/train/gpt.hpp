@@ -8,8 +8,10 @@
 #include <tokamax/nn/layer_norm.hpp>  // layer_norm
 #include <tokamax/nn/mlp.hpp>         // mlp
 
-#include <array>   // array
-#include <vector>  // vector
+#include <array>    // array
+#include <string>   // to_string
+#include <utility>  // pair
+#include <vector>   // vector
 
 namespace tokamax::train {
 
@@ -74,10 +76,12 @@ struct gpt {
 };
 
 /// A GPT without values; `init` gives it some.
-/// errors  tokamax::error if a number is not positive or heads do not divide the width
+/// errors  tokamax::error that names the number that is not positive, or if heads do not divide the width
 inline gpt make_gpt(const gpt_config& c) {
-  if (c.vocabulary < 1 || c.context < 1 || c.width < 1 || c.heads < 1 || c.layers < 1)
-    throw error("gpt: size", "a number below 1", "vocabulary, context, width, heads and layers from 1 on");
+  for (const auto& [name, size] :
+       {std::pair{"vocabulary", c.vocabulary}, std::pair{"context", c.context}, std::pair{"width", c.width},
+        std::pair{"heads", c.heads}, std::pair{"layers", c.layers}})
+    if (size < 1) throw error(std::string("gpt: ") + name, std::to_string(size), "1 or more");
   if (c.width % c.heads != 0)
     throw error("gpt: width", std::to_string(c.width), "a multiple of " + std::to_string(c.heads) + " heads");
   return {detail::small_embed(c.vocabulary, c.width), detail::small_embed(c.context, c.width),

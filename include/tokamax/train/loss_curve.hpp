@@ -3,16 +3,15 @@
 // umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
-#include <tokamax/base/requirements.hpp>  // checked before all else
+#include <tokamax/base/file.hpp>  // replace_file
 
 #include <fmt/format.h>  // format
 
-#include <algorithm>   // minmax
-#include <filesystem>  // path
-#include <fstream>     // ofstream
-#include <string>      // string
-#include <utility>     // pair
-#include <vector>      // vector
+#include <algorithm>  // minmax
+#include <cmath>      // isfinite
+#include <string>     // string
+#include <utility>    // pair
+#include <vector>     // vector
 
 namespace tokamax::train {
 
@@ -22,8 +21,11 @@ struct curve {
   std::vector<std::pair<double, double>> points;  ///< (step, value)
 };
 
-/// An SVG picture, 720 x 400, of some curves over a common step axis. Empty curves are left out.
-inline std::string draw_curves(const std::string& title, const std::vector<curve>& curves) {
+/// An SVG picture, 720 x 400, of some curves over a common step axis. Empty curves are left out, and so are points that
+/// are not finite.
+inline std::string draw_curves(const std::string& title, std::vector<curve> curves) {
+  for (curve& c : curves)
+    std::erase_if(c.points, [](const auto& p) { return !std::isfinite(p.first) || !std::isfinite(p.second); });
   double last = 1, low = 1e300, high = -1e300;
   for (const curve& c : curves)
     for (const auto& [step, value] : c.points) {
@@ -58,9 +60,10 @@ inline std::string draw_curves(const std::string& title, const std::vector<curve
   return s + "</svg>\n";
 }
 
-/// Writes the picture to a file.
+/// Writes the picture to a file, whole or not at all.
+/// errors  tokamax::error if it cannot be written
 inline void draw_curves(const std::filesystem::path& path, const std::string& title, const std::vector<curve>& curves) {
-  std::ofstream(path, std::ios::binary) << draw_curves(title, curves);
+  replace_file(path, draw_curves(title, curves));
 }
 
 }  // namespace tokamax::train

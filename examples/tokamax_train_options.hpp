@@ -1,0 +1,107 @@
+// examples/tokamax_train_options.hpp: the options of tokamax_train, each checked by its name.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/error.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+struct settings {
+  std::string data, out = "runs/gpt";
+  std::optional<std::string> sample;
+  std::int64_t layers = 4, width = 128, heads = 4, context = 64;
+  std::int64_t batch = 12, steps = 1200, eval_every = 200, eval_batches = 20, save_every = 200, seed = 1337,
+               threads = 0;
+  std::optional<std::int64_t> warmup;  // without it 100, or half of the steps if that is less
+  std::int64_t sample_tokens = 400;
+  double learning_rate = 1e-3, final_rate = 1e-4, weight_decay = 0.1, clip = 1.0;
+  bool resume = false, allow_changes = false, characters = false, profile = false;
+
+  std::int64_t warmup_steps() const { return warmup.value_or(std::min<std::int64_t>(100, steps / 2)); }
+};
+
+/// Declares the options; `s` gets their values when the command line is parsed.
+inline void declare_options(CLI::App& app, settings& s) {
+  const auto add = [&](const char* name, auto& value, const char* about) {
+    return app.add_option(name, value, about)->capture_default_str();
+  };
+  add("--data", s.data, "text file to learn")->required();
+  add("--out", s.out, "folder for checkpoints, metrics and the loss curve; one that no run has used, unless --resume");
+  add("--layers", s.layers, "transformer blocks");
+  add("--width", s.width, "size of a token's vector");
+  add("--heads", s.heads, "attention heads; they divide the width");
+  add("--context", s.context, "tokens that a prediction can look at");
+  add("--batch", s.batch, "windows a step");
+  add("--steps", s.steps, "training steps in all");
+  app.add_option("--warmup", s.warmup, "steps over which the learning rate rises [100, or half of few steps]");
+  add("--learning-rate", s.learning_rate, "highest learning rate");
+  add("--final-rate", s.final_rate, "learning rate at the end of the cosine");
+  add("--weight-decay", s.weight_decay, "decoupled decay of matrices");
+  add("--clip", s.clip, "largest global norm of the gradient");
+  add("--eval-every", s.eval_every, "steps between validation losses");
+  add("--save-every", s.save_every, "steps between checkpoints");
+  add("--seed", s.seed, "seed of everything random");
+  add("--threads", s.threads, "threads; 0 takes all");
+  app.add_option("--sample", s.sample, "text to continue at the end [a new line, or the text's first symbol]");
+  add("--sample-tokens", s.sample_tokens, "length of the sample");
+  const CLI::Option* resume = app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
+  app.add_flag("--allow-changes", s.allow_changes, "resume although the model, the text or other settings differ")
+      ->needs(const_cast<CLI::Option*>(resume));
+  app.add_flag("--profile", s.profile,
+               "print what the third step spends its time on, and write trace.json for Perfetto");
+  app.add_flag("--characters", s.characters, "learn the text's own symbols instead of all bytes");
+  app.footer(
+      "SIGINT and SIGTERM end the run after the current step, with a checkpoint; the exit status is 128 and the\n"
+      "signal's number then (130, 143). It is 1 after an error.");
+}
+
+/// errors  tokamax::error that names the option whose value cannot be used
+inline void check_options(const settings& s) {
+  const auto check = [](const char* option, auto value, auto low, auto high) {
+    if (!(value >= low && value <= high))  // nan fails too
+      throw tokamax::error(option, fmt::format("{}", value), fmt::format("{} to {}", low, high));
+  };
+  const auto count = [&](const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
+    check(option, value, low, high);
+  };
+  if (s.data.empty()) throw tokamax::error("--data", "no name", "the name of a file");
+  if (s.out.empty()) throw tokamax::error("--out", "no name", "the name of a folder");
+  count("--layers", s.layers, 1, 10000);
+  count("--width", s.width, 1, 1 << 20);
+  count("--heads", s.heads, 1, s.width);
+  if (s.width % s.heads != 0)
+    throw tokamax::error("--heads", std::to_string(s.heads), fmt::format("a divisor of the width {}", s.width));
+  count("--context", s.context, 1, 1 << 24);
+  count("--batch", s.batch, 1, 1 << 24);
+  count("--steps", s.steps, 1, 2000000000);
+  count("--warmup", s.warmup_steps(), 0, s.steps - 1);
+  check("--learning-rate", s.learning_rate, 1e-30, 1e6);
+  check("--final-rate", s.final_rate, 0.0, 1e6);
+  check("--weight-decay", s.weight_decay, 0.0, 1e6);
+  check("--clip", s.clip, 1e-30, 1e30);
+  count("--eval-every", s.eval_every, 1, 2000000000);
+  count("--save-every", s.save_every, 1, 2000000000);
+  count("--seed", s.seed, 0, 2000000000);
+  count("--threads", s.threads, 0, 1024);
+  count("--sample-tokens", s.sample_tokens, 0, 100000000);
+}
+
+/// A bound from below of what a training step keeps: weights, gradients, two moments, and logits with their gradient.
+/// errors  tokamax::error if the machine has less
+inline void check_memory(const settings& s, std::int64_t vocabulary) {
+  const auto layers = static_cast<double>(s.layers), width = static_cast<double>(s.width),
+             context = static_cast<double>(s.context), symbols = static_cast<double>(vocabulary);
+  const double parameters = (symbols + context) * width + layers * (12 * width + 13) * width + 2 * width;
+  const double needed = 4 * (4 * parameters + 2 * static_cast<double>(s.batch) * context * symbols);
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > there)
+    throw tokamax::error("memory for --layers, --width, --context and --batch", fmt::format("{:.1f} GB", needed / 1e9),
+                         fmt::format("at most the machine's {:.1f} GB", there / 1e9));
+}

@@ -1,0 +1,139 @@
+// tests/storm/faults.cpp: lets each system call of a save, and of a resumed training run, fail once in several ways: nothing
+// is lost, every error has a message, and the next run ends with the bytes of one that had no fault.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/checkpoint.hpp>
+
+#include "storm/program.hpp"
+
+namespace tk = tokamax;
+
+namespace {
+
+struct state {
+  tk::array weight, count;
+};
+state at(std::int32_t step) {
+  const auto value = static_cast<float>(step);
+  return {tk::array::from<float>({value, value, value}), tk::array::from<std::int32_t>({step})};
+}
+tk::checkpoint::manager manager_of(const fs::path& folder) { return {folder / "saved", {.every = 1, .keep = 2}}; }
+
+// The process that saves: 0 if it says that it did, 1 after an error of the library, 3 after one that left the step there,
+// 2 after any other exception.
+int save(const fs::path& folder) {
+  try {
+    manager_of(folder).save_now(3, at(3));
+    return 0;
+  } catch (const tk::error& e) {
+    return e.subject.starts_with("checkpoint: saved") ? 3 : 1;
+  } catch (...) {
+    return 2;
+  }
+}
+
+struct fault {
+  const char *mode, *number;
+};
+constexpr fault faults[] = {{"fail", "5"},   // EIO
+                            {"fail", "13"},  // EACCES
+                            {"fail", "24"},  // EMFILE
+                            {"full", "28"},  // ENOSPC from there on
+                            {"short", "28"}, {"before", ""}, {"after", ""}};
+
+std::vector<std::pair<std::string, std::string>> injected(const std::string& shim, const fs::path& root, long n,
+                                                          fault f, const fs::path& count) {
+  return {{"LD_PRELOAD", shim},    {"INJECT_ROOT", root.string()}, {"INJECT_AT", std::to_string(n)},
+          {"INJECT_MODE", f.mode}, {"INJECT_ERRNO", f.number},     {"INJECT_COUNT", count.string()}};
+}
+
+void check_save(const fs::path& folder, int status, const std::string& what) {
+  expect(status == 0 || status == 1 || status == 3 || status == 77, what + ": status " + std::to_string(status));
+  const tk::checkpoint::manager manager = manager_of(folder);
+  for (const std::int64_t step : manager.steps()) {
+    state s = at(0);
+    manager.restore(step, s);
+    expect(s.count.item<int>() == step && s.weight.values<float>()[2] == static_cast<float>(step),
+           what + ": wrong state");
+  }
+  const std::int64_t latest = manager.latest().value_or(0);
+  expect(latest >= 2, what + ": the older checkpoint is lost");
+  if (status == 0 || status == 3) expect(latest == 3, what + ": the saved step is not there");
+  if (status == 1) expect(latest == 2, what + ": an error, but the step is there");
+  manager_of(folder).save_now(4, at(4));
+  expect(manager.steps().size() == 2 && std::distance(fs::directory_iterator(folder / "saved"), {}) == 2,
+         what + ": the next save leaves something");
+}
+
+long storm_of_saves(const std::string& self, const std::string& shim, const fs::path& work, long stride) {
+  const fs::path folder = work / "save", count = work / "count";
+  const auto run = [&](long n, fault f) {
+    fs::remove_all(folder);
+    for (const int step : {1, 2}) manager_of(folder).save_now(step, at(step));
+    return end(begin({self, "save", folder.string()}, injected(shim, folder, n, f, count), work / "log"));
+  };
+  expect(run(0, faults[0]) == 0, "a save without a fault fails");
+  const long calls = std::atol(content(count).c_str());
+  expect(calls > 20, "only " + std::to_string(calls) + " calls are seen");
+  long tried = 0;
+  for (long n = 1; n <= calls; n += stride) {
+    for (const fault f : faults) {
+      const std::string what = "save, call " + std::to_string(n) + " " + f.mode + " " + f.number;
+      check_save(folder, run(n, f), what);
+      ++tried;
+    }
+  }
+  return tried;
+}
+
+long storm_of_runs(const words& given, const fs::path& work, long stride) {
+  const fs::path text = given[3], straight = work / "straight", before = work / "before", run = work / "run",
+                 log = work / "log", count = work / "count";
+  const words command = training(given[1], text, run);
+  const auto with = [&](long n, fault f) { return injected(given[2], run, n, f, count); };
+  fs::remove_all(run);
+  expect(end(begin(command, with(0, faults[0]), log)) == 0, "the straight run fails:\n" + content(log));
+  const long all = std::atol(content(count).c_str());
+  fs::rename(run, straight);
+  expect(end(begin(command, with(all / 2, {"before", ""}), log)) == 77, "half a run does not end where it should");
+  fs::rename(run, before);
+  const auto again = [&](long n, fault f) {
+    fs::remove_all(run);
+    fs::copy(before, run, fs::copy_options::recursive);
+    return end(begin(resumed(command), with(n, f), log));
+  };
+  expect(again(0, faults[0]) == 0, "the resumed run fails:\n" + content(log));
+  expect_same_run(straight, run, "the resumed run");
+  const long calls = std::atol(content(count).c_str());
+  long tried = 0;
+  for (long n = 1; n <= calls && failures < 20; n += stride) {
+    for (const fault f : faults) {
+      const std::string what =
+          "run, call " + std::to_string(n) + " of " + std::to_string(calls) + " " + f.mode + " " + f.number;
+      const int status = again(n, f);
+      const std::string output = content(log);
+      expect(status == 0 || status == 1 || status == 77, what + ": status " + std::to_string(status) + "\n" + output);
+      expect(status != 1 || output.find("tokamax_train: ") != std::string::npos, what + ": no message");
+      if (status == 0) expect_same_run(straight, run, what + ", status 0");
+      expect(end(begin(resumed(command), {}, log)) == 0, what + ": the next run fails\n" + content(log));
+      expect_same_run(straight, run, what + ", and the next run");
+      ++tried;
+    }
+  }
+  return tried;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count == 3 && std::string(arguments[1]) == "save") return save(arguments[2]);
+  if (count != 6) return std::fprintf(stderr, "usage: faults TRAINER SHIM TEXT WORK STRIDE\n"), 2;
+  const words given(arguments, arguments + count);
+  const fs::path work = fs::absolute(given[4]);
+  const long stride = std::atol(given[5].c_str());
+  fs::remove_all(work);
+  fs::create_directories(work);
+  const long saves = storm_of_saves(fs::read_symlink("/proc/self/exe"), given[2], work, stride);
+  const long runs = storm_of_runs(given, work, stride);
+  std::printf("%ld faults in saves, %ld in runs, failures: %d\n", saves, runs, failures);
+  return failures ? 1 : 0;
+}
