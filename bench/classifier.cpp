@@ -52,7 +52,7 @@ tk::array waves(const tk::shape& extents, float scale) {
   std::uint32_t bits = 1;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     bits = bits * 1664525 + 1013904223;
-    a.data<float>()[i] = (static_cast<float>(bits >> 8) / 16777216.0f - 0.5f) * scale;
+    a.mutable_data<float>()[i] = (static_cast<float>(bits >> 8) / 16777216.0f - 0.5f) * scale;
   }
   return a;
 }

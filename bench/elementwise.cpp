@@ -18,7 +18,7 @@ int main() {
   const vector x(tk::full({elements}, 0.5)), y(tk::full({elements}, 0.25));
   const float* from = x.data<float>();
   tk::array to = tk::array::uninitialized(x.type());
-  float* out = to.data<float>();
+  float* out = to.mutable_data<float>();
   constexpr std::int64_t chunk = 1 << 16;
   print("copy 16777216 f32", 8.0 * elements, bench::median_seconds([&] {
           tk::simd::parallel_for(elements / chunk,

@@ -23,7 +23,8 @@ constexpr auto update = [](state s, const parameters& gradient) {
 
 parameters filled(float scale) {
   tk::array a = tk::array::uninitialized(parameters::static_type);
-  for (std::int64_t i = 0; i < count; ++i) a.data<float>()[i] = static_cast<float>(i * 2654435761 % 1000 - 500) * scale;
+  for (std::int64_t i = 0; i < count; ++i)
+    a.mutable_data<float>()[i] = static_cast<float>(i * 2654435761 % 1000 - 500) * scale;
   return parameters(a);
 }
 
@@ -35,7 +36,7 @@ int main() {
   s.memory = optimizer.init(s.p);
   tk::array target = tk::array::uninitialized(parameters::static_type);
   const float* const from = gradient.data<float>();
-  float* const to = target.data<float>();
+  float* const to = target.mutable_data<float>();
   const auto copy = [=] {
     constexpr std::int64_t chunk = 1 << 14;
     tk::simd::parallel_for((count + chunk - 1) / chunk, [=](std::int64_t i) {

@@ -48,7 +48,7 @@ struct gpt_step {
           tk::array filled = tk::array::uninitialized(a.type());
           constexpr std::int64_t chunk = 1 << 14;
           const std::int64_t size = a.size();
-          tk::simd::parallel_for((size + chunk - 1) / chunk, [=, p = filled.data<float>()](std::int64_t c) {
+          tk::simd::parallel_for((size + chunk - 1) / chunk, [=, p = filled.mutable_data<float>()](std::int64_t c) {
             const std::int64_t end = std::min(size, (c + 1) * chunk);
             for (std::int64_t i = c * chunk; i < end; ++i) {
               std::uint32_t bits = static_cast<std::uint32_t>(before + i) * 2654435769u;
@@ -66,7 +66,7 @@ struct gpt_step {
   static ids repeating(int shift) {
     tk::array a = tk::array::uninitialized(ids::static_type);
     for (std::int64_t i = 0; i < a.size(); ++i)
-      a.data<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + shift) % C.vocabulary);
+      a.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + shift) % C.vocabulary);
     return ids(a);
   }
 };

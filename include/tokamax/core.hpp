@@ -12,6 +12,15 @@
 //   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/tensor.hpp        an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp         call a function with its arguments as nodes of a graph.
+//   core/buffer.hpp        reference-counted storage, and the pool that makes a repeated step allocate nothing.
+//   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
+//   core/inline.hpp        repeat the nodes of one graph in another.
+//   core/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
+//   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
+//   core/open_graph.hpp    functions of constants that are traced while compiling, inside other traces or outside.
+//   core/tensor.hpp        an array whose dtype and shape are part of its type, for the boundaries of a program.
+//   core/trace.hpp         call a function with its arguments as nodes of a graph.
+//   core/trace_life.hpp    how an array knows at run time whether the graph that it points to still exists.
 //   core/type.hpp          what is known of an array without its data, and its text form for messages.
 #pragma once
 
@@ -23,7 +32,10 @@
 #include <tokamax/core/fork_mutexes.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
+#include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
+#include <tokamax/core/open_graph.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>
+#include <tokamax/core/trace_life.hpp>
 #include <tokamax/core/type.hpp>

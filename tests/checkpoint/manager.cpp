@@ -25,7 +25,7 @@ struct state {
 };
 state at(std::int64_t step, std::int64_t size = 4) {
   tk::array weight = tk::array::uninitialized({tk::f32, false, {size}});
-  std::fill_n(weight.data<float>(), size, static_cast<float>(step));
+  std::fill_n(weight.mutable_data<float>(), size, static_cast<float>(step));
   return {weight, tk::array::from<std::int32_t>({static_cast<std::int32_t>(step)})};
 }
 std::size_t names_in(const fs::path& folder) {

@@ -30,7 +30,7 @@ struct only_model {
 
 tk::array filled(const tk::shape& extents, float first) {
   tk::array a = tk::array::uninitialized({tk::f32, false, extents});
-  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = first + static_cast<float>(i);
+  for (std::int64_t i = 0; i < a.size(); ++i) a.mutable_data<float>()[i] = first + static_cast<float>(i);
   return a;
 }
 state concrete(float first) {

@@ -6,6 +6,10 @@
 
 #include "support/contains.hpp"
 
+#include <atomic>  // atomic
+#include <thread>  // thread
+#include <vector>  // vector
+
 using namespace tokamax;
 
 namespace {
@@ -15,6 +19,9 @@ static_assert(array(2.5f).is_literal() && array(2.5f).type().weak && array(2.5f)
 static_assert(array(2).dtype() == i32 && array(2).type().weak);
 static_assert(array(true).dtype() == bool_ && !array(true).type().weak);
 static_assert(array(array_type{f32, false, {2, 3}}).extent(-1) == 3);
+// In memory that nobody can write.
+constexpr array half = 0.5f;
+constexpr array nought(0.0, {f32, false, {3}}), three(3.0, {i32, false, {2, 2}}), longer(0.0, {f32, false, {7000}});
 }  // namespace
 
 TEST_CASE("an array holds a copy of the values it is made from") {
@@ -48,6 +55,76 @@ TEST_CASE("a literal gets data when it is asked for") {
   }
   CHECK(array(0.25, {f32, false, {2}}).values<float>()[1] == 0.25f);
   CHECK(array(4294967295.0, {u32, false, {}}).item<std::uint32_t>() == 4294967295u);
+}
+
+TEST_CASE("D2, B6: reading a constant writes nothing, and its elements stay") {
+  CHECK(half.item() == 0.5f);
+  CHECK(half.values<float>()[0] == 0.5f);
+  const auto zeros = nought.values<float>();
+  CHECK(longer.values<float>()[6999] == 0);
+  CHECK(nought.values<float>()[2] == 0);
+  CHECK(zeros[2] == 0);
+  CHECK(three.values<std::int32_t>()[3] == 3);
+  CHECK(three.is_literal());
+  const array copy = three;  // NOLINT: the copy is what is tested
+  CHECK(copy.values<std::int32_t>()[3] == 3);
+}
+
+TEST_CASE("D2: threads may read one literal at once") {
+  std::atomic<int> wrong{0};
+  for (int round = 0; round < 30; ++round) {
+    const array shared(1.0, {f32, false, {2000}});
+    std::vector<std::thread> readers;
+    for (int k = 0; k < 4; ++k)
+      readers.emplace_back([&] {
+        const array mine = shared;  // NOLINT: copies share what is read
+        for (const array* a : {&shared, &mine, &longer}) {
+          const auto values = a->values<float>();
+          (void)array(7.0, {f32, false, {2000}}).values<float>();
+          for (float v : values) wrong += v != (a == &longer ? 0 : 1);
+        }
+      });
+    for (std::thread& t : readers) t.join();
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a literal made at run time gives its elements back with its last copy") {
+  const auto read = [] { return array(2.0, {f32, false, {100000}}).values<float>()[99999]; };
+  CHECK(read() == 2);
+  const std::size_t blocks = buffer_pool::instance().from_system();
+  for (int i = 0; i < 10; ++i) CHECK(array(i, {f32, false, {100000}}).values<float>()[99999] == static_cast<float>(i));
+  CHECK(buffer_pool::instance().from_system() == blocks);
+}
+
+TEST_CASE("B7, P3.10: what is written into one array shows in no other") {
+  array a = array::from<float>({1, 2});
+  const float* const before = a.data<float>();
+  a.mutable_data<float>()[0] = 3;
+  CHECK(a.data<float>() == before);  // its own already
+  array b = a;
+  b.mutable_data<float>()[0] = 5;
+  CHECK(a.values<float>()[0] == 3);
+  CHECK(b.values<float>()[0] == 5);
+  CHECK(b.values<float>()[1] == 2);
+  array c(1.0, {f32, false, {3}});
+  const array d = c;
+  c.mutable_data<float>()[1] = 4;
+  CHECK(c.values<float>()[1] == 4);
+  CHECK(d.values<float>()[1] == 1);
+}
+
+TEST_CASE("P3.10: an array that was moved from is empty and says so") {
+  array a = array::from<float>({1, 2});
+  const array b = std::move(a);
+  CHECK(b.values<float>()[1] == 2);
+  CHECK(a.is_moved_from());
+  CHECK(!a.is_concrete());
+  CHECK_THROWS_WITH(a.values<float>(), contains("data: array without data: found f32[2] (moved from)"));
+  CHECK_THROWS_WITH(a.item(), contains("item"));
+  CHECK_THROWS_WITH(a + 1.0f, contains("add: operand: found f32[2] that was moved from"));
+  a = b;
+  CHECK(a.values<float>()[1] == 2);
 }
 
 TEST_CASE("wrong uses are refused with what was found and expected") {

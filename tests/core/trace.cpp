@@ -5,7 +5,7 @@
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/unary.hpp>
 
-#include "support/catch.hpp"
+#include "support/contains.hpp"
 
 using namespace tokamax;
 
@@ -50,6 +50,59 @@ TEST_CASE("the trace of a thread ends when the function throws") {
   array result;
   CHECK_THROWS(trace_into(g, [](const array&) -> array { throw 1; }, result, array(row)));
   CHECK(ambient_graph == nullptr);
+}
+
+TEST_CASE("D16: an array that has left its trace is refused") {
+  array leaked;
+  const auto leak = [&](const array& x) {
+    leaked = x + 1.0f;
+    return leaked;
+  };
+  const auto ended = contains("array of a trace that has ended: found f32[3]");
+  const array data = array::from<float>({0, 1, 2});
+  {
+    graph g;
+    array result;
+    trace_into(g, leak, result, array(row));
+    CHECK((leaked + 1.0f).is_traced());
+  }
+  CHECK_THROWS_WITH(leaked + 1.0f, ended);
+  CHECK_THROWS_WITH(data + leaked, ended);
+  CHECK_THROWS_WITH(exp(leaked), ended);
+  CHECK_THROWS_WITH(in_trace([](graph&, const array& x) { return x; }, leaked), ended);
+  CHECK_THROWS_WITH(in_trace([&](graph&, const array&) { return leaked; }, data), ended);  // another graph, same place
+  CHECK_THROWS_WITH(leaked.values<float>(), contains("(traced)"));
+  CHECK_THROWS(in_trace(
+      [&](graph&, const array& x) -> array {
+        leaked = x;
+        throw 1;
+      },
+      data));
+  CHECK_THROWS_WITH(leaked + data, ended);
+  graph g, body;
+  arrays operands;
+  {
+    array result;
+    trace_into(
+        g,
+        [&](const array& x) {
+          graph inner;
+          trace_body(g, inner, operands, leak, x);
+          return x;
+        },
+        result, array(row));
+  }
+  CHECK_THROWS_WITH(leaked + data, ended);
+}
+
+TEST_CASE("more traces at once than are counted") {
+  std::vector<graph> many(5000);
+  for (graph& g : many) g.life.begin();
+  many.clear();
+  graph g;
+  g.life.begin();
+  CHECK(g.life.number() != 0);
+  CHECK(!trace_life::has_ended(g.life.number()));
 }
 
 TEST_CASE("with_leaves puts values in the order of leaves") {

@@ -21,7 +21,7 @@ static_assert(grouped(array({tk::f32, false, {2, 5, 24}})).shape() == tk::shape{
 
 array waves(const tk::shape& s) {
   array a = array::uninitialized({tk::f32, false, s});
-  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = std::sin(0.7f * static_cast<float>(i));
+  for (std::int64_t i = 0; i < a.size(); ++i) a.mutable_data<float>()[i] = std::sin(0.7f * static_cast<float>(i));
   return a;
 }
 

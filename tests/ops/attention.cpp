@@ -58,7 +58,8 @@ void check_case(const std::string& name, F f) {
 
 array waves(const tk::shape& s, float step) {
   array a = array::uninitialized(floats(s));
-  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = 2 * std::sin(step * static_cast<float>(i % 1009));
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    a.mutable_data<float>()[i] = 2 * std::sin(step * static_cast<float>(i % 1009));
   return a;
 }
 

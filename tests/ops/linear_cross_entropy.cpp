@@ -44,7 +44,8 @@ static_assert(program::peak_bytes < std::int64_t{8} * 4096 * 4 + 8 * 1024);  // 
 
 array some_labels(std::int64_t rows, std::int64_t classes) {
   array labels = array::uninitialized(integers({rows}));
-  for (std::int64_t r = 0; r < rows; ++r) labels.data<std::int32_t>()[r] = static_cast<std::int32_t>(r * 37 % classes);
+  for (std::int64_t r = 0; r < rows; ++r)
+    labels.mutable_data<std::int32_t>()[r] = static_cast<std::int32_t>(r * 37 % classes);
   return labels;
 }
 

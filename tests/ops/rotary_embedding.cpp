@@ -45,8 +45,8 @@ array by_formula(const array& x, const std::vector<std::int32_t>& positions, con
       const std::int64_t first = r * features + (o.interleaved ? 2 * i : i),
                          second = first + (o.interleaved ? 1 : half);
       const double a = static_cast<double>(x.data<float>()[first]), b = static_cast<double>(x.data<float>()[second]);
-      y.data<float>()[first] = static_cast<float>(a * std::cos(angle) - b * std::sin(angle));
-      y.data<float>()[second] = static_cast<float>(b * std::cos(angle) + a * std::sin(angle));
+      y.mutable_data<float>()[first] = static_cast<float>(a * std::cos(angle) - b * std::sin(angle));
+      y.mutable_data<float>()[second] = static_cast<float>(b * std::cos(angle) + a * std::sin(angle));
     }
   return y;
 }

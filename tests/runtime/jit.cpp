@@ -185,6 +185,122 @@ TEST_CASE("arguments that are moved in give their buffers to the results") {
   CHECK(before == after);
 }
 
+TEST_CASE("P3.10: arguments that were moved in are empty, and results share nothing with them") {
+  using numbers = tk::tensor<tk::f32, 4>;
+  constexpr auto f = [](const std::pair<numbers, numbers>& p) { return p.first * 2.0f; };
+  const auto check = [](const auto& run) {
+    std::pair<numbers, numbers> p{array::from<float>({1, 2, 3, 4}), array::from<float>({5, 6, 7, 8})};
+    const array kept = p.second;
+    array y = run(p);
+    CHECK(p.first.values<float>()[0] == 1);
+    y = run(std::move(p));
+    CHECK(y.values<float>()[3] == 8);
+    CHECK_THROWS_WITH(p.first.values<float>(), contains("f32[4] (moved from)"));
+    CHECK_THROWS_WITH(p.second.values<float>(), contains("f32[4] (moved from)"));
+    CHECK_THROWS_WITH(run(p), contains("without data"));
+    CHECK(kept.values<float>()[3] == 8);
+    array z = y;
+    z.mutable_data<float>()[0] = 50;
+    CHECK(y.values<float>()[0] == 2);
+  };
+  check(tk::jit(f, tk::cpu, tk::while_compiling));
+  check(tk::jit(f, tk::cpu, tk::at_run_time));
+}
+
+TEST_CASE("B7, P3.10: what a compiled function has captured stays what it was") {
+  array w = array::from<float>({1, 2});
+  const auto f = tk::jit([w](const array& x) { return x * w; }, tk::cpu);
+  const auto g = tk::jit([&w](const array& x) { return x * w; }, tk::cpu);
+  const array one = array::from<float>({1, 1});
+  CHECK(f(one).values<float>()[0] == 1);
+  CHECK(g(one).values<float>()[0] == 1);
+  w.mutable_data<float>()[0] = 9;
+  CHECK(f(one).values<float>()[0] == 1);
+  CHECK(g(one).values<float>()[0] == 1);
+}
+
+TEST_CASE("D16: an array that has left a jitted function is refused") {
+  array leaked;
+  const array x = array::from<float>({1, 2});
+  (void)tk::jit(
+      [&](const array& v) {
+        leaked = v * 2;
+        return leaked + 1;
+      },
+      tk::cpu)(x);
+  CHECK_THROWS_WITH(leaked + 1, contains("array of a trace that has ended: found f32[2]"));
+  const auto twice = tk::jit([](const array& v) { return v * 2; }, tk::cpu);
+  CHECK_THROWS_WITH(twice(leaked), contains("array of a trace that has ended"));
+  const auto known = tk::jit([](const tk::tensor<tk::f32, 2>& v) { return v * 2; }, tk::cpu, tk::while_compiling);
+  CHECK_THROWS_WITH(known(leaked), contains("array of a trace that has ended"));
+}
+
+namespace {
+constexpr auto sum_of_squares = [](const array& v) { return tk::sum(v * v); };
+constexpr auto add_up = [](const array& c, const array& v) { return std::pair{c + v, c}; };
+const network in_the_program = tk::init<network>(tk::random::key(3));
+const array slope = tk::grad(sum_of_squares)(3.0f);
+const auto sums = tk::scan(add_up, array(0.0f), tk::arange(4, tk::f32));
+}  // namespace
+
+TEST_CASE("P3.4: static variables made by transformations have data") {
+  static const network in_a_function = tk::init<network>(tk::random::key(3));
+  static const network by_a_lambda = [] { return tk::init<network>(tk::random::key(3)); }();
+  static const array here = tk::vmap(sum_of_squares)(tk::arange(4, tk::f32));
+  const network expected = start().model;
+  for (const network* n : {&in_the_program, &in_a_function, &by_a_lambda}) {
+    CHECK(same_bits(n->first.kernel, expected.first.kernel));
+    CHECK(same_bits(n->second.kernel, expected.second.kernel));
+  }
+  CHECK(slope.item() == 6);
+  CHECK(sums.first.item() == 6);
+  CHECK(sums.second.values<float>()[3] == 3);
+  CHECK(here.values<float>()[3] == 9);
+}
+
+TEST_CASE("P3.5: functions of constants are transformed in static functions as anywhere") {
+  using numbers = tk::tensor<tk::f32, 3>;
+  constexpr auto f = [](const numbers& x) {
+    const auto v = tk::ones({3});
+    const array a = tk::vmap([](const array& i) { return i * i; })(tk::arange(3));
+    const array b = tk::vmap([&](const array& i) { return x * i; })(tk::arange(3));
+    const array c = tk::grad([&](const array& p) { return tk::sum(p * p * x); })(v);
+    const auto d = tk::jvp([&](const array& p) { return p * p * x; }, v, tk::full({3}, 2.0));
+    const auto e = tk::vjp([&](const array& p) { return p * p * x; }, v, tk::full({3}, 2.0));
+    const array g = tk::remat([&](const array& p) { return p * x; })(v);
+    const auto h = tk::scan([&](const array& s, const array& i) { return std::pair{s + x * i, s * x}; }, tk::zeros({3}),
+                            tk::arange(3));
+    const auto i = tk::scan(add_up, tk::zeros({}), tk::arange(3));
+    // inside each other, with values of both functions around
+    const array j = tk::grad([&](const array& p) {
+      return tk::sum(tk::vmap([&](const array& k) { return p * p * k * x; })(tk::arange(3)));
+    })(v);
+    const array k = tk::vmap([&](const array& n) {
+      return tk::grad([&](const array& p) { return tk::sum(p * p * x * n); })(tk::ones({3}));
+    })(tk::arange(2, tk::f32));
+    const array l = tk::grad([&](const array& p) {
+      return tk::scan([&](const array& s, const array& w) { return std::pair{s * p + w, s}; }, tk::ones({}), x).first;
+    })(1.5f);
+    const array m =
+        tk::scan(
+            [&](const array& s, const array& w) {
+              return std::pair{s + tk::grad([&](const array& p) { return tk::sum(p * w * s * x); })(2.0f), s};
+            },
+            tk::ones({}), x)
+            .first;
+    return std::tuple{a, b, c, d, e, g, h, i, std::tuple{j, k, l, m}};
+  };
+  const numbers x(array::from<float>({1, 2, 3}));
+  const auto known = tk::leaves(tk::jit(f, tk::cpu, tk::while_compiling)(x));
+  const auto late = tk::leaves(tk::jit(f, tk::cpu, tk::at_run_time)(x));
+  const auto eager = tk::leaves(f(x));
+  REQUIRE(known.count() == late.count());
+  for (int k = 0; k < known.count(); ++k) {
+    CHECK(same_bits(known[k], late[k]));
+    CHECK(same_bits(known[k], eager[k]));
+  }
+}
+
 TEST_CASE("the memory of a program is a constant") {
   using program = decltype(tk::jit(step, tk::cpu))::for_types<state, batch>;
   static_assert(program::peak_bytes > 0 && program::peak_bytes <= 16384);

@@ -33,7 +33,8 @@ array specials(dtype t, std::int64_t n, std::int64_t stretch) {
   const std::vector<std::int32_t> integers = special_integers();
   const auto fill = [&]<class T>(const std::vector<T>& from) {
     array a = array::uninitialized({dtype_of<T>, false, {n}});
-    for (std::int64_t i = 0; i < n; ++i) a.data<T>()[i] = from[static_cast<std::size_t>(i / stretch) % from.size()];
+    for (std::int64_t i = 0; i < n; ++i)
+      a.mutable_data<T>()[i] = from[static_cast<std::size_t>(i / stretch) % from.size()];
     return astype(a, t);
   };
   return is_floating(t) ? fill(floats) : fill(integers);
@@ -47,7 +48,7 @@ array sprinkled(const shape& s, unsigned seed, dtype t, double most) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto k = static_cast<std::size_t>(r + seed) % (2 * special.size());  // every other stretch of rows has none
     if (k >= special.size() || (std::isfinite(special[k]) && std::fabs(special[k]) > most)) continue;
-    a.data<float>()[r * n + (r * 7 + seed) % n] = special[k];
+    a.mutable_data<float>()[r * n + (r * 7 + seed) % n] = special[k];
   }
   return astype(a, t);
 }

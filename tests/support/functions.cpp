@@ -184,7 +184,7 @@ array noise(const array_type& t, unsigned seed) {
   array a = array::uninitialized({f32, false, t.extents});
   for (std::int64_t i = 0; i < a.size(); ++i) {
     seed = seed * 1664525u + 1013904223u;
-    a.data<float>()[i] = static_cast<float>(seed >> 8) / 8388608.0f - 1;
+    a.mutable_data<float>()[i] = static_cast<float>(seed >> 8) / 8388608.0f - 1;
   }
   return astype(a, t.type);
 }

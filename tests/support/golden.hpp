@@ -42,7 +42,7 @@ inline array golden(const std::string& file, const std::string& name) {
                                                        : std::stod(word));
   auto of = [&]<class T>(T*) {
     array a = array::uninitialized({dtype_of<T>, false, s});
-    for (std::size_t i = 0; i < numbers.size(); ++i) a.data<T>()[i] = static_cast<T>(numbers[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) a.mutable_data<T>()[i] = static_cast<T>(numbers[i]);
     return a;
   };
   if (type == "bool") return of(static_cast<bool*>(nullptr));

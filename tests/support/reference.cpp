@@ -61,22 +61,22 @@ array to_array(const value& v) {
   };
   switch (v.type.type) {
     case bool_:
-      copy(a.data<bool>());
+      copy(a.mutable_data<bool>());
       break;
     case i8:
-      copy(a.data<std::int8_t>());
+      copy(a.mutable_data<std::int8_t>());
       break;
     case i32:
-      copy(a.data<std::int32_t>());
+      copy(a.mutable_data<std::int32_t>());
       break;
     case u32:
-      copy(a.data<std::uint32_t>());
+      copy(a.mutable_data<std::uint32_t>());
       break;
     case bf16:
-      copy(a.data<bfloat16>());
+      copy(a.mutable_data<bfloat16>());
       break;
     default:
-      copy(a.data<float>());
+      copy(a.mutable_data<float>());
       break;
   }
   return a;

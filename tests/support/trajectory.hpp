@@ -38,7 +38,7 @@ array trajectory(Optimizer, std::int64_t steps, bool varying = false) {
   array rows = array::uninitialized({f32, false, {steps, 3}});
   for (std::int64_t n = 0; n < steps; ++n) {
     s = run(s, three_numbers{golden("optim.txt", "w") * (varying ? static_cast<float>(n + 1) : 1.0f)});
-    std::copy_n(s.params.x.template data<float>(), 3, rows.data<float>() + 3 * n);
+    std::copy_n(s.params.x.template data<float>(), 3, rows.mutable_data<float>() + 3 * n);
   }
   return rows;
 }

@@ -6,8 +6,9 @@
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/base/tree.hpp>           // is_leaf
 #include <tokamax/core/graph.hpp>          // graph, location
+#include <tokamax/core/literal_data.hpp>   // literal_storage
 
-#include <algorithm>    // fill_n, copy_n
+#include <algorithm>    // copy_n
 #include <concepts>     // integral
 #include <span>         // span
 #include <type_traits>  // is_arithmetic_v
@@ -30,7 +31,8 @@ constexpr void stay_a_call() {
 ///   traced    a node of a graph: what a function sees while it is traced, in the compiler or at run time
 ///   literal   one known value in every element: `0.5f`, `zeros({3})`
 ///   concrete  a buffer with data
-/// Copies share data and are cheap; an array is never changed through another one.
+/// An array is a value: copies share data and are cheap, reading never writes, and what is written into one array
+/// (`mutable_data`) shows in no other. An array that was moved from holds nothing until it is assigned to.
 class array {
  public:
   constexpr array() = default;
@@ -44,10 +46,17 @@ class array {
                                                                              : f32,
                                                      !std::is_same_v<T, bool>,
                                                      {}}) {}
-  constexpr array(double value, array_type type) : type_(type), value_(value), literal_(true) { detail::stay_a_call(); }
+  constexpr array(double value, array_type type) : type_(type), value_(value), holds_(contents::number) {
+    if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
+  }
+  /// A node of a graph.
   constexpr array(graph* g, int id, array_type type, handle owner = {})
-      : type_(type), graph_(g), id_(id), block_(std::move(owner)) {}
-  array(handle storage, array_type type) : type_(type), block_(std::move(storage)) {}
+      : type_(type),
+        graph_(g),
+        id_(id),
+        block_(std::move(owner)),
+        value_(__builtin_is_constant_evaluated() ? 0 : g->life.number()) {}
+  array(handle storage, array_type type) : type_(type), block_(std::move(storage)), holds_(contents::data) {}
 
   /// A concrete array with a copy of `values`.
   /// errors  tokamax::error if the number of values is not that of the shape
@@ -80,10 +89,14 @@ class array {
   constexpr std::int64_t size() const { return tokamax::size(type_.extents); }
 
   constexpr bool is_traced() const { return graph_ != nullptr; }
-  constexpr bool is_literal() const { return literal_; }
-  constexpr bool is_concrete() const { return !graph_ && (block_ || literal_); }
-  constexpr bool is_abstract() const { return !graph_ && !block_ && !literal_; }
+  constexpr bool is_literal() const { return holds_ == contents::number; }
+  constexpr bool is_concrete() const { return holds_ == contents::number || (holds_ == contents::data && block_); }
+  constexpr bool is_abstract() const { return !graph_ && holds_ == contents::nothing; }
   constexpr bool exists() const { return type_.type != dtype::none; }  ///< false for a default-made array
+  /// Was this array moved from, by C++ or as an argument that gave its buffer to a result?
+  constexpr bool is_moved_from() const { return holds_ == contents::data && !block_; }
+  /// Is this a node of a graph that is no more? Such an array has left the function that was traced.
+  bool outlived_its_trace() const { return graph_ && trace_life::has_ended(value_); }
 
   constexpr graph* trace() const { return graph_; }
   constexpr int id() const { return id_; }
@@ -92,17 +105,21 @@ class array {
   constexpr array retyped(const array_type& type) const { return array(value_, type); }
   constexpr const handle& storage() const { return block_; }
 
-  /// The elements, row-major.
-  /// errors  tokamax::error if the array is abstract or traced, or T is not the C++ type of its dtype
-  template <class T>
-  T* data() {
-    check<T>();
-    return reinterpret_cast<T*>(block_->data);
-  }
+  /// The elements, row-major, to read. They stay where they are as long as this array or a copy of it does.
+  /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>
   const T* data() const {
-    return const_cast<array*>(this)->data<T>();
+    return reinterpret_cast<const T*>(bytes_of(dtype_of<T>));
   }
+  /// The elements, to write. If another array shares them, or a compiled program does, this one gets a copy first.
+  /// errors  those of `data`
+  template <class T>
+  T* mutable_data() {
+    require_data(dtype_of<T>);
+    own_data();
+    return reinterpret_cast<T*>(block_->data);
+  }
+  /// The elements as a span.
   template <class T>
   std::span<const T> values() const {
     return {data<T>(), static_cast<std::size_t>(size())};
@@ -111,47 +128,46 @@ class array {
   template <class T = float>
   T item() const {
     if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
+    alignas(8) std::byte one[8];
+    if (is_literal()) detail::fill_elements(one, type_.type, 1, value_);
+    const std::byte* const at = is_literal() ? one : bytes_of(type_.type);
     switch (type_.type) {
       case bool_:
-        return static_cast<T>(*data<bool>());
+        return static_cast<T>(*reinterpret_cast<const bool*>(at));
       case i8:
-        return static_cast<T>(*data<std::int8_t>());
+        return static_cast<T>(*reinterpret_cast<const std::int8_t*>(at));
       case i32:
-        return static_cast<T>(*data<std::int32_t>());
+        return static_cast<T>(*reinterpret_cast<const std::int32_t*>(at));
       case u32:
-        return static_cast<T>(*data<std::uint32_t>());
+        return static_cast<T>(*reinterpret_cast<const std::uint32_t*>(at));
       case bf16:
-        return static_cast<T>(static_cast<float>(*data<bfloat16>()));
+        return static_cast<T>(static_cast<float>(*reinterpret_cast<const bfloat16*>(at)));
       default:
-        return static_cast<T>(*data<float>());
+        return static_cast<T>(*reinterpret_cast<const float*>(at));
     }
   }
   /// A concrete array with one value in every element.
   static array filled(const array_type& type, double value);
-  /// Gives a literal its buffer; every other array stays as it is.
+  /// Gives a literal a buffer of its own; every other array stays as it is.
   void materialize() {
-    if (literal_) *this = filled(type_, value_);
+    if (is_literal()) *this = filled(type_, value_);
   }
 
  private:
+  enum class contents : std::uint8_t { nothing, number, data };
+
   static void check_extents(const array_type& type);
   static array copy_of(const void* values, std::size_t count, const array_type& type);
-  template <class T>
-  void check() {
-    if (graph_ || is_abstract())
-      throw error("data: array without data", std::string(text{type_}.view()) + (graph_ ? " (traced)" : " (abstract)"),
-                  "a concrete array");
-    if (dtype_of<T> != type_.type)
-      throw error("data: element type", std::string(name(dtype_of<T>)), std::string(name(type_.type)));
-    materialize();
-  }
+  void require_data(tokamax::dtype element) const;
+  const std::byte* bytes_of(tokamax::dtype element) const;
+  void own_data();
 
   array_type type_;
   graph* graph_ = nullptr;
   int id_ = -1;
-  handle block_;
-  double value_ = 0;
-  bool literal_ = false;
+  handle block_;      ///< the data; of a literal what it has been read into; in constant expressions a graph
+  double value_ = 0;  ///< of a literal; of a node at run time: the number of its trace
+  contents holds_ = contents::nothing;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -169,28 +185,30 @@ TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count
 }
 TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, double value) {
   array a = uninitialized(type);
-  const auto n = static_cast<std::size_t>(a.size());
-  switch (type.type) {
-    case bool_:
-      std::fill_n(a.data<bool>(), n, value != 0);
-      break;
-    case i8:
-      std::fill_n(a.data<std::int8_t>(), n, static_cast<std::int8_t>(static_cast<std::int64_t>(value)));
-      break;
-    case i32:
-      std::fill_n(a.data<std::int32_t>(), n, static_cast<std::int32_t>(value));
-      break;
-    case u32:
-      std::fill_n(a.data<std::uint32_t>(), n, static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
-      break;
-    case bf16:
-      std::fill_n(a.data<bfloat16>(), n, bfloat16(static_cast<float>(value)));
-      break;
-    default:
-      std::fill_n(a.data<float>(), n, static_cast<float>(value));
-      break;
-  }
+  detail::fill_elements(a.block_->data, type.type, static_cast<std::size_t>(a.size()), value);
   return a;
+}
+/// Refuses an array that has no data, or none of dtype `element`.
+TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
+  if (!is_concrete())
+    throw error("data: array without data",
+                std::string(text{type_}.view()) + (graph_          ? " (traced)"
+                                                   : is_abstract() ? " (abstract)"
+                                                                   : " (moved from)"),
+                "a concrete array");
+  if (element != type_.type)
+    throw error("data: element type", std::string(name(element)), std::string(name(type_.type)));
+}
+TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) const {
+  require_data(element);
+  if (!is_literal()) return block_->data;
+  check_extents(type_);
+  return detail::literal_data(block_, type_, value_);
+}
+/// Makes this array the only owner of its data.
+TOKAMAX_COMPILED_ONCE void array::own_data() {
+  materialize();
+  if (!block_.unique()) *this = copy_of(block_->data, static_cast<std::size_t>(size()), type_);
 }
 #endif
 

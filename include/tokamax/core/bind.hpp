@@ -5,6 +5,8 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/linked.hpp>         // linked
 #include <tokamax/core/arguments.hpp>      // check_result
+#include <tokamax/core/op.hpp>             // op, call
+#include <tokamax/core/open_graph.hpp>     // meet
 
 namespace tokamax {
 
@@ -20,6 +22,23 @@ inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.const
 inline constexpr op captured_p{.name = "captured", .unique = true};
 /// Picks one output of a node with several.
 inline constexpr op get_p{.name = "get", .kind = op_kind::alias};
+
+/// A value that is not known yet, in a trace that will be thrown away (see core/open_graph.hpp).
+inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
+
+/// The attribute words of a node, its body (if any) copied to `to`.
+constexpr words carry_words(const graph& from, const node& n, graph& to) {
+  words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
+  if (n.kind->has_body) {
+    to.bodies.push_back(graph(from.bodies[w[0]]));
+    w[0] = to.bodies.count() - 1;
+  }
+  if (n.kind == &captured_p) {
+    to.captured.push_back(from.captured[w[0]]);
+    w[0] = to.captured.count() - 1;
+  }
+  return w;
+}
 
 namespace detail {
 
@@ -52,21 +71,23 @@ constexpr int add_constant(graph& g, double value, const array_type& t, location
   return g.find_or_add(&constant_p, false, nullptr, 0, &bits, 1, t, l);
 }
 
-/// Copies what `id` needs of a constant expression into `to`.
+/// Copies what `id` needs of a constant expression into `to`, if it is not there yet.
 constexpr int import_expression(graph& to, const graph& from, int id) {
-  vec<int> map(static_cast<std::size_t>(id) + 1, -1);
+  vec<int>& map = to.imported_from(&from);
+  if (map.count() <= id) map.resize(from.nodes.size(), -1);
+  if (map[id] >= 0) return map[id];
   vec<char> live(static_cast<std::size_t>(id) + 1, 0);
   live[id] = 1;
   for (int i = id; i >= 0; --i)
-    if (live[i])
+    if (live[i] && map[i] < 0)
       for (int k = 0; k < from[i].operand_count; ++k) live[from.operand(from[i], k)] = 1;
   for (int i = 0; i <= id; ++i) {
-    if (!live[i]) continue;
+    if (!live[i] || map[i] >= 0) continue;
     const node& n = from[i];
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
-    map[i] =
-        to.find_or_add(n.kind, n.kind->unique, in.data(), in.count(), from.words_of(n), n.word_count, n.type, n.where);
+    const words w = carry_words(from, n, to);
+    map[i] = to.find_or_add(n.kind, n.kind->unique, in.data(), in.count(), w.data(), w.count(), n.type, n.where);
   }
   return map[id];
 }
@@ -83,7 +104,21 @@ constexpr int capture(graph& g, const array& a) {
 
 }  // namespace detail
 
+namespace detail {
+[[noreturn]] void reject_leaked(const array& a, location where);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void reject_leaked(const array& a, location where) {
+  throw_error("array of a trace that has ended", a.type(), "a result of the traced function, or data", where);
+}
+#endif
+/// Refuses, at run time, a node whose graph is no more: a traced function put it elsewhere than in its result.
+inline void require_live(const array& a, location where) {
+  if (a.outlived_its_trace()) reject_leaked(a, where);
+}
+}  // namespace detail
+
 constexpr array lift_here(graph& g, const array& a, location where) {
+  if (!__builtin_is_constant_evaluated()) detail::require_live(a, where);
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
@@ -91,9 +126,11 @@ constexpr array lift_here(graph& g, const array& a, location where) {
       if (!g.error.failed) g.error = from->error;
       return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
     }
-    if (from->floating) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
+    if (from->floating && !from->open) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
     for (graph* p = g.parent; p; p = p->parent)
       if (p == from) return array(&g, detail::capture(g, a), a.type());
+    if (std::is_constant_evaluated() && detail::meet(*from, g))
+      return array(&g, detail::add_node(g, stand_in_p, nullptr, 0, {}, a.type(), where), a.type());
     if (!std::is_constant_evaluated())
       throw error("array of another trace", std::string(text(a.type()).view()), "a value of this trace or data");
   }
@@ -223,10 +260,9 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
   graph* g = nullptr;
   for (int i = 0; i < n; ++i) {
     graph* t = in[i].trace();
-    if (t && (!g || (g->floating && !t->floating) || (g->floating == t->floating && t->depth > g->depth))) {
-      g = t;
-      if (t->floating) owner = in[i].storage();
-    }
+    if (!t || t == g || (g && precedence(*t) <= precedence(*g))) continue;
+    g = t;
+    if (t->floating) owner = in[i].storage();
   }
   return g;
 }
@@ -241,6 +277,9 @@ TOKAMAX_COMPILED_ONCE arrays run_eagerly(const op& o, const array* in, int n, co
   for (int i = 0; i < n; ++i) {
     if (in[i].is_literal()) {
       args.push_back(in[i]);
+    } else if (!in[i].is_concrete()) {
+      throw error(std::string(o.name) + ": operand", std::string(text(in[i].type()).view()) + " that was moved from",
+                  "a concrete array", std::string(where.file) + ":" + std::to_string(where.line));
     } else {
       args.push_back(array(&g, g.input(in[i].type()), in[i].type()));
       data.push_back(in[i]);
@@ -256,11 +295,13 @@ TOKAMAX_COMPILED_ONCE arrays run_eagerly(const op& o, const array* in, int n, co
 
 constexpr arrays bind_all_here(const op& o, const array* in, int n, const words& w, location where) {
   handle owner;
+  if (!std::is_constant_evaluated())
+    for (int i = 0; i < n; ++i) detail::require_live(in[i], where);
   graph* g = detail::trace_of(in, n, owner);
   if (!std::is_constant_evaluated() && !g) g = ambient_graph;
   if (g) {
     arrays out = detail::emit(*g, o, in, n, w, where);
-    if (g->floating)
+    if (owner && g->floating)
       for (array& a : out) a = array(a.trace(), a.id(), a.type(), owner);
     return out;
   }

@@ -7,7 +7,7 @@
 
 #include <atomic>  // atomic_ref
 #include <type_traits>
-#include <utility>  // swap
+#include <utility>  // exchange, swap
 
 namespace tokamax {
 
@@ -35,6 +35,8 @@ class handle {
   constexpr explicit operator bool() const { return block_ != nullptr; }
   constexpr buffer_block* operator->() const { return block_; }
   constexpr buffer_block* get() const { return block_; }
+  /// Gives the share away, to be counted by the caller.
+  buffer_block* release() noexcept { return std::exchange(block_, nullptr); }
   /// Is this the only owner (so that a step may write into it)?
   bool unique() const { return block_ && std::atomic_ref(block_->refs).load(std::memory_order_acquire) == 1; }
 
@@ -52,9 +54,14 @@ class handle {
         delete block_;
       }
     } else if (std::atomic_ref(block_->refs).fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      buffer_pool::instance().release(block_);
+      end(block_);
     }
     block_ = nullptr;
+  }
+  static void end(buffer_block* b) noexcept {
+    if (b->data) return buffer_pool::instance().release(b);
+    if (b->next) buffer_pool::instance().release(b->next);
+    delete b;
   }
   buffer_block* block_ = nullptr;
 };

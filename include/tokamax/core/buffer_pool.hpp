@@ -26,7 +26,8 @@ struct buffer_block {
   int refs = 1;
   std::size_t bytes = 0;         ///< usable size
   std::byte* data = nullptr;     ///< 64-byte aligned
-  buffer_block* next = nullptr;  ///< in the pool: the one of its size class that was released before it
+  buffer_block* next = nullptr;  ///< in the pool: the one of its size class that was released before it; of a literal's
+                                 ///< block, which has no data: the one with the elements (see literal_data.hpp)
   graph* expression = nullptr;   ///< only in constant expressions
   void (*destroy)(graph*) = nullptr;
   buffer_block* previous = nullptr;  ///< in the pool: the one that was released after it

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/vec.hpp>     // vec
-#include <tokamax/core/buffer.hpp>  // handle: constants captured at run time
-#include <tokamax/core/type.hpp>    // array_type
+#include <tokamax/base/vec.hpp>         // vec
+#include <tokamax/core/buffer.hpp>      // handle: constants captured at run time
+#include <tokamax/core/trace_life.hpp>  // trace_life
+#include <tokamax/core/type.hpp>        // array_type
 
 #include <cstdint>          // int64_t
 #include <source_location>  // source_location
@@ -55,12 +56,24 @@ struct graph {
   int depth = 0;             ///< number of graphs around this one
   bool dynamic = false;      ///< it or a graph around it has inputs with dynamic extents
   bool floating = false;     ///< holds only constants of a constant expression; joins the first trace it meets
+  bool open = false;         ///< of a floating graph: a function is being traced into it (see core/open_graph.hpp)
+  graph* met = nullptr;      ///< of an open graph: the trace that the function turned out to be a part of
+  vec<graph*> guests;        ///< open graphs that met this one
   diagnostic error;
+  trace_life life;  ///< at run time
 
   constexpr int count() const { return nodes.count(); }
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int operand(const node& n, int i) const { return operands[n.first_operand + i]; }
   constexpr const std::int64_t* words_of(const node& n) const { return words.data() + n.first_word; }
+
+  /// Where the nodes of a constant expression lie that has joined this graph: one id a node, -1 for those that do not.
+  constexpr vec<int>& imported_from(const graph* expression) {
+    for (import& i : imports_)
+      if (i.from == expression) return i.ids;
+    imports_.push_back(import{expression, {}});
+    return imports_.back().ids;
+  }
 
   /// Appends an input of the program.
   constexpr int input(const array_type& type) {
@@ -95,6 +108,11 @@ struct graph {
  private:
   /// Bound of a trace in the compiler, twice the nodes that a program may have: dead ones are counted here.
   static constexpr int most_traced = 1 << 16;
+  struct import {
+    const graph* from = nullptr;
+    vec<int> ids;
+  };
+  vec<import> imports_;
   // Nodes that may be equal lie in one list. No hashes, but sums of small numbers: every number that the compiler meets
   // for the first time costs it an entry in a table of its own. And pointers, for every call costs it more.
   vec<int> newest_;  // of each list: the node that was added last; -1: none

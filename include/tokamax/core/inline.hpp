@@ -21,20 +21,6 @@ constexpr vec<char> live_nodes(const graph& g) {
   return live;
 }
 
-/// The attribute words of a node, its body (if any) copied to `to`.
-constexpr words carry_words(const graph& from, const node& n, graph& to) {
-  words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
-  if (n.kind->has_body) {
-    to.bodies.push_back(graph(from.bodies[w[0]]));
-    w[0] = to.bodies.count() - 1;
-  }
-  if (n.kind == &captured_p) {
-    to.captured.push_back(from.captured[w[0]]);
-    w[0] = to.captured.count() - 1;
-  }
-  return w;
-}
-
 namespace detail {
 /// Repeats one graph in another.
 template <class Replace>

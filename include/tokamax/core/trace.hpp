@@ -20,7 +20,10 @@ class ambient_trace {
   ambient_trace(const ambient_trace&) = delete;
 
  private:
-  void enter(graph* g) { before_ = std::exchange(ambient_graph, g); }
+  void enter(graph* g) {
+    g->life.begin();
+    before_ = std::exchange(ambient_graph, g);
+  }
   graph* before_ = nullptr;
 };
 
@@ -44,11 +47,14 @@ constexpr Tree with_leaves(Tree tree, const arrays& values, int from = 0) {
 }
 
 /// The graph in which the leaves of some trees are traced; at run time also the one being traced on this thread.
+/// errors  tokamax::error for a value of a trace that has ended
 template <class... Trees>
 constexpr graph* trace_of(const Trees&... trees) {
   graph* g = nullptr;
   auto look = [&](const array& a) {
-    if (a.trace() && !a.trace()->floating && (!g || a.trace()->depth > g->depth)) g = a.trace();
+    if (!std::is_constant_evaluated()) detail::require_live(a, {});
+    graph* t = a.trace();
+    if (t && t != g && (!t->floating || t->open) && (!g || detail::precedence(*t) > detail::precedence(*g))) g = t;
   };
   (for_each_leaf(look, trees), ...);
   if (!std::is_constant_evaluated() && !g) g = ambient_graph;
@@ -81,41 +87,82 @@ constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, c
   body.parent = &g;
   body.depth = g.depth + 1;
   body.dynamic = g.dynamic;
-  auto enter = [&](auto tree) {
-    for_each_leaf(
-        [&](auto& a) {
-          operands.push_back(a);
-          static_cast<array&>(a) = array(&body, body.input(a.type()), a.type());
-        },
-        tree);
-    return tree;
-  };
-  const std::tuple<Args...> inside{enter(args)...};
   auto result = [&] {
     const ambient_trace scope(body);
+    auto enter = [&](auto tree) {
+      for_each_leaf(
+          [&](auto& a) {
+            operands.push_back(a);
+            static_cast<array&>(a) = array(&body, body.input(a.type()), a.type());
+          },
+          tree);
+      return tree;
+    };
+    const std::tuple<Args...> inside{enter(args)...};  // braces: inputs are numbered from left to right
     return std::apply(f, inside);
   }();
   for (const array& a : leaves(result)) body.outputs.push_back(lift(body, a).id());
   for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
-  if (body.error.failed && !g.error.failed) g.error = body.error;
-  body.parent = nullptr;
+  detail::close_body(body);
   return result;
 }
+
+namespace detail {
+/// f(g, args...) with the arguments as nodes of g.
+template <class F, class... Args>
+constexpr auto call_in(graph& g, const F& f, const Args&... args) {
+  auto enter = [&](auto tree) {
+    for_each_leaf([&](auto& a) { static_cast<array&>(a) = lift(g, a); }, tree);
+    return tree;
+  };
+  const std::tuple<Args...> traced{enter(args)...};
+  return std::apply([&](const Args&... a) { return f(g, a...); }, traced);
+}
+
+/// Are all leaves values known in a constant expression?
+template <class... Trees>
+constexpr bool all_constant(const Trees&... trees) {
+  bool constant = true;
+  (for_each_leaf([&](const array& a) { constant = constant && (a.is_traced() || a.is_concrete()); }, trees), ...);
+  return constant;
+}
+
+/// f on constants in a constant expression. The result is a constant expression too, for a trace to join. Outside of all
+/// traces it ends in no constant object, so that a variable with such an initializer is made when the program runs.
+template <class F, class... Args>
+constexpr auto call_on_constants(const F& f, const Args&... args) {
+  const handle shared = make_floating_graph();
+  graph& own = *shared->expression;
+  own.open = true;
+  auto result = call_in(own, f, args...);
+  for_each_leaf(
+      [&](auto& a) {
+        const array out = lift(own, a);
+        static_cast<array&>(a) = array(&own, out.id(), out.type(), shared);
+      },
+      result);
+  if (graph* const around = close(own)) result = call_in(*around, f, args...);
+  return result;
+}
+}  // namespace detail
 
 /// Calls `f(graph, args...)` with traced arguments: in the trace they belong to, or in one made for this call, which is
 /// then run on their data (or, if they are abstract, only gives the types).
 template <class F, class... Args>
 constexpr auto in_trace(const F& f, const Args&... args) {
   using result_type = decltype(f(std::declval<graph&>(), args...));
-  if (graph* g = trace_of(args...)) {
-    auto enter = [&](auto tree) {
-      for_each_leaf([&](auto& a) { static_cast<array&>(a) = lift(*g, a); }, tree);
-      return tree;
-    };
-    const std::tuple<Args...> traced{enter(args)...};
-    return std::apply([&](const Args&... a) { return f(*g, a...); }, traced);
-  }
+  if (graph* g = trace_of(args...)) return detail::call_in(*g, f, args...);
+  if (std::is_constant_evaluated() && detail::all_constant(args...)) return detail::call_on_constants(f, args...);
   graph g;
+  bool concrete = true, moved = false;
+  arrays inputs;
+  auto collect = [&](const array& a) {
+    concrete = concrete && a.is_concrete();
+    moved = moved || a.is_moved_from();
+    inputs.push_back(a);
+  };
+  (for_each_leaf(collect, args), ...);
+  if (moved) throw error("transformation: argument", "an array that was moved from", "a concrete array");
   result_type result = [&] {
     const ambient_trace scope(g);
     auto enter = [&](auto tree) {
@@ -125,13 +172,6 @@ constexpr auto in_trace(const F& f, const Args&... args) {
     const std::tuple<Args...> traced{enter(args)...};  // braces: inputs are numbered from left to right
     return std::apply([&](const Args&... a) { return f(g, a...); }, traced);
   }();
-  bool concrete = true;
-  arrays inputs;
-  auto collect = [&](const array& a) {
-    concrete = concrete && a.is_concrete();
-    inputs.push_back(a);
-  };
-  (for_each_leaf(collect, args), ...);
   for_each_leaf(
       [&](auto& a) {
         const array out = lift(g, a);

@@ -21,7 +21,7 @@ concept token_sequence = indexed<T> && std::same_as<element<T>, std::int32_t>;
 template <token_sequence Sequence>
 array stack_tokens(const std::vector<Sequence>& rows, std::int64_t skip, std::int64_t length) {
   array result = array::uninitialized({i32, false, {static_cast<std::int64_t>(rows.size()), length}});
-  auto* to = result.data<std::int32_t>();
+  auto* to = result.mutable_data<std::int32_t>();
   for (const Sequence& row : rows) {
     if (row.size() != rows.front().size())
       throw error("batch: length of a sequence", std::to_string(row.size()), std::to_string(rows.front().size()));

@@ -67,6 +67,22 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
 }
 #endif
 
+template <class Given>
+inline constexpr bool is_movable =
+    !std::is_lvalue_reference_v<Given> && !std::is_const_v<std::remove_reference_t<Given>>;
+
+/// Leaves the arguments that were moved in without their arrays at the end of a scope.
+template <class... Given>
+struct given_away {
+  std::tuple<Given&&...> arguments;
+  ~given_away() {
+    auto empty = []<class Tree>(Tree&& tree) {
+      if constexpr (is_movable<Tree&&>) for_each_leaf([](auto& a) { array(std::move(static_cast<array&>(a))); }, tree);
+    };
+    std::apply([&](auto&&... tree) { (empty(std::forward<Given>(tree)), ...); }, arguments);
+  }
+};
+
 /// What one run of a program traced at run time needs, kept by its function for the next one: programs for many shapes
 /// share an arena.
 struct traced_frame {
@@ -79,7 +95,7 @@ struct traced_frame {
 /// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
 template <class Tree>
 void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
-  constexpr bool movable = !std::is_lvalue_reference_v<Tree> && !std::is_const_v<std::remove_reference_t<Tree>>;
+  constexpr bool movable = is_movable<Tree>;
   for_each_leaf(
       [&](const array& a) {
         if (!a.is_concrete())
@@ -148,6 +164,7 @@ class dynamic_program {
     if (!code) code = std::make_unique<runner>(e->program->code);
     result_type result =
         detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, code->code.plan(), *frame);
+    const detail::given_away<Given...> moved{{std::forward<Given>(given)...}};
     code->code.run(frame->inputs.data(), frame->outputs.data(), frame->arena);
     e->idle.give(std::move(code));
     frames_.give(std::move(frame));

@@ -38,8 +38,8 @@ class known_program {
   const void* result_like() const { return result_.like; }
 
   /// Runs the program on the trees at `given`. `result` holds a copy of the abstract result; an argument that is
-  /// `movable` and whose buffer nobody else holds is written over where the plan has found that safe. Called while another
-  /// function is traced, the program becomes a part of that.
+  /// `movable` and whose buffer nobody else holds is written over where the plan has found that safe; when the program has
+  /// run, what is `movable` is empty. Called while another function is traced, the program becomes a part of that.
   ///
   /// errors  tokamax::error with the path of a leaf that differs from what was compiled
   void run(const void* const* given, const bool* movable, void* result);
@@ -52,6 +52,18 @@ class known_program {
   struct frame;
   void take_argument(frame& f, int position, const void* given, bool movable) const;
   void make_results(frame& f, void* result) const;
+  /// Leaves the arguments that were moved in without their arrays once the program has begun to write into them.
+  struct given_away {
+    const known_program& program;
+    const void* const* given;
+    const bool* movable;
+    ~given_away() {
+      for (int k = 0; k < program.argument_count(); ++k)
+        if (movable[k])
+          for (const auto& place : program.argument(k).layout.leaves)
+            array(std::move(const_cast<array&>(place.leaf(given[k]))));
+    }
+  };
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
 
@@ -97,6 +109,7 @@ TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bo
     if (s < 0) s = 1;
   f->code.resize(f->symbols);
   make_results(*f, result);
+  const given_away moved{*this, given, movable};
   f->code.run(f->inputs.data(), f->outputs.data(), f->arena);
   f->literals.clear();
   frames_.give(std::move(f));
@@ -106,6 +119,7 @@ TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* give
   graph* g = nullptr;
   for (int k = 0; k < argument_count(); ++k)
     for (const auto& place : argument(k).layout.leaves) {
+      detail::require_live(place.leaf(given[k]), {});
       graph* t = place.leaf(given[k]).trace();
       if (t && !t->floating && (!g || t->depth > g->depth)) g = t;
     }

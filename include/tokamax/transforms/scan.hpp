@@ -58,13 +58,14 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
               tree);
           return tree;
         };
-        const Carry carry_in = as_inputs(carry, false);
-        const Xs x_in = as_inputs(sequence, true);
+        arrays before;
         const body_result out = [&] {
           const ambient_trace scope(body);
+          const Carry carry_in = as_inputs(carry, false);
+          const Xs x_in = as_inputs(sequence, true);
+          before = leaves(carry_in);
           return f(carry_in, x_in);
         }();
-        const arrays before = leaves(carry_in);
         int k = 0;
         for (const array& a : leaves(out.first)) {
           const array c = lift(body, a, l);
@@ -80,8 +81,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         arrays operands = leaves(carry);
         for (const array& x : leaves(sequence)) operands.push_back(x);
         for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
-        if (body.error.failed && !g.error.failed) g.error = body.error;
-        body.parent = nullptr;
+        detail::close_body(body);
         g.bodies.push_back(std::move(body));
         w.body = g.bodies.count() - 1;
         const arrays results = bind_all(scan_p, operands.data(), operands.count(), pack(w), l);

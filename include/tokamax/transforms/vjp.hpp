@@ -69,6 +69,10 @@ struct value_and_grad_function {
         },
         x, rest...);
   }
+  template <arithmetic T, class... Rest>
+  constexpr auto operator()(const T& x, const Rest&... rest) const {
+    return (*this)(array(x), rest...);
+  }
 };
 
 /// A function that returns f's value and the gradient with respect to f's first argument, a tree like it.
@@ -92,6 +96,10 @@ struct grad_function {
   template <class Tree, class... Rest>
   constexpr Tree operator()(const Tree& x, const Rest&... rest) const {
     return value_and_grad_function<F>{f, where}(x, rest...).second;
+  }
+  template <arithmetic T, class... Rest>
+  constexpr array operator()(const T& x, const Rest&... rest) const {
+    return (*this)(array(x), rest...);
   }
 };
 

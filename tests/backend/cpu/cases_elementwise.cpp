@@ -54,7 +54,8 @@ array powers(std::int64_t stretch) {  // a denormal base may count as zero
   for (const float x : special_floats())
     if (x == 0 || !(std::fabs(x) < smallest)) v.push_back(x);
   array a = array::uninitialized({f32, false, {many}});
-  for (std::int64_t i = 0; i < many; ++i) a.data<float>()[i] = v[static_cast<std::size_t>(i / stretch) % v.size()];
+  for (std::int64_t i = 0; i < many; ++i)
+    a.mutable_data<float>()[i] = v[static_cast<std::size_t>(i / stretch) % v.size()];
   return a;
 }
 /// Halfway between neighbours of bf16, and next to it; what is left of the largest numbers; denormal numbers.
@@ -62,7 +63,7 @@ array ties() {
   array a = array::uninitialized({f32, false, {many}});
   for (std::int64_t i = 0; i < many; ++i) {
     const auto high = static_cast<std::uint32_t>(i * 27361) << 16, low = 0x7fffu + static_cast<std::uint32_t>(i % 3);
-    a.data<float>()[i] = std::bit_cast<float>(high | low);
+    a.mutable_data<float>()[i] = std::bit_cast<float>(high | low);
   }
   return a;
 }
@@ -72,7 +73,7 @@ array edges() {
                        128.9f,       129.f,        255.5f,       0.9f,         1e-40f, NAN,   INFINITY, 0};
   array a = array::uninitialized({f32, false, {many}});
   for (std::int64_t i = 0; i < many; ++i)
-    a.data<float>()[i] = (i % 2 ? -1.0f : 1.0f) * v[static_cast<std::size_t>(i / 2) % v.size()];
+    a.mutable_data<float>()[i] = (i % 2 ? -1.0f : 1.0f) * v[static_cast<std::size_t>(i / 2) % v.size()];
   return a;
 }
 

@@ -55,7 +55,7 @@ array labels(std::int64_t n, std::int64_t classes) {
   array a = array::uninitialized({i32, false, {n}});
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t label = i % 11 == 3 ? -1 : i % 11 == 5 ? classes : i % 11 == 7 ? -classes - 1 : i * 5 % classes;
-    a.data<std::int32_t>()[i] = static_cast<std::int32_t>(label);
+    a.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(label);
   }
   return a;
 }

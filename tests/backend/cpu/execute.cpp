@@ -31,7 +31,7 @@ TEST_CASE("products in bf16 round operands of f32 to nearest even") {
   const auto halfway = [](const shape& s, unsigned seed) {  // between neighbours of bf16
     array a = noise(s, seed);
     for (std::int64_t i = 0; i < a.size(); ++i) {
-      float& x = a.data<float>()[i];
+      float& x = a.mutable_data<float>()[i];
       x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & 0xffff0000u) | 0x8000u);
     }
     return a;

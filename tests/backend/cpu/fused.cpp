@@ -13,7 +13,7 @@ namespace {
 
 array ramp(const tk::shape& s, float from, float step) {
   array a = array::uninitialized({tk::f32, false, s});
-  for (std::int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = from + step * static_cast<float>(i);
+  for (std::int64_t i = 0; i < a.size(); ++i) a.mutable_data<float>()[i] = from + step * static_cast<float>(i);
   return a;
 }
 bool same_bits(const array& a, const array& b) {

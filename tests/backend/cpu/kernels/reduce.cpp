@@ -56,8 +56,8 @@ TEST_CASE("NaN reaches the result from any place") {
   for (int n : {1, 7, 8, 9, 100})
     for (int at : {0, n / 2, n - 1}) {
       array x = array::uninitialized({f32, false, {n}});
-      std::fill_n(x.data<float>(), n, 1.0f);
-      x.data<float>()[at] = std::numeric_limits<float>::quiet_NaN();
+      std::fill_n(x.mutable_data<float>(), n, 1.0f);
+      x.mutable_data<float>()[at] = std::numeric_limits<float>::quiet_NaN();
       CHECK(std::isnan(max(x).item()));
       CHECK(std::isnan(min(x).item()));
       CHECK(std::isnan(max(reshape(x, {n, 1}), {.axis = {0}}).item()));
@@ -70,12 +70,12 @@ TEST_CASE("all and any look at each truth value") {
   for (int n : {1, 7, 8, 9, 100})
     for (int at : {0, n / 2, n - 1}) {
       array x = array::uninitialized({bool_, false, {n}}), y = array::uninitialized({bool_, false, {n}});
-      std::fill_n(x.data<bool>(), n, true);
-      std::fill_n(y.data<bool>(), n, false);
+      std::fill_n(x.mutable_data<bool>(), n, true);
+      std::fill_n(y.mutable_data<bool>(), n, false);
       CHECK(all(x).item<bool>());
       CHECK_FALSE(any(y).item<bool>());
-      x.data<bool>()[at] = false;
-      y.data<bool>()[at] = true;
+      x.mutable_data<bool>()[at] = false;
+      y.mutable_data<bool>()[at] = true;
       CHECK_FALSE(all(x).item<bool>());
       CHECK(any(y).item<bool>());
     }

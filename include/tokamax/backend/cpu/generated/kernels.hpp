@@ -10,7 +10,9 @@
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/inline.hpp>
+#include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
+#include <tokamax/core/trace_life.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>
 #include <tokamax/lax/broadcast_in_dim.hpp>
@@ -171,6 +173,7 @@ namespace tokamax {
 TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
 TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
 TOKAMAX_KERNELS const op* descriptor_of<get_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<add_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sub_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<mul_p>();

@@ -1,0 +1,93 @@
+// tokamax/core/literal_data.hpp: the elements of arrays that are one number everywhere, for those who read them.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/core/array.cpp
+#pragma once
+
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/core/buffer.hpp>         // handle
+#include <tokamax/core/type.hpp>           // array_type
+
+#include <algorithm>  // fill_n, max
+#include <bit>        // bit_cast
+#include <map>        // map
+#include <vector>     // vector
+
+namespace tokamax::detail {
+
+// A literal has no elements until somebody reads them, and reading must not write into the array: several threads may
+// share it, and a constant may lie in memory that nobody can write. So what is read lies elsewhere. A literal made at run
+// time holds a block without data, which its copies share; the first reader hangs a filled buffer on it by one atomic
+// exchange, and it goes with the last copy. A literal made by the compiler holds no block. There are only as many of those
+// as the program's text names, so their elements stay for good, in a table by number and dtype.
+
+/// What a literal made at run time holds.
+handle literal_storage();
+
+/// Writes `value` as `count` elements of dtype `type`.
+void fill_elements(std::byte* to, dtype type, std::size_t count, double value);
+
+/// The elements of a literal that holds `storage`. Any number of threads may ask at once.
+const std::byte* literal_data(const handle& storage, const array_type& type, double value);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE handle literal_storage() {
+  return handle(new buffer_block);
+}
+
+TOKAMAX_COMPILED_ONCE void fill_elements(std::byte* to, dtype type, std::size_t count, double value) {
+  const auto fill = [&]<class T>(T v) { std::fill_n(reinterpret_cast<T*>(to), count, v); };
+  switch (type) {
+    case bool_:
+      return fill(value != 0);
+    case i8:
+      return fill(static_cast<std::int8_t>(static_cast<std::int64_t>(value)));
+    case i32:
+      return fill(static_cast<std::int32_t>(value));
+    case u32:
+      return fill(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
+    case bf16:
+      return fill(bfloat16(static_cast<float>(value)));
+    default:
+      return fill(static_cast<float>(value));
+  }
+}
+
+/// A buffer with `count` elements.
+inline handle filled_buffer(dtype type, std::int64_t count, double value) {
+  const auto n = static_cast<std::size_t>(count);
+  handle h(buffer_pool::instance().allocate(n * static_cast<std::size_t>(size_of(type))));
+  fill_elements(h->data, type, n, value);
+  return h;
+}
+
+/// The elements of a literal that the compiler made: the first ones of the longest buffer of its number. Buffers that
+/// have become too short stay, for those who read them; the next is at least twice as long, which bounds the sum.
+inline const std::byte* constant_data(const array_type& type, double value) {
+  struct buffers {
+    std::int64_t longest = 0;
+    std::vector<handle> all;
+  };
+  static auto& table = *new std::map<std::pair<dtype, std::uint64_t>, buffers>;  // outlives every static array
+  const std::lock_guard lock(fork_mutexes::of(&table));
+  buffers& b = table[{type.type, std::bit_cast<std::uint64_t>(value)}];
+  const std::int64_t n = tokamax::size(type.extents);
+  if (b.all.empty() || b.longest < n) {
+    const std::int64_t count = std::max(n, std::min(2 * b.longest, std::int64_t{1} << 24));
+    b.all.push_back(filled_buffer(type.type, count, value));
+    b.longest = count;
+  }
+  return b.all.back()->data;
+}
+
+TOKAMAX_COMPILED_ONCE const std::byte* literal_data(const handle& storage, const array_type& type, double value) {
+  if (!storage) return constant_data(type, value);
+  const std::atomic_ref place(storage->next);
+  buffer_block* there = place.load(std::memory_order_acquire);
+  if (there) return there->data;
+  handle made = filled_buffer(type.type, tokamax::size(type.extents), value);
+  if (!place.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) return there->data;
+  return made.release()->data;
+}
+#endif
+
+}  // namespace tokamax::detail

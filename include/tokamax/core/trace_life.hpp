@@ -1,0 +1,61 @@
+// tokamax/core/trace_life.hpp: how an array knows at run time whether the graph that it points to still exists.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/core/trace.cpp
+#pragma once
+
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+
+#include <atomic>   // atomic
+#include <cstdint>  // uint64_t
+
+namespace tokamax {
+
+/// The life of one graph into which a function of the user is traced at run time: from `begin` to the destructor. It has
+/// a number that is never used again, which the graph's arrays carry. Graphs in constant expressions and inside passes,
+/// which no array leaves, have the number 0 and cost nothing.
+class trace_life {
+ public:
+  constexpr trace_life() = default;
+  constexpr trace_life(const trace_life&) {}  // a copy of a graph is another graph
+  constexpr trace_life& operator=(const trace_life&) { return *this; }
+  constexpr ~trace_life() {
+    if (number_ != 0) end();
+  }
+  void begin() {
+    if (number_ == 0) number_ = start();
+  }
+  constexpr double number() const { return number_; }
+  static bool has_ended(double number) {
+    if (number == 0) return false;
+    const auto n = static_cast<std::uint64_t>(number);
+    return now_[n % slots].load(std::memory_order_relaxed) != n;
+  }
+
+ private:
+  static double start();
+  void end() noexcept;
+
+  // A life occupies the slot of its number until it ends. When all are taken, further graphs go without a number.
+  static constexpr std::uint64_t slots = 4096;
+  inline static std::atomic<std::uint64_t> now_[slots] = {};
+  inline static std::atomic<std::uint64_t> last_{0};
+
+  double number_ = 0;  // a whole number, as wide as what an array has room for
+};
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE double trace_life::start() {
+  for (std::uint64_t tries = 0; tries < slots; ++tries) {
+    const std::uint64_t number = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+    std::uint64_t nobody = 0;
+    if (now_[number % slots].compare_exchange_strong(nobody, number, std::memory_order_relaxed))
+      return static_cast<double>(number);
+  }
+  return 0;
+}
+TOKAMAX_COMPILED_ONCE void trace_life::end() noexcept {
+  now_[static_cast<std::uint64_t>(number_) % slots].store(0, std::memory_order_relaxed);
+}
+#endif
+
+}  // namespace tokamax
