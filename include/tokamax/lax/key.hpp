@@ -37,9 +37,11 @@ constexpr array split(const key& k, const shape& extents, source_line l = source
 template <int N = 2>
 constexpr std::array<key, static_cast<std::size_t>(N)> split(const key& k, source_line l = source_line::current()) {
   const array all = split(k, {N}, l);
-  std::array<key, static_cast<std::size_t>(N)> keys;
-  for (int i = 0; i < N; ++i) keys[static_cast<std::size_t>(i)] = key(squeeze(slice_in_dim(all, i, i + 1, 0, l), 0, l));
-  return keys;
+  // made in place: g++ 12 releases a constant key twice that is assigned to one of an array
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<key, static_cast<std::size_t>(N)>{
+        key(squeeze(slice_in_dim(all, static_cast<int>(I), static_cast<int>(I) + 1, 0, l), 0, l))...};
+  }(std::make_index_sequence<static_cast<std::size_t>(N)>{});
 }
 
 /// A new key for a number, such as that of a step or of a layer.

@@ -32,7 +32,8 @@ constexpr array uniform_here(const key& k, const shape& s, dtype type, const arr
     span = literal(float_round(float_round(to.literal()) - float_round(from.literal())), type);
   else
     span = to - from;
-  return maximum(from, type == bf16 ? f * span + from : fma(f, span, from, l), l);
+  if (type == bf16) return maximum(from, f * span + from, l);
+  return maximum(from, fma(f, span, from, l), l);
 }
 constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
   // from the number after -1; the length of the interval rounds to 2
