@@ -9,12 +9,6 @@
 //   core/fork_mutexes.hpp  mutexes that a child made by fork() finds free, and what they guard whole.
 //   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp        repeat the nodes of one graph in another.
-//   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
-//   core/tensor.hpp        an array whose dtype and shape are part of its type, for the boundaries of a program.
-//   core/trace.hpp         call a function with its arguments as nodes of a graph.
-//   core/buffer.hpp        reference-counted storage, and the pool that makes a repeated step allocate nothing.
-//   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
-//   core/inline.hpp        repeat the nodes of one graph in another.
 //   core/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
 //   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/open_graph.hpp    functions of constants that are traced while compiling, inside other traces or outside.

@@ -10,6 +10,7 @@
 #include <algorithm>  // fill_n, max
 #include <bit>        // bit_cast
 #include <map>        // map
+#include <mutex>      // lock_guard
 #include <vector>     // vector
 
 namespace tokamax::detail {
@@ -30,9 +31,7 @@ void fill_elements(std::byte* to, dtype type, std::size_t count, double value);
 const std::byte* literal_data(const handle& storage, const array_type& type, double value);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE handle literal_storage() {
-  return handle(new buffer_block);
-}
+TOKAMAX_COMPILED_ONCE handle literal_storage() { return handle(new buffer_block); }
 
 TOKAMAX_COMPILED_ONCE void fill_elements(std::byte* to, dtype type, std::size_t count, double value) {
   const auto fill = [&]<class T>(T v) { std::fill_n(reinterpret_cast<T*>(to), count, v); };
