@@ -32,7 +32,7 @@ TEST_CASE("broadcast_to follows NumPy") {
 TEST_CASE("shapes that do not fit are rejected") {
   const array x = zeros({2, 3});
   CHECK_THROWS_WITH(broadcast_in_dim(array(array_type{f32, false, {2, 3}}), {2, 4}, {0, 1}),
-                    contains("broadcast_in_dim: shape: found f32[2,3], expected [2,4]"));
+                    contains("broadcast_in_dim: shape: found f32[2,3], expected extents of 1 or those of [2,4]"));
   CHECK_THROWS_WITH(broadcast_to(x, {3, 2}), contains("broadcast_to: shape") && contains("broadcast_in_dim.cpp"));
   CHECK_THROWS_WITH(broadcast_to(x, {3}), contains("broadcast_to: shape"));
   CHECK_THROWS_WITH(reduce_sum(x, {2}), contains("reduce_sum: axis"));

@@ -42,7 +42,7 @@ TEST_CASE("concatenate promotes, and stack makes a new axis") {
 
 TEST_CASE("concatenate rejects operands that do not fit") {
   CHECK_THROWS_WITH(concatenate({zeros({2, 3}), zeros({3, 2})}),
-                    contains("concatenate: operand: found f32[3,2], expected f32[2,3]"));
+                    contains("concatenate: operand: found f32[3,2], expected extents of f32[2,3] but on axis "));
   CHECK_THROWS_WITH(concatenate({zeros({2, 3})}, 2), contains("concatenate: axis"));
 }
 

@@ -157,6 +157,13 @@ inline constexpr std::int64_t too_large =
 /// What stands for a dynamic extent that cannot be encoded, or is none.
 inline constexpr std::int64_t no_extent = detail::dynamic_end;
 
+/// Can these be the extents of an array, whatever its size?
+constexpr bool are_extents(const shape& s) {
+  for (std::int64_t e : s)
+    if (e < 0 && !is_extent(e)) return false;
+  return true;
+}
+
 /// a * b. Products beyond 2^63 - 1 are `too_large`; one of too many symbols is no_extent.
 constexpr std::int64_t mul_extent(std::int64_t a, std::int64_t b) {
   if ((a | b) >> 31 == 0) return a * b;  // the usual case
@@ -183,7 +190,7 @@ constexpr std::int64_t div_extent(std::int64_t a, std::int64_t b) {
 }
 /// a + b; no_extent where the sum of two dynamic extents is not a multiple of one.
 constexpr std::int64_t add_extent(std::int64_t a, std::int64_t b) {
-  if (!is_dyn(a) && !is_dyn(b)) return a + b;
+  if (!is_dyn(a) && !is_dyn(b)) return b > 0 && a > too_large - b ? too_large : a + b;
   if (a == 0 || b == 0) return a == 0 ? b : a;
   if (!is_extent(a) || !is_extent(b) || a > 0 || b > 0 || exponents_of(a) != exponents_of(b)) return no_extent;
   const std::int64_t factor = factor_of(a) + factor_of(b);

@@ -12,28 +12,27 @@ constexpr void reject(const array& x, location where, text what, text found, tex
 }
 
 /// `axis` counted from the front, of an array like x, or of one that a function makes with `new_axes` more than x has.
-/// errors  "FUNCTION: axis" if there is none; while compiling the result is then 0
-constexpr int checked_axis(const char* function, int axis, const array& x, location where, int new_axes = 0) {
+/// errors  `what` if there is none; while compiling the result is then 0
+constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, location where, int new_axes = 0) {
   const int rank = x.rank() + new_axes;
-  if (axis >= 0 && axis < rank) return axis;
-  if (axis < 0 && axis >= -rank) return axis + rank;
+  if (axis >= 0 && axis < rank) return static_cast<int>(axis);
+  if (axis < 0 && axis >= -rank) return static_cast<int>(axis) + rank;
   text expected("an axis of ");
   if (new_axes)
     expected << "rank " << rank;
   else
     expected << x.type();
-  reject(x, where, text(function) << ": axis", text() << axis, expected);
+  reject(x, where, what, text() << axis, expected);
   return 0;
 }
 
 namespace detail {
 /// What stands for an array that cannot be: it tells its mistake to the trace that it meets, at run time it is thrown.
-constexpr array impossible(const char* function, const array_type& type, const char* expected, location where) {
-  const text what = text(function) << ": shape", found(type);
+constexpr array impossible(dtype type, text what, text found, text expected, location where) {
   if (!std::is_constant_evaluated()) throw_error(what, found, expected, where);
   const handle owner = make_floating_graph();
   owner->expression->error = {true, what, found, expected, where};
-  const array_type scalar{type.type, false, {}};
+  const array_type scalar{type, false, {}};
   return array(owner->expression, owner->expression->input(scalar), scalar, owner);
 }
 /// The type that rules give the result of a call, or a mistake.

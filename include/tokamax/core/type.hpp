@@ -87,13 +87,11 @@ struct text {
     *this << '[';
     for (int i = 0; i < s.rank(); ++i) {
       if (i) *this << ',';
-      if (is_dyn(s[i]))
-        *this << dynamic{s[i]};
-      else
-        *this << s[i];
+      extent(s[i]);
     }
     return *this << ']';
   }
+  constexpr text& extent(std::int64_t e) { return is_dyn(e) ? *this << dynamic{e} : *this << e; }
   /// A factor and the symbols n, o, ..., u; "?" for what is no extent.
   struct dynamic {
     std::int64_t extent;

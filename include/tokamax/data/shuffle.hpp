@@ -18,7 +18,9 @@ class permutation {
   constexpr permutation(std::int64_t size, std::uint64_t seed)
       : size_(static_cast<std::uint64_t>(size)),
         half_((std::max(static_cast<int>(std::bit_width(size_ - 1)), 8) + 1) / 2),
-        seed_(seed) {}
+        seed_(seed) {
+    if (size < 1) throw error("permutation: size", std::to_string(size), "1 or more");
+  }
   constexpr std::int64_t operator()(std::int64_t index) const {
     auto x = static_cast<std::uint64_t>(index);
     do {
@@ -49,7 +51,9 @@ namespace detail {
 template <indexed Source>
 class shuffled : public dataset<shuffled<Source>> {
  public:
-  shuffled(Source source, std::uint64_t seed) : source_(std::move(source)), seed_(seed) {}
+  shuffled(Source source, std::uint64_t seed) : source_(std::move(source)), seed_(seed) {
+    if (source_.size() < 1) throw error("shuffle: elements", std::to_string(source_.size()), "1 or more");
+  }
   std::int64_t size() const { return source_.size(); }
   element<Source> operator[](std::int64_t index) const {
     const std::int64_t epoch = index / size();
@@ -69,6 +73,7 @@ struct shuffle_options {
 };
 
 /// All elements of each epoch in a random order that depends on the seed and the epoch.
+/// errors  tokamax::error for a source without elements
 /// memory  none, whatever the number of elements
 inline auto shuffle(shuffle_options options = {}) {
   return stage{[=](auto source) { return detail::shuffled(std::move(source), options.seed); }};

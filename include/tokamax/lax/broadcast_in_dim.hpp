@@ -46,6 +46,17 @@ constexpr arrays reduce_batch(const call& c) {
 constexpr array expand_reduced(const array& y, const shape& s, const axes& axis) {
   return broadcast_in_dim(y, s, other_axes(s.rank(), axis));
 }
+/// Is each axis of x, of extent 1 or that of s, an axis of s, and each another one?
+constexpr bool broadcasts_in(const shape& x, const shape& s, const axes& dimensions) {
+  bool ok = dimensions.rank() == x.rank() && are_extents(s);
+  std::int64_t before = -1;
+  for (int i = 0; ok && i < x.rank(); ++i) {
+    const std::int64_t d = dimensions[i];
+    ok = d > before && d < s.rank() && (x[i] == 1 || x[i] == s[static_cast<int>(d)]);
+    before = d;
+  }
+  return ok;
+}
 }  // namespace detail
 
 inline constexpr op reduce_sum_p{
@@ -69,9 +80,8 @@ inline constexpr op broadcast_in_dim_p{
     .infer = [](const call& c) -> array_type {
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       const shape& x = c[0].shape();
-      bool ok = dimensions.rank() == x.rank();
-      for (int i = 0; ok && i < x.rank(); ++i) ok = x[i] == 1 || x[i] == s[static_cast<int>(dimensions[i])];
-      if (!ok) return c.fail("broadcast_in_dim: shape", c[0].type(), text() << s);
+      if (!detail::broadcasts_in(x, s, dimensions))
+        return c.fail("broadcast_in_dim: shape", c[0].type(), text("extents of 1 or those of ") << s);
       return {c[0].dtype(), c[0].type().weak, s};
     },
     .vjp = [](const call& c) -> arrays {
@@ -111,11 +121,12 @@ inline constexpr op broadcast_in_dim_p{
 
 /// `x` seen with shape `s`, its axis i becoming axis dimensions[i]; the other axes repeat it.
 ///
-/// shapes  x.shape[i] is 1 or s[dimensions[i]] -> s
+/// shapes  x.shape[i] is 1 or s[dimensions[i]], dimensions increase -> s
 /// errors  "broadcast_in_dim: shape"
 /// source  jax.lax.broadcast_in_dim
 constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l) {
-  if (x.is_literal()) return x.retyped({x.dtype(), x.type().weak, s});
+  const array_type t{x.dtype(), x.type().weak, s};
+  if (x.is_literal() && !unmet(t) && detail::broadcasts_in(x.shape(), s, dimensions)) return x.retyped(t);
   return bind(broadcast_in_dim_p, {x}, broadcast_options{s, dimensions}, l);
 }
 

@@ -29,7 +29,9 @@ inline constexpr op concatenate_p{
       for (int k = 1; k < c.count; ++k) {
         bool ok = c[k].dtype() == t.type && c[k].rank() == t.extents.rank();
         for (int i = 0; ok && i < t.extents.rank(); ++i) ok = i == axis || c[k].extent(i) == t.extents[i];
-        if (!ok) return c.fail("concatenate: operand", c[k].type(), c[0].type());
+        if (!ok)
+          return c.fail("concatenate: operand", c[k].type(),
+                        text("extents of ") << c[0].type() << " but on axis " << axis);
         t.extents[axis] = add_extent(t.extents[axis], c[k].extent(axis));
         t.weak = t.weak && c[k].type().weak;
       }
@@ -59,20 +61,23 @@ inline constexpr op concatenate_p{
 ///
 /// shapes  equal but for `axis`
 /// dtypes  promoted to one
-/// errors  "concatenate: axis", "concatenate: operand"
+/// errors  "concatenate: operands" if there are none, "concatenate: axis", "concatenate: operand"
 /// source  jax.numpy.concatenate
 constexpr array concatenate(const arrays& xs, int axis = 0, source_line l = source_line::current()) {
+  if (xs.empty()) return detail::impossible(f32, "concatenate: operands", "none", "one or more", l);
   promoted p{xs[0].dtype(), xs[0].type().weak};
   for (const array& x : xs) p = promote(p, {x.dtype(), x.type().weak});
   arrays in;
   for (const array& x : xs) in.push_back(convert_element_type(x, p.type, p.weak, l));
-  return detail::concatenate_along(concatenate_p, in, axis < 0 ? axis + xs[0].rank() : axis, l);
+  return detail::concatenate_along(concatenate_p, in, checked_axis("concatenate: axis", axis, xs[0], l), l);
 }
 
 /// The operands one after the other along a new axis, which becomes axis `axis` of the result.
 /// shapes  all equal
+/// errors  "stack: operands" if there are none, "expand_dims: axis", "concatenate: operand"
 /// source  jax.numpy.stack
 constexpr array stack(const arrays& xs, int axis = 0, source_line l = source_line::current()) {
+  if (xs.empty()) return detail::impossible(f32, "stack: operands", "none", "one or more", l);
   arrays in;
   for (const array& x : xs) in.push_back(expand_dims(x, axis, l));
   return concatenate(in, axis, l);

@@ -98,6 +98,17 @@ constexpr array conv_rhs_cotangent(const array& x, const array& ct, const shape&
 
 constexpr array conv_rhs_vjp(const call& c);
 
+/// Are steps and groups positive, and all numbers small enough to be added and multiplied?
+constexpr bool conv_amounts_fit(const array& x, const array& w, const conv_options& o) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  bool ok = o.feature_groups > 0 && o.batch_groups > 0;
+  for (int i = 0; ok && i < o.strides.rank(); ++i)
+    ok = o.strides[i] > 0 && o.lhs_dilation[i] > 0 && o.rhs_dilation[i] > 0 && o.lhs_dilation[i] <= most &&
+         o.rhs_dilation[i] <= most && x.extent(i + 1) <= most && w.extent(i) <= most && o.low[i] <= most * most &&
+         -o.low[i] <= most * most && o.high[i] <= most * most && -o.high[i] <= most * most;
+  return ok;
+}
+
 /// The batch joins the groups (if both carry it), the batch axis of the image, or the output features of the window.
 constexpr arrays conv_batch(const call& c) {
   auto o = c.attrs<conv_options>();
@@ -214,13 +225,20 @@ inline constexpr op conv_general_dilated_p{
       const array &x = c[0], &w = c[1];
       const int d = o.strides.rank();
       const std::int64_t groups = o.feature_groups;
-      if (x.dtype() != w.dtype() || !is_floating(x.dtype())) return c.fail("conv: dtypes", w.type(), x.type());
+      if (x.dtype() != w.dtype() || !is_floating(x.dtype()))
+        return c.fail("conv: dtypes", w.type(), text("floats as ") << x.type());
       bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
                 o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
-      if (!ok) return c.fail("conv: ranks", w.type(), x.type());
+      if (!ok)
+        return c.fail("conv: ranks", w.type(), text() << d + 2 << " axes for " << d << " strides, beside " << x.type());
+      if (!detail::conv_amounts_fit(x, w, o))
+        return c.fail("conv: options", text() << o.strides << o.low << o.high << o.lhs_dilation << o.rhs_dilation,
+                      "strides, dilations and groups from 1 on");
       ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 &&
            x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
-      if (!ok) return c.fail("conv: channels", w.type(), text(x.type()) << " in " << groups << " groups");
+      if (!ok)
+        return c.fail("conv: channels", w.type(),
+                      text("C / groups and O, of ") << x.type() << " in " << groups << " groups");
       array_type t{x.dtype(), false, {div_extent(x.extent(0), o.batch_groups)}};
       for (int i = 0; i < d; ++i)
         t.extents.push_back(detail::window_places(detail::dilated(x.extent(i + 1), o.lhs_dilation[i]),
@@ -266,7 +284,7 @@ constexpr array conv_rhs_vjp(const call& c) {
 ///
 /// shapes  lhs [N, space..., C], rhs [window..., C / groups, O] -> [N, places..., O]
 /// dtypes  f32, bf16 (accumulated in f32)
-/// errors  "conv: dtypes", "conv: ranks", "conv: channels"
+/// errors  "conv: dtypes", "conv: ranks", "conv: options", "conv: channels"
 /// source  jax.lax.conv_general_dilated with NHWC, HWIO, NHWC
 constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l) {
   return bind(conv_general_dilated_p, {lhs, rhs}, options, l);
@@ -296,9 +314,18 @@ constexpr void pad_axis(shape& low, shape& high, padding p, std::int64_t n, std:
 ///
 /// shapes  x [N, H, W, C], w [h, w, C / groups, O] -> [N, H', W', O]
 /// dtypes  promoted to one
+/// errors  "conv2d: options" for anything but two positive strides and dilations and two images of rank 4, and those of
+///         conv_general_dilated
 /// source  jax.lax.conv_general_dilated, flax.linen.Conv
 constexpr array conv2d(const array& x, const array& w, const conv2d_options& o = {},
                        source_line l = source_line::current()) {
+  const bool ok = x.rank() == 4 && w.rank() == 4 && o.strides.rank() == 2 && o.dilation.rank() == 2 &&
+                  o.strides[0] > 0 && o.strides[1] > 0 && o.dilation[0] > 0 && o.dilation[1] > 0;
+  if (!ok) {
+    reject(x, l, "conv2d: options", text() << o.strides << o.dilation << " for " << x.type() << w.type(),
+           "two strides and dilations from 1 on, and rank 4");
+    return x;
+  }
   const promoted p = promote({x.dtype(), x.type().weak}, {w.dtype(), w.type().weak});
   conv_options c{.strides = o.strides, .lhs_dilation = {1, 1}, .rhs_dilation = o.dilation, .feature_groups = o.groups};
   for (int i = 0; i < 2; ++i)

@@ -39,7 +39,7 @@ inline constexpr op cumsum_p{
 /// errors  "cumsum: axis"
 /// source  jax.lax.cumsum
 constexpr array cumsum(const array& x, int axis = -1, bool reverse = false, source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("cumsum: axis", axis, x, l);
   if (x.dtype() == bool_) return bind(cumsum_p, {astype(x, i32)}, cumulative_options{axis, reverse}, l);
   return bind(cumsum_p, {x}, cumulative_options{axis, reverse}, l);
 }

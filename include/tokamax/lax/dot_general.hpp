@@ -71,6 +71,29 @@ constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
 constexpr bool sums_in(dtype operand, dtype sum) {
   return info(operand).kind == info(sum).kind && size_of(operand) <= size_of(sum);
 }
+/// Are the contracting and batch axes of an operand axes that it has, each once, and as many as those of the other one?
+constexpr bool paired(int rank, const axes& contracting, const axes& batch, const axes& of_other,
+                      const axes& batch_of_other) {
+  const axes all = merged(contracting, batch);
+  bool ok = contracting.rank() == of_other.rank() && batch.rank() == batch_of_other.rank();
+  ok = ok && all.rank() <= rank && other_axes(rank, all).rank() + all.rank() == rank;
+  for (int i = 0; ok && i < all.rank(); ++i) ok = all[i] >= 0 && all[i] < rank;
+  return ok;
+}
+/// "inner extents equal: [.., 3] x [3, ..]": what the right operand must have on an axis for the left one's extent.
+constexpr text equal_extents(const char* which, const array& a, std::int64_t on_a, const array& b, std::int64_t on_b) {
+  auto place = [](text& t, std::int64_t extent, std::int64_t axis, int rank) {
+    t << (axis > 0 ? "[.., " : "[");
+    t.extent(extent) << (axis + 1 < rank ? ", ..]" : "]");
+  };
+  text t(which);
+  t << " extents equal: ";
+  const std::int64_t n = a.extent(static_cast<int>(on_a));
+  place(t, n, on_a, a.rank());
+  t << " x ";
+  place(t, n, on_b, b.rank());
+  return t;
+}
 }  // namespace detail
 
 inline constexpr op dot_general_p{
@@ -81,13 +104,19 @@ inline constexpr op dot_general_p{
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];
-      if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), a.type());
+      if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), text("the dtype of ") << a.type());
+      if (!detail::paired(a.rank(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting, d.rhs_batch))
+        return c.fail("dot_general: axes", text() << d.lhs_contracting << d.lhs_batch, text("axes of ") << a.type());
+      if (!detail::paired(b.rank(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting, d.lhs_batch))
+        return c.fail("dot_general: axes", text() << d.rhs_contracting << d.rhs_batch, text("axes of ") << b.type());
       for (int i = 0; i < d.lhs_contracting.rank(); ++i)
         if (a.extent(static_cast<int>(d.lhs_contracting[i])) != b.extent(static_cast<int>(d.rhs_contracting[i])))
-          return c.fail("matmul: inner extents", b.type(), a.type());
+          return c.fail("matmul: inner extents", b.type(),
+                        detail::equal_extents("inner", a, d.lhs_contracting[i], b, d.rhs_contracting[i]));
       for (int i = 0; i < d.lhs_batch.rank(); ++i)
         if (a.extent(static_cast<int>(d.lhs_batch[i])) != b.extent(static_cast<int>(d.rhs_batch[i])))
-          return c.fail("dot_general: batch extents", b.type(), a.type());
+          return c.fail("dot_general: batch extents", b.type(),
+                        detail::equal_extents("batch", a, d.lhs_batch[i], b, d.rhs_batch[i]));
       array_type t{a.dtype(), a.type().weak && b.type().weak, {}};
       if (d.preferred_element_type != dtype::none) {
         t = {d.preferred_element_type, false, {}};
@@ -155,7 +184,8 @@ inline constexpr op dot_general_p{
 /// dtypes  promoted to one dtype, which the result has too, unless `preferred_element_type` names a wider one of its
 ///         kind: i8 summed in i32, bf16 in f32. bf16 accumulates in f32 in any case, and so do f32 operands that
 ///         `algorithm` rounds to bf16; integers wrap
-/// errors  "matmul: inner extents", "dot_general: batch extents", "dot_general: preferred type"
+/// errors  "dot_general: axes" that an operand does not have or has twice, "matmul: inner extents",
+///         "dot_general: batch extents", "dot_general: preferred type"
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {
   const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
@@ -174,11 +204,18 @@ struct matmul_options {
 ///
 /// shapes  a [..., M, K], b [..., K, N] -> [..., M, N]; a vector operand loses its axis
 /// dtypes  as dot_general has them
-/// errors  "matmul: inner extents", "matmul: batch extents", "dot_general: preferred type"
+/// errors  "matmul: operand" for a scalar, "matmul: inner extents", "matmul: batch extents", "dot_general: preferred type"
 /// source  jax.numpy.matmul
 constexpr array matmul(const array& a, const array& b, const matmul_options& o = {},
                        source_line l = source_line::current()) {
   const int ra = a.rank(), rb = b.rank();
+  auto refuse = [&](text what, text found, text expected) {
+    const array both[2] = {a, b};
+    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail(what, found,
+                                                                                                  expected);
+    return a;
+  };
+  if (ra == 0 || rb == 0) return refuse("matmul: operand", ra == 0 ? a.type() : b.type(), "one axis or more");
   dot_dimensions d;
   d.preferred_element_type = o.preferred_element_type;
   d.algorithm = o.algorithm;
@@ -190,12 +227,7 @@ constexpr array matmul(const array& a, const array& b, const matmul_options& o =
   for (int i = 0; i < ra - 2; ++i) sa.push_back(a.extent(i));
   for (int i = 0; i < rb - 2; ++i) sb.push_back(b.extent(i));
   lead = broadcast_shapes(sa, sb, ok);
-  if (!ok) {
-    const array both[2] = {a, b};
-    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail(
-        "matmul: batch extents", b.type(), a.type());
-    return a;
-  }
+  if (!ok) return refuse("matmul: batch extents", b.type(), text("extents equal or 1 beside ") << a.type());
   auto widen = [&](const array& x, int keep) {
     shape s = lead;
     for (int i = x.rank() - keep; i < x.rank(); ++i) s.push_back(x.extent(i));

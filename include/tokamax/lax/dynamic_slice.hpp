@@ -21,9 +21,9 @@ constexpr arrays dynamic_operands(const call& c, const array& x, const array* up
   for (int k = first_start; k < c.count; ++k) in.push_back(c[k]);
   return in;
 }
-/// A literal start may have been written as any number.
+/// A literal start may have been written as any integer.
 constexpr array start_value(const array& s) {
-  if (s.is_literal()) return convert_element_type(s, i32);
+  if (s.is_literal() && is_integer(s.dtype())) return convert_element_type(s, i32);
   return s;
 }
 constexpr array dynamic_bind(const op& o, const arrays& in, const dynamic_slice_options& options, location where) {
@@ -154,17 +154,21 @@ constexpr arrays starts_on(int axis, int rank, const array& start) {
 }  // namespace detail
 
 /// The same along one axis; the other axes are whole.
+/// errors  "dynamic_slice_in_dim: axis", "dynamic_update_slice_in_dim: axis", and those above
 /// source  jax.lax.dynamic_slice_in_dim, dynamic_update_slice_in_dim
 constexpr array dynamic_slice_in_dim(const array& x, const array& start, std::int64_t size, int axis = 0,
                                      source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("dynamic_slice_in_dim: axis", axis, x, l);
+  if (x.rank() == 0) return x;
   shape s = x.shape();
   s[axis] = size;
   return dynamic_slice(x, detail::starts_on(axis, x.rank(), start), s, l);
 }
 constexpr array dynamic_update_slice_in_dim(const array& x, const array& update, const array& start, int axis = 0,
                                             source_line l = source_line::current()) {
-  return dynamic_update_slice(x, update, detail::starts_on(axis < 0 ? axis + x.rank() : axis, x.rank(), start), l);
+  axis = checked_axis("dynamic_update_slice_in_dim: axis", axis, x, l);
+  if (x.rank() == 0) return x;
+  return dynamic_update_slice(x, update, detail::starts_on(axis, x.rank(), start), l);
 }
 
 /// Entry `index` of one axis, which vanishes unless it is kept.

@@ -79,6 +79,14 @@ constexpr einsum_equation parse_einsum(std::string_view s, const arrays& xs) {
   return e;
 }
 
+/// Has a label that an operand has twice one extent there?
+constexpr bool labels_fit(const einsum_equation& e, const arrays& xs) {
+  for (int k = 0; k < xs.count(); ++k)
+    for (int i = 0; i < e.operands[k].count(); ++i)
+      if (xs[k].extent(i) != xs[k].extent(find_label(e.operands[k], e.operands[k][i]))) return false;
+  return true;
+}
+
 /// Sums over the axes whose label is not wanted any more.
 constexpr einsum_term sum_out(const einsum_term& t, const labels& wanted) {
   axes gone;
@@ -150,15 +158,18 @@ constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const
 /// have are summed over. Operands are multiplied from left to right.
 ///
 /// shapes  by the equation, for example "bthd,bshd->bhts"; `...` stands for any leading axes, which broadcast
-/// errors  "einsum: equation" if it does not fit the operands, "matmul: inner extents", "dot_general: batch extents"
+/// errors  "einsum: operands" if there are none, "einsum: equation" if it does not fit them, "matmul: inner extents",
+///         "dot_general: batch extents"
 /// source  jax.numpy.einsum
 constexpr array einsum(std::string_view equation, const arrays& xs, source_line l = source_line::current()) {
+  if (xs.empty()) return detail::impossible(f32, "einsum: operands", "none", "one or more", l);
   const detail::einsum_equation e = detail::parse_einsum(equation, xs);
-  if (!e.ok) {
+  if (!e.ok || !detail::labels_fit(e, xs)) {
     graph* g = nullptr;
     for (const array& x : xs) g = x.trace() ? x.trace() : g;
     call{.inputs = xs.data(), .count = xs.count(), .trace = g, .where = l}.fail(
-        "einsum: equation", equation, text() << xs.count() << " operands, first " << xs[0].type());
+        "einsum: equation", equation.empty() ? "an empty one" : equation,
+        text() << xs.count() << " operands, first " << xs[0].type());
     return xs[0];
   }
   detail::einsum_term t = detail::diagonals({xs[0], e.operands[0]});

@@ -67,12 +67,13 @@ constexpr shape broadcast_shapes(const shape& a, const shape& b, bool& ok) {
 
 constexpr array broadcast_to_here(const array& x, const shape& s, source_line l) {
   if (x.shape() == s) return x;
-  bool ok = x.rank() <= s.rank();
+  bool ok = x.rank() <= s.rank() && are_extents(s);
   if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("broadcast_to: shape", x.type(), text() << s);
+    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("broadcast_to: shape", x.type(),
+                                                                        text("extents of 1 or those of ") << s);
     return x;
   }
-  if (x.is_literal()) return x.retyped({x.dtype(), x.type().weak, s});
+  if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.retyped({x.dtype(), x.type().weak, s});
   axes where;  // axis of s that each axis of x becomes
   for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
   return broadcast_in_dim(x, s, where, l);
@@ -97,8 +98,8 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!ok) {
       graph* g = nullptr;
       for (const array& a : x) g = a.trace() ? a.trace() : g;
-      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", text(x[i].type()),
-                                                                     text(x[0].type()));
+      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", x[i].type(),
+                                                                     text("extents equal or 1 beside ") << x[0].type());
       return;
     }
   }

@@ -29,6 +29,8 @@ constexpr array batch_indices(const call& c, const array& indices, bool batched,
 /// Updates, whose leading axes are those of the indices, as `rows` rows.
 constexpr array_type scatter_type(const call& c, const array& indices, const array& updates, std::int64_t rows) {
   const int n = indices.rank();
+  if (!are_extents({rows})) return c.fail("scatter_add: rows", text() << rows, "0 or more");
+  if (updates.dtype() == bool_) return c.fail("scatter_add: updates", updates.type(), "numbers");
   bool ok = indices.dtype() == i32 && n <= updates.rank();
   for (int i = 0; ok && i < n; ++i) ok = indices.extent(i) == updates.extent(i);
   if (!ok) return c.fail("scatter_add: updates", updates.type(), text("axes of ") << indices.type() << " first");
@@ -116,7 +118,7 @@ constexpr array gather(const array& table, const array& indices, source_line l) 
 /// The rows of `updates` added up by index in a result of zeros; indices outside are dropped.
 ///
 /// shapes  indices [...], updates indices.shape + rest -> [rows] + rest
-/// errors  "scatter_add: updates"
+/// errors  "scatter_add: updates", "scatter_add: rows"
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l) {
   return bind(scatter_add_p, {indices, updates}, scatter_attributes{rows}, l);
@@ -136,11 +138,14 @@ constexpr array scatter_add(const array& operand, const array& indices, const ar
 /// Elements of `x` by index along one axis; negative indices count from the end, others outside give NaN.
 ///
 /// shapes  x [..., R, ...], indices [...] -> indices.shape in the place of axis
+/// dtypes  indices i32, or an integer literal
+/// errors  "take: axis", "gather: index dtype"
 /// source  jax.numpy.take
 constexpr array take(const array& x, const array& indices, int axis = 0, source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("take: axis", axis, x, l);
+  if (x.rank() == 0) return x;
   array i = indices;
-  if (i.is_literal()) i = convert_element_type(indices, i32);
+  if (i.is_literal() && is_integer(i.dtype())) i = convert_element_type(indices, i32);
   i = select(i < 0, i + detail::extent_operand(x.extent(axis), l), i, l);
   if (axis == 0) return gather(x, i, l);
   axes front{axis};

@@ -22,6 +22,11 @@ inline constexpr op iota_p{
       const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();
       if (dimension < (extents.rank() == 0 ? -1 : 0) || dimension >= extents.rank())
         return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
+      if (type == dtype::none || type == bool_) return c.fail("iota: dtype", name(type), "numbers");
+      if (!are_extents(extents)) return c.fail("iota: shape", text() << extents, "extents from 0 on");
+      if (size_of(type) == 4 && is_integer(type) && dimension >= 0 &&
+          static_cast<double>(extents[dimension]) > highest_of(type) + 1)
+        return c.fail("iota: extent", text() << extents[dimension], text("numbers of ") << name(type));
       return {type, false, extents};
     },
     .batch = [](const call& c) -> arrays {
@@ -49,15 +54,28 @@ constexpr array extent_operand(std::int64_t n, source_line l) {
 }
 }  // namespace detail
 
-/// 0, 1, ..., n - 1
+/// 0, 1, ..., n - 1; none if n is negative.
+/// errors  "iota: extent" if the dtype cannot count to n
+/// source  jax.numpy.arange
 constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
-  return iota(type, {n}, 0, l);
+  return iota(type, {n < 0 && !is_dyn(n) ? 0 : n}, 0, l);
 }
 
 /// One value everywhere. Costs no memory until data is asked for.
-constexpr array full(const shape& s, double value, dtype type = f32) { return array(value, {type, false, s}); }
-constexpr array zeros(const shape& s, dtype type = f32) { return full(s, 0, type); }
-constexpr array ones(const shape& s, dtype type = f32) { return full(s, 1, type); }
+///
+/// errors  "full: shape" for negative extents, more than 16 axes or 2^63 - 1 bytes; "full: dtype"
+constexpr array full(const shape& s, double value, dtype type = f32, source_line l = source_line::current()) {
+  const array_type t{type, false, s};
+  if (const char* const expected = unmet(t)) return detail::impossible(type, "full: shape", t, expected, l);
+  if (type == dtype::none) return detail::impossible(f32, "full: dtype", name(type), "that of an array", l);
+  return array(value, t);
+}
+constexpr array zeros(const shape& s, dtype type = f32, source_line l = source_line::current()) {
+  return full(s, 0, type, l);
+}
+constexpr array ones(const shape& s, dtype type = f32, source_line l = source_line::current()) {
+  return full(s, 1, type, l);
+}
 constexpr array full_like(const array& x, double value) { return array(value, x.type()); }
 constexpr array zeros_like(const array& x) { return full_like(x, 0); }
 constexpr array ones_like(const array& x) { return full_like(x, 1); }
@@ -70,6 +88,7 @@ constexpr array eye(std::int64_t n, dtype type = f32, source_line l = source_lin
 /// x[i] == k for every class k: a new last axis.
 ///
 /// shapes  x [...] -> [..., classes]
+/// errors  "iota: shape" for a negative number of classes
 /// source  jax.nn.one_hot
 constexpr array one_hot(const array& x, std::int64_t classes, dtype type = f32,
                         source_line l = source_line::current()) {

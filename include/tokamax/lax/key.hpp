@@ -10,7 +10,7 @@ namespace tokamax::random {
 
 /// A key: two words that every sample is a pure function of. Never use one twice; split it.
 ///
-/// `key(42)` is a value in constant expressions too, and a default-made key an abstract one, so that records of keys have
+/// The low 32 bits of a seed count, as JAX has it without 64-bit numbers. `key(42)` is a value in constant expressions too, and a default-made key an abstract one, so that records of keys have
 /// a shape. A key is an array u32[2] (with leading axes under vmap) and a leaf of trees.
 struct key : array {
   constexpr key() : array(array_type{u32, false, {2}}) {}

@@ -20,18 +20,24 @@ struct max_pool_attributes {
 };
 
 namespace detail {
-/// Strides and padding of a window over x as they are meant.
-constexpr max_pool_attributes pool_attributes(const array& x, const shape& window, const pool_options& o) {
+/// Strides and padding of a window over x as they are meant; a window of one element if they mean nothing.
+constexpr max_pool_attributes pool_attributes(const char* what, const array& x, const shape& window,
+                                              const pool_options& o, std::int64_t most_places, source_line l) {
   max_pool_attributes a{.window = window, .strides = o.strides.rank() == 0 ? window : o.strides};
+  bool ok = x.rank() == window.rank() + 2 && a.strides.rank() == window.rank();
+  for (int i = 0; ok && i < window.rank(); ++i)
+    ok = window[i] > 0 && window[i] <= most_places && a.strides[i] > 0 && a.strides[i] <= 2 * most_places;
+  if (!ok || size(window) > most_places) {
+    reject(x, l, what, text() << window << " by " << a.strides,
+           text("1 to ") << most_places << " places on the axes of " << x.type());
+    return {};
+  }
   for (int i = 0; i < window.rank(); ++i) pad_axis(a.low, a.high, o.padding, x.extent(i + 1), window[i], a.strides[i]);
   return a;
 }
 
-constexpr std::int64_t places_of(const shape& window) {
-  std::int64_t n = 1;
-  for (std::int64_t extent : window) n *= extent;
-  return n;
-}
+// Sums of windows are traced place by place.
+inline constexpr std::int64_t most_pool_places = 1 << 24, most_traced_places = 1 << 14;
 
 /// Amounts for the spatial axes as those of all axes of an image: nothing happens to the batch and the channels.
 constexpr shape of_image(const shape& space, std::int64_t other = 0) {
@@ -70,7 +76,7 @@ template <class Join>
 constexpr array pool(const array& x, const max_pool_attributes& a, double outside, Join join, source_line l) {
   const array wide = pool_pad(x, a, outside, l);
   array y = pool_place(wide, a, 0, l);
-  for (std::int64_t k = 1; k < places_of(a.window); ++k) y = join(y, pool_place(wide, a, k, l));
+  for (std::int64_t k = 1; k < size(a.window); ++k) y = join(y, pool_place(wide, a, k, l));
   return y;
 }
 
@@ -82,13 +88,13 @@ constexpr array replaces(const array& b, const array& largest) { return logical_
 constexpr array max_pool_cotangent(const array& x, const array& ct, const max_pool_attributes& a) {
   const array wide = pool_pad(x, a, lowest(x.dtype()), {});
   array largest = pool_place(wide, a, 0, {}), where = full(largest.shape(), 0, i32);
-  for (std::int64_t k = 1; k < places_of(a.window); ++k) {
+  for (std::int64_t k = 1; k < size(a.window); ++k) {
     const array b = pool_place(wide, a, k, {}), better = replaces(b, largest);
     largest = select(better, b, largest);
     where = select(better, array(static_cast<double>(k), {i32, false, {}}), where);
   }
   array g;
-  for (std::int64_t k = 0; k < places_of(a.window); ++k) {
+  for (std::int64_t k = 0; k < size(a.window); ++k) {
     const auto [start, limit, stride] = pool_slice(wide, a, k);
     shape high, interior;
     for (int i = 0; i < wide.rank(); ++i) {
@@ -165,26 +171,30 @@ inline constexpr op max_pool_p{
 ///
 /// shapes  x [N, space..., C], window [...] -> [N, places..., C]
 /// dtypes  numbers
-/// errors  "max_pool: window"
+/// errors  "max_pool: window", also beyond 2^24 places
 /// source  flax.linen.max_pool
 constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  return bind(max_pool_p, {x}, detail::pool_attributes(x, window, o), l);
+  return bind(max_pool_p, {x}, detail::pool_attributes("max_pool: window", x, window, o, detail::most_pool_places, l),
+              l);
 }
 
 /// The sum of each window.
+/// errors  "sum_pool: window", also beyond 2^14 places
 /// source  jax.lax.reduce_window
 constexpr array sum_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  return detail::pool(
-      x, detail::pool_attributes(x, window, o), 0, [](const array& a, const array& b) { return a + b; }, l);
+  const auto attributes = detail::pool_attributes("sum_pool: window", x, window, o, detail::most_traced_places, l);
+  if (attributes.window.rank() + 2 != x.rank()) return x;
+  return detail::pool(x, attributes, 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
 /// The mean of each window; zeros that pad the image count.
 /// source  flax.linen.avg_pool
 constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(detail::places_of(window)));
+  const std::int64_t n = size(window);
+  return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(n > 0 ? n : 1));
 }
 
 }  // namespace tokamax

@@ -13,9 +13,15 @@ namespace tokamax::random {
 ///
 /// shapes  low and high broadcast to s
 /// dtypes  -> i32
+/// errors  "randint: bound" for a literal outside i32
 /// source  jax.random.randint
 constexpr array randint(const key& k, const shape& s, const array& low, const array& high,
                         source_line l = source_line::current()) {
+  for (const array* bound : {&low, &high})
+    if (bound->is_literal() && !(bound->literal() >= lowest_of(i32) && bound->literal() <= highest_of(i32))) {
+      reject(k, l, "randint: bound", bound == &low ? "low" : "high", "a number of i32");
+      return k;
+    }
   const auto [k1, k2] = split(k, l);
   const array from = convert_element_type(low, i32), to = convert_element_type(high, i32);
   auto word = [](double v) { return array(v, {u32, false, {}}); };
@@ -48,17 +54,19 @@ constexpr array shuffled(key k, array x, int axis, std::int64_t n, source_line l
 }
 }  // namespace detail
 
-/// 0, 1, ..., n - 1 in random order.
+/// 0, 1, ..., n - 1 in random order; none if n is negative.
 /// source  jax.random.permutation
 constexpr array permutation(const key& k, std::int64_t n, source_line l = source_line::current()) {
   return detail::shuffled(k, arange(n, i32, l), 0, n, l);
 }
 
 /// `x` with the entries along `axis` in random order: whole slices, or every line by its own order if `independent`.
+/// errors  "permutation: axis"
 /// source  jax.random.permutation
 constexpr array permutation(const key& k, const array& x, int axis = 0, bool independent = false,
                             source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("permutation: axis", axis, x, l);
+  if (x.rank() == 0) return x;
   if (independent) return detail::shuffled(k, x, axis, x.size(), l);
   return take(x, permutation(k, x.extent(axis), l), axis, l);
 }

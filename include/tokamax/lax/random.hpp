@@ -24,6 +24,10 @@ constexpr double float_round(double v) { return static_cast<double>(static_cast<
 
 constexpr array uniform_here(const key& k, const shape& s, dtype type, const array& low, const array& high,
                              source_line l) {
+  if (!is_floating(type)) {
+    reject(k, l, "uniform: dtype", name(type), "f32 or bf16");
+    return k;
+  }
   const array f = unit(k, s, type, l);
   if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
   const array from = convert_element_type(low, type), to = convert_element_type(high, type);
@@ -36,6 +40,10 @@ constexpr array uniform_here(const key& k, const shape& s, dtype type, const arr
   return maximum(from, fma(f, span, from, l), l);
 }
 constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
+  if (!is_floating(type)) {
+    reject(k, l, "normal: dtype", name(type), "f32 or bf16");
+    return k;
+  }
   // from the number after -1; the length of the interval rounds to 2
   const array low = literal(type == bf16 ? -0.99609375 : -0x1.fffffep-1, type);
   const array u = maximum(low, unit(k, s, type, l) * 2.0 + low, l);
@@ -62,6 +70,7 @@ constexpr array times(const array& x, double factor) { return linked<random::det
 ///
 /// shapes  low and high broadcast to s
 /// dtypes  f32 (23 random bits an element) or bf16 (7)
+/// errors  "uniform: dtype", "random: shape" (so have all samplers)
 /// source  jax.random.uniform
 constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0,
                         const array& high = 1.0, source_line l = source_line::current()) {

@@ -39,6 +39,13 @@ constexpr array reduce(const op& o, const array& x, const reduce_options& option
   for (std::int64_t a : axis) kept[static_cast<int>(a)] = 1;
   return reshape(y, kept);
 }
+/// max and min of nothing have no value.
+constexpr array extreme(const op& o, const char* what, const array& x, const reduce_options& options, source_line l) {
+  const axes axis = normalized(options.axis, x.rank());
+  for (std::int64_t a : axis)
+    if (x.extent(static_cast<int>(a)) == 0) reject(x, l, what, x.type(), text("elements along axis ") << a);
+  return reduce(o, x, options, l);
+}
 constexpr std::int64_t reduced_count(const array& x, const axes& axis) {
   std::int64_t n = 1;
   for (std::int64_t a : normalized(axis, x.rank())) n = mul_extent(n, x.extent(static_cast<int>(a)));
@@ -72,17 +79,17 @@ inline constexpr op reduce_or_p =
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
 /// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var of integers are f32; all and any give bool
-/// errors  "reduce_sum: axis" (and so on) for an axis that x does not have
+/// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   if (x.dtype() != bool_ && x.dtype() != i8) return detail::reduce(reduce_sum_p, x, o, l);
   return detail::reduce(reduce_sum_p, astype(x, i32), o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::reduce(reduce_max_p, x, o, l);
+  return detail::extreme(reduce_max_p, "max: extents", x, o, l);
 }
 constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::reduce(reduce_min_p, x, o, l);
+  return detail::extreme(reduce_min_p, "min: extents", x, o, l);
 }
 constexpr array all(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(reduce_and_p, convert_element_type(x, bool_), o, l);
@@ -112,6 +119,9 @@ constexpr array_type arg_infer(const call& c) {
   const int axis = c.attrs<arg_attributes>().axis;
   if (axis < 0 || axis >= c[0].rank())
     return c.fail(text(c.self->name) << ": axis", text() << axis, text("an axis of ") << c[0].type());
+  const std::int64_t n = c[0].extent(axis);
+  if (n == 0 || n > std::int64_t{1} << 31)
+    return c.fail(text(c.self->name) << ": extent", c[0].type(), text("1 to 2^31 elements along axis ") << axis);
   array_type t{i32, false, {}};
   for (int i = 0; i < c[0].rank(); ++i)
     if (i != axis) t.extents.push_back(c[0].extent(i));
@@ -120,8 +130,8 @@ constexpr array_type arg_infer(const call& c) {
 constexpr arrays arg_batch(const call& c) {
   return bind(*c.self, {c[0]}, arg_attributes{c.attrs<arg_attributes>().axis + 1}, c.where);
 }
-constexpr array arg_reduce(const op& o, const array& x, int axis, location l) {
-  return bind(o, {x}, arg_attributes{axis < 0 ? axis + x.rank() : axis}, l);
+constexpr array arg_reduce(const op& o, const char* what, const array& x, int axis, location l) {
+  return bind(o, {x}, arg_attributes{checked_axis(what, axis, x, l)}, l);
 }
 }  // namespace detail
 
@@ -138,12 +148,13 @@ inline constexpr op argmin_p{.name = "argmin",
 
 /// Index of the first largest (smallest) element along one axis; NaN counts as the extreme.
 /// dtypes  any -> i32
+/// errors  "argmax: axis", "argmax: extent" (and so on) for an axis of no elements, or more than i32 counts
 /// source  jax.numpy.argmax, jax.numpy.argmin
 constexpr array argmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  return detail::arg_reduce(argmax_p, x, axis, l);
+  return detail::arg_reduce(argmax_p, "argmax: axis", x, axis, l);
 }
 constexpr array argmin(const array& x, int axis = -1, source_line l = source_line::current()) {
-  return detail::arg_reduce(argmin_p, x, axis, l);
+  return detail::arg_reduce(argmin_p, "argmin: axis", x, axis, l);
 }
 
 }  // namespace tokamax

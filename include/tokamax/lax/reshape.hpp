@@ -20,7 +20,8 @@ inline constexpr op reshape_p{
     .linear = true,
     .infer = [](const call& c) -> array_type {
       const shape s = c.attrs<reshape_options>().extents;
-      if (size(s) != c[0].size()) return c.fail("reshape: number of elements", c[0].type(), text() << s);
+      if (size(s) != c[0].size())
+        return c.fail("reshape: number of elements", c[0].type(), text("as many as in ") << s);
       return {c[0].dtype(), c[0].type().weak, s};
     },
     .vjp = [](const call& c) -> arrays { return reshape(c.ct(), c[0].shape()); },
@@ -45,15 +46,24 @@ inline constexpr op reshape_p{
 /// The elements of `x`, in row-major order, with extents `s`; one extent may be -1 and is worked out.
 ///
 /// shapes  any -> s
-/// errors  "reshape: number of elements"
+/// errors  "reshape: number of elements"; "reshape: extents" for other negative ones, or a -1 beside a 0
 /// source  jax.numpy.reshape
 constexpr array reshape(const array& x, shape s, source_line l) {
   for (int i = 0; i < s.rank(); ++i) {
     if (s[i] != -1) continue;
+    const shape asked = s;
     s[i] = 1;
     const std::int64_t known = size(s), n = x.size();
-    s[i] = known == 0 ? 0 : div_extent(n, known);
+    if (known == 0 || !are_extents(s)) {
+      reject(x, l, "reshape: extents", text() << asked, "extents from 1 on beside one -1");
+      return x;
+    }
+    s[i] = div_extent(n, known);
     break;
+  }
+  if (!are_extents(s)) {
+    reject(x, l, "reshape: extents", text() << s, "extents from 0 on, or one -1");
+    return x;
   }
   if (x.shape() == s) return x;
   if (x.is_literal() && size(s) == x.size()) return x.retyped({x.dtype(), x.type().weak, s});
@@ -61,8 +71,9 @@ constexpr array reshape(const array& x, shape s, source_line l) {
 }
 
 /// `x` with an extent of 1 inserted so that it becomes axis `axis` of the result.
+/// errors  "expand_dims: axis"
 constexpr array expand_dims(const array& x, int axis, source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank() + 1;
+  axis = checked_axis("expand_dims: axis", axis, x, l, 1);
   shape s;
   for (int i = 0; i <= x.rank(); ++i) {
     if (i == axis) s.push_back(1);
@@ -72,8 +83,9 @@ constexpr array expand_dims(const array& x, int axis, source_line l = source_lin
 }
 
 /// `x` without the axis `axis`, whose extent must be 1.
+/// errors  "squeeze: axis", "reshape: number of elements"
 constexpr array squeeze(const array& x, int axis, source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("squeeze: axis", axis, x, l);
   shape s;
   for (int i = 0; i < x.rank(); ++i)
     if (i != axis) s.push_back(x.extent(i));

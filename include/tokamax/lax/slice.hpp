@@ -43,7 +43,7 @@ inline constexpr op slice_p{
       for (int i = 0; ok && i < start.rank(); ++i) {
         const bool whole = start[i] == 0 && limit[i] == t.extents[i] && stride[i] == 1;  // also of a dynamic extent
         ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.extents[i] && stride[i] > 0);
-        if (!whole && ok) t.extents[i] = (limit[i] - start[i] + stride[i] - 1) / stride[i];
+        if (!whole && ok) t.extents[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
       }
       if (ok && is_dynamic(t.extents) && detail::slice_offset(c[0].shape(), start) == no_extent)
         return c.fail("dynamic extent: slice", c[0].type(), "a start that is a multiple of one extent");
@@ -78,10 +78,15 @@ inline constexpr op pad_p{
     .infer = [](const call& c) -> array_type {
       const auto [low, high, interior] = c.attrs<pad_options>();
       array_type t = c[0].type();
-      bool ok = low.rank() == t.extents.rank() && c[1].rank() == 0;
+      bool ok = low.rank() == t.extents.rank() && high.rank() == low.rank() && interior.rank() == low.rank() &&
+                c[1].rank() == 0;
+      constexpr std::int64_t most = std::int64_t{1} << 60;  // sums of such numbers fit
       for (int i = 0; ok && i < low.rank(); ++i) {
         const std::int64_t n = t.extents[i];
         if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
+        ok = n <= most && low[i] <= most && -low[i] <= most && high[i] <= most && -high[i] <= most &&
+             (n == 0 || interior[i] <= most / n);
+        if (!ok) break;
         t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
         ok = !is_dyn(n) && interior[i] >= 0 && t.extents[i] >= 0;
       }
@@ -145,11 +150,14 @@ constexpr array slice(const array& x, const shape& start, const shape& limit, sh
 }
 
 /// The slice [start, limit) of one axis.
+/// errors  "slice_in_dim: axis", "slice: bounds"
 /// source  jax.lax.slice_in_dim
 constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t limit, int axis,
                              source_line l = source_line::current()) {
   shape from, to = x.shape();
   for (int i = 0; i < x.rank(); ++i) from.push_back(0);
+  axis = checked_axis("slice_in_dim: axis", axis, x, l);
+  if (x.rank() == 0) return x;
   from[axis] = start;
   to[axis] = limit;
   return slice(x, from, to, {}, l);

@@ -68,11 +68,12 @@ inline constexpr op sort_p{
 ///
 /// shapes  all equal -> the same
 /// dtypes  any
-/// errors  "sort: axis", "sort: shapes"
+/// errors  "sort: operands" if there are none, "sort: axis", "sort: shapes"
 /// source  jax.lax.sort
 constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = false,
                       source_line l = source_line::current()) {
-  return detail::sort_all(sort_p, operands, {axis < 0 ? axis + operands[0].rank() : axis, descending}, l);
+  if (operands.empty()) return detail::impossible(f32, "sort: operands", "none", "one or more", l);
+  return detail::sort_all(sort_p, operands, {checked_axis("sort: axis", axis, operands[0], l), descending}, l);
 }
 constexpr array sort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
   return sort(arrays{x}, axis, descending, l)[0];
@@ -83,7 +84,7 @@ constexpr array sort(const array& x, int axis = -1, bool descending = false, sou
 /// source  jax.numpy.argsort
 constexpr array argsort(const array& x, int axis = -1, bool descending = false,
                         source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("argsort: axis", axis, x, l);
   return sort({x, iota(i32, x.shape(), axis, l)}, axis, descending, l)[1];
 }
 
@@ -92,10 +93,14 @@ struct top_k_result {
   array values, indices;
 };
 /// shapes  x [..., n] -> [..., k] twice
+/// errors  "top_k: axis" of a scalar, "top_k: k" outside 0 ... n
 /// source  jax.lax.top_k
 constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l = source_line::current()) {
-  const arrays sorted = sort({x, iota(i32, x.shape(), x.rank() - 1, l)}, -1, true, l);
-  return {slice_in_dim(sorted[0], 0, k, x.rank() - 1, l), slice_in_dim(sorted[1], 0, k, x.rank() - 1, l)};
+  const int axis = checked_axis("top_k: axis", -1, x, l);
+  if (x.rank() == 0) return {x, x};
+  if (k < 0 || k > x.extent(axis)) reject(x, l, "top_k: k", text() << k, text("0 or more, within ") << x.type());
+  const arrays sorted = sort({x, iota(i32, x.shape(), axis, l)}, axis, true, l);
+  return {slice_in_dim(sorted[0], 0, k, axis, l), slice_in_dim(sorted[1], 0, k, axis, l)};
 }
 
 }  // namespace tokamax

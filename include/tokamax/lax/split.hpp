@@ -27,11 +27,14 @@ inline constexpr op split_p{
       array_type t = c[0].type();
       types ts;
       std::int64_t total = 0;
-      bool ok = axis >= 0 && axis < t.extents.rank();
+      if (axis < 0 || axis >= t.extents.rank()) {
+        c.fail("split: axis", text() << axis, text("an axis of ") << t);
+        return types(sizes.size(), t);
+      }
+      bool ok = true;
       for (std::int64_t n : sizes) {
-        ok = ok && n >= 0;
-        total += n;
-        if (ok) t.extents[axis] = n;
+        ok = ok && n >= 0 && n <= c[0].extent(axis) - total;
+        if (ok) total += n, t.extents[axis] = n;
         ts.push_back(t);
       }
       if (!ok || total != c[0].extent(axis))
@@ -74,19 +77,23 @@ inline constexpr op split_p{
 /// errors  "split: sizes"
 /// source  jax.lax.split
 constexpr arrays split(const array& x, const words& sizes, int axis, source_line l) {
-  words w{axis < 0 ? axis + x.rank() : axis};
+  words w{checked_axis("split: axis", axis, x, l)};
   for (std::int64_t n : sizes) w.push_back(n);
   return bind_all(split_p, &x, 1, w, l);
 }
 
 /// `parts` equal parts of one axis.
-/// errors  "split: extent"
+/// errors  "split: axis", "split: parts", "split: extent" if it is no multiple of `parts`
 /// source  jax.numpy.split
 constexpr arrays split(const array& x, int parts, int axis = -1, source_line l = source_line::current()) {
+  axis = checked_axis("split: axis", axis, x, l);
+  if (x.rank() == 0) return x;
+  if (parts < 1) {
+    reject(x, l, "split: parts", text() << parts, "1 or more");
+    return x;
+  }
   const std::int64_t n = x.extent(axis) / parts;
-  if (n * parts != x.extent(axis))
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("split: extent", x.type(),
-                                                                        text("a multiple of ") << parts);
+  if (n * parts != x.extent(axis)) reject(x, l, "split: extent", x.type(), text("a multiple of ") << parts);
   words sizes;
   for (int i = 0; i < parts; ++i) sizes.push_back(n);
   return split(x, sizes, axis, l);

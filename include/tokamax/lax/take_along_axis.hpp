@@ -11,11 +11,12 @@ namespace tokamax {
 ///
 /// shapes  x and indices have equal extents but for `axis` -> indices.shape
 /// dtypes  indices i32
-/// errors  "take_along_axis: indices"
+/// errors  "take_along_axis: axis", "take_along_axis: indices"
 /// source  jax.numpy.take_along_axis
 constexpr array take_along_axis(const array& x, const array& indices, int axis = -1,
                                 source_line l = source_line::current()) {
-  if (axis < 0) axis += x.rank();
+  axis = checked_axis("take_along_axis: axis", axis, x, l);
+  if (x.rank() == 0) return x;
   bool ok = indices.dtype() == i32 && indices.rank() == x.rank();
   for (int i = 0; ok && i < x.rank(); ++i) ok = i == axis || indices.extent(i) == x.extent(i);
   if (!ok) {

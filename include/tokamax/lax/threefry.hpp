@@ -46,6 +46,7 @@ inline constexpr op threefry2x32_p{
       const array &keys = c[0], &first = c[1];
       bool ok = keys.dtype() == u32 && keys.rank() > 0 && keys.extent(-1) == 2;
       if (!ok) return c.fail("random: key", keys.type(), "u32[2]");
+      if (!are_extents(extents)) return c.fail("random: shape", text() << extents, "extents from 0 on");
       ok = first.dtype() == u32 && first.rank() == keys.rank() - 1;
       for (int i = 0; ok && i < first.rank(); ++i) ok = first.extent(i) == keys.extent(i);
       if (!ok) return c.fail("threefry2x32: first counter", first.type(), text("u32, one a key of ") << keys.type());
@@ -94,7 +95,7 @@ inline constexpr op threefry2x32_p{
 /// Hashes of the 64-bit counters first, first + 1, ... under each key.
 ///
 /// shapes  keys [..., 2], first [...] -> [..., extents] of u32, with .pairs [..., extents, 2]
-/// errors  "random: key", "threefry2x32: first counter"
+/// errors  "random: key", "random: shape" for negative extents, "threefry2x32: first counter"
 /// source  Salmon and others, "Parallel random numbers: as easy as 1, 2, 3"; jax.random, partitionable threefry
 constexpr array threefry2x32(const array& keys, const array& first, const shape& extents, bool pairs, source_line l) {
   shape lead;

@@ -71,10 +71,14 @@ constexpr array transpose(const array& x, source_line l = source_line::current()
 }
 
 /// Axes `a` and `b` exchanged.
+/// errors  "swapaxes: axis"
 constexpr array swapaxes(const array& x, int a, int b, source_line l = source_line::current()) {
   axes p = iota_axes(x.rank());
-  p[a] = b < 0 ? b + x.rank() : b;
-  p[b] = a < 0 ? a + x.rank() : a;
+  a = checked_axis("swapaxes: axis", a, x, l);
+  b = checked_axis("swapaxes: axis", b, x, l);
+  if (x.rank() == 0) return x;
+  p[a] = b;
+  p[b] = a;
   return transpose(x, p, l);
 }
 

@@ -13,11 +13,12 @@ namespace tokamax::nn {
 ///
 /// shapes  x [B, T, width] -> the same; qkv.kernel [width, (heads + 2 kv_heads) * head_size]
 /// init    as linear
+/// errors  "nn::attention: heads", "nn::attention: width" if the heads do not divide it
 /// source  flax.nnx.MultiHeadAttention; with fewer key heads: Ainslie et al. 2023, arXiv:2305.13245
 struct attention {
   int width = 0, heads = 1;
   int kv_heads = heads;  ///< heads of keys and values; divides `heads`
-  int head_size = width / heads;
+  int head_size = heads > 0 ? width / heads : 0;
   bool causal = false;  ///< position t sees positions 0 ... t
   bool use_bias = true;
   initializer kernel_init = initializers::lecun_normal;
@@ -36,8 +37,16 @@ struct attention {
   }
 
  private:
+  constexpr void require_heads(const array& x, source_line l) const {
+    if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
+      reject(x, l, "nn::attention: heads", text() << heads << " for " << kv_heads << " of keys",
+             "a multiple, from 1 on");
+    else if (head_size < 1 || (head_size == width / heads && width % heads != 0))
+      reject(x, l, "nn::attention: width", text() << width, text("a multiple of ") << heads << " heads");
+  }
   constexpr arrays parts(const array& x,
                          source_line l) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views
+    require_heads(x, l);
     const std::int64_t n = heads * head_size, k = kv_heads * head_size;
     const arrays p = split(qkv(x, l), {n, k, k}, -1, l);
     auto in_heads = [&](const array& a, int count) {

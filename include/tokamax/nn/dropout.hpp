@@ -10,12 +10,17 @@ namespace tokamax::nn {
 /// without one, for inference, does nothing.
 ///
 /// shapes  x [...] -> the same
+/// errors  "dropout: rate" outside [0, 1]
 /// source  flax.nnx.Dropout; Srivastava et al. 2014
 struct dropout {
   double rate = 0.5;
 
   constexpr array operator()(const array& x) const { return x; }
   constexpr array operator()(const array& x, const random::key& key, source_line l = source_line::current()) const {
+    if (!(rate >= 0 && rate <= 1)) {
+      reject(x, l, "dropout: rate", rate < 0 ? "below 0" : rate > 1 ? "above 1" : "nan", "a number from 0 to 1");
+      return x;
+    }
     if (rate <= 0) return x;
     if (rate >= 1) return zeros_like(x);
     const array kept = random::bernoulli(key, 1.0 - rate, x.shape(), l);

@@ -10,7 +10,12 @@ namespace tokamax::nn {
 using initializer = array (*)(const random::key&, const shape&);
 
 /// A parameter that has a shape and no value yet; `init` gives it one.
-constexpr array parameter(const shape& s, dtype type = f32) { return array(array_type{type, false, s}); }
+/// errors  "parameter: shape" for negative extents
+constexpr array parameter(const shape& s, dtype type = f32) {
+  if (!are_extents(s))
+    return tokamax::detail::impossible(type, "parameter: shape", text() << s, "extents from 0 on", {});
+  return array(array_type{type, false, s});
+}
 
 namespace initializers {
 

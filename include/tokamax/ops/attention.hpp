@@ -156,7 +156,7 @@ inline constexpr op attention_p{
       const auto o = c.attrs<attention_options>();
       const detail::attention_layout at(c[0], c[1], o);
       const array s = at.scores(at.per_query(c[0]), at.per_key(c[1]));
-      const array top = stop_gradient(max(s, {{-1}, true}));
+      const array top = stop_gradient(detail::reduce(reduce_max_p, s, {{-1}, true}, {}));
       const array e = exp(s - top), total = sum(e, {{-1}, true});  // [B, K, G, T, 1]
       const array out = at.sum_keys(e / total, at.per_key(c[2]));
       return {at.merge_query(out, c[0].dtype()),

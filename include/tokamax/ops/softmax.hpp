@@ -23,7 +23,11 @@ constexpr array_type row_infer(const call& c) {
 /// The gradient of softmax over the last axis, from its result.
 inline constexpr op softmax_vjp_p{
     .name = "softmax_vjp",
-    .infer = detail::row_infer,
+    .infer = [](const call& c) -> array_type {
+      if (c[1].shape() != c[0].shape())
+        return c.fail("softmax_vjp: ct", c[1].type(), text("extents of ") << c[0].type());
+      return detail::row_infer(c);
+    },
     // dx = y * (ct - sum(ct * y))
     .compose = [](const call& c) -> arrays {
       const array y = astype(c[0], f32), ct = astype(c[1], f32);
@@ -44,7 +48,7 @@ inline constexpr op softmax_p{
     .stablehlo = "tokamax.softmax",
     .infer = detail::row_infer,
     .compose = [](const call& c) -> arrays {
-      const array x = astype(c[0], f32), e = exp(x - stop_gradient(max(x, {{-1}, true})));
+      const array x = astype(c[0], f32), e = exp(x - stop_gradient(detail::reduce(reduce_max_p, x, {{-1}, true}, {})));
       return astype(e / sum(e, {{-1}, true}), c[0].dtype());
     },
     .vjp = [](const call& c) -> arrays { return softmax_vjp(c.out(), c.ct()); },
@@ -58,7 +62,7 @@ inline constexpr op softmax_p{
 ///
 /// shapes  x [...] -> the same
 /// dtypes  any float, computed in f32 (JAX computes bf16 in bf16)
-/// errors  "softmax: x" for integers and scalars
+/// errors  "softmax: x" for integers and scalars, "swapaxes: axis" for an axis that x does not have
 /// source  jax.nn.softmax; a row of -inf gives NaN there and here
 constexpr array softmax(const array& x, int axis, source_line l) {
   if (axis == -1 || axis == x.rank() - 1) return bind(softmax_p, {x}, words{}, l);
@@ -78,7 +82,7 @@ constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
 /// shapes  x [...] -> the same
 /// source  jax.nn.log_softmax
 constexpr array log_softmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  const array s = x - located(stop_gradient(max(x, {{axis}, true}, l), l), l);
+  const array s = x - located(stop_gradient(detail::reduce(reduce_max_p, x, {{axis}, true}, l), l), l);
   return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
 }
 
@@ -87,7 +91,7 @@ constexpr array log_softmax(const array& x, int axis = -1, source_line l = sourc
 /// shapes  x [...] -> x without `axis` (all axes, if none is given)
 /// source  jax.nn.logsumexp
 constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array top = stop_gradient(max(x, {o.axis, true}, l), l);
+  const array top = stop_gradient(detail::reduce(reduce_max_p, x, {o.axis, true}, l), l);
   const array shift = select(isfinite(top, l), top, zeros_like(top), l);
   const array y = log(sum(exp(x - shift, l), {o.axis, true}, l), l) + shift;
   if (o.keepdims) return y;

@@ -16,13 +16,16 @@ struct multi_steps_state {
 };
 
 /// Hands the mean gradient of every `every` calls to `inner`; in between updates are zero and `inner` keeps its state.
+/// errors  "multi_steps: every" below 1
 /// source  optax.MultiSteps
 template <class Inner>
 struct multi_steps {
   Inner inner;
   int every = 1;
 
-  constexpr multi_steps(Inner i, int n) : inner(i), every(n) {}
+  constexpr multi_steps(Inner i, int n) : inner(i), every(n) {
+    if (n < 1) call{}.fail("multi_steps: every", text() << n, "1 or more");
+  }
 
   template <class Params>
   constexpr auto init(const Params& params) const {

@@ -11,12 +11,14 @@ namespace tokamax {
 ///
 ///   { f(x), d/de f(x + e * tangent) at e = 0 }
 ///
+/// errors  "jvp: tangent" if its types are not those of x
 /// source  jax.jvp
 template <class F, class Tree>
-constexpr auto jvp(F f, const Tree& x, const Tree& tangent) {
+constexpr auto jvp(F f, const Tree& x, const Tree& tangent, source_line l = source_line::current()) {
   using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&>>;
   return in_trace(
-      [&f](graph& g, const Tree& traced, const Tree& direction) -> std::pair<result_type, result_type> {
+      [&f, l](graph& g, const Tree& traced, const Tree& direction) -> std::pair<result_type, result_type> {
+        detail::require_types(g, "jvp: tangent", leaves(direction), leaves(traced), l);
         const Tree variables = detail::as_variables(traced);
         const result_type y = f(variables);
         arrays ys;

@@ -24,7 +24,7 @@ struct nothing {};
 /// length, which is what deep stacks of equal layers should use. Values that f closes over are passed in unchanged.
 ///
 /// shapes  leaves of xs [length, ...]; leaves of ys [length, ...]; the carry keeps its types
-/// errors  "scan: carry" if the body changes a type of the carry, "scan: length" if leading extents differ
+/// errors  "scan: carry" if the body changes a type of the carry, "scan: length" if leading extents differ, or there is none
 /// source  jax.lax.scan; the backward loop recomputes the body from the saved carries
 template <class F, class Carry, class Xs>
 constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options options = {},
@@ -41,6 +41,9 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
             call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(),
                                                                          text("leading ") << length);
         }
+        if (options.length < -1 || (length < 0 && !is_dyn(length)))
+          call{.trace = &g, .where = l}.fail("scan: length", text() << options.length,
+                                             "0 or more, or something to scan");
         graph body;
         body.parent = &g;
         body.depth = g.depth + 1;

@@ -42,6 +42,23 @@ template <class L, class Aux>
 struct loss_of<std::pair<L, Aux>> {
   static constexpr const array& get(const std::pair<L, Aux>& r) { return r.first; }
 };
+/// JAX's rule: what does not vary has no gradient, and is no part of the argument.
+template <class Tree>
+constexpr void require_floats(graph& g, const Tree& tree, source_line l) {
+  auto check = [&](const array& a) {
+    if (!is_floating(a.dtype()))
+      call{.inputs = &a, .count = 1, .trace = &g, .where = l}.fail("grad: argument", a.type(), "floating leaves");
+  };
+  for_each_leaf(check, tree);
+}
+/// The leaves of `given` are to have the types of `wanted`, where those are floats.
+constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
+  const call c{.trace = &g, .where = l};
+  if (given.count() != wanted.count()) c.fail(what, text() << given.count() << " leaves", text() << wanted.count());
+  for (int k = 0; k < given.count() && k < wanted.count(); ++k)
+    if (is_floating(wanted[k].dtype()) && given[k].type() != wanted[k].type())
+      c.fail(what, given[k].type(), text("the type of its leaf, ") << wanted[k].type());
+}
 constexpr void require_scalar(const graph& g, const array& loss, source_line l) {
   if (loss.rank() == 0 && is_floating(loss.dtype())) return;
   call{.inputs = &loss, .count = 1, .trace = loss.trace(), .where = l.line() ? location(l) : g[loss.id()].where}.fail(
@@ -59,6 +76,7 @@ struct value_and_grad_function {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&, const Rest&...>>;
     return in_trace(
         [this](graph& g, const Tree& traced, const Rest&... others) -> std::pair<result_type, Tree> {
+          detail::require_floats(g, traced, where);
           const Tree variables = detail::as_variables(traced);
           const result_type result = f(variables, others...);
           const array scalar = lift(g, detail::loss_of<result_type>::get(result), where);
@@ -79,7 +97,7 @@ struct value_and_grad_function {
 /// If f returns a pair, the first is the loss and the second is passed through.
 ///
 /// shapes  f must give a floating scalar
-/// errors  "grad: value of the function"
+/// errors  "grad: value of the function", "grad: argument" for leaves that are no floats
 /// source  jax.value_and_grad
 template <class F>
 constexpr value_and_grad_function<F> value_and_grad(F f, source_line l = source_line::current()) {
@@ -113,16 +131,18 @@ template <class F>
 inline constexpr bool is_stateless<grad_function<F>> = is_stateless<F>;
 
 /// f(x) and the product of the cotangents `ct` (a tree like the value) with f's Jacobian, a tree like x.
+/// errors  "vjp: cotangents" if their types are not those of the value
 /// source  jax.vjp, applied at once
 template <class F, class Tree, class Cotangents>
-constexpr auto vjp(F f, const Tree& x, const Cotangents& ct) {
+constexpr auto vjp(F f, const Tree& x, const Cotangents& ct, source_line l = source_line::current()) {
   using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Tree&>>;
   return in_trace(
-      [&f](graph& g, const Tree& traced, const Cotangents& cts) -> std::pair<result_type, Tree> {
+      [&f, l](graph& g, const Tree& traced, const Cotangents& cts) -> std::pair<result_type, Tree> {
         const Tree variables = detail::as_variables(traced);
         const result_type y = f(variables);
         arrays ys;
         for (const array& a : leaves(y)) ys.push_back(lift(g, a));
+        detail::require_types(g, "vjp: cotangents", leaves(cts), ys, l);
         Tree grads = traced;
         detail::set_cotangents(grads, backward(g, ys, leaves(cts), leaves(variables)));
         return {y, grads};

@@ -44,18 +44,23 @@ struct vmap_function {
   }
 
  private:
+  constexpr void refuse(graph& g, text found, text expected) const {
+    call{.trace = &g, .where = where}.fail("vmap: in_axes", found, expected);
+  }
   template <class Result, class... Args>
   constexpr Result map(graph& g, const Args&... args) const {
+    if (const int given = options.in_axes.rank(); given != 0 && given != sizeof...(Args))
+      refuse(g, text() << options.in_axes, text("one entry for each of ") << sizeof...(Args) << " arguments");
     std::int64_t n = -1;
     arrays examples, batches;
     int argument = 0;
     auto example = [&](auto tree) {
-      const std::int64_t axis = options.in_axes.rank() ? options.in_axes[argument] : 0;
+      const std::int64_t axis = argument < options.in_axes.rank() ? options.in_axes[argument] : 0;
       ++argument;
       if (axis == not_mapped) return tree;
       for_each_leaf(
           [&](auto& a) {
-            const array b = detail::move_axis(a, static_cast<int>(axis), 0, where);
+            const array b = detail::move_axis(a, checked_axis("vmap: in_axes", axis, a, where), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
               call{.inputs = &b, .count = 1, .trace = &g, .where = where}.fail("vmap: batch extent", b.type(),
@@ -71,13 +76,15 @@ struct vmap_function {
       return tree;
     };
     std::tuple<Args...> inside{example(args)...};  // braces: from left to right
+    if (n == -1) refuse(g, "no argument that is mapped", "one or more");
     Result result = std::apply(f, inside);
     arrays ys;
     for (const array& a : leaves(result)) ys.push_back(lift(g, a));
     arrays mapped = batch(g, n, examples, batches, ys);
     for (int k = 0; k < mapped.count(); ++k) {
       if (!mapped[k].exists()) mapped[k] = with_leading_axis(ys[k], n);
-      mapped[k] = detail::move_axis(mapped[k], 0, options.out_axis, where);
+      mapped[k] =
+          detail::move_axis(mapped[k], 0, checked_axis("vmap: out_axis", options.out_axis, mapped[k], where), where);
     }
     return with_leaves(result, mapped);
   }
@@ -86,7 +93,8 @@ struct vmap_function {
 /// A function that applies f to every entry of a batch, as one computation on whole batches.
 ///
 /// shapes  leaves of mapped arguments have the batch axis `in_axes`; results have it at `out_axis`
-/// errors  "vmap: batch extent" if leaves disagree
+/// errors  "vmap: batch extent" if leaves disagree, "vmap: in_axes" if there is not one an argument, none is mapped or
+///         leaves lack the axis, "vmap: out_axis" if results do
 /// source  jax.vmap
 template <class F>
 constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {

@@ -1,0 +1,34 @@
+// tests/nn/arguments.fail.cpp: layers, and the ops below them, that cannot be.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/nn.hpp>
+#include <tokamax/ops.hpp>
+
+#include "support/wrong_program.hpp"
+
+using namespace wrong;
+using tk::array;
+using tokens = tk::tensor<tk::f32, 1, 2, 6>;
+
+template <int Width, int Heads, int KeyHeads>
+struct attends {
+  tk::nn::attention layer{.width = Width, .heads = Heads, .kv_heads = KeyHeads};
+};
+
+int main() {
+  // expects: "nn::attention: width".*"6".*"a multiple of 4 heads"
+  trace<attends<6, pick(4, 3), pick(4, 3)>, tokens>([](const auto& m, array x) { return m.layer(x); });
+  // expects: "nn::attention: heads".*"0 for 1 of keys"
+  trace<attends<6, pick(0, 3), 1>, tokens>([](const auto& m, array x) { return m.layer(x); });
+  // expects: "nn::attention: heads".*"3 for 2 of keys"
+  trace<attends<6, 3, pick(2, 1)>, tokens>([](const auto& m, array x) { return m.layer(x); });
+  // expects: "dropout: rate".*"above 1".*"a number from 0 to 1"
+  trace<vector>([](array x) { return tk::nn::dropout{pick(1.5, 0.5)}(x, tk::random::key(0)); });
+  // expects: "swapaxes: axis".*"5".*"an axis of f32\[2,3\]"
+  trace<matrix>([](array x) { return tk::softmax(x, pick(5, 0)); });
+  // expects: "softmax_vjp: ct".*"f32\[3\]".*"extents of f32\[2,3\]"
+  trace<matrix, vector>([](array x, array v) { return tk::softmax_vjp(x, pick(0, 1) ? x : v); });
+  // expects: "layer_norm: scale".*"f32\[2\]".*"f32\[3\]"
+  trace<matrix, vector>([](array x, array v) { return tk::layer_norm(x, tk::slice(v, {0}, {pick(2, 3)}), v); });
+  // expects: "attention: k, v".*"\[B,S,K,H\] for q
+  trace<image>([](array x) { return tk::dot_product_attention(x, tk::slice_in_dim(x, 0, pick(3, 4), 2), x); });
+}

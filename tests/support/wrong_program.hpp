@@ -1,0 +1,40 @@
+// tests/support/wrong_program.hpp: many wrong programs in one file, each below the message that it must cause.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/tensor.hpp>
+#include <tokamax/runtime/program.hpp>
+
+#include <string_view>
+
+namespace wrong {
+
+namespace tk = tokamax;
+
+struct device {
+  static constexpr std::string_view name = "none";
+};
+using scalar = tk::tensor<tk::f32>;
+using vector = tk::tensor<tk::f32, 3>;
+using matrix = tk::tensor<tk::f32, 2, 3>;
+using square = tk::tensor<tk::f32, 3, 3>;
+using image = tk::tensor<tk::f32, 1, 4, 4, 2>;
+using ids = tk::tensor<tk::i32, 3>;
+
+/// What stands in the wrong program, and what in the fixed one.
+template <class T>
+constexpr T pick([[maybe_unused]] const T& bad, [[maybe_unused]] const T& good) {
+#ifdef TOKAMAX_FIXED
+  return good;
+#else
+  return bad;
+#endif
+}
+
+/// Traces f on arguments of these types and stops the compiler with what is wrong.
+template <class... Args, class F>
+void trace(F) {
+  if constexpr (!tk::program_trace<F, Args...>::valid) tk::program<device, F, Args...>::check();
+}
+
+}  // namespace wrong
