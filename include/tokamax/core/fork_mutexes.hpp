@@ -9,7 +9,7 @@
 #include <cstdint>  // uintptr_t
 #include <mutex>    // mutex
 
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
   #include <pthread.h>  // pthread_atfork
 #endif
 
@@ -35,7 +35,7 @@ class fork_mutexes {
   static fork_mutexes* make() {
     static fork_mutexes* one;  // never destroyed: programs may run until the process ends
     one = new fork_mutexes;
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
     pthread_atfork([] { one->lock(); }, [] { one->unlock(); }, [] { one->unlock(); });
 #endif
     return one;

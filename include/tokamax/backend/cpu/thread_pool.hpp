@@ -15,7 +15,7 @@
 #include <system_error>  // system_error
 #include <thread>        // thread
 
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
   #include <pthread.h>  // pthread_atfork, pthread_sigmask
   #include <signal.h>   // sigset_t
 #endif
@@ -111,7 +111,7 @@ class thread_pool {
 
   static thread_pool* make() {
     auto* const pool = new thread_pool;  // never destroyed: workers and loops may outlive every static object
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
     static thread_pool* forked;
     forked = pool;
     pthread_atfork(nullptr, nullptr, [] { new (forked) thread_pool; });  // a child has none of its parent's threads
@@ -216,7 +216,7 @@ class thread_pool {
   int with_workers(int threads) noexcept {
     if (threads > most) threads = most;
     for (; made_ + 1 < threads; ++made_) {
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);  // a worker inherits it: signals are for the program's own threads
@@ -227,7 +227,7 @@ class thread_pool {
       } catch (const std::system_error&) {
         failed = true;
       }
-#if defined(__unix__)
+#if defined(__unix__) || defined(__APPLE__)
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
 #endif
       if (failed) break;
