@@ -37,9 +37,8 @@ constexpr array impossible(dtype type, text what, text found, text expected, loc
 }
 /// The type that rules give the result of a call, or a mistake.
 constexpr void check_result(const call& c, const array_type& t) {
-  const bool dynamic = c.trace && c.trace->dynamic && t.extents.count <= max_rank;
-  if (__builtin_is_constant_evaluated() && !dynamic && t.extents.count <= max_rank)
-    return;  // sizes show when memory is planned
+  const bool ranked = t.extents.count <= max_rank, dynamic = ranked && c.trace && c.trace->dynamic;
+  if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes show when memory is planned
   const char* const expected = unmet(t);
   if (!expected) return;
   if (dynamic)
