@@ -187,11 +187,18 @@ struct row {
   bool refused = false;  ///< must the cases be refused?
 };
 
+struct layer_list {
+  nn::linear dense = {.in = 4, .out = 3};
+  nn::layer_norm norm = {.width = 4};
+  nn::rms_norm rms = {.width = 4};
+  nn::gated_mlp gated = {.width = 4, .hidden = 6};
+};
 random::key key_of(const array& k) { return random::key(k); }
 
 std::vector<row> rows() {
   using o = const arrays&;
   const nn::attention attend = init(nn::attention{.width = 8, .heads = 2}, random::key(1));
+  const layer_list layers = init(layer_list{}, random::key(3));
   const nn::mlp mlp = init(nn::mlp{.width = 4, .hidden = 6}, random::key(2));
   return {
       {"unary", [](o x) { return arrays{tanh(x[0]), exp(x[0]) * 2.0f, gelu(x[0]), log1p(abs(x[0])), erf(x[0])}; },
@@ -389,6 +396,71 @@ std::vector<row> rows() {
          const auto optimizer = optim::adamw({.learning_rate = 0.1, .weight_decay = 0.01});
          auto [updates, state] = optimizer.update(x[1], optimizer.init(x[0]), x[0]);
          return arrays{updates};
+       },
+       "n,4;n,4|n,m;n,m", ""},
+      {"more unary",
+       [](o x) {
+         return arrays{sin(x[0]),          cos(x[0]),  expm1(x[0]),  rsqrt(abs(x[0]) + 0.1f), floor(x[0] * 3.0f),
+                       round(x[0] * 3.0f), sign(x[0]), square(x[0]), erf_inv(x[0] * 0.9f),    clip(x[0], -0.5f, 0.5f),
+                       leaky_relu(x[0]),   relu(x[0]), sigmoid(x[0])};
+       },
+       "n,4|n,m", ""},
+      {"more binary",
+       [](o x) {
+         return arrays{minimum(x[0], x[1]),
+                       logaddexp(x[0], x[1]),
+                       x[0] - x[1],
+                       remainder(x[0], x[1] + 2.0f),
+                       fma(x[0], x[1], x[0]),
+                       where(x[0] > x[1], x[0], 0.0f),
+                       astype(logical_and(x[0] > 0.0f, x[1] > 0.0f), f32)};
+       },
+       "n,4;n,4|n,m;m", ""},
+      {"bits",
+       [](o x) {
+         return arrays{
+             bitwise_and(x[0], x[1]),         bitwise_or(x[0], x[1]), bitwise_not(x[0]), shift_left(x[0], x[1]),
+             shift_right_logical(x[0], x[1]), population_count(x[0]), clz(x[0]),         floor_divide(x[0], x[1] + 1),
+             bitcast_convert_type(x[0], f32)};
+       },
+       "i:n,4;i:n,4|i:n,m;i:n,m", ""},
+      {"bf16",
+       [](o x) {
+         return arrays{x[0] * 0.5f + x[0], sum(x[0], {{0}}), mean(x[0], {{1}}), matmul(x[0], transpose(x[0])),
+                       softmax(x[0])};
+       },
+       "h:n,4|h:n,m", ""},
+      {"more reductions",
+       [](o x) {
+         return arrays{min(x[0]), astype(all(x[0] > -0.5f, {{1}}), f32), astype(argmin(x[0], -1), f32), var(x[0]),
+                       logsumexp(x[0])};
+       },
+       "n,4|n,m", ""},
+      {"more samples",
+       [](o x) {
+         const random::key k = key_of(x[1]);
+         return arrays{random::gumbel(k, x[0].shape()), random::exponential(k, x[0].shape()),
+                       random::truncated_normal(k, -2, 2, x[0].shape()), random::uniform(k, x[0].shape(), bf16)};
+       },
+       "n,4;u:2|n,m;u:2", ""},
+      {"more pools",
+       [](o x) { return arrays{sum_pool(x[0], {2, 2}), avg_pool(x[0], {2, 2}, {.padding = padding::same})}; },
+       "n,5,4,3", ""},
+      {"layers",
+       [layers](o x) { return arrays{layers.dense(x[0]), layers.norm(x[0]), layers.rms(x[0]), layers.gated(x[0])}; },
+       "n,4|n,m,4|2,n,4", "n,3,4"},
+      {"optimisers",
+       [](o x) {
+         arrays out;
+         const auto step = [&](const auto& optimizer) {
+           out.push_back(optimizer.update(x[1], optimizer.init(x[0]), x[0]).first);
+         };
+         step(optim::sgd({.learning_rate = 0.1, .momentum = 0.9}));
+         step(optim::adam({.learning_rate = 0.1}));
+         step(optim::lion({.learning_rate = 0.1}));
+         step(optim::rmsprop({.learning_rate = 0.1}));
+         step(optim::adagrad({.learning_rate = 0.1}));
+         return out;
        },
        "n,4;n,4|n,m;n,m", ""},
       {"clipping", [](o x) { return arrays{optim::clip_by_global_norm(0.5f).update(x[0], {}, x[0]).first}; }, "n,4|n,m",

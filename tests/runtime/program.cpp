@@ -43,31 +43,35 @@ TEST_CASE("a frozen graph thaws to itself") {
     for (int k = 0; k < g[i].operand_count; ++k) CHECK(g.operand(g[i], k) < i);
 }
 
-TEST_CASE("B13: the table that is too large is named") {
+namespace {
+constexpr tk::graph_size room = program::traced.size;
+constexpr tk::graph_size with(int tk::graph_size::* table, int limit) {
+  tk::graph_size s = room;
+  s.*table = limit;
+  return s;
+}
+/// What freezing the program into so much room says; empty if it fits.
+template <tk::graph_size Size>
+std::string refusal() {
   const tk::graph g = tk::thaw(view(program::trace), program::ops.at);
-  const auto frozen = [&]<tk::graph_size Size>() {
-    tk::frozen_graph<Size> f{};
-    tk::graph_size n;
-    tk::detail::numbering<const tk::op*> ops;
-    tk::detail::add_ops(ops, g);
-    const tk::diagnostic d = tk::detail::freezer<Size>(f, n, ops).run(g);
-    return d.failed
-               ? std::string(d.what.view()) + ", " + std::string(d.found.view()) + ", " + std::string(d.expected.view())
-               : std::string();
-  };
-  constexpr tk::graph_size size = program::traced.size;
-  CHECK(frozen.operator()<size>() == "");
-  constexpr auto with = [](auto member, int value) {
-    tk::graph_size s = size;
-    s.*member = value;
-    return s;
-  };
-  CHECK(frozen.operator()<with(&tk::graph_size::nodes, size.nodes - 1)>() ==
-        "program_too_large: nodes, " + std::to_string(size.nodes) + ", at most " + std::to_string(size.nodes - 1));
-  CHECK(frozen.operator()<with(&tk::graph_size::words, 1)>().starts_with("program_too_large: attribute words, "));
-  CHECK(frozen.operator()<with(&tk::graph_size::types, 1)>().starts_with("program_too_large: types, "));
-  CHECK(frozen.operator()<with(&tk::graph_size::ops, 2)>().starts_with("program_too_large: ops, "));
-  tk::plan_size plan = program::plan::planned.size;
+  tk::frozen_graph<Size> frozen{};
+  tk::graph_size n;
+  tk::detail::numbering<const tk::op*> ops;
+  tk::detail::add_ops(ops, g);
+  const tk::diagnostic d = tk::detail::freezer<Size>(frozen, n, ops).run(g);
+  if (!d.failed) return "";
+  return std::string(d.what.view()) + ", " + std::string(d.found.view()) + ", " + std::string(d.expected.view());
+}
+}  // namespace
+
+TEST_CASE("B13: the table that is too large is named") {
+  CHECK(refusal<room>() == "");
+  CHECK(refusal<with(&tk::graph_size::nodes, room.nodes - 1)>() ==
+        "program_too_large: nodes, " + std::to_string(room.nodes) + ", at most " + std::to_string(room.nodes - 1));
+  CHECK(refusal<with(&tk::graph_size::words, 1)>().starts_with("program_too_large: attribute words, "));
+  CHECK(refusal<with(&tk::graph_size::types, 1)>().starts_with("program_too_large: types, "));
+  CHECK(refusal<with(&tk::graph_size::ops, 2)>().starts_with("program_too_large: ops, "));
+  const tk::plan_size plan = program::plan::planned.size;
   CHECK(!tk::exceeded(plan, plan).failed);
   tk::plan_size less = plan;
   --less.steps;
