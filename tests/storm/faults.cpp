@@ -16,7 +16,9 @@ state at(std::int32_t step) {
   const auto value = static_cast<float>(step);
   return {tk::array::from<float>({value, value, value}), tk::array::from<std::int32_t>({step})};
 }
-tk::checkpoint::manager manager_of(const fs::path& folder) { return {folder / "saved", {.every = 1, .keep = 2}}; }
+tk::checkpoint::manager manager_of(const fs::path& folder) {
+  return tk::checkpoint::manager(folder / "saved", {.every = 1, .keep = 2});
+}
 
 // The process that saves: 0 if it says that it did, 1 after an error of the library, 3 after one that left the step there,
 // 2 after any other exception.
