@@ -5,6 +5,7 @@ if(NOT EXISTS "${TEXT}")
   message(STATUS "skipped: no text (-DTOKAMAX_TINYSHAKESPEARE=file, when configuring or in the environment)")
   return()
 endif()
+file(REMOVE_RECURSE ${WORK})
 execute_process(COMMAND ${TRAINER} --data ${TEXT} --characters --layers 4 --heads 4 --width 128 --context 64 --batch 12
                         --steps 2000 --out ${WORK}
                 OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)

@@ -36,8 +36,10 @@ struct gemm_key {
   std::size_t hash() const noexcept {
     std::uint64_t h = 0;
     const auto kinds = ((a * 8 + b) * 4 + static_cast<int>(precision)) * 2 + static_cast<int>(mode);
-    for (const std::int64_t part : {m, n, k, threads * 1024 + kinds}) {
-      h = (h ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
+    const auto last = static_cast<std::uint64_t>(threads) * 1024 + static_cast<std::uint64_t>(kinds);
+    for (const std::uint64_t part :
+         {static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(k), last}) {
+      h = (h ^ part) * 0x9e3779b97f4a7c15u;
       h ^= h >> 32;
     }
     return static_cast<std::size_t>(h);
