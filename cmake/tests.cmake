@@ -21,16 +21,18 @@ list(REMOVE_DUPLICATES folders)
 set(catch_folders "$<FILTER:$<TARGET_PROPERTY:Catch2::Catch2,INTERFACE_INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/flags.tests CONTENT
      "@${tokamax_flags_g++}\n-DTOKAMAX_ROOT=\\\"\\\"\n$<$<BOOL:${catch_folders}>:-isystem\n$<JOIN:${catch_folders},\n-isystem\n>\n>")
+# The precompiled header of all folders but base: a target of its own, so that one folder can be built without another.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// what a precompiled header is made for\n")
+add_library(tokamax_test_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+target_link_libraries(tokamax_test_precompiled PRIVATE tokamax_test_main)
+target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.hpp include/tokamax/tokamax.hpp)
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)
   if(folder STREQUAL base)  # its tests see what they include and no more: their own names may be names of tokamax
     target_precompile_headers(tokamax_test_${folder} PRIVATE tests/support/catch.hpp)
-  elseif(NOT precompiled)
-    set(precompiled tokamax_test_${folder})
-    target_precompile_headers(${precompiled} PRIVATE tests/support/catch.hpp include/tokamax/tokamax.hpp)
   else()
-    target_precompile_headers(tokamax_test_${folder} REUSE_FROM ${precompiled})
+    target_precompile_headers(tokamax_test_${folder} REUSE_FROM tokamax_test_precompiled)
   endif()
   add_test(NAME unit.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(unit.${folder} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # several tests share the cores
