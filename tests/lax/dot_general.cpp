@@ -82,8 +82,10 @@ TEST_CASE("bf16 may give its f32 sums") {
 
 TEST_CASE("extents and dtypes that do not fit are rejected") {
   const array a = zeros({2, 3}), b = zeros({4, 2});
-  CHECK_THROWS_WITH(matmul(a, b), contains("matmul: inner extents: found f32[4,2], expected inner extents equal: [.., 3] x [3, ..]") &&
-                                      contains("dot_general.cpp"));
+  CHECK_THROWS_WITH(
+      matmul(a, b),
+      contains("matmul: inner extents: found f32[4,2], expected inner extents equal: [.., 3] x [3, ..]") &&
+          contains("dot_general.cpp"));
   CHECK_THROWS_WITH(dot_general(zeros({2, 3, 4}), zeros({5, 4, 3}), {{2}, {1}, {0}, {0}}),
                     contains("dot_general: batch extents"));
   CHECK_THROWS_WITH(matmul(zeros({2, 3, 4}), zeros({5, 4, 3})), contains("matmul: batch extents"));

@@ -29,8 +29,9 @@ TEST_CASE("one extent is worked out; axes of extent 1 come and go") {
 
 TEST_CASE("another number of elements is rejected") {
   const array x = noise({2, 3}, 1);
-  CHECK_THROWS_WITH(reshape(x, {4, 2}),
-                    contains("reshape: number of elements: found f32[2,3], expected as many as in [4,2]") && contains("reshape.cpp"));
+  CHECK_THROWS_WITH(
+      reshape(x, {4, 2}),
+      contains("reshape: number of elements: found f32[2,3], expected as many as in [4,2]") && contains("reshape.cpp"));
   CHECK_THROWS_WITH(reshape(x, {4, -1}), contains("reshape: number of elements"));
   CHECK_THROWS_WITH(squeeze(x, 0), contains("reshape: number of elements"));
 }
