@@ -26,7 +26,7 @@ inline std::span<const std::byte> bytes_of(const array& a) {
 }
 
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
-inline constexpr json_limits header_limits{.bytes = longest_header, .depth = 3};
+inline constexpr json_limits header_limits{.bytes = longest_header, .values = std::size_t{1} << 22, .depth = 3};
 
 // The header for arrays with data, their names checked as readers of the format do.
 inline std::string make_header(const std::vector<named_array>& arrays, const std::map<std::string, std::string>& notes,
@@ -82,7 +82,7 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
 class safetensors_file {
  public:
   /// errors  tokamax::error that names the file if it is missing, cut off, or no safetensors file: the header is read
-  ///         strictly, and a header of at most 100 MB and 2^20 values takes memory in proportion
+  ///         strictly, and a header of at most 100 MB and 2^22 values takes memory in proportion
   explicit safetensors_file(const std::filesystem::path& path) : file_(path) {
     std::uint64_t length = 0;
     if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");

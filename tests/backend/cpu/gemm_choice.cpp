@@ -293,6 +293,8 @@ TEST_CASE("gemm_choice: what a wrong text or name is told") {
     return message;
   };
   CHECK(told("8 8") == "gemm_choice: k: found the end of the line, expected a number from 1 on (choices.txt, line 3)");
+  CHECK(told("8 8 8 f32 f32 f32 assign 9223372036854775807 quick\n8 8") ==  // D9
+        "gemm_choice: k: found the end of the line, expected a number from 1 on (choices.txt, line 4)");
   CHECK(told("8 0 8 f32 f32 f32 assign 1 quick") ==
         "gemm_choice: n: found 0, expected a number from 1 on (choices.txt, line 3)");
   CHECK(told("8 8x 8") == "gemm_choice: n: found 8x, expected a number from 1 on (choices.txt, line 3)");
