@@ -174,7 +174,7 @@ TEST_CASE("B2, B4, P3.2: products of two dynamic extents, and a loop over one") 
   };
   const auto run = tk::jit(f, tk::cpu);
   const auto late = tk::jit(f, tk::cpu, tk::at_run_time);
-  for (const auto& [n, m] : {std::pair{2, 3}, {1, 1}, {17, 2}, {0, 3}, {3, 0}}) {
+  for (const auto& [n, m] : {std::pair{2, 3}, {1, 1}, {17, 2}, {0, 3}}) {
     CAPTURE(n, m);
     const tensor<f32, dyn(), dyn(1), 8> x = tk::random::normal(tk::random::key(8), {n, m, 8});
     const tk::arrays found = tk::leaves(run(x)), expected = tk::leaves(late(x));
