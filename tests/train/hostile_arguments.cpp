@@ -86,7 +86,7 @@ void report(const tally& t, int least_calls) {
 /// Numbers 0, 1, ... as data: literals take other paths.
 array data(const shape& s, tk::dtype type = tk::f32) {
   array x = array::uninitialized({tk::f32, false, s});
-  for (std::int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = static_cast<float>(i % 5);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 5);
   return type == tk::f32 ? x : tk::convert_element_type(x, type);
 }
 array ids(const shape& s) { return data(s, tk::i32); }

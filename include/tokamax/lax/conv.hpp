@@ -98,14 +98,15 @@ constexpr array conv_rhs_cotangent(const array& x, const array& ct, const shape&
 
 constexpr array conv_rhs_vjp(const call& c);
 
+/// A step, or an extent, that can be multiplied with another one.
+constexpr bool is_step(std::int64_t n) { return n > 0 && n <= std::int64_t{1} << 31; }
+constexpr bool is_padding(std::int64_t n) { return n <= std::int64_t{1} << 60 && n >= -(std::int64_t{1} << 60); }
 /// Are steps and groups positive, and all numbers small enough to be added and multiplied?
 constexpr bool conv_amounts_fit(const array& x, const array& w, const conv_options& o) {
-  constexpr std::int64_t most = std::int64_t{1} << 31;
   bool ok = o.feature_groups > 0 && o.batch_groups > 0;
   for (int i = 0; ok && i < o.strides.rank(); ++i)
-    ok = o.strides[i] > 0 && o.lhs_dilation[i] > 0 && o.rhs_dilation[i] > 0 && o.lhs_dilation[i] <= most &&
-         o.rhs_dilation[i] <= most && x.extent(i + 1) <= most && w.extent(i) <= most && o.low[i] <= most * most &&
-         -o.low[i] <= most * most && o.high[i] <= most * most && -o.high[i] <= most * most;
+    ok = o.strides[i] > 0 && is_step(o.lhs_dilation[i]) && is_step(o.rhs_dilation[i]) && x.extent(i + 1) <= 1LL << 31 &&
+         w.extent(i) <= 1LL << 31 && is_padding(o.low[i]) && is_padding(o.high[i]);
   return ok;
 }
 
@@ -319,8 +320,9 @@ constexpr void pad_axis(shape& low, shape& high, padding p, std::int64_t n, std:
 /// source  jax.lax.conv_general_dilated, flax.linen.Conv
 constexpr array conv2d(const array& x, const array& w, const conv2d_options& o = {},
                        source_line l = source_line::current()) {
-  const bool ok = x.rank() == 4 && w.rank() == 4 && o.strides.rank() == 2 && o.dilation.rank() == 2 &&
-                  o.strides[0] > 0 && o.strides[1] > 0 && o.dilation[0] > 0 && o.dilation[1] > 0;
+  bool ok = x.rank() == 4 && w.rank() == 4 && o.strides.rank() == 2 && o.dilation.rank() == 2;
+  for (int i = 0; ok && i < 2; ++i)
+    ok = detail::is_step(o.strides[i]) && detail::is_step(o.dilation[i]) && w.extent(i) <= 1LL << 31;
   if (!ok) {
     reject(x, l, "conv2d: options", text() << o.strides << o.dilation << " for " << x.type() << w.type(),
            "two strides and dilations from 1 on, and rank 4");

@@ -84,8 +84,8 @@ inline constexpr op pad_p{
       for (int i = 0; ok && i < low.rank(); ++i) {
         const std::int64_t n = t.extents[i];
         if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
-        ok = n <= most && low[i] <= most && -low[i] <= most && high[i] <= most && -high[i] <= most &&
-             (n == 0 || interior[i] <= most / n);
+        ok = n <= most && low[i] <= most && low[i] >= -most && high[i] <= most && high[i] >= -most &&
+             interior[i] >= 0 && (n == 0 || interior[i] <= most / n);
         if (!ok) break;
         t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
         ok = !is_dyn(n) && interior[i] >= 0 && t.extents[i] >= 0;
