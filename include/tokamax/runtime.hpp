@@ -1,6 +1,7 @@
 // tokamax/runtime.hpp: all of runtime.
 // SPDX-License-Identifier: Apache-2.0
 //
+//   runtime/argument_types.hpp     arrays that a function takes as tensors are checked where they are handed over.
 //   runtime/describe.hpp           what the compiler made of a function, as text.
 //   runtime/dynamic_program.hpp    programs traced at run time, by the passes that the compiler uses too.
 //   runtime/executable.hpp         a plan bound to kernels and memory, ready to run.
@@ -16,6 +17,7 @@
 //   runtime/work.hpp               what a step of a program computes and moves, for profiles.
 #pragma once
 
+#include <tokamax/runtime/argument_types.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>

@@ -317,6 +317,11 @@ TEST_CASE("arguments that do not fit are named") {
   n.first.use_bias = false;
   CHECK_THROWS_WITH(run(n, data()), contains("argument 0.first.use_bias"));
   CHECK_THROWS_WITH(run(network{}, data()), contains("without data"));
+  // P3.13: an array in the place of a tensor
+  const auto product = tk::jit([](const array& a, const tk::tensor<tk::f32, 4>& b) { return a * b; }, tk::cpu);
+  CHECK_THROWS_WITH(product(array(2.0f), array(tk::ones({5}))),
+                    contains("f32[5]") && contains("f32[4]") && contains("(argument 1)"));
+  CHECK(product(array(2.0f), array(tk::ones({4}))).size() == 4);
 }
 
 TEST_CASE("a compiled function may be called while another one is traced") {

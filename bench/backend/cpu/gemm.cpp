@@ -197,7 +197,7 @@ void bfloat16_case(const shape_case& s, double peak) {
   const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
   const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_precision::bfloat16);
   matrix<float> c(static_cast<std::size_t>(s.m * s.n));
-  const auto compare = [&](const char* name, bool pack, std::vector<contender> all) {
+  const auto compare = [&](const char* name, [[maybe_unused]] bool pack, std::vector<contender> all) {
 #if defined(TOKAMAX_BENCH_ONEDNN)
     add_onednn(all, s, pack, dnnl::memory::data_type::bf16, dnnl::memory::data_type::f32, a.data(), b.data(), c.data());
 #endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/runtime/argument_types.hpp>     // check_arguments_of
 #include <tokamax/runtime/dynamic_program.hpp>    // programs traced at run time
 #include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
 #include <tokamax/runtime/known_program.hpp>      // known_program
@@ -127,6 +128,7 @@ class jit_function {
     if constexpr (known && When != trace_time::at_run_time) {
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
+      detail::check_arguments_of<F>(args...);
       if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
       return dynamic_->run(f_, std::forward<Args>(args)...);
     }
