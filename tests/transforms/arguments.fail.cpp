@@ -26,7 +26,7 @@ int main() {
   trace<scalar>([](array x) { return tk::scan(step, x, tk::nothing{}, {.length = pick(-1, 3)}).first; });
   // expects: "scan: length".*"-3".*"0 or more, or something to scan"
   trace<scalar>([](array x) { return tk::scan(step, x, tk::nothing{}, {.length = pick(-3, 3)}).first; });
-  // expects: "grad: argument".*"i32\[3\]".*"floating leaves"
+  // expects: "grad: argument".*"i32\[3\]".*"at least one floating leaf"
   trace<ids, vector>([](array i, array x) { return tk::grad(total)(pick(0, 1) ? x : i); });
   // expects: "jvp: tangent".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
   trace<matrix, vector>([](array x, array v) { return tk::jvp(twice, x, pick(0, 1) ? x : v).second; });

@@ -42,14 +42,15 @@ template <class L, class Aux>
 struct loss_of<std::pair<L, Aux>> {
   static constexpr const array& get(const std::pair<L, Aux>& r) { return r.first; }
 };
-/// JAX's rule: what does not vary has no gradient, and is no part of the argument.
+/// An argument without floats has no gradient. In a record with some, the other leaves get zeros (JAX refuses these too).
 template <class Tree>
 constexpr void require_floats(graph& g, const Tree& tree, source_line l) {
-  auto check = [&](const array& a) {
-    if (!is_floating(a.dtype()))
-      call{.inputs = &a, .count = 1, .trace = &g, .where = l}.fail("grad: argument", a.type(), "floating leaves");
-  };
-  for_each_leaf(check, tree);
+  const arrays all = leaves(tree);
+  for (const array& a : all)
+    if (is_floating(a.dtype())) return;
+  if (!all.empty())
+    call{.inputs = &all[0], .count = 1, .trace = &g, .where = l}.fail("grad: argument", all[0].type(),
+                                                                      "at least one floating leaf");
 }
 /// The leaves of `given` are to have the types of `wanted`, where those are floats.
 constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
@@ -97,7 +98,7 @@ struct value_and_grad_function {
 /// If f returns a pair, the first is the loss and the second is passed through.
 ///
 /// shapes  f must give a floating scalar
-/// errors  "grad: value of the function", "grad: argument" for leaves that are no floats
+/// errors  "grad: value of the function", "grad: argument" without floating leaves
 /// source  jax.value_and_grad
 template <class F>
 constexpr value_and_grad_function<F> value_and_grad(F f, source_line l = source_line::current()) {
