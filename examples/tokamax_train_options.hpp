@@ -51,9 +51,9 @@ inline void declare_options(CLI::App& app, settings& s) {
   add("--threads", s.threads, "threads; 0 takes all");
   app.add_option("--sample", s.sample, "text to continue at the end [a new line, or the text's first symbol]");
   add("--sample-tokens", s.sample_tokens, "length of the sample");
-  const CLI::Option* resume = app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
+  CLI::Option* resume = app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
   app.add_flag("--allow-changes", s.allow_changes, "resume although the model, the text or other settings differ")
-      ->needs(const_cast<CLI::Option*>(resume));
+      ->needs(resume);
   app.add_flag("--profile", s.profile,
                "print what the third step spends its time on, and write trace.json for Perfetto");
   app.add_flag("--characters", s.characters, "learn the text's own symbols instead of all bytes");
