@@ -20,14 +20,14 @@
 //   lax/logaddexp.hpp         sums of numbers given by their logarithms.
 //   lax/pool.hpp              largest, sum and mean of the windows of an image.
 //   lax/randint.hpp           random integers and random orders.
-//   lax/random.hpp            samples of the usual distributions, with JAX's bits.
+//   lax/random.hpp            samples of the usual distributions, from JAX's random bits.
 //   lax/reduce.hpp            reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
 //   lax/reshape.hpp           the same elements in row-major order under other extents.
 //   lax/reverse.hpp           the elements in opposite order along some axes.
 //   lax/scalar_math.hpp       the functions that element functions call, for one double.
 //   lax/slice.hpp             take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.
-//   lax/special.hpp           fused multiply-add and the inverse error function.
+//   lax/special.hpp           fused multiply-add, the inverse error function and the normal distribution.
 //   lax/split.hpp             cut an array along an axis\; the transpose of concatenate.
 //   lax/stop_gradient.hpp     markers that leave values alone: stop_gradient, variable, optimization_barrier.
 //   lax/take_along_axis.hpp   one index per line of an array.

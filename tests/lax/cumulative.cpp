@@ -54,3 +54,16 @@ TEST_CASE("special values reach the sums after them") {
                                                    : 0,
                            .floor = 100});
 }
+
+TEST_CASE("running sums of a million numbers stay within a unit of the last place") {
+  const array x = noise({1000003}, 5) + 1.0f;
+  const array forward = cumsum(x), backward = cumsum(x, 0, true);
+  const auto v = x.values<float>();
+  double sum = 0, wrong = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    sum += static_cast<double>(v[i]);
+    wrong = std::fmax(wrong, std::fabs(static_cast<double>(forward.values<float>()[i]) - sum) / sum);
+  }
+  CHECK(wrong < 0x1p-23);
+  CHECK(static_cast<double>(backward.values<float>()[0]) == Approx(sum).epsilon(1e-7));
+}

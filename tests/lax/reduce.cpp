@@ -25,6 +25,22 @@ TEST_CASE("reductions keep the contract over any axes") {
   }
 }
 
+TEST_CASE("N12: mean and var of bf16 are rounded once") {
+  for (const axes& a : {axes{0}, axes{1}, axes{0, 1}, axes{}})
+    for (const dtype t : {f32, bf16})
+      check_op(sum_in_f32_p, {{{noise({3, 17}, 1, t)}, pack(reduce_attributes{a})}}, {.order = 1});
+  int wrong = 0;
+  for (std::int64_t n = 1; n <= 4096; ++n) {
+    const array x = array(full({n}, 1, bf16));
+    wrong += static_cast<float>(mean(x).values<bfloat16>()[0]) != 1;
+    if (n % 64 == 1) wrong += static_cast<float>(var(x).values<bfloat16>()[0]) != 0;
+  }
+  CHECK(wrong == 0);
+  const array x = astype(noise({100000}, 3) + 1.0f, bf16), wide = astype(x, f32);
+  CHECK(static_cast<float>(mean(x).values<bfloat16>()[0]) == static_cast<float>(bfloat16(mean(wide).item())));
+  CHECK(static_cast<float>(var(x).values<bfloat16>()[0]) == static_cast<float>(bfloat16(var(wide).item())));
+}
+
 TEST_CASE("argmax and argmin keep the contract") {
   for (const op* o : {&argmax_p, &argmin_p})
     for (const int axis : {0, 1, 2})

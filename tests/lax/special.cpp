@@ -27,3 +27,9 @@ TEST_CASE("erf_inv undoes erf and agrees with JAX") {
     CHECK(inverse.values<float>()[i] == Approx(1.0f).epsilon(1e-5));
   }
 }
+
+TEST_CASE("normal_cdf keeps the contract, and does not cancel in the tail") {
+  check_op(normal_cdf_p, {{{noise({4, 5}, 3)}}, {{noise({6}, 2, bf16)}}});
+  CHECK(normal_cdf(array::from<float>({-10})).values<float>()[0] == Approx(7.619853e-24));
+  CHECK(normal_cdf(zeros({1}, i32)).values<float>()[0] == 0.5f);
+}

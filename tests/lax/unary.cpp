@@ -79,3 +79,11 @@ TEST_CASE("integers become f32 first; the op itself takes floats only") {
   CHECK_THROWS_WITH(bind(exp_p, {zeros({2}, i32)}, words{}, location{}),
                     contains("exp: dtype: found i32[2], expected a floating dtype"));
 }
+
+TEST_CASE("N7: derivatives of power in both orders agree where the exponent is zero") {
+  const function slope = vjp_of([](const arrays& v) -> arrays { return power(v[0], v[1]); }, 2);
+  const arrays at{array::from<float>({2, 5, 0.5f}), zeros({3}), ones({3})};
+  const arrays both{at[0], at[1], at[2], ones({3}), zeros({3})};  // the cotangent of d/dx alone
+  const arrays found = execute_graph(trace(vjp_of(slope, 3), types_of(listed(both))), both);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(found[1].values<float>()[i] == Approx(1 / at[0].values<float>()[i]));
+}

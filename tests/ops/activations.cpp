@@ -68,3 +68,37 @@ TEST_CASE("relu keeps the contract of ops") {
   using tk::test::noise;
   for (const tk::dtype t : {tk::f32, tk::bf16}) tk::test::check_op(tk::relu_p, {{{noise({3, 5}, 1, t)}}});
 }
+
+TEST_CASE("N11: exact gelu has no cancellation, and rounds bf16 once") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16}) tk::test::check_op(tk::gelu_p, {{{noise({3, 5}, 3, t)}}});
+  const array x = array::from<float>({-5, -5.75f, -12, -3, -3.40625f});
+  const array y = tk::gelu(x, {.approximate = false}), z = tk::gelu(astype(x, tk::bf16), {.approximate = false});
+  const auto exact = [](float v) {
+    return 0.5 * static_cast<double>(v) * std::erfc(-static_cast<double>(v) / std::sqrt(2.0));
+  };
+  const array wide = astype(z, tk::f32);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const float at = x.values<float>()[i];
+    CHECK(y.values<float>()[i] == static_cast<float>(exact(at)));
+    CHECK(wide.values<float>()[i] == static_cast<float>(tk::bfloat16(static_cast<float>(exact(at)))));
+  }
+}
+
+TEST_CASE("N9: activations of integers are those of the same numbers in f32") {
+  const array x = array::from<std::int32_t>({-2000, -128, 0, 1, 3, 40, 2000});
+  const auto check = [](auto f, const array& v) {
+    CHECK(f(v).dtype() == tk::f32);
+    CHECK(tk::test::distance(f(v), f(astype(v, tk::f32))) == 0);
+  };
+  for (const array& v : {x, astype(maximum(x, 0), tk::u32), astype(clip(x, -128, 127), tk::i8)}) {
+    check([](const array& a) { return tk::gelu(a); }, v);
+    check([](const array& a) { return tk::gelu(a, {.approximate = false}); }, v);
+    check([](const array& a) { return tk::silu(a); }, v);
+    check([](const array& a) { return tk::softplus(a); }, v);
+    check([](const array& a) { return tk::log_sigmoid(a); }, v);
+    check([](const array& a) { return tk::leaky_relu(a); }, v);
+    check([](const array& a) { return tk::elu(a); }, v);
+    check([](const array& a) { return tk::selu(a); }, v);
+  }
+}

@@ -168,6 +168,26 @@ TEST_CASE("with_precision reaches attention and its gradient: products take bf16
   CHECK(tk::test::distance(g.v, f.v) < 3e-2);
 }
 
+TEST_CASE("N14: gradients of attention keep their digits where scores are large") {
+  for (const float size : {0.0f, 1e3f, 1e4f, 1e5f, 1e6f}) {
+    constexpr std::int64_t keys = 150;  // more than a block; the scores, size + j / 8 for some j, are exact
+    std::vector<float> k;
+    for (int j = 0; j < keys; ++j) k.insert(k.end(), {static_cast<float>(j * 37 % 41) / 8, 1});
+    const heads a{array::from<float>({1, size}, {1, 1, 1, 2}), array::from<float>(k, {1, keys, 1, 2}),
+                  tk::zeros({1, keys, 1, 2}) + 0.0f};
+    const auto [y, g] = tk::vjp([](const heads& h) { return tk::dot_product_attention(h.q, h.k, h.v, {.scale = 1}); },
+                                a, tk::ones({1, 1, 1, 2}));
+    double sum = 0, wrong = 0;
+    for (std::size_t j = 0; j < keys; ++j) sum += std::exp(static_cast<double>(k[2 * j]));
+    for (std::size_t j = 0; j < keys; ++j)
+      wrong = std::fmax(wrong, std::fabs(static_cast<double>(g.v.values<float>()[2 * j]) * sum /
+                                             std::exp(static_cast<double>(k[2 * j])) -
+                                         1));
+    CAPTURE(size);
+    CHECK(wrong < 1e-6);
+  }
+}
+
 TEST_CASE("attention rejects heads that do not fit") {
   CHECK_THROWS_WITH(full(abstract({2, 5, 3, 8}, {2, 6, 2, 8})),
                     contains("attention: k, v") && contains("f32[2,6,2,8]"));
@@ -188,7 +208,7 @@ TEST_CASE("attention keeps the contract of ops") {
         options}});
   tk::test::check_op(tk::attention_vjp_p,
                      {{{noise({1, 3, 2, 2}, 1), noise({1, 3, 1, 2}, 2), noise({1, 3, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
-                        noise({1, 2, 3}, 5) + 1.0, noise({1, 3, 2, 2}, 6)},
+                        noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6)},
                        options}},
                      {.order = 1});
 }

@@ -83,6 +83,7 @@ TEST_CASE("cross_entropy keeps the contract of ops") {
   const array labels = array::from<std::int32_t>({0, 4, 2});
   for (const tk::dtype t : {tk::f32, tk::bf16}) {
     tk::test::check_op(tk::cross_entropy_p, {{{noise({3, 5}, 1, t), labels}}});
-    tk::test::check_op(tk::cross_entropy_vjp_p, {{{noise({3, 5}, 1, t), labels, noise({3}, 2) + 2.0, noise({3}, 3)}}});
+    tk::test::check_op(tk::cross_entropy_vjp_p,
+                       {{{noise({3, 5}, 1, t), labels, noise({3}, 2) + 2.0, noise({3}, 3), noise({3}, 4)}}});
   }
 }

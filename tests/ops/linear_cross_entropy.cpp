@@ -98,6 +98,27 @@ TEST_CASE("linear_cross_entropy multiplies in bfloat16 where the policy says so"
   CHECK(tk::test::distance(found, whole(x, w, labels)) > 1e-6);
 }
 
+TEST_CASE("N14: gradients of linear_cross_entropy keep their digits where logits are large") {
+  constexpr std::int64_t classes = 5000;  // several pieces; the logits, size + j / 8 for some j, are exact
+  std::vector<float> v;
+  for (int j = 0; j < classes; ++j) v.push_back(static_cast<float>(j * 37 % 41) / 8);
+  v.insert(v.end(), classes, 1.0f);
+  const array w = array::from<float>(v, {2, classes}), labels = array::from<std::int32_t>({7});
+  for (const float size : {0.0f, 1e3f, 1e5f, 1e6f}) {
+    const array x = array::from<float>({1, size}, {1, 2});
+    const array g = tk::grad([&](const array& m) { return sum(tk::linear_cross_entropy(x, m, labels)); })(w);
+    double sum = 0, wrong = 0;
+    for (std::size_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(v[j]));
+    for (std::size_t j = 0; j < classes; ++j)
+      if (j != 7)
+        wrong = std::fmax(
+            wrong,
+            std::fabs(static_cast<double>(g.values<float>()[j]) * sum / std::exp(static_cast<double>(v[j])) - 1));
+    CAPTURE(size);
+    CHECK(wrong < 1e-6);
+  }
+}
+
 TEST_CASE("linear_cross_entropy says what is wrong with its operands") {
   const array x(floats({2, 8})), w(floats({8, 10})), labels(integers({2}));
   CHECK_THROWS_WITH(tk::linear_cross_entropy(x, w, labels, {.transposed = true}),

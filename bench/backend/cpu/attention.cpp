@@ -18,7 +18,7 @@ void measure(const simd::attention_shape& s, const char* dtype) {
   const std::int64_t kv = s.batch * s.keys * s.kv_heads * s.head_size;
   std::vector<T> q(static_cast<std::size_t>(cells), T(0.1f)), out(q), dout(q), dq(q);
   std::vector<T> k(static_cast<std::size_t>(kv), T(0.2f)), v(k), dk(k), dv(k);
-  std::vector<float> lse(static_cast<std::size_t>(s.batch * s.heads * s.queries));
+  std::vector<float> lse(static_cast<std::size_t>(s.batch * s.heads * s.queries)), correction = lse;
   const auto per_query = [&](auto& x) {
     return simd::heads_view<void>{x.data(), s.queries * s.heads * s.head_size, s.heads * s.head_size, s.head_size,
                                   half};
@@ -28,12 +28,13 @@ void measure(const simd::attention_shape& s, const char* dtype) {
                                   half};
   };
   const auto forward = [&] {
-    simd::attention(s, per_query(q), per_key(k), per_key(v), per_query(out), lse.data(), precision);
+    simd::attention(s, per_query(q), per_key(k), per_key(v), per_query(out), {lse.data(), correction.data()},
+                    precision);
   };
   const auto both = [&] {
     forward();
-    simd::attention_backward(s, per_query(q), per_key(k), per_key(v), per_query(out), lse.data(), per_query(dout),
-                             per_query(dq), per_key(dk), per_key(dv), precision);
+    simd::attention_backward(s, per_query(q), per_key(k), per_key(v), per_query(out), lse.data(), correction.data(),
+                             per_query(dout), per_query(dq), per_key(dk), per_key(dv), precision);
   };
   const double unit =
       static_cast<double>(s.batch * s.heads * s.queries * s.keys * s.head_size) * (s.causal ? 0.5e-9 : 1e-9);

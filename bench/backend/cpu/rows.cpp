@@ -30,7 +30,8 @@ int main() {
     float* const y = filled<2>(cells, 0.0f);
     const float *const scale = filled<3>(cols, 0.002f), *const dloss = filled<4>(rows, 0.001f);
     float *const dscale = filled<5>(cols, 0.0f), *const doffset = filled<6>(cols, 0.0f);
-    float *const loss = filled<7>(rows, 0.0f), *const lse = filled<8>(rows, 0.0f);
+    float *const loss = filled<7>(rows, 0.0f), *const lse = filled<8>(rows, 0.0f),
+                 *const correction = filled<9>(rows, 0.0f);
     const std::vector<int> labels(static_cast<std::size_t>(rows), 3);
     const auto copy = [=] {
       simd::for_rows(rows, cols, [=](std::int64_t r) {
@@ -52,9 +53,10 @@ int main() {
     report("rms_norm backward", 3, [&] { simd::rms_norm_backward(rows, cols, x, scale, d, 1e-5f, y, dscale); });
     report("softmax", 2, [&] { simd::softmax(rows, cols, x, y); });
     report("softmax backward", 3, [&] { simd::softmax_backward(rows, cols, x, d, y); });
-    report("cross entropy", 1, [&] { simd::softmax_cross_entropy(rows, cols, x, labels.data(), loss, lse); });
+    report("cross entropy", 1,
+           [&] { simd::softmax_cross_entropy(rows, cols, x, labels.data(), loss, lse, correction); });
     report("cross entropy backward", 2,
-           [&] { simd::softmax_cross_entropy_backward(rows, cols, x, labels.data(), lse, dloss, y); });
+           [&] { simd::softmax_cross_entropy_backward(rows, cols, x, labels.data(), lse, dloss, dloss, y); });
     for (const bool interleaved : {false, true}) {
       constexpr std::int64_t features = 64;
       const simd::rotary_rows heads{

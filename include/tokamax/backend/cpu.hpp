@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   backend/cpu/device.hpp       the tag that CPU kernels are overloaded on.
+//   backend/cpu/doubles.hpp      lanes of a register as doubles, and the logarithm and the power of two of doubles.
 //   backend/cpu/element.hpp      element functions on SIMD registers, and how registers meet memory.
+//   backend/cpu/elementary.hpp   elementary functions on registers, over the whole range of floats.
 //   backend/cpu/execute.hpp      ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/fused.hpp        a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/kernels_of.hpp   what a program finds of an op and of a fused loop on the CPU.
@@ -15,7 +17,9 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>
+#include <tokamax/backend/cpu/doubles.hpp>
 #include <tokamax/backend/cpu/element.hpp>
+#include <tokamax/backend/cpu/elementary.hpp>
 #include <tokamax/backend/cpu/execute.hpp>
 #include <tokamax/backend/cpu/fused.hpp>
 #include <tokamax/backend/cpu/kernels_of.hpp>

@@ -35,7 +35,7 @@ inline constexpr op cumsum_p{
 /// Element i of the result is the sum of the elements up to and including i along `axis` (from i on, if reversed).
 ///
 /// shapes  any -> the same
-/// dtypes  numbers; truth values become i32; bf16 is carried in f32
+/// dtypes  numbers; truth values become i32; sums of floats are carried in double
 /// errors  "cumsum: axis"
 /// source  jax.lax.cumsum
 constexpr array cumsum(const array& x, int axis = -1, bool reverse = false, source_line l = source_line::current()) {

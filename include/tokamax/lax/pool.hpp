@@ -189,12 +189,14 @@ constexpr array sum_pool(const array& x, const shape& window, const pool_options
   return detail::pool(x, attributes, 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
-/// The mean of each window; zeros that pad the image count.
+/// The mean of each window, computed in f32 and rounded once; zeros that pad the image count.
+/// dtypes  any float; integers become f32
 /// source  flax.linen.avg_pool
 constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
   const std::int64_t n = size(window);
-  return sum_pool(x, window, o, l) * (1.0 / static_cast<double>(n > 0 ? n : 1));
+  const array sums = sum_pool(astype(x, f32), window, o, l);
+  return astype(sums / located(array(static_cast<double>(n > 0 ? n : 1)), l), is_floating(x.dtype()) ? x.dtype() : f32);
 }
 
 }  // namespace tokamax

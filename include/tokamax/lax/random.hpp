@@ -1,4 +1,4 @@
-// tokamax/lax/random.hpp: samples of the usual distributions, with JAX's bits.
+// tokamax/lax/random.hpp: samples of the usual distributions, from JAX's random bits.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +7,9 @@
 #include <tokamax/lax/reduce.hpp>   // argmax
 #include <tokamax/lax/special.hpp>  // fma, erf_inv
 
+/// uniform, bernoulli, bits, randint, permutation, split and fold_in have JAX's bits. normal, truncated_normal, exponential
+/// and gumbel go through a logarithm, whose last bits differ between libraries: they are JAX's samples to 3 units in the
+/// last place, and categorical, which compares them, is JAX's but where two classes all but tie.
 namespace tokamax::random {
 
 namespace detail {
@@ -79,13 +82,13 @@ constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, con
 
 /// Standard normal, by the inverse error function of a uniform sample in (-1, 1).
 /// dtypes  f32 or bf16
-/// source  jax.random.normal
+/// source  jax.random.normal, to 3 units in the last place
 constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
   return linked<random::detail::normal_here>(k, s, type, l);
 }
 
 /// Normal restricted to (low, high).
-/// source  jax.random.truncated_normal
+/// source  jax.random.truncated_normal, to 3 units in the last place
 constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {},
                                  source_line l = source_line::current()) {
   return linked<random::detail::truncated_normal_here>(k, low, high, s, l);
@@ -98,13 +101,13 @@ constexpr array bernoulli(const key& k, const array& p, const shape& s = {}, sou
 }
 
 /// The standard Gumbel distribution.
-/// source  jax.random.gumbel, mode "low"
+/// source  jax.random.gumbel, mode "low", to 3 units in the last place of the larger logarithm
 constexpr array gumbel(const key& k, const shape& s = {}, source_line l = source_line::current()) {
   return -log(-log(uniform(k, s, f32, detail::literal(0x1p-126, f32), 1.0, l), l), l);
 }
 
 /// The exponential distribution with rate 1.
-/// source  jax.random.exponential
+/// source  jax.random.exponential, to a unit in the last place
 constexpr array exponential(const key& k, const shape& s = {}, source_line l = source_line::current()) {
   return -log1p(-uniform(k, s, f32, 0.0, 1.0, l), l);
 }

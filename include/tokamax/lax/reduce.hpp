@@ -66,6 +66,20 @@ consteval op reduction(op o) {
 }
 }  // namespace detail
 
+/// The sum of 16-bit floats as it is carried, not rounded to their dtype.
+inline constexpr op sum_in_f32_p = detail::reduction({
+    .name = "sum_in_f32",
+    .linear = true,
+    .infer = [](const call& c) -> array_type {
+      if (!is_floating(c[0].dtype())) return c.fail("sum_in_f32: dtype", c[0].type(), "a floating dtype");
+      array_type t = detail::reduce_infer(c);
+      t.type = f32;
+      return t;
+    },
+    .compose = [](const call& c) -> arrays { return reduce_sum(astype(c[0], f32), c.attrs<reduce_attributes>().axis); },
+    .kernels = kernels_of<sum_in_f32_p>,
+});
+
 inline constexpr op reduce_max_p =
     detail::reduction({.name = "reduce_max", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_max_p>});
 inline constexpr op reduce_min_p =
@@ -78,7 +92,8 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var of integers are f32; all and any give bool
+/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var are computed in f32 and rounded once, and
+///         those of integers are f32; all and any give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
@@ -97,16 +112,24 @@ constexpr array all(const array& x, reduce_options o = {}, source_line l = sourc
 constexpr array any(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
 }
+namespace detail {
+/// Sum and quotient in f32, also of bf16.
+constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line l) {
+  const array total = x.dtype() == bf16 ? reduce(sum_in_f32_p, x, o, l) : sum(astype(x, f32), o, l);
+  const std::int64_t n = reduced_count(x, o.axis);
+  return total / located(is_dyn(n) ? astype(extent_as_array(n, l), f32) : array(static_cast<double>(n)), l);
+}
+/// What mean and var of these are.
+constexpr dtype mean_dtype(const array& x) { return is_floating(x.dtype()) ? x.dtype() : f32; }
+}  // namespace detail
+
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array v = is_floating(x.dtype()) ? x : astype(x, f32);
-  const std::int64_t n = detail::reduced_count(x, o.axis);
-  if (is_dyn(n)) return sum(v, o, l) * astype(1.0f / astype(extent_as_array(n, l), f32), v.dtype());
-  return sum(v, o, l) * (1.0 / static_cast<double>(n));
+  return astype(detail::mean_in_f32(x, o, l), detail::mean_dtype(x));
 }
 /// Mean of squared deviations, by two passes.
 constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array centred = x - located(mean(x, {o.axis, true}, l), l);
-  return mean(centred * located(centred, l), o, l);
+  const array centred = astype(x, f32, l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
+  return astype(detail::mean_in_f32(centred * located(centred, l), o, l), detail::mean_dtype(x), l);
 }
 
 /// Attributes of argmax and argmin.

@@ -1,8 +1,10 @@
-// tokamax/lax/special.hpp: fused multiply-add and the inverse error function.
+// tokamax/lax/special.hpp: fused multiply-add, the inverse error function and the normal distribution.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/lax/unary.hpp>  // float_function, exp
+
+#include <cmath>  // erfc
 
 namespace tokamax {
 
@@ -69,6 +71,24 @@ inline constexpr op erf_inv_p = detail::float_function<erf_inv_fn>({
 });
 template <>
 struct element_of<erf_inv_p> : erf_inv_fn {};
+
+struct normal_cdf_fn {
+  static double apply(double x) { return 0.5 * std::erfc(x * -0.70710678118654752); }
+};
+inline constexpr op normal_cdf_p = detail::float_function<normal_cdf_fn>({
+    .name = "normal_cdf",
+    .stablehlo = "tokamax.normal_cdf",
+    .vjp = [](const call& c) -> arrays { return c.ct() * (exp(c[0] * c[0] * -0.5) * 0.3989422804014327); },
+    .kernels = kernels_of<normal_cdf_p>,
+});
+template <>
+struct element_of<normal_cdf_p> : normal_cdf_fn {};
+
+/// The probability that a standard normal variable is below x, without cancellation: (1 + erf(x / sqrt(2))) / 2.
+/// source  jax.scipy.special.ndtr
+constexpr array normal_cdf(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(normal_cdf_p, x, l);
+}
 
 /// The x' with erf(x') = x: infinite at -1 and 1, NaN outside.
 /// source  M. Giles, "Approximating the erfinv function"; jax.lax.erf_inv

@@ -4,7 +4,8 @@
 
 #include <tokamax/base/linked.hpp>  // linked
 #include <tokamax/lax/iota.hpp>     // zeros_like
-#include <tokamax/lax/unary.hpp>    // tanh, logistic, erf, ...
+#include <tokamax/lax/special.hpp>  // normal_cdf
+#include <tokamax/lax/unary.hpp>    // tanh, logistic, ...
 
 namespace tokamax {
 
@@ -46,17 +47,40 @@ struct gelu_options {
 };
 
 namespace detail {
-constexpr array gelu_here(const array& x, gelu_options o, source_line l) {
-  if (o.approximate) return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
-  return 0.5 * x * (1.0 + erf(x * 0.7071067811865476, l));
+/// Integers and truth values become f32 first, as in jax.nn.
+constexpr array floats(const array& x) { return is_floating(x.dtype()) ? x : convert_element_type(x, f32); }
+}  // namespace detail
+
+struct gelu_fn {
+  static double apply(double x) { return x * normal_cdf_fn::apply(x); }
+};
+/// The exact gelu: one op, so that neither 1 + erf cancels nor bf16 is rounded in between.
+inline constexpr op gelu_p = detail::float_function<gelu_fn>({
+    .name = "gelu",
+    .stablehlo = "tokamax.gelu",
+    .vjp = [](const call& c) -> arrays {
+      const array x = astype(c[0], f32), density = exp(x * x * -0.5) * 0.3989422804014327;
+      return astype(astype(c.ct(), f32) * (normal_cdf(x) + x * density), c[0].dtype());
+    },
+    .kernels = kernels_of<gelu_p>,
+});
+template <>
+struct element_of<gelu_p> : gelu_fn {};
+
+namespace detail {
+constexpr array gelu_here(const array& given, gelu_options o, source_line l) {
+  if (!o.approximate) return float_unary(gelu_p, given, l);
+  const array x = floats(given);
+  return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
 }
 }  // namespace detail
 
 /// x times the probability that a standard normal variable is below x.
 ///
 ///   approximate  x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
-///   exact        x / 2 * (1 + erf(x / sqrt(2)))
+///   exact        x / 2 * erfc(-x / sqrt(2)), which is x / 2 * (1 + erf(x / sqrt(2))) without cancellation
 ///
+/// dtypes  any float; integers become f32 first
 /// source  Hendrycks, Gimpel 2016, arXiv:1606.08415; jax.nn.gelu
 constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source_line::current()) {
   return linked<detail::gelu_here>(x, o, l);
@@ -64,24 +88,29 @@ constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source
 
 /// log(1 + exp(x)), stable for large |x|.
 /// source  jax.nn.softplus
-constexpr array softplus(const array& x, source_line l = source_line::current()) {
+constexpr array softplus(const array& given, source_line l = source_line::current()) {
+  const array x = detail::floats(given);
   const array minus_abs = select(x > 0, -x, x, l);  // with relu's derivative of 0 at 0, the sum's is 1/2 there
   return relu(x, l) + log1p(exp(minus_abs, l), l);
 }
 
 /// log(sigmoid(x)), stable for large |x|.
 /// source  jax.nn.log_sigmoid
-constexpr array log_sigmoid(const array& x, source_line l = source_line::current()) { return -softplus(-x, l); }
+constexpr array log_sigmoid(const array& x, source_line l = source_line::current()) {
+  return -softplus(-detail::floats(x), l);
+}
 
 /// x where it is not negative, slope * x elsewhere.
 /// source  jax.nn.leaky_relu
-constexpr array leaky_relu(const array& x, double slope = 0.01, source_line l = source_line::current()) {
+constexpr array leaky_relu(const array& given, double slope = 0.01, source_line l = source_line::current()) {
+  const array x = detail::floats(given);
   return select(x >= 0, x, x * slope, l);
 }
 
 /// x where it is positive, alpha * (exp(x) - 1) elsewhere; the unused branch is kept from overflowing.
 /// source  jax.nn.elu
-constexpr array elu(const array& x, double alpha = 1.0, source_line l = source_line::current()) {
+constexpr array elu(const array& given, double alpha = 1.0, source_line l = source_line::current()) {
+  const array x = detail::floats(given);
   return select(x > 0, x, alpha * expm1(select(x > 0, zeros_like(x), x, l), l), l);
 }
 

@@ -17,7 +17,8 @@ struct attention_options {
 constexpr arrays attention(const array& q, const array& k, const array& v, attention_options options,
                            source_line l = source_line::current());
 constexpr arrays attention_vjp(const array& q, const array& k, const array& v, const array& out, const array& lse,
-                               const array& ct, attention_options options, source_line l = source_line::current());
+                               const array& correction, const array& ct, attention_options options,
+                               source_line l = source_line::current());
 
 namespace detail {
 
@@ -102,7 +103,6 @@ constexpr arrays joined_batch(const call& c) {
 
 }  // namespace detail
 
-/// The gradients of attention: probabilities are computed again from the scores and `lse`, never kept.
 namespace detail {
 /// `products` times 2 T S H for each head, half of it under a causal mask.
 constexpr op_cost attention_cost(const call& c, int products) {
@@ -114,18 +114,19 @@ constexpr op_cost attention_cost(const call& c, int products) {
 }
 }  // namespace detail
 
+/// The gradients of attention: probabilities are computed again from the scores and what is kept of their normalisers.
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .has_dots = true,
     .dot_operands = 3,
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[2].type()}; },
-    // p = exp(s - lse); dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
+    // p = exp(s - lse) * correction; dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
       const detail::attention_layout at(c[0], c[1], o);
       const array q = at.per_query(c[0]), k = at.per_key(c[1]), v = at.per_key(c[2]);
-      const array out = at.per_query(c[3]), lse = at.per_row(c[4]), ct = at.per_query(c[5]);
-      const array p = exp(at.scores(q, k) - lse);
+      const array out = at.per_query(c[3]), ct = at.per_query(c[6]);
+      const array p = exp(at.scores(q, k) - at.per_row(c[4])) * at.per_row(c[5]);
       const array ds = p * (at.times_keys(ct, v) - sum(ct * out, {{-1}, true})) * o.scale;
       return {at.merge_query(at.sum_keys(ds, k), c[0].dtype()), at.merge_key(at.sum_queries(ds, q), c[1].dtype()),
               at.merge_key(at.sum_queries(p, ct), c[2].dtype())};
@@ -135,7 +136,8 @@ inline constexpr op attention_vjp_p{
     .cost = [](const call& c) { return detail::attention_cost(c, 5); },
 };
 
-/// Attention and, for the backward pass, the logarithm of each query's normaliser.
+/// Attention and, for the backward pass, the logarithm of each query's normaliser, lse, and a correction of what it loses
+/// when it is rounded: exp(scores - lse) * correction are the probabilities. In exact arithmetic the correction is 1.
 inline constexpr op attention_p{
     .name = "attention",
     .has_dots = true,
@@ -150,7 +152,7 @@ inline constexpr op attention_p{
         c.fail("dynamic extent: attention", c[0].type(), "heads of a known size");
       else
         lse.extents = {c[0].extent(0), c[0].extent(2), c[0].extent(1)};
-      return {c[0].type(), lse};
+      return {c[0].type(), lse, lse};
     },
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
@@ -159,19 +161,20 @@ inline constexpr op attention_p{
       const array top = stop_gradient(detail::reduce(reduce_max_p, s, {{-1}, true}, {}));
       const array e = exp(s - top), total = sum(e, {{-1}, true});  // [B, K, G, T, 1]
       const array out = at.sum_keys(e / total, at.per_key(c[2]));
-      return {at.merge_query(out, c[0].dtype()),
-              reshape(log(total) + top, {c[0].extent(0), c[0].extent(2), c[0].extent(1)})};
+      const array lse = reshape(log(total) + top, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
+      return {at.merge_query(out, c[0].dtype()), lse, ones_like(lse)};
     },
     .vjp = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
       arrays d(3);
       if (c.cotangents[0].exists())
-        d = attention_vjp(c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.cotangents[0], o, {});
+        d = attention_vjp(c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.outputs[2], c.cotangents[0], o, {});
       if (!c.cotangents[1].exists()) return d;
       // lse is an output of its own in second derivatives: d lse / d s = p
       const detail::attention_layout at(c[0], c[1], o);
       const array q = at.per_query(c[0]), k = at.per_key(c[1]);
-      const array ds = exp(at.scores(q, k) - at.per_row(c.outputs[1])) * at.per_row(c.cotangents[1]) * o.scale;
+      const array p = exp(at.scores(q, k) - at.per_row(c.outputs[1])) * at.per_row(c.outputs[2]);
+      const array ds = p * at.per_row(c.cotangents[1]) * o.scale;
       auto add = [](array& to, const array& more) {
         if (to.exists())
           to = to + more;
@@ -187,8 +190,8 @@ inline constexpr op attention_p{
     .cost = [](const call& c) { return detail::attention_cost(c, 2); },
 };
 
-/// {out, lse}: dot_product_attention and the logarithm of each query's normaliser.
-/// shapes  q [B, T, N, H], k and v [B, S, K, H] -> [B, T, N, H], [B, N, T]
+/// {out, lse, correction}: dot_product_attention, the logarithm of each query's normaliser and what corrects its rounding.
+/// shapes  q [B, T, N, H], k and v [B, S, K, H] -> [B, T, N, H], [B, N, T], [B, N, T]
 constexpr arrays attention(const array& q, const array& k, const array& v, attention_options options, source_line l) {
   if (options.scale == 0 && q.rank() > 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
   const array in[] = {q, k, v};
@@ -197,9 +200,9 @@ constexpr arrays attention(const array& q, const array& k, const array& v, atten
 
 /// The cotangents {dq, dk, dv} of attention for the cotangent `ct` of `out`; options.scale is the number itself.
 constexpr arrays attention_vjp(const array& q, const array& k, const array& v, const array& out, const array& lse,
-                               const array& ct, attention_options options, source_line l) {
-  const array in[] = {q, k, v, out, lse, ct};
-  return bind_all(attention_vjp_p, in, 6, pack(options), l);
+                               const array& correction, const array& ct, attention_options options, source_line l) {
+  const array in[] = {q, k, v, out, lse, correction, ct};
+  return bind_all(attention_vjp_p, in, 7, pack(options), l);
 }
 
 /// Each query's average of the values, weighted by the softmax of its scaled products with the keys.

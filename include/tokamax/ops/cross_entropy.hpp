@@ -9,11 +9,12 @@
 namespace tokamax {
 
 constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l = source_line::current());
-constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse, const array& ct,
+constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse,
+                                  const array& ct_probabilities, const array& ct_label,
                                   source_line l = source_line::current());
 
 namespace detail {
-/// exp(logits - lse), the probabilities of a row.
+/// exp(logits - lse), the probabilities of a row as far as lse is exact.
 constexpr array probabilities(const array& logits, const array& lse) {
   return exp(astype(logits, f32) - expand_dims(lse, -1));
 }
@@ -31,20 +32,22 @@ constexpr array nonnegative_label(const array& label, std::int64_t classes) {
 inline constexpr op cross_entropy_vjp_p{
     .name = "cross_entropy_vjp",
     .infer = [](const call& c) -> array_type { return c[0].type(); },
-    // dlogits = (softmax(logits) - one_hot(label)) * ct
+    // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label
     .compose = [](const call& c) -> arrays {
       const std::int64_t n = c[0].extent(-1);
       const array hit = one_hot(detail::nonnegative_label(c[1], n), n);
-      return astype((detail::probabilities(c[0], c[2]) - hit) * expand_dims(c[3], -1), c[0].dtype());
+      return astype(detail::probabilities(c[0], c[2]) * expand_dims(c[3], -1) - hit * expand_dims(c[4], -1),
+                    c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
       return cross_entropy_vjp(detail::with_axis(c, 0), detail::with_axis(c, 1), detail::with_axis(c, 2),
-                               detail::with_axis(c, 3));
+                               detail::with_axis(c, 3), detail::with_axis(c, 4));
     },
     .kernels = kernels_of<cross_entropy_vjp_p>,
 };
 
-/// Loss and, for the backward pass, the logarithm of the normaliser of each row.
+/// Loss and, for the backward pass, the logarithm of the normaliser of each row, lse, and a correction of what it loses when
+/// it is rounded: exp(logits - lse) * correction are the probabilities. In exact arithmetic the correction is 1.
 inline constexpr op cross_entropy_p{
     .name = "cross_entropy",
     .infer_all = [](const call& c) -> types {
@@ -55,7 +58,7 @@ inline constexpr op cross_entropy_p{
         c.fail("softmax_cross_entropy: logits", c[0].type(), "floats with an axis of classes");
       else if (c[1].dtype() != i32 || !(c[1].shape() == t.extents))
         c.fail("softmax_cross_entropy: labels", c[1].type(), text("i32") << t.extents);
-      return {t, t};
+      return {t, t, t};
     },
     // The label's logit is a masked sum: a label outside the classes has none, and the loss is NaN.
     .compose = [](const call& c) -> arrays {
@@ -65,20 +68,15 @@ inline constexpr op cross_entropy_p{
       const array hit = expand_dims(label, -1) == iota(i32, c[0].shape(), c[0].rank() - 1);
       const array at_label = sum(select(hit, logits, 0.0f), {{-1}}), inside = logical_and(label >= 0, label < n);
       const array lse = logsumexp(logits, {{-1}});
-      return {lse - select(inside, at_label, std::numeric_limits<float>::quiet_NaN()), lse};
+      return {lse - select(inside, at_label, std::numeric_limits<float>::quiet_NaN()), lse, ones_like(lse)};
     },
     .vjp = [](const call& c) -> arrays {
-      array d;
-      if (c.cotangents[0].exists()) d = cross_entropy_vjp(c[0], c[1], c.outputs[1], c.cotangents[0]);
-      if (c.cotangents[1].exists()) {
-        const array g =
-            astype(detail::probabilities(c[0], c.outputs[1]) * expand_dims(c.cotangents[1], -1), c[0].dtype());
-        if (d.exists())
-          d = d + g;
-        else
-          d = g;
-      }
-      return {d, array()};
+      const array& loss = c.cotangents[0];
+      const array& lse = c.cotangents[1];
+      if (!loss.exists() && !lse.exists()) return {array(), array()};
+      const array of_probabilities = !lse.exists() ? loss : !loss.exists() ? lse : loss + lse;
+      const array of_label = loss.exists() ? loss : zeros_like(lse);
+      return {cross_entropy_vjp(c[0], c[1], c.outputs[1], of_probabilities * c.outputs[2], of_label), array()};
     },
     .batch = [](const call& c) -> arrays {
       const array in[] = {detail::with_axis(c, 0), detail::with_axis(c, 1)};
@@ -103,11 +101,14 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
   return bind_all(cross_entropy_p, in, 2, words{}, l)[0];
 }
 
-/// The cotangent of `logits` for the cotangent `ct` of the loss; `lse` is logsumexp of each row.
-/// shapes  logits [..., V], labels, lse and ct [...] -> [..., V]
-constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse, const array& ct,
-                                  source_line l) {
-  return bind(cross_entropy_vjp_p, {logits, labels, lse, ct}, words{}, l);
+/// The cotangent of `logits`, with `lse` the logsumexp of each row:
+///
+///   dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label
+///
+/// shapes  logits [..., V], labels, lse, ct_probabilities and ct_label [...] -> [..., V]
+constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse,
+                                  const array& ct_probabilities, const array& ct_label, source_line l) {
+  return bind(cross_entropy_vjp_p, {logits, labels, lse, ct_probabilities, ct_label}, words{}, l);
 }
 
 }  // namespace tokamax

@@ -36,7 +36,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
     .has_dots = true,
     .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type()}; },
-    // dlogits = softmax(logits) * ct_probabilities - one_hot(label) * ct_label; dx = dlogits W^T; dW = x^T dlogits
+    // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label; dx = dlogits W^T; dW = x^T dlogits
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<linear_cross_entropy_options>();
       const array logits = detail::linear_logits(c[0], c[1], o);
@@ -57,7 +57,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
     .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); },
 };
 
-/// Loss and, for the backward pass, the logarithm of the normaliser of each row.
+/// Loss and, for the backward pass, the logarithm of the normaliser of each row and its correction, as of cross_entropy.
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
     .has_dots = true,
@@ -72,7 +72,7 @@ inline constexpr op linear_cross_entropy_p{
                text(transposed ? "[V,D]" : "[D,V]") << " of the dtype and the D of " << c[0].type());
       else if (c[2].dtype() != i32 || !(c[2].shape() == t.extents))
         c.fail("linear_cross_entropy: labels", c[2].type(), text("i32") << t.extents);
-      return {t, t};
+      return {t, t, t};
     },
     .compose = [](const call& c) -> arrays {
       const array in[] = {detail::linear_logits(c[0], c[1], c.attrs<linear_cross_entropy_options>()), c[2]};
@@ -81,10 +81,11 @@ inline constexpr op linear_cross_entropy_p{
     .vjp = [](const call& c) -> arrays {
       const array& loss = c.cotangents[0];
       const array& lse = c.cotangents[1];
+      if (!loss.exists() && !lse.exists()) return {array(), array(), array()};
       const array of_probabilities = !lse.exists() ? loss : !loss.exists() ? lse : loss + lse;
-      const array of_label = loss.exists() ? loss : lse * 0.0f;
-      const arrays d = linear_cross_entropy_vjp(c[0], c[1], c[2], c.outputs[1], of_probabilities, of_label,
-                                                c.attrs<linear_cross_entropy_options>(), {});
+      const array of_label = loss.exists() ? loss : zeros_like(lse);
+      const arrays d = linear_cross_entropy_vjp(c[0], c[1], c[2], c.outputs[1], of_probabilities * c.outputs[2],
+                                                of_label, c.attrs<linear_cross_entropy_options>(), {});
       return {d[0], d[1], array()};
     },
     .kernels = kernels_of<linear_cross_entropy_p>,
@@ -113,7 +114,7 @@ constexpr array linear_cross_entropy(const array& x, const array& weights, const
 
 /// The cotangents {dx, dweights} of linear_cross_entropy.
 ///
-///   dlogits = softmax(x W) * ct_probabilities - one_hot(label) * ct_label
+///   dlogits = exp(x W - lse) * ct_probabilities - one_hot(label) * ct_label
 ///
 /// shapes  labels, lse, ct_probabilities and ct_label [...]; lse is logsumexp of each row of logits
 constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, const array& labels, const array& lse,

@@ -147,14 +147,14 @@ std::pair<std::vector<std::vector<R>>, floats> attend(const simd::attention_shap
   else
     nothing = NAN;
   std::vector<R> out(q.size(), nothing), dq(out), dk(k.size(), nothing), dv(dk);
-  floats lse(static_cast<std::size_t>(s.batch * s.heads * s.queries), NAN);
+  floats lse(static_cast<std::size_t>(s.batch * s.heads * s.queries), NAN), correction = lse;
   const auto per_query = [&](auto* p) { return dense(p, s.queries, s.heads, s.head_size); };
   const auto per_key = [&](auto* p) { return dense(p, s.keys, s.kv_heads, s.head_size); };
   const auto qv = per_query(q.data()), kv = per_key(k.data()), vv = per_key(v.data());
-  simd::detail::attention_forward(s, machine, qv, kv, vv, per_query(out.data()), lse.data());
+  simd::detail::attention_forward(s, machine, qv, kv, vv, per_query(out.data()), {lse.data(), correction.data()});
   const simd::detail::backward_blocks blocks(s, machine.tiles);
   simd::detail::attention_backward({s, machine, blocks, qv, kv, vv, per_query(std::as_const(out).data()), lse.data(),
-                                    per_query(dout.data()), per_query(dq.data()), per_key(dk.data()),
+                                    correction.data(), per_query(dout.data()), per_query(dq.data()), per_key(dk.data()),
                                     per_key(dv.data())});
   return {{out, dq, dk, dv}, lse};
 }
@@ -333,7 +333,7 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
   floats fused(static_cast<std::size_t>(cells)), apart = fused;
   const simd::heads_view<void> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
                                            s.queries * s.head_size};
-  simd::attention(s, part(0), part(1), part(2), heads_first, nullptr);
+  simd::attention(s, part(0), part(1), part(2), heads_first, {});
   floats copies[3];
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t t = 0; t < s.batch * s.queries; ++t)
@@ -342,7 +342,7 @@ TEST_CASE("attention: strides of a fused projection and of heads-first arrays") 
   simd::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
                   dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
                   dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
-                  dense(apart.data(), s.queries, s.heads, s.head_size), nullptr);
+                  dense(apart.data(), s.queries, s.heads, s.head_size), {});
   const auto other = dense(apart.data(), s.queries, s.heads, s.head_size);
   bool same = true;
   for (std::int64_t b = 0; b < s.batch; ++b)

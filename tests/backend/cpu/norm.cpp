@@ -210,3 +210,32 @@ TEST_CASE("norm: results past the caches have the bits of those in place") {
   CHECK(sums == sums_again);
   CHECK(more == more_again);
 }
+
+TEST_CASE("norm: long rows far from zero keep their digits") {
+  const std::int64_t rows = 2, cols = 1000000;
+  floats x = random_floats(rows * cols, 9), y(x.size());
+  for (float& v : x) v = 3 * v + 50;
+  const floats one(static_cast<std::size_t>(cols), 1.0f), zero(one.size(), 0.0f);
+  for (const bool centred : {true, false}) {
+    if (centred)
+      simd::layer_norm(rows, cols, x.data(), one.data(), zero.data(), 1e-6f, y.data());
+    else
+      simd::rms_norm(rows, cols, x.data(), one.data(), 1e-6f, y.data());
+    double most = 0, wrong = 0;
+    for (std::size_t r = 0; r < 2; ++r) {
+      const float* const row = x.data() + r * one.size();
+      double mean = 0, square = 0;
+      for (std::size_t j = 0; j < one.size(); ++j) mean += centred ? static_cast<double>(row[j]) : 0;
+      mean /= static_cast<double>(cols);
+      for (std::size_t j = 0; j < one.size(); ++j)
+        square += (static_cast<double>(row[j]) - mean) * (static_cast<double>(row[j]) - mean);
+      const double rstd = 1 / std::sqrt(square / static_cast<double>(cols) + 1e-6);
+      for (std::size_t j = 0; j < one.size(); ++j) {
+        const double exact = (static_cast<double>(row[j]) - mean) * rstd;
+        most = std::fmax(most, std::fabs(exact));
+        wrong = std::fmax(wrong, std::fabs(static_cast<double>(y[r * one.size() + j]) - exact));
+      }
+    }
+    CHECK(wrong / most < 12 * 0x1p-24);
+  }
+}

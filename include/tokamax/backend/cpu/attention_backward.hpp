@@ -56,7 +56,7 @@ struct attention_cotangents {
   const attention_kernels& machine;
   const backward_blocks& blocks;
   heads_view<const void> query, key, value, out;
-  const float* lse;
+  const float *lse, *correction;
   heads_view<const void> dout;
   heads_view<void> dquery, dkey, dvalue;
 };
@@ -64,13 +64,13 @@ struct attention_cotangents {
 /// The scratch memory of one piece of work.
 struct backward_pieces {
   float *keys, *values, *key_lanes, *sum_k, *sum_v;  // of each block of keys
-  float *queries, *douts, *query_lanes, *dout_lanes, *sum_q, *log_sum, *delta;
+  float *queries, *douts, *query_lanes, *dout_lanes, *sum_q, *log_sum, *correction, *delta;
   float *p, *ds, *part_p, *part_ds, *turned, *rows;
 
   static std::int64_t floats(const attention_shape& s, const backward_blocks& z, bool in_place) noexcept {
     return z.key_blocks * (2 * z.key_columns + z.key_lanes + 2 * z.key_sums) + 2 * z.query_columns + 2 * z.query_lanes +
-           z.query_sums + 2 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned +
-           panel_lanes * s.head_size + 18 * 16;
+           z.query_sums + 3 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned +
+           panel_lanes * s.head_size + 19 * 16;
   }
   backward_pieces(const attention_shape& s, const backward_blocks& z, bool in_place) {
     scratch_pieces from{scratch<attention_backward_scratch>(floats(s, z, in_place))};
@@ -85,6 +85,7 @@ struct backward_pieces {
     dout_lanes = from.take(z.query_lanes);
     sum_q = from.take(z.query_sums);
     log_sum = from.take(z.queries);
+    correction = from.take(z.queries);
     delta = from.take(z.queries);
     p = from.take(z.scores);
     ds = from.take(z.scores);
@@ -122,7 +123,9 @@ inline void pack_backward_queries(const attention_cotangents& c, const backward_
   for (std::int64_t i = 0; i < queries; ++i) {
     const float* const d = read_row(c.dout.at(b, q + i, n), c.dout.bfloat16, h, at.rows);
     const float* const o = read_row(c.out.at(b, q + i, n), c.out.bfloat16, h, at.rows + h);
-    at.log_sum[i] = c.lse[(b * c.s.heads + n) * c.s.queries + q + i] * log2_e;
+    const std::int64_t row = (b * c.s.heads + n) * c.s.queries + q + i;
+    at.log_sum[i] = c.lse[row] * log2_e;
+    at.correction[i] = c.correction[row];
     at.delta[i] = sum_row(h, [=](std::int64_t j, auto lanes) { return lanes(d + j) * lanes(o + j); });
   }
 }
@@ -156,7 +159,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
     }
     const std::int64_t step = r / kernels.terms, row_steps = steps_of(kernels, rows);
     c.machine.score_cotangents({parts_of(seen, lanes), rows, apart, s.causal ? first : keys, keys, s.scale * log2_e}, p,
-                               ds, at.log_sum + r, at.delta + r,
+                               ds, {at.log_sum + r, at.correction + r, at.delta + r},
                                {at.p + step * lanes, at.ds + step * lanes, stride, at.turned, mr});
     for (std::int64_t j = 0; j < seen && !in_place; j += lanes) {
       const std::int64_t panel = j / lanes * apart, to = j / lanes * stride + step * lanes;

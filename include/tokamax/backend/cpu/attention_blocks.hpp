@@ -43,6 +43,12 @@ struct attention_shape {
   bool causal;             ///< query i sees the keys j <= i
 };
 
+/// What the backward pass needs of each query: the logarithm of the sum of exponentials, and the factor near 1 for what that
+/// lost when it was rounded, [B, N, T] dense; both may be null.
+struct attention_normalisers {
+  float *lse, *correction;
+};
+
 namespace detail {
 
 /// Lanes side by side in a panel of B: at least the columns of any tile.

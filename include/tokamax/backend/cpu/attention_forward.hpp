@@ -58,11 +58,35 @@ inline void pack_keys(const attention_shape& s, const gemm_kernels& kernels, con
 
 struct attention_scratch;
 
+/// The normalisers of some queries from the highest scores to base 2 and the sums of powers. lse and the factor that
+/// corrects it are such that the backward pass, which takes lse back to base 2, finds the sums again.
+inline void finish_normalisers(std::int64_t queries, const float* highest, float* sums, const attention_normalisers& to,
+                               std::int64_t first) noexcept {
+  for (std::int64_t c = 0; c < queries; c += width) {
+    const f32v most = load(highest + c), all = load(sums + c), log_all = log(all);
+    const f32v lse = fma(most, f32v(1.0f / log2_e), log_all);
+    const f32v lost = fma(log_all, f32v(log2_e), most - lse * f32v(log2_e));
+    const f32v correction = select(abs(lse) < f32v(std::numeric_limits<float>::infinity()),
+                                   power_of_two(min(f32v(127.0f), f32v(0.0f) - lost)), f32v(1.0f));
+    store(sums + c, select(all == f32v(0.0f), f32v(0.0f), f32v(1.0f) / all));
+    if (to.lse == nullptr) continue;
+    const std::int64_t some = std::min(width, queries - c);
+    if (some == width) {
+      store(to.lse + first + c, lse);
+      store(to.correction + first + c, correction);
+    } else {
+      store_partial(to.lse + first + c, lse, some);
+      store_partial(to.correction + first + c, correction, some);
+    }
+  }
+}
+
 /// The queries q0 ... of head n; `packed` has the panels of all blocks of keys, or is null.
 inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
                             const heads_view<const void>& query, const heads_view<const void>& key,
-                            const heads_view<const void>& value, const heads_view<void>& out, float* lse,
-                            std::int64_t b, std::int64_t n, std::int64_t q0, const float* packed) {
+                            const heads_view<const void>& value, const heads_view<void>& out,
+                            const attention_normalisers& normaliser, std::int64_t b, std::int64_t n, std::int64_t q0,
+                            const float* packed) {
   const gemm_kernels& kernels = machine.tiles;
   const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
   const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
@@ -120,16 +144,11 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   }
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
     turn_block(rows, h, sums + i * blocks.sums, wide);
-    float *const most = highest + i * wide, *const sum = total + i * wide;
-    for (std::int64_t c = 0; c < wide; c += width) {  // their logarithm, and what the sums are multiplied by
-      const f32v all = load(sum + c);
-      store(most + c, load(most + c) * f32v(1.0f / log2_e) + log(all));
-      store(sum + c, select(all == f32v(0.0f), f32v(0.0f), f32v(1.0f) / all));
-    }
     const std::int64_t queries = std::min(wide, q1 - q);
+    float* const sum = total + i * wide;  // becomes what the products are multiplied by
+    finish_normalisers(queries, highest + i * wide, sum, normaliser, (b * s.heads + n) * s.queries + q);
     for (std::int64_t j = 0; j < queries; ++j)
       write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
-    if (lse != nullptr) std::copy_n(most, queries, lse + (b * s.heads + n) * s.queries + q);
   }
 }
 
@@ -137,7 +156,8 @@ struct attention_packed_scratch;
 
 inline void attention_forward(const attention_shape& s, const attention_kernels& machine,
                               const heads_view<const void>& query, const heads_view<const void>& key,
-                              const heads_view<const void>& value, const heads_view<void>& out, float* lse) {
+                              const heads_view<const void>& value, const heads_view<void>& out,
+                              const attention_normalisers& normaliser) {
   const forward_blocks blocks(s, machine.tiles);
   const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
   const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
@@ -155,7 +175,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
     const tile_scope tiles(machine.tiles);
     const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;
     const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);
-    attention_chunk(s, machine, blocks, query, key, value, out, lse, b, n, chunk * forward_blocks::chunk,
+    attention_chunk(s, machine, blocks, query, key, value, out, normaliser, b, n, chunk * forward_blocks::chunk,
                     packed == nullptr ? nullptr : packed + head * key_blocks * blocks.block());
   });
 }

@@ -36,10 +36,16 @@ struct score_pairs {
   std::int64_t lanes;
 };
 
-/// Turns scores into probabilities p = 2^(scale * score - log_sum), and d, the products of the result's cotangent and
-/// the values, into ds = p * (d - delta), the cotangents of scale * score. log_sum and delta have one value a row.
-using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const float* log_sum,
-                                    const float* delta, const score_pairs& pairs) noexcept;
+/// One value for each row of scores: the logarithm of its normaliser to base 2, the factor for what that lost when it was
+/// rounded, and the product of the result and its cotangent.
+struct score_rows {
+  const float *log_sum, *correction, *delta;
+};
+
+/// Turns scores into probabilities p = 2^(scale * score - log_sum) * correction, and d, the products of the result's
+/// cotangent and the values, into ds = p * (d - delta), the cotangents of scale * score.
+using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const score_rows& of,
+                                    const score_pairs& pairs) noexcept;
 
 /// 2^x within 2 units in the last place for x <= 127, zero below 2^-126.
 inline f32v power_of_two(f32v x) noexcept {
@@ -58,20 +64,21 @@ inline f32v power_of_two(f32v x) noexcept {
 inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries, std::int64_t first, bool masked,
                           float scale, float* highest, float* total, float* shrink) noexcept {
   const f32v scales(scale), nothing(-std::numeric_limits<float>::infinity());
+  const auto hidden = [](i32v last, std::int64_t j) { return to_mask(last < i32v(static_cast<std::int32_t>(j))); };
   for (std::int64_t c = 0; c < queries; c += width) {
     const i32v last = iota() + i32v(static_cast<std::int32_t>(first + c));
     const f32v old = load(highest + c);
     f32v most = old, sum(0.0f);
     for (std::int64_t j = 0; j < keys; ++j) {
-      float* const at = scores + j * panel_lanes + c;
-      f32v s = load(at) * scales;
-      if (masked) s = select(to_mask(last < i32v(static_cast<std::int32_t>(j))), nothing, s);
-      store(at, s);
+      f32v s = load(scores + j * panel_lanes + c) * scales;
+      if (masked) s = select(hidden(last, j), nothing, s);
       most = max(most, s);
     }
+    const f32v down = -most;
     for (std::int64_t j = 0; j < keys; ++j) {
       float* const at = scores + j * panel_lanes + c;
-      const f32v p = power_of_two(load(at) - most);
+      f32v p = power_of_two(fma(load(at), scales, down));  // the difference of large scores is rounded once
+      if (masked) p = select(hidden(last, j), f32v(0.0f), p);
       sum = sum + p;
       store(at, p);
     }
@@ -82,16 +89,16 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries
   }
 }
 
-inline void score_cotangents(const score_panels& at, float* scores, float* d, const float* log_sum, const float* delta,
+inline void score_cotangents(const score_panels& at, float* scores, float* d, const score_rows& of,
                              const score_pairs&) noexcept {
   const f32v scales(at.scale);
   for (std::int64_t i = 0; i < at.panels; ++i) {
     for (std::int64_t r = 0; r < at.rows; ++r) {
-      const f32v sum(log_sum[r]), shift(delta[r]);
+      const f32v down(-of.log_sum[r]), correction(of.correction[r]), shift(of.delta[r]);
       const std::int64_t last = std::min(at.last + r, at.keys - 1) - i * panel_lanes;
       for (std::int64_t c = 0; c < panel_lanes; c += width) {
         float *const s = scores + i * at.stride + r * panel_lanes + c, *const to = d + (s - scores);
-        f32v p = power_of_two(min(f32v(127.0f), load(s) * scales - sum));
+        f32v p = power_of_two(min(f32v(127.0f), fma(load(s), scales, down))) * correction;
         if (last < c + width - 1)
           p = select(to_mask(iota() > i32v(static_cast<std::int32_t>(last - c))), f32v(0.0f), p);
         store(s, p);
@@ -199,8 +206,7 @@ template <bool Pairs>
 
 template <bool Pairs>
 [[TOKAMAX_SOFTMAX_TARGET]] void score_cotangents_avx512(const score_panels& at, float* scores, float* d,
-                                                        const float* log_sum, const float* delta,
-                                                        const score_pairs& pairs) noexcept {
+                                                        const score_rows& of, const score_pairs& pairs) noexcept {
   const __m512 scales = _mm512_set1_ps(at.scale);
   const auto all = static_cast<__mmask16>(-1);
   for (std::int64_t i = 0; i < at.panels; ++i) {
@@ -210,13 +216,15 @@ template <bool Pairs>
   #pragma GCC unroll 2
       for (int y = 0; y < 2; ++y) {
         if (r + y == at.rows) break;
-        const __m512 sum = _mm512_set1_ps(log_sum[r + y]), shift = _mm512_set1_ps(delta[r + y]);
+        const __m512 sum = _mm512_set1_ps(of.log_sum[r + y]), shift = _mm512_set1_ps(of.delta[r + y]);
+        const __m512 correction = _mm512_set1_ps(of.correction[r + y]);
         const std::int64_t seen = std::min(at.last + r + y + 1, at.keys) - i * panel_lanes;
   #pragma GCC unroll 2
         for (int x = 0; x < 2; ++x) {
           const std::int64_t cell = y * panel_lanes + 16 * x;
           const __mmask16 kept = seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x);
           p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum), kept);
+          p[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], correction);
           ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
           if constexpr (!Pairs) {
             _mm512_storeu_ps(s + cell, p[y][x]);

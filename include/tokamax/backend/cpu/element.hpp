@@ -3,11 +3,13 @@
 // tested by tests/backend/cpu/fused.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/simd.hpp>  // f32v, mask
-#include <tokamax/lax/compare.hpp>       // element_of
-#include <tokamax/lax/convert.hpp>       // convert_element_type_p
-#include <tokamax/lax/special.hpp>       // fma_p
-#include <tokamax/lax/unary.hpp>         // tanh_p, neg_p
+#include <tokamax/backend/cpu/elementary.hpp>  // exp, power, f32v, mask
+#include <tokamax/lax/compare.hpp>             // element_of
+#include <tokamax/lax/convert.hpp>             // convert_element_type_p
+#include <tokamax/lax/logaddexp.hpp>           // logaddexp_p
+#include <tokamax/lax/special.hpp>             // fma_p
+#include <tokamax/lax/unary.hpp>               // tanh_p, neg_p
+#include <tokamax/ops/activations.hpp>         // gelu_p
 
 #include <type_traits>  // conditional_t
 
@@ -241,8 +243,8 @@ auto predicate_for(mask m) noexcept {
 }
 }  // namespace detail
 
-/// What an op computes on registers: its element function, unless there is a faster one, or xsimd's is another function on
-/// registers of 512 bits, where -0 is 0 and fma rounds twice.
+/// What an op computes on registers: its element function, unless there is a faster or a better one, or xsimd's is another
+/// function on registers of 512 bits, where -0 is 0 and fma rounds twice.
 template <const op& Op>
 struct register_function : element_of<Op> {};
 template <>
@@ -257,6 +259,48 @@ struct register_function<neg_p> : element_of<neg_p> {
 template <>
 struct register_function<fma_p> {
   static f32v apply(f32v a, f32v b, f32v c) noexcept { return fma(a, b, c); }
+};
+template <>
+struct register_function<exp_p> {
+  static f32v apply(f32v x) noexcept { return exp(x); }
+};
+template <>
+struct register_function<expm1_p> {
+  static f32v apply(f32v x) noexcept { return expm1(x); }
+};
+template <>
+struct register_function<log1p_p> {
+  static f32v apply(f32v x) noexcept { return log1p(x); }
+};
+template <>
+struct register_function<logistic_p> {
+  static f32v apply(f32v x) noexcept { return logistic(x); }
+};
+template <>
+struct register_function<logaddexp_p> {
+  static f32v apply(f32v x, f32v y) noexcept { return logaddexp(x, y); }
+};
+template <>
+struct register_function<pow_p> {
+  static f32v apply(f32v x, f32v y) noexcept { return power(x, y); }
+};
+template <>
+struct register_function<normal_cdf_p> {
+  static f32v apply(f32v x) noexcept { return normal_cdf(x); }
+};
+template <>
+struct register_function<gelu_p> {
+  static f32v apply(f32v x) noexcept { return gelu(x); }
+};
+template <>
+struct register_function<max_p> : element_of<max_p> {
+  using element_of<max_p>::apply;
+  static f32v apply(f32v a, f32v b) noexcept { return maximum(a, b); }
+};
+template <>
+struct register_function<min_p> : element_of<min_p> {
+  using element_of<min_p>::apply;
+  static f32v apply(f32v a, f32v b) noexcept { return minimum(a, b); }
 };
 
 /// The element function of Op on registers; the result is one of dtype Result.

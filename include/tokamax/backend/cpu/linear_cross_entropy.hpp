@@ -5,10 +5,10 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm.hpp>     // gemm
-#include <tokamax/backend/cpu/softmax.hpp>  // logsumexp_of, class_of
+#include <tokamax/backend/cpu/softmax.hpp>  // normaliser_of, class_of
 
 #include <algorithm>  // min, max, fill_n
-#include <cmath>      // abs, exp, isnan, log1p
+#include <cmath>      // exp, log
 #include <cstdint>    // int64_t
 #include <limits>     // infinity, NaN
 
@@ -26,7 +26,7 @@ struct linear_classes {
 namespace detail {
 
 struct linear_logits_piece;
-struct linear_lse;
+struct linear_normalisers;
 
 /// Calls f(row, rows, class, classes, logits) for each piece of the logits, [rows, classes] dense; the pieces of some rows
 /// follow each other. A function of the shapes alone cuts them.
@@ -49,36 +49,50 @@ void for_logits(const linear_classes& c, F f) {
   }
 }
 
-/// log(exp(a) + exp(b)).
-inline double log_add_exp(double a, double b) noexcept {
-  if (std::isnan(a) || std::isnan(b)) return a + b;
-  if (a == b) return a + 0.69314718055994531;  // infinities too
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
+/// A normaliser, sum * exp(shift), to which others are added.
+struct joined_normaliser {
+  double shift, sum;
+  void add(const shifted_sum& other) noexcept {
+    const auto s = static_cast<double>(other.shift), more = static_cast<double>(other.sum);
+    if (s > shift) {
+      sum = sum * std::exp(shift - s) + more;
+      shift = s;
+    } else {
+      sum += s == shift ? more : more * std::exp(s - shift);  // infinities too
+    }
+  }
+};
 }  // namespace detail
 
-/// loss[r] = lse[r] - logits[r, label], lse[r] = log(sum(exp(logits[r]))), for logits = x weights.
+/// loss[r] = lse[r] - logits[r, label], lse[r] = log(sum(exp(logits[r]))), for logits = x weights; exp(logits - lse) *
+/// correction are the probabilities, also where logits are large.
 ///
-/// shapes  loss, lse [rows]
+/// shapes  loss, lse, correction [rows]
 /// labels  negative ones count from the end, one out of range gives NaN
-inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse) {
-  auto* const sums = reinterpret_cast<double*>(scratch<detail::linear_lse>(2 * std::max<std::int64_t>(1, c.rows)));
+inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse, float* correction) {
+  using normaliser = detail::joined_normaliser;
+  constexpr std::int64_t floats = sizeof(normaliser) / sizeof(float);
+  auto* const all =
+      reinterpret_cast<normaliser*>(scratch<detail::linear_normalisers>(floats * std::max<std::int64_t>(1, c.rows)));
   for (std::int64_t r = 0; r < c.rows; ++r) {
-    sums[r] = -std::numeric_limits<double>::infinity();
+    all[r] = {-std::numeric_limits<double>::infinity(), 0};
     loss[r] = std::numeric_limits<float>::quiet_NaN();
   }
-  detail::for_logits(c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes,
-                            const float* logits) {
-    for_rows(rows, classes, [=](std::int64_t r) {
-      const float* const of_row = logits + r * classes;
-      sums[row + r] = detail::log_add_exp(sums[row + r], static_cast<double>(detail::logsumexp_of(of_row, classes)));
-      const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
-      if (at >= first && at < first + classes) loss[row + r] = of_row[at - first];
-    });
-  });
+  detail::for_logits(
+      c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, const float* logits) {
+        for_rows(rows, classes, [=](std::int64_t r) {
+          const float* const of_row = logits + r * classes;
+          all[row + r].add(detail::normaliser_of(of_row, classes));
+          const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
+          if (at >= first && at < first + classes) loss[row + r] = of_row[at - first];
+        });
+      });
   for (std::int64_t r = 0; r < c.rows; ++r) {
-    loss[r] = static_cast<float>(sums[r] - static_cast<double>(loss[r]));
-    lse[r] = static_cast<float>(sums[r]);
+    const auto [shift, sum] = all[r];
+    loss[r] = static_cast<float>(std::log(sum) + (shift - static_cast<double>(loss[r])));
+    const detail::log_normaliser log = detail::log_of(shift, sum);
+    lse[r] = log.lse;
+    correction[r] = log.correction;
   }
 }
 

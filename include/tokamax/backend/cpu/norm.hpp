@@ -20,9 +20,9 @@ struct row_statistics {
 
 // Columns of a row that are taken together with others: d is the distance of their means, n and m are their numbers.
 struct joined {
-  float d, n, m;
-  float mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
-  float squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
+  double d, n, m;
+  double mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
+  double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
 };
 
 [[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t cols) noexcept {
@@ -30,28 +30,29 @@ struct joined {
 }
 
 // mean and 1 / sqrt(var + epsilon); not centred: mean 0. A block of the row is read for its mean and then for the squares of
-// what differs from it, so that a row comes from memory once.
+// what differs from it, so that a row comes from memory once. Blocks are joined in double: a row may have many of them.
 template <bool Centred>
 [[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
-  float mean = 0.0f, squares = 0.0f;
+  double mean = 0, squares = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const float* const block = x + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
-    squares += sum_row(count, [=](std::int64_t j, auto lanes) {
+    squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       const f32v centred = lanes(block + j, block_mean) - m;
       return centred * centred;
-    });
+    }));
     if (first == 0) {
-      mean = block_mean;
+      mean = static_cast<double>(block_mean);
     } else if (Centred) {
-      const joined both{block_mean - mean, static_cast<float>(count), static_cast<float>(first)};
+      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
     }
   });
-  return {mean, 1.0f / std::sqrt(squares / static_cast<float>(cols) + epsilon)};
+  return {static_cast<float>(mean),
+          1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon)};
 }
 
 template <bool Centred>
@@ -82,31 +83,35 @@ struct row_gradients {
 template <bool Centred>
 [[gnu::always_inline]] inline row_gradients gradients_of(const float* x, const float* dy, const float* scale,
                                                          std::int64_t cols, float epsilon) noexcept {
-  float mean = 0.0f, squares = 0.0f, sum_g = 0.0f, sum_gx = 0.0f;
+  double mean = 0, squares = 0, sum_g = 0, sum_gx = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const float *const block = x + first, *const block_dy = dy + first, *const block_scale = scale + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
-    const auto [block_squares, block_gx, block_g] = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
+    const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       fetch_ahead(block_dy + j);
       const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
       return std::array{centred * centred, g * centred, g};
     });
+    const auto block_squares = static_cast<double>(sums[0]), block_gx = static_cast<double>(sums[1]),
+               block_g = static_cast<double>(sums[2]);
     if (Centred && first > 0) {
-      const joined both{block_mean - mean, static_cast<float>(count), static_cast<float>(first)};
+      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
       sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
     } else {
-      mean = block_mean;
+      mean = static_cast<double>(block_mean);
     }
     squares += block_squares;
     sum_gx += block_gx;
     sum_g += block_g;
   });
-  const float n = static_cast<float>(cols), rstd = 1.0f / std::sqrt(squares / n + epsilon);
-  return {mean, rstd, Centred ? sum_g / n : 0.0f, sum_gx / n * rstd};
+  const double n = static_cast<double>(cols);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / n) + epsilon);
+  return {static_cast<float>(mean), rstd, Centred ? static_cast<float>(sum_g / n) : 0.0f,
+          static_cast<float>(sum_gx / n) * rstd};
 }
 
 // dx of some rows from their moments, and what they add to the column sums, which are read and written once for all of them.

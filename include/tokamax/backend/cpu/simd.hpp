@@ -37,10 +37,10 @@ using mask = xsimd::batch_bool<float>;
 /// Lanes of f32v, i32v and u32v.
 inline constexpr std::int64_t width = static_cast<std::int64_t>(f32v::size);
 
-// The mathematics of xsimd under the names that element functions call for float as well.
+// The mathematics of xsimd under the names that element functions call for float as well; elementary.hpp has the rest.
 using xsimd::abs, xsimd::max, xsimd::min, xsimd::sqrt, xsimd::fma, xsimd::select;
 using xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::trunc;
-using xsimd::cos, xsimd::erf, xsimd::exp, xsimd::expm1, xsimd::log, xsimd::log1p, xsimd::sin, xsimd::tan;
+using xsimd::cos, xsimd::erf, xsimd::log, xsimd::sin, xsimd::tan;
 
 #if defined(__AVX512F__)
 /// a b + c in one rounding; xsimd has two for these registers.

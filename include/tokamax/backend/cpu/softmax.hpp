@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/exponentials.hpp>  // exponentials_of_block
 #include <tokamax/backend/cpu/rows.hpp>          // for_rows, for_vectors, sum_row, max_row
 
-#include <algorithm>    // any_of, min, max
+#include <algorithm>    // none_of, min, max
 #include <cmath>        // exp, log, isnan
 #include <cstdint>      // int64_t
 #include <limits>       // quiet_NaN, infinity
@@ -49,13 +49,29 @@ template <bool Keep, class Done>
   return all;
 }
 
-// log(sum(exp(x))) of one row.
-[[gnu::always_inline]] inline float logsumexp_of(const float* x, std::int64_t cols) noexcept {
-  const auto [shift, sum] = exponentials_of_row<false>(x, cols, nullptr, [](std::int64_t, std::int64_t, float) {});
-  if (shift ==
-      std::numeric_limits<float>::infinity())  // infinity less itself is NaN: only one in x may make the result NaN
-    return std::any_of(x, x + cols, [](float v) { return std::isnan(v); }) ? sum : shift;
-  return shift + std::log(sum);
+/// The logarithm of a row's normaliser, and what exp(x - lse) must be multiplied by for what lse lost when it was rounded:
+/// a number near 1, but where lse is large.
+struct log_normaliser {
+  float lse, correction;
+};
+[[gnu::always_inline]] inline log_normaliser log_of(double shift, double sum) noexcept {
+  const double log_sum = std::log(sum);
+  const auto lse = static_cast<float>(shift + log_sum);
+  const double lost = shift - static_cast<double>(lse) + log_sum;
+  if (std::abs(lost) < 0x1p-13) return {lse, static_cast<float>(1.0 - lost)};  // e^-lost to a float's precision
+  return {lse, std::isfinite(lse) ? static_cast<float>(std::exp(-lost)) : 1.0f};
+}
+
+// The shift of one row and sum(exp(x - shift)). Infinity less itself is NaN: only one in x may make the sum NaN.
+[[gnu::always_inline]] inline shifted_sum normaliser_of(const float* x, std::int64_t cols) noexcept {
+  shifted_sum all = exponentials_of_row<false>(x, cols, nullptr, [](std::int64_t, std::int64_t, float) {});
+  if (all.shift == std::numeric_limits<float>::infinity() &&
+      std::none_of(x, x + cols, [](float v) { return std::isnan(v); }))
+    all.sum = 1.0f;
+  return all;
+}
+[[gnu::always_inline]] inline log_normaliser log_of(const shifted_sum& all) noexcept {
+  return log_of(static_cast<double>(all.shift), static_cast<double>(all.sum));
 }
 
 struct softmax_row;
@@ -124,45 +140,52 @@ inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* 
 ///
 /// shapes  x [rows, cols] dense, y [rows]
 inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, float* y) {
-  for_rows(rows, cols, [=](std::int64_t r) { y[r] = detail::logsumexp_of(x + r * cols, cols); });
+  for_rows(rows, cols, [=](std::int64_t r) { y[r] = detail::log_of(detail::normaliser_of(x + r * cols, cols)).lse; });
 }
 
 /// Cross entropy of a softmax with integer labels.
 ///
 ///   loss[r] = logsumexp(logits[r]) - logits[r, labels[r]]
 ///
-/// shapes  logits [rows, cols] dense, labels, loss, lse [rows]; lse may be null
+/// lse is that logsumexp, and exp(logits - lse) * correction are the probabilities, also where logits are large.
+///
+/// shapes  logits [rows, cols] dense, labels, loss, lse, correction [rows]; the last two may be null
 /// dtypes  f32 logits, any integer labels; negative labels count from the end, a label out of range gives NaN
 /// source  optax.softmax_cross_entropy_with_integer_labels
 template <class Label>
 void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels, float* loss,
-                           float* lse = nullptr) {
+                           float* lse = nullptr, float* correction = nullptr) {
   static_assert(std::is_integral_v<Label>);
   for_rows(rows, cols, [=](std::int64_t r) {
     const float* const x = logits + r * cols;
-    const float sum = detail::logsumexp_of(x, cols);
+    const detail::shifted_sum all = detail::normaliser_of(x, cols);
+    const detail::log_normaliser log = detail::log_of(all);
     const std::int64_t at = detail::class_of(labels[r], cols);
-    loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : sum - x[at];
-    if (lse != nullptr) lse[r] = sum;
+    loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : std::log(all.sum) + (all.shift - x[at]);
+    if (lse != nullptr) lse[r] = log.lse;
+    if (correction != nullptr) correction[r] = log.correction;
   });
 }
 
-/// Cotangent of softmax_cross_entropy: dlogits[r, j] = (softmax(logits[r])[j] - (j == labels[r])) * dloss[r].
+/// Cotangent of softmax_cross_entropy:
 ///
-/// shapes  logits, dlogits [rows, cols] dense, labels, lse, dloss [rows]; lse from the forward pass, or null to compute
-///         it again; dlogits may be logits
+///   dlogits[r, j] = exp(logits[r, j] - lse[r]) * ct_probabilities[r] - (j == labels[r]) * ct_label[r]
+///
+/// For the cotangent dloss, ct_label is dloss and ct_probabilities is dloss * correction.
+///
+/// shapes  logits, dlogits [rows, cols] dense, labels, lse, ct_probabilities, ct_label [rows]; dlogits may be logits
 template <class Label>
 void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const float* logits, const Label* labels,
-                                    const float* lse, const float* dloss, float* dlogits) {
+                                    const float* lse, const float* ct_probabilities, const float* ct_label,
+                                    float* dlogits) {
   static_assert(std::is_integral_v<Label>);
   for_written_rows(rows, cols, passes_caches(rows, cols, dlogits, logits), [=](std::int64_t r, auto whole) {
     const float* const x = logits + r * cols;
     float* const to = dlogits + r * cols;
-    const f32v sum(lse != nullptr ? lse[r] : detail::logsumexp_of(x, cols));
-    const f32v d(dloss[r]);
+    const f32v sum(lse[r]), scale(ct_probabilities[r]), d(ct_label[r]);
     const std::int64_t at = detail::class_of(labels[r], cols);
     for_vectors<decltype(whole)>(cols, [=](std::int64_t j, auto lanes) {
-      f32v v = exp_bounded(lanes(x + j) - sum) * d;
+      f32v v = exp_bounded(lanes(x + j) - sum) * scale;
       if (at >= j && at < j + width) {
         const mask label = to_mask(iota() == i32v(static_cast<std::int32_t>(at - j)));
         v = v - select(label, d, f32v(0.0f));

@@ -137,6 +137,8 @@ inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag> = linkage::dense;
 template <>
+inline constexpr linkage linked_kernel<sum_in_f32_p, cpu_tag> = linkage::dense;
+template <>
 inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<reduce_min_p, cpu_tag> = linkage::dense;
@@ -263,12 +265,14 @@ TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sum_in_f32_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sum_in_f32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
@@ -285,8 +289,10 @@ TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<normal_cdf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
 TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<split_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
@@ -325,7 +331,9 @@ TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
 TOKAMAX_KERNELS const op* descriptor_of<round_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<gelu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();

@@ -49,8 +49,8 @@ heads_view<const void> heads_of(const array_view& v) {
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
-                  heads_of<struct attention_v>(a.in[2]), heads_of(a.out[0]), a.out[1].as<float>(),
-                  attention_precision(a));
+                  heads_of<struct attention_v>(a.in[2]), heads_of(a.out[0]),
+                  {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
 }
 
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
@@ -58,7 +58,8 @@ inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
                            heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
                            heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
-                           heads_of<struct attention_ct>(a.in[5]), heads_of(a.out[0]), heads_of(a.out[1]),
+                           simd::dense_floats<struct attention_correction>(a.in[5]),
+                           heads_of<struct attention_ct>(a.in[6]), heads_of(a.out[0]), heads_of(a.out[1]),
                            heads_of(a.out[2]), attention_precision(a));
 }
 

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/cumulative.hpp: running sums, in the order of the axis.
+// tokamax/backend/cpu/kernels/cumulative.hpp: running sums, in the order of the axis, those of floats in double.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +9,8 @@
 #include <tokamax/lax/cumulative.hpp>                   // cumsum_p
 #include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
 
-#include <algorithm>  // min
+#include <algorithm>    // min
+#include <type_traits>  // conditional_t
 
 namespace tokamax {
 
@@ -22,7 +23,8 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t n = a.in[0].extent(axis), m = inner, strips = (m + strip - 1) / strip;
   const bool from_end = backwards;
   simd::dispatch(a.in[0].type, [&]<class T>(T*) {
-    using S = typename simd::lanes<T>::scalar;
+    using lane = typename simd::lanes<T>::scalar;
+    using S = std::conditional_t<std::is_same_v<lane, float>, double, lane>;
     simd::parallel_for(outer * strips, [&](std::int64_t t) {
       const std::int64_t from = t % strips * strip, w = std::min(strip, m - from), base = t / strips * n * m + from;
       const T* in = a.in[0].as<T>() + base;
@@ -31,7 +33,8 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t row = (from_end ? n - 1 - i : i) * m;
         for (std::int64_t j = 0; j < w; ++j)
-          out[row + j] = static_cast<T>(sum[j] = simd::detail::sum_of::apply(sum[j], static_cast<S>(in[row + j])));
+          out[row + j] = static_cast<T>(static_cast<lane>(
+              sum[j] = simd::detail::sum_of::apply(sum[j], static_cast<S>(static_cast<lane>(in[row + j])))));
       }
     });
   });

@@ -28,7 +28,8 @@ inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
 }  // namespace simd::detail
 
 inline void kernel(op_c<linear_cross_entropy_p>, cpu_tag, const kernel_arguments& a) {
-  simd::linear_cross_entropy(simd::detail::linear_classes_of(a), a.out[0].as<float>(), a.out[1].as<float>());
+  simd::linear_cross_entropy(simd::detail::linear_classes_of(a), a.out[0].as<float>(), a.out[1].as<float>(),
+                             a.out[2].as<float>());
 }
 
 inline void kernel(op_c<linear_cross_entropy_vjp_p>, cpu_tag, const kernel_arguments& a) {

@@ -70,8 +70,8 @@ typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
 struct reduce_partials;
 
 /// The inner axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
-template <class Op, class T>
-void reduce_inner(const reduce_plan& p, const T* in, T* out) {
+template <class Op, class T, class Out>
+void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
   using S = typename lanes<T>::scalar;
   const std::int64_t rows = p.reduced.total;
   const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // of a row
@@ -104,7 +104,7 @@ void reduce_inner(const reduce_plan& p, const T* in, T* out) {
     const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * p.inner));
     parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
       for (std::int64_t k = chunk * grain; k < std::min(p.kept.total, (chunk + 1) * grain); ++k)
-        out[k] = static_cast<T>(unit(k, 0));
+        out[k] = static_cast<Out>(unit(k, 0));
     });
     return;
   }
@@ -112,7 +112,7 @@ void reduce_inner(const reduce_plan& p, const T* in, T* out) {
   parallel_for(p.kept.total * units, [&](std::int64_t t) { partial[t] = unit(t / units, t % units); });
   for (std::int64_t k = 0; k < p.kept.total; ++k) {
     combine<Op>(partial + k * units, units, 1);
-    out[k] = static_cast<T>(partial[k * units]);
+    out[k] = static_cast<Out>(partial[k * units]);
   }
 }
 
@@ -148,15 +148,15 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
 }
 
 /// The inner axis is kept: rows are added to each other, strip by strip.
-template <class Op, class T>
-void reduce_outer(const reduce_plan& p, const T* in, T* out) {
+template <class Op, class T, class Out>
+void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
   using L = lanes<T>;
   using S = typename L::scalar;
   const std::int64_t rows = p.reduced.total, m = p.inner;
   const std::int64_t units = std::max<std::int64_t>(1, (rows + reduce_rows - 1) / reduce_rows);
   const std::int64_t strips = (m + reduce_strip - 1) / reduce_strip;
   auto finish = [&](std::int64_t k, std::int64_t from, std::int64_t n, const S* acc) {
-    for (std::int64_t j = 0; j < n; ++j) out[k * m + from + j] = static_cast<T>(acc[j]);
+    for (std::int64_t j = 0; j < n; ++j) out[k * m + from + j] = static_cast<Out>(acc[j]);
   };
   if (units == 1) {
     const std::int64_t tasks = p.kept.total * strips;
@@ -193,11 +193,11 @@ void reduce_outer(const reduce_plan& p, const T* in, T* out) {
   });
 }
 
-template <class Op, class T>
+template <class Op, class T, class Out = T>
 void reduce_typed(const kernel_arguments& a) {
   const reduce_plan p(a.in[0].extents, a.attrs<reduce_attributes>().axis);
   const T* in = a.in[0].as<T>();
-  T* out = a.out[0].as<T>();
+  Out* out = a.out[0].as<Out>();
   if (p.inner_reduced)
     reduce_inner<Op>(p, in, out);
   else
@@ -220,6 +220,12 @@ void reduce_numbers(const kernel_arguments& a) {
 
 inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::sum_of>(a);
+}
+inline void kernel(op_c<sum_in_f32_p>, cpu_tag, const kernel_arguments& a) {
+  if (a.in[0].type == bf16)
+    simd::detail::reduce_typed<simd::detail::sum_of, bfloat16, float>(a);
+  else
+    simd::detail::reduce_typed<simd::detail::sum_of, float>(a);
 }
 inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::max_of>(a);
