@@ -67,18 +67,19 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries
   const auto hidden = [](i32v last, std::int64_t j) { return to_mask(last < i32v(static_cast<std::int32_t>(j))); };
   for (std::int64_t c = 0; c < queries; c += width) {
     const i32v last = iota() + i32v(static_cast<std::int32_t>(first + c));
+    const std::int64_t open = masked ? first + c + 1 : keys;  // the keys before are seen by all lanes
     const f32v old = load(highest + c);
     f32v most = old, sum(0.0f);
     for (std::int64_t j = 0; j < keys; ++j) {
       f32v s = load(scores + j * panel_lanes + c) * scales;
-      if (masked) s = select(hidden(last, j), nothing, s);
+      if (j >= open) s = select(hidden(last, j), nothing, s);
       most = max(most, s);
     }
     const f32v down = -most;
     for (std::int64_t j = 0; j < keys; ++j) {
       float* const at = scores + j * panel_lanes + c;
       f32v p = power_of_two(fma(load(at), scales, down));  // the difference of large scores is rounded once
-      if (masked) p = select(hidden(last, j), f32v(0.0f), p);
+      if (j >= open) p = select(hidden(last, j), f32v(0.0f), p);
       sum = sum + p;
       store(at, p);
     }

@@ -89,8 +89,9 @@ inline void linear_cross_entropy(const linear_classes& c, float* loss, float* ls
       });
   for (std::int64_t r = 0; r < c.rows; ++r) {
     const auto [shift, sum] = all[r];
-    loss[r] = static_cast<float>(std::log(sum) + (shift - static_cast<double>(loss[r])));
-    const detail::log_normaliser log = detail::log_of(shift, sum);
+    const double log_sum = std::log(sum);
+    loss[r] = static_cast<float>(log_sum + (shift - static_cast<double>(loss[r])));
+    const detail::log_normaliser log = detail::log_of(static_cast<float>(shift), static_cast<float>(log_sum));
     lse[r] = log.lse;
     correction[r] = log.correction;
   }

@@ -54,12 +54,11 @@ template <bool Keep, class Done>
 struct log_normaliser {
   float lse, correction;
 };
-[[gnu::always_inline]] inline log_normaliser log_of(double shift, double sum) noexcept {
-  const double log_sum = std::log(sum);
-  const auto lse = static_cast<float>(shift + log_sum);
-  const double lost = shift - static_cast<double>(lse) + log_sum;
-  if (std::abs(lost) < 0x1p-13) return {lse, static_cast<float>(1.0 - lost)};  // e^-lost to a float's precision
-  return {lse, std::isfinite(lse) ? static_cast<float>(std::exp(-lost)) : 1.0f};
+[[gnu::always_inline]] inline log_normaliser log_of(float shift, float log_sum) noexcept {
+  const float lse = shift + log_sum, of_sum = lse - shift;
+  const float lost = (shift - (lse - of_sum)) + (log_sum - of_sum);  // exactly
+  if (std::abs(lost) < 0x1p-13f) return {lse, 1.0f - lost};          // e^-lost to a float's precision
+  return {lse, std::isfinite(lse) ? std::exp(-lost) : 1.0f};
 }
 
 // The shift of one row and sum(exp(x - shift)). Infinity less itself is NaN: only one in x may make the sum NaN.
@@ -70,10 +69,6 @@ struct log_normaliser {
     all.sum = 1.0f;
   return all;
 }
-[[gnu::always_inline]] inline log_normaliser log_of(const shifted_sum& all) noexcept {
-  return log_of(static_cast<double>(all.shift), static_cast<double>(all.sum));
-}
-
 struct softmax_row;
 
 // A label counts from the end when negative; -1 when it names no class.
@@ -140,7 +135,10 @@ inline void softmax_backward(std::int64_t rows, std::int64_t cols, const float* 
 ///
 /// shapes  x [rows, cols] dense, y [rows]
 inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, float* y) {
-  for_rows(rows, cols, [=](std::int64_t r) { y[r] = detail::log_of(detail::normaliser_of(x + r * cols, cols)).lse; });
+  for_rows(rows, cols, [=](std::int64_t r) {
+    const auto [shift, sum] = detail::normaliser_of(x + r * cols, cols);
+    y[r] = shift + std::log(sum);
+  });
 }
 
 /// Cross entropy of a softmax with integer labels.
@@ -158,10 +156,11 @@ void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* lo
   static_assert(std::is_integral_v<Label>);
   for_rows(rows, cols, [=](std::int64_t r) {
     const float* const x = logits + r * cols;
-    const detail::shifted_sum all = detail::normaliser_of(x, cols);
-    const detail::log_normaliser log = detail::log_of(all);
+    const auto [shift, sum] = detail::normaliser_of(x, cols);
+    const float log_sum = std::log(sum);
+    const detail::log_normaliser log = detail::log_of(shift, log_sum);
     const std::int64_t at = detail::class_of(labels[r], cols);
-    loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : std::log(all.sum) + (all.shift - x[at]);
+    loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : log_sum + (shift - x[at]);
     if (lse != nullptr) lse[r] = log.lse;
     if (correction != nullptr) correction[r] = log.correction;
   });
