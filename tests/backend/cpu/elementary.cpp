@@ -61,7 +61,7 @@ array first() {
                             3.4028235e38f,
                             16777216};
   array x = array::uninitialized({tk::f32, false, {points}});
-  float* const to = x.data<float>();
+  float* const to = x.mutable_data<float>();
   for (std::int64_t i = 0; i < points; ++i) {
     const double at = static_cast<double>(i) / points;
     const auto turn = static_cast<std::uint32_t>(i / 4 / 24 % 41);
@@ -78,7 +78,7 @@ array first() {
 array second(const array& x) {
   constexpr float exponents[] = {0.5f, 2, 3, -0.5f, 100, -1, 0.33333334f, -20};
   array y = array::uninitialized({tk::f32, false, {points}});
-  float* const to = y.data<float>();
+  float* const to = y.mutable_data<float>();
   for (std::int64_t i = 0; i < points; ++i) {
     const std::uint64_t any = static_cast<std::uint64_t>(i) * 2246822519u + 3266489917u;
     const double sized = (static_cast<double>(i * 7919 % 310007) / 1000 - 155) /
@@ -309,7 +309,7 @@ std::vector<std::uint32_t> bits(const array& x) {
 TEST_CASE("elementary functions have the same bits in static and run-time programs and alone") {
   const array all = first();
   array some = array::uninitialized({tk::f32, false, {1003}});
-  for (std::size_t i = 0; i < 1003; ++i) some.data<float>()[i] = all.values<float>()[i * 199];
+  for (std::size_t i = 0; i < 1003; ++i) some.mutable_data<float>()[i] = all.values<float>()[i * 199];
   const tk::tensor<tk::f32, 1003> x(some);
   const auto alone = all_of_them(x);
   const auto check = [&](const auto& found) {
