@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <limits>
+
 using namespace tokamax;
 
 static_assert(size_of(bool_) == 1 && size_of(i8) == 1 && size_of(bf16) == 2 && size_of(f32) == 4);
@@ -13,8 +15,11 @@ static_assert(dtype_of<float> == f32 && dtype_of<bfloat16> == bf16 && dtype_of<b
 static_assert(lowest_of(i8) == -128 && highest_of(i8) == 127);
 static_assert(lowest_of(i32) == -2147483648.0 && highest_of(i32) == 2147483647.0);
 static_assert(lowest_of(u32) == 0 && highest_of(u32) == 4294967295.0);
-static_assert(wrapped(300, i8) == 44 && wrapped(-129, i8) == 127 && wrapped(300, i32) == 300 &&
-              wrapped(0.5, f32) == 0.5);
+static_assert(wrapped(300, i8) == 44 && wrapped(-129, i8) == 127 && wrapped(300, i32) == 300 && wrapped(7, bool_) == 1);
+static_assert(wrapped(std::int64_t{1} << 31, i32) == -2147483648.0 && wrapped(-1, u32) == 4294967295.0);
+static_assert(kept(0.1, f32) == 0.1f && kept(1.001, bf16) == 1 && kept(0.5, bool_) == 1 && kept(-2.7, i32) == -2);
+static_assert(kept(-1, u32) == 4294967295.0 && kept(3e9, i32) == -1294967296 && kept(1e30, i32) == 2147483647);
+static_assert(kept(-1e30, u32) == 0 && kept(std::numeric_limits<double>::quiet_NaN(), i8) == 0);
 
 // JAX's lattice, 64-bit types disabled.
 constexpr promoted strong(dtype t) { return {t, false}; }

@@ -340,15 +340,18 @@ values elementwise(const asked& a) {
   value y = zeros_of(a.n.type);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     double x[3] = {};
-    for (std::size_t i = 0; i < a.in.size(); ++i) x[i] = a.in[i].data[k];
-    // a product of 32-bit integers needs more bits than a double has
-    const bool product = a.n.kind == &mul_p && is_integer(y.type.type);
-    y.data[k] = product ? wrap(static_cast<double>(static_cast<std::uint32_t>(
-                                   static_cast<std::uint64_t>(static_cast<std::int64_t>(x[0])) *
-                                   static_cast<std::uint64_t>(static_cast<std::int64_t>(x[1])))),
-                               y.type.type)
-                : a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0 ? x[0]  // as documented
-                                                                             : wrap(a.n.kind->fold(x), y.type.type);
+    std::int64_t whole[3] = {};
+    const bool exact = a.n.kind->fold_integers && !is_floating(a.in[0].type.type);
+    for (std::size_t i = 0; i < a.in.size(); ++i) {
+      x[i] = a.in[i].data[k];
+      if (exact) whole[i] = static_cast<std::int64_t>(x[i]);
+    }
+    if (exact)
+      y.data[k] = wrapped(a.n.kind->fold_integers(whole), y.type.type);
+    else if (a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0)
+      y.data[k] = x[0];  // as documented
+    else
+      y.data[k] = wrap(a.n.kind->fold(x), y.type.type);
   }
   return {y};
 }
@@ -440,7 +443,7 @@ values evaluate(const graph& g, const values& inputs) {
       out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
     else if (rule != reference_rules().end())
       out = rule->second(a);
-    else if (n.kind->kind == op_kind::elementwise && n.kind->fold)
+    else if (n.kind->kind == op_kind::elementwise && (n.kind->fold || n.kind->fold_integers))
       out = reference::elementwise(a);
     else if (n.kind->compose)
       out = reference::composed(a);

@@ -56,9 +56,32 @@ constexpr double highest_of(dtype t) {
   const int bits = 8 * size_of(t) - (info(t).kind == dtype_kind::signed_integer);
   return static_cast<double>((1ull << bits) - 1);
 }
-/// What an i8 keeps of an integer: its low 8 bits, with their sign. Numbers of other dtypes stay as they are.
-constexpr double wrapped(double v, dtype t) {
-  return t == i8 ? static_cast<double>(static_cast<std::int8_t>(static_cast<std::int64_t>(v))) : v;
+/// What a dtype keeps of an integer: its low bits, with their sign; bool: whether it is not zero.
+constexpr double wrapped(std::int64_t v, dtype t) {
+  switch (t) {
+    case bool_:
+      return v != 0;
+    case i8:
+      return static_cast<std::int8_t>(v);
+    case i32:
+      return static_cast<std::int32_t>(v);
+    case u32:
+      return static_cast<std::uint32_t>(v);
+    case bf16:
+      return static_cast<double>(static_cast<float>(bfloat16(v)));
+    default:
+      return static_cast<double>(static_cast<float>(v));
+  }
+}
+/// What a dtype keeps of a number: the nearest that it has, or of an integer the low bits. Integer dtypes drop the
+/// fraction, have 0 for NaN and the nearest end for numbers beyond 64 bits.
+constexpr double kept(double v, dtype t) {
+  if (t == f32) return static_cast<double>(static_cast<float>(v));
+  if (t == bf16) return static_cast<double>(static_cast<float>(bfloat16(v)));
+  if (t == bool_) return v != 0;
+  if (!is_integer(t)) return v;
+  if (!(v > -0x1p63)) return v != v ? 0 : lowest_of(t);
+  return v < 0x1p63 ? wrapped(static_cast<std::int64_t>(v), t) : highest_of(t);
 }
 
 /// The dtype with which a C++ element type is stored; dtype::none for types that are no element type.

@@ -24,6 +24,8 @@ namespace detail {
 constexpr void stay_a_call() {
   if (std::is_constant_evaluated()) return;
 }
+/// What a dtype keeps of a number. A dynamic extent that was taken for a number stays what it is: a trace refuses it.
+constexpr double literal_value(double v, dtype t) { return is_integer(t) && v <= -0x1p60 ? v : kept(v, t); }
 }  // namespace detail
 
 /// A multidimensional array whose dtype and shape are values. It is one of
@@ -46,7 +48,9 @@ class array {
                                                                              : f32,
                                                      !std::is_same_v<T, bool>,
                                                      {}}) {}
-  constexpr array(double value, array_type type) : type_(type), value_(value), holds_(contents::number) {
+  /// One value everywhere: what the dtype keeps of it.
+  constexpr array(double value, array_type type)
+      : type_(type), value_(detail::literal_value(value, type.type)), holds_(contents::number) {
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
   /// A node of a graph.

@@ -42,14 +42,16 @@ constexpr words carry_words(const graph& from, const node& n, graph& to) {
 
 namespace detail {
 
+constexpr sharing sharing_of(const op& o) {
+  return o.unique ? sharing::none : o.commutative ? sharing::either_order : sharing::same_order;
+}
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
-  return g.find_or_add(&o, o.unique, in, n_in, w.data(), w.count(), t, l);
+  return g.find_or_add(&o, sharing_of(o), in, n_in, w.data(), w.count(), t, l);
 }
-/// One order for equal calls of a commutative op; constants last, so that equal layers have equal loops.
+/// Constants are last operands of commutative ops, so that equal layers have equal loops.
 constexpr void order_operands(const graph& g, int* ids) {
-  const bool first = g[ids[0]].kind == &constant_p, second = g[ids[1]].kind == &constant_p;
-  if (first != second ? first : ids[0] > ids[1]) std::swap(ids[0], ids[1]);
+  if (g[ids[0]].kind == &constant_p && g[ids[1]].kind != &constant_p) std::swap(ids[0], ids[1]);
 }
 /// Which of two operands is the result, because the other one is neutral; -1: neither.
 constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
@@ -68,7 +70,7 @@ constexpr int add_constant(graph& g, double value, const array_type& t, location
   if (g.dynamic && comes_of_dynamic_extent(value, t.type))
     call{.trace = &g, .where = l}.fail("dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
-  return g.find_or_add(&constant_p, false, nullptr, 0, &bits, 1, t, l);
+  return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);
 }
 
 /// Copies what `id` needs of a constant expression into `to`, if it is not there yet.
@@ -87,7 +89,7 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
     const words w = carry_words(from, n, to);
-    map[i] = to.find_or_add(n.kind, n.kind->unique, in.data(), in.count(), w.data(), w.count(), n.type, n.where);
+    map[i] = to.find_or_add(n.kind, sharing_of(*n.kind), in.data(), in.count(), w.data(), w.count(), n.type, n.where);
   }
   return map[id];
 }
@@ -181,17 +183,21 @@ struct operand_list {
   operand_list(const operand_list&) = delete;
 };
 
-/// The value of an op with constant operands, if it is folded while tracing.
+/// The value of an op with constant operands, if it is folded while tracing: what the kernels would compute. Infinities
+/// and NaN are left to them, for the compiler takes `inf - inf` for a mistake.
 constexpr array folded(graph& g, const op& o, const int* ids, int n, const array_type& type, location where) {
   double x[3] = {};
+  std::int64_t whole[3] = {};
+  const bool floating = is_floating(g.nodes[ids[0]].type.type);
   for (int i = 0; i < n; ++i) {
     const node& constant = g.nodes[ids[i]];
     if (constant.kind != &constant_p) return {};
     x[i] = std::bit_cast<double>(g.words[constant.first_word]);
+    if (!(x[i] > -0x1p129 && x[i] < 0x1p129)) return {};
+    if (!floating) whole[i] = static_cast<std::int64_t>(x[i]);
   }
-  const double v = o.fold(x);
-  const double kept = type.type == f32 ? static_cast<double>(static_cast<float>(v)) : wrapped(v, type.type);
-  return array(&g, add_constant(g, kept, type, where), type);
+  const double value = floating ? kept(o.fold(x), type.type) : wrapped(o.fold_integers(whole), type.type);
+  return array(&g, add_constant(g, value, type, where), type);
 }
 
 /// Adds a node with one result to `g`, after the op's own rules have had a chance to find something cheaper. `known` is
@@ -212,7 +218,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
   else
     check_result(c, c.type = o.infer(c));
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.fold_constants && o.fold && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
+  if (o.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }

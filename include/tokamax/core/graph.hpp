@@ -43,6 +43,9 @@ struct diagnostic {
   location where;
 };
 
+/// Which calls of an op are one node: none, those with the same operands, or those with the same two in either order.
+enum class sharing : std::uint8_t { none, same_order, either_order };
+
 /// A program: nodes in topological order, its inputs and outputs, and the bodies of its control flow.
 struct graph {
   vec<node> nodes;
@@ -86,16 +89,16 @@ struct graph {
     return count() - 1;
   }
 
-  /// The node with this op, operands and attributes: the one that is there, or a new one. `unique` nodes are never
-  /// shared. The type follows from the rest, except for ops without operands.
-  constexpr int find_or_add(const op* kind, bool unique, const int* in, int n_in, const std::int64_t* attributes,
+  /// The node with this op, operands and attributes: the one that is there, or a new one. Operands keep the order that
+  /// the program gives them. The type follows from the rest, except for ops without operands.
+  constexpr int find_or_add(const op* kind, sharing shared, const int* in, int n_in, const std::int64_t* attributes,
                             int n_words, const array_type& type, location where) {
     const int id = count();
     int older = node::in_no_list;
-    if (!unique) {
+    if (shared != sharing::none) {
       if (id >= 2 * newest_.count()) grow_lists();
       int& newest = newest_[list_of(in, n_in, attributes, n_words, type)];
-      if (const int same = find(newest, kind, in, n_in, attributes, n_words, type); same >= 0) return same;
+      if (const int same = find(newest, kind, shared, in, n_in, attributes, n_words, type); same >= 0) return same;
       older = newest;
       newest = id;
     }
@@ -128,8 +131,8 @@ struct graph {
     }
     return static_cast<int>(sum % newest_.count());
   }
-  constexpr int find(int id, const op* kind, const int* in, int n_in, const std::int64_t* attributes, int n_words,
-                     const array_type& type) const {
+  constexpr int find(int id, const op* kind, sharing shared, const int* in, int n_in, const std::int64_t* attributes,
+                     int n_words, const array_type& type) const {
     const int* const pool = operands.data();
     const std::int64_t* const numbers = words.data();
     const node* const all = nodes.data();
@@ -138,6 +141,8 @@ struct graph {
       if (n.kind != kind || n.operand_count != n_in || n.word_count != n_words) continue;
       bool equal = n_in > 0 || (n.type == type && n.type.weak == type.weak);
       for (int i = 0; i < n_in && equal; ++i) equal = pool[n.first_operand + i] == in[i];
+      if (!equal && shared == sharing::either_order && n_in == 2)
+        equal = pool[n.first_operand] == in[1] && pool[n.first_operand + 1] == in[0];
       for (int i = 0; i < n_words && equal; ++i) equal = numbers[n.first_word + i] == attributes[i];
       if (equal) return id;
     }

@@ -79,8 +79,8 @@ class inliner {
       if (there[ids[k]].kind != here[operands[k]].kind) return false;
     }
     if (n.kind->commutative && n.operand_count == 2) order_operands(to_, ids);
-    id_[i] =
-        to_.find_or_add(n.kind, n.kind->unique, ids, n.operand_count, from_.words_of(n), n.word_count, n.type, n.where);
+    id_[i] = to_.find_or_add(n.kind, sharing_of(*n.kind), ids, n.operand_count, from_.words_of(n), n.word_count, n.type,
+                             n.where);
     return true;
   }
   constexpr void call_again(int i, const node& n) {

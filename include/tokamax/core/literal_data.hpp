@@ -39,11 +39,11 @@ TOKAMAX_COMPILED_ONCE void fill_elements(std::byte* to, dtype type, std::size_t 
     case bool_:
       return fill(value != 0);
     case i8:
-      return fill(static_cast<std::int8_t>(static_cast<std::int64_t>(value)));
+      return fill(static_cast<std::int8_t>(kept(value, i8)));
     case i32:
-      return fill(static_cast<std::int32_t>(value));
+      return fill(static_cast<std::int32_t>(kept(value, i32)));
     case u32:
-      return fill(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
+      return fill(static_cast<std::uint32_t>(kept(value, u32)));
     case bf16:
       return fill(bfloat16(static_cast<float>(value)));
     default:

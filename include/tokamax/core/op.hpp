@@ -145,9 +145,11 @@ struct op {
   arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
   array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
   double (*fold)(const double*) = nullptr;     ///< elementwise: value at one place
-  bool fold_constants = false;                 ///< fold while tracing too (exact in double, then rounded)
-  kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
-  op_cost (*cost)(const call&) = nullptr;      ///< of a call whose `type` is set; null: one operation an element
+  /// The same on integers and truth values, whose low bits are kept. Ops that have it (with results that are exact in
+  /// double, then rounded, for floating operands) fold constants while they are traced.
+  std::int64_t (*fold_integers)(const std::int64_t*) = nullptr;
+  kernel_set (*kernels)() = nullptr;       ///< what a run-time trace executes
+  op_cost (*cost)(const call&) = nullptr;  ///< of a call whose `type` is set; null: one operation an element
 };
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
@@ -173,8 +175,8 @@ template <const op& Op>
 struct element_of;
 
 /// Folds an element function given as a type.
-template <class F, int Arity>
-constexpr double fold(const double* x) {
+template <class F, int Arity, class Number = double>
+constexpr Number fold(const Number* x) {
   if constexpr (Arity == 1)
     return F::apply(x[0]);
   else if constexpr (Arity == 2)

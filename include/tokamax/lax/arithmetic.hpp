@@ -27,7 +27,7 @@ inline constexpr op add_p = elementwise<add_fn, 2>({.name = "add",
                                                     .left_neutral = 0,
                                                     .right_neutral = 0,
                                                     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
-                                                    .fold_constants = true,
+                                                    .fold_integers = fold<add_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<add_p>});
 template <>
 struct element_of<add_p> : add_fn {};
@@ -45,12 +45,15 @@ inline constexpr op sub_p =
                             .linear = true,
                             .right_neutral = 0,
                             .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
-                            .fold_constants = true,
+                            .fold_integers = fold<sub_fn, 2, std::int64_t>,
                             .kernels = kernels_of<sub_p>});
 template <>
 struct element_of<sub_p> : sub_fn {};
 
 struct mul_fn {
+  static constexpr std::int64_t apply(std::int64_t a, std::int64_t b) {  // the low 64 bits
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
   template <class V>
   static constexpr V apply(V a, V b) {
     return a * b;
@@ -66,7 +69,7 @@ inline constexpr op mul_p =
                             .vjp = [](const call& c) -> arrays {
                               return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
                             },
-                            .fold_constants = true,
+                            .fold_integers = fold<mul_fn, 2, std::int64_t>,
                             .kernels = kernels_of<mul_p>});
 template <>
 struct element_of<mul_p> : mul_fn {};
@@ -100,7 +103,7 @@ inline constexpr op neg_p = elementwise<neg_fn, 1>({.name = "neg",
                                                     .dtypes = accepts::numbers,
                                                     .linear = true,
                                                     .vjp = [](const call& c) -> arrays { return -c.ct(); },
-                                                    .fold_constants = true,
+                                                    .fold_integers = fold<neg_fn, 1, std::int64_t>,
                                                     .kernels = kernels_of<neg_p>});
 template <>
 struct element_of<neg_p> : neg_fn {};
@@ -116,6 +119,7 @@ constexpr arrays chooser_vjp(const call& c) {
 constexpr bool is_negative(double v) { return std::bit_cast<std::int64_t>(v) < 0; }  // -0 too
 }  // namespace detail
 
+// Not commutative: of two zeros, or two NaN, the operands' order decides.
 struct max_fn {
   template <class V>
   static constexpr V apply(V a, V b) {  // NaN if one of them is
@@ -129,9 +133,8 @@ struct max_fn {
 inline constexpr op max_p = elementwise<max_fn, 2>({.name = "max",
                                                     .stablehlo = "stablehlo.maximum",
                                                     .dtypes = accepts::numbers,
-                                                    .commutative = true,
                                                     .vjp = detail::chooser_vjp,
-                                                    .fold_constants = true,
+                                                    .fold_integers = fold<max_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<max_p>});
 template <>
 struct element_of<max_p> : max_fn {};
@@ -149,9 +152,8 @@ struct min_fn {
 inline constexpr op min_p = elementwise<min_fn, 2>({.name = "min",
                                                     .stablehlo = "stablehlo.minimum",
                                                     .dtypes = accepts::numbers,
-                                                    .commutative = true,
                                                     .vjp = detail::chooser_vjp,
-                                                    .fold_constants = true,
+                                                    .fold_integers = fold<min_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<min_p>});
 template <>
 struct element_of<min_p> : min_fn {};

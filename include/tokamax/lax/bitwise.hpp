@@ -22,49 +22,35 @@ constexpr array_type signed_infer(const call& c) {
 template <class F, int Arity>
 consteval op bitwise(std::string_view name, std::string_view stablehlo, array_type (*infer)(const call&),
                      bool commutative, kernel_set (*kernels)()) {
-  return elementwise<F, Arity>({.name = name,
-                                .stablehlo = stablehlo,
-                                .dtypes = accepts::integers,
-                                .commutative = commutative,
-                                .infer = infer,
-                                .vjp = no_gradient,
-                                .fold_constants = true,
-                                .kernels = kernels});
+  return elementwise<F, Arity, std::int64_t>({.name = name,
+                                              .stablehlo = stablehlo,
+                                              .dtypes = accepts::integers,
+                                              .commutative = commutative,
+                                              .infer = infer,
+                                              .vjp = no_gradient,
+                                              .kernels = kernels});
 }
-/// A folded value has the 32 bits of both integer dtypes, as a signed number.
-constexpr std::uint32_t bits_of(double v) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(v)); }
-constexpr double signed_value(std::uint32_t b) { return static_cast<double>(static_cast<std::int32_t>(b)); }
 }  // namespace detail
 
 struct bitwise_and_fn {
-  static constexpr double apply(double a, double b) {
-    return detail::signed_value(detail::bits_of(a) & detail::bits_of(b));
-  }
   template <class V>
   static constexpr V apply(V a, V b) {
     return a & b;
   }
 };
 struct bitwise_or_fn {
-  static constexpr double apply(double a, double b) {
-    return detail::signed_value(detail::bits_of(a) | detail::bits_of(b));
-  }
   template <class V>
   static constexpr V apply(V a, V b) {
     return a | b;
   }
 };
 struct bitwise_xor_fn {
-  static constexpr double apply(double a, double b) {
-    return detail::signed_value(detail::bits_of(a) ^ detail::bits_of(b));
-  }
   template <class V>
   static constexpr V apply(V a, V b) {
     return a ^ b;
   }
 };
 struct bitwise_not_fn {
-  static constexpr double apply(double a) { return detail::signed_value(~detail::bits_of(a)); }
   template <class V>
   static constexpr V apply(V a) {
     return ~a;
@@ -73,31 +59,25 @@ struct bitwise_not_fn {
 
 // An amount outside of [0, 32) moves every bit out.
 struct shift_left_fn {
-  static constexpr double apply(double a, double s) {
-    return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) << static_cast<int>(s)) : 0;
-  }
   template <class V>
   static constexpr V apply(V a, V s) {
+    using namespace scalar_math;
     const V low = s & V(31);
     return select(low == s, a << low, V(0));
   }
 };
 struct shift_right_logical_fn {
-  static constexpr double apply(double a, double s) {
-    return s >= 0 && s < 32 ? detail::signed_value(detail::bits_of(a) >> static_cast<int>(s)) : 0;
-  }
   template <class V>
   static constexpr V apply(V a, V s) {
+    using namespace scalar_math;
     const V low = s & V(31);
     return select(low == s, a >> low, V(0));
   }
 };
 struct shift_right_arithmetic_fn {
-  static constexpr double apply(double a, double s) {
-    return static_cast<double>(static_cast<std::int32_t>(a) >> (s >= 0 && s < 32 ? static_cast<int>(s) : 31));
-  }
   template <class V>
   static constexpr V apply(V a, V s) {
+    using namespace scalar_math;
     const V low = s & V(31);
     return a >> select(low == s, low, V(31));
   }

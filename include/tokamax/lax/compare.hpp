@@ -20,7 +20,7 @@ consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts 
                             .dtypes = dtypes,
                             .infer = compare_infer,
                             .vjp = no_gradient,
-                            .fold_constants = true,
+                            .fold_integers = fold<F, 2, std::int64_t>,
                             .kernels = kernels});
 }
 constexpr array_type bool_infer(const call& c) {
@@ -29,13 +29,12 @@ constexpr array_type bool_infer(const call& c) {
 }
 template <class F, int Arity>
 consteval op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
-  return elementwise<F, Arity>({.name = name,
-                                .stablehlo = stablehlo,
-                                .dtypes = accepts::booleans,
-                                .infer = bool_infer,
-                                .vjp = no_gradient,
-                                .fold_constants = true,
-                                .kernels = kernels});
+  return elementwise<F, Arity, std::int64_t>({.name = name,
+                                              .stablehlo = stablehlo,
+                                              .dtypes = accepts::booleans,
+                                              .infer = bool_infer,
+                                              .vjp = no_gradient,
+                                              .kernels = kernels});
 }
 }  // namespace detail
 
@@ -120,23 +119,20 @@ constexpr array operator>(const array& a, const located& b) { return detail::ord
 constexpr array operator>=(const array& a, const located& b) { return detail::ordered(ge_p, a, b.value, b.where); }
 
 struct and_fn {
-  static constexpr double apply(double a, double b) { return a != 0 && b != 0; }
   template <class V>
-  static constexpr auto apply(V a, V b) {
+  static constexpr V apply(V a, V b) {
     return a & b;
   }
 };
 struct or_fn {
-  static constexpr double apply(double a, double b) { return a != 0 || b != 0; }
   template <class V>
-  static constexpr auto apply(V a, V b) {
+  static constexpr V apply(V a, V b) {
     return a | b;
   }
 };
 struct not_fn {
-  static constexpr double apply(double a) { return a == 0; }
   template <class V>
-  static constexpr auto apply(V a) {
+  static constexpr V apply(V a) {
     return !a;
   }
 };

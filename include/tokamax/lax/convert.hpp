@@ -52,9 +52,8 @@ constexpr double converted(double v, dtype from, dtype to) {
     if (v != v) return 0;
     if (v <= lowest_of(to)) return lowest_of(to);
     if (v >= highest_of(to)) return highest_of(to);
-    v = static_cast<double>(static_cast<std::int64_t>(v));
   }
-  return wrapped(v, to);
+  return wrapped(static_cast<std::int64_t>(v), to);
 }
 }  // namespace detail
 
@@ -68,7 +67,7 @@ constexpr array convert_element_type(const array& x, dtype type, bool weak, sour
   if (x.dtype() == type && x.type().weak == weak) return x;
   if (x.is_literal()) {
     const double v = detail::converted(x.literal(), x.dtype(), type);
-    return x.retyped({type, weak, x.shape()}).exists() ? array(v, {type, weak, x.shape()}) : x;
+    return type == dtype::none ? x : array(v, {type, weak, x.shape()});
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
   return bind(convert_element_type_p, {x}, convert_options{type, weak}, l);

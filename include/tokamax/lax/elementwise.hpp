@@ -42,11 +42,15 @@ constexpr arrays elementwise_batch_here(const call& c) {
 constexpr arrays elementwise_batch(const call& c) { return linked<detail::elementwise_batch_here>(c); }
 }  // namespace detail
 
-/// Completes the descriptor of an elementwise op whose element function is `F::apply` on `Arity` values.
-template <class F, int Arity>
+/// Completes the descriptor of an elementwise op whose element function is `F::apply` on `Arity` values. `Number` is
+/// std::int64_t for one of integers or truth values only.
+template <class F, int Arity, class Number = double>
 consteval op elementwise(op o) {
   o.kind = op_kind::elementwise;
-  o.fold = fold<F, Arity>;
+  if constexpr (std::is_same_v<Number, double>)
+    o.fold = fold<F, Arity>;
+  else
+    o.fold_integers = fold<F, Arity, Number>;
   if (!o.infer) o.infer = detail::same_type_infer;
   if (!o.batch) o.batch = detail::elementwise_batch;
   return o;
@@ -123,7 +127,7 @@ constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, in
     if (const int kept = beside_neutral(g, o, ids); kept >= 0) return ids[kept];
   }
   if (o.commutative) order_operands(g, ids);
-  return g.find_or_add(&o, o.unique, ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
+  return g.find_or_add(&o, sharing_of(o), ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
 }
 /// A weak literal as the constant that `unify` makes of it beside a node; -1 where that takes more.
 constexpr int constant_beside(const array& node, const array& literal, location where) {

@@ -31,6 +31,33 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   return active;
 }
 
+/// The active nodes that `ys` depend on, each after its operands. Their order follows from the results and from each
+/// node's list of operands, not from the order in which the nodes were made: C++ leaves open which operand it evaluates
+/// first, and sums of cotangents must not depend on that.
+constexpr vec<int> dependencies(const graph& g, const arrays& ys, const vec<char>& active) {
+  enum : char { unseen, entered, listed };
+  vec<int> order, open;
+  vec<char> state(active.size(), unseen);
+  const auto visit = [&](int id) {
+    if (id < active.count() && active[id] && state[id] == unseen) open.push_back(id);
+  };
+  for (int k = ys.count() - 1; k >= 0; --k)
+    if (ys[k].trace() == &g) visit(ys[k].id());
+  while (!open.empty()) {
+    const int id = open.back();
+    if (state[id] == unseen) {
+      state[id] = entered;
+      const node& n = g[id];
+      for (int k = n.operand_count - 1; k >= 0; --k) visit(g.operand(n, k));
+    } else {
+      if (state[id] == entered) order.push_back(id);
+      state[id] = listed;
+      open.pop_back();
+    }
+  }
+  return order;
+}
+
 /// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them.
 struct recalled_call {
   vec<array> inputs;
@@ -103,8 +130,10 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   };
   for (int k = 0; k < ys.count(); ++k)
     if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
-  for (int i = top; i >= 0; --i) {
-    if (!active[i] || (!ct[i].exists() && list[i] < 0)) continue;
+  const vec<int> order = detail::dependencies(g, ys, active);
+  for (int at = order.count() - 1; at >= 0; --at) {
+    const int i = order[at];
+    if (!ct[i].exists() && list[i] < 0) continue;
     const op* kind = g[i].kind;
     if (!kind) continue;
     if (kind == &get_p) {
@@ -147,7 +176,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   return result;
 }
 /// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
-/// Reverse mode: nodes are visited from the last to the first, each handing its cotangent on by its `vjp` rule, or by
+/// Reverse mode: nodes are visited from the results to what they depend on, each handing its cotangent on by its `vjp` rule, or by
 /// differentiating its `compose`.
 constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   return linked<backward_here>(g, ys, cts, wrt);
