@@ -27,13 +27,20 @@ void only_errors(const F& f) {
 
 /// A file of this process with these bytes, in memory where that is possible.
 inline std::filesystem::path file_with(std::string_view bytes, const char* name = "bytes") {
-  static const std::filesystem::path folder = [] {
-    const std::filesystem::path memory = "/dev/shm", any = std::filesystem::temp_directory_path();
-    return (std::filesystem::exists(memory) ? memory : any) / ("tokamax-fuzz-" + std::to_string(getpid()));
-  }();
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / name, std::ios::binary) << bytes;
-  return folder / name;
+  static const struct in_memory {
+    std::filesystem::path path;
+    in_memory() {
+      const std::filesystem::path memory = "/dev/shm", any = std::filesystem::temp_directory_path();
+      path = (std::filesystem::exists(memory) ? memory : any) / ("tokamax-fuzz-" + std::to_string(getpid()));
+      std::filesystem::create_directories(path);
+    }
+    ~in_memory() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  } folder;
+  std::ofstream(folder.path / name, std::ios::binary) << bytes;
+  return folder.path / name;
 }
 
 void fuzz(std::string_view bytes);
