@@ -78,7 +78,8 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
   vec<int>& map = to.imported_from(&from);
   if (map.count() <= id) map.resize(from.nodes.size(), -1);
   if (map[id] >= 0) return map[id];
-  vec<char> live(static_cast<std::size_t>(id) + 1, 0);
+  const auto count = static_cast<unsigned>(id) + 1u;  // g++ 12 warns of a signed one: it might be 0
+  vec<char> live(count, 0);
   live[id] = 1;
   for (int i = id; i >= 0; --i)
     if (live[i] && map[i] < 0)
