@@ -76,6 +76,13 @@ endforeach()
 execute_process(COMMAND ${TRAINER} ${model} --data ${WORK}/one_line.txt --steps 1 --characters --out ${WORK}/one_line
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
+if(EXISTS /dev/full)
+  execute_process(COMMAND ${run} --out ${WORK}/unheard OUTPUT_FILE /dev/full ERROR_VARIABLE output RESULT_VARIABLE code)
+  if(NOT code EQUAL 1 OR NOT output MATCHES "output: found lines" OR NOT EXISTS ${WORK}/unheard/checkpoints/6/metadata.json)
+    problem("output to a full disk: found status ${code} and\n  ${output}")
+  endif()
+endif()
+
 # D1: an earlier run stays as it is, also one that was killed before its first checkpoint.
 execute_process(COMMAND ${run} --out ${WORK}/first OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 refuses(first "checkpoints, metrics.jsonl, loss.svg of an earlier run.*--out.*--resume" ${run})

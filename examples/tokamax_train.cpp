@@ -178,6 +178,8 @@ int run(const settings& s) {
                           {.count = static_cast<int>(s.sample_tokens), .seed = static_cast<std::uint32_t>(s.seed)});
   fmt::print("\n--- sample ---\n{}\n--------------\n", symbols.decode(continued));
   fmt::print("in {}: checkpoints/, metrics.jsonl, loss.svg\n", s.out);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw tk::error("output", "lines that could not be written", "a place that takes them");
   return 0;
 }
 
