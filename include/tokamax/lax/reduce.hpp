@@ -113,11 +113,16 @@ constexpr array any(const array& x, reduce_options o = {}, source_line l = sourc
   return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
 }
 namespace detail {
-/// Sum and quotient in f32, also of bf16.
+/// Sum and quotient in f32, also of bf16. Statements: g++ 12 destroys the temporaries of ?: twice while compiling.
 constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line l) {
-  const array total = x.dtype() == bf16 ? reduce(sum_in_f32_p, x, o, l) : sum(astype(x, f32), o, l);
+  array total;
+  if (x.dtype() == bf16)
+    total = reduce(sum_in_f32_p, x, o, l);
+  else
+    total = sum(astype(x, f32), o, l);
   const std::int64_t n = reduced_count(x, o.axis);
-  return total / located(is_dyn(n) ? astype(extent_as_array(n, l), f32) : array(static_cast<double>(n)), l);
+  if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), f32), l);
+  return total / located(static_cast<double>(n), l);
 }
 /// What mean and var of these are.
 constexpr dtype mean_dtype(const array& x) { return is_floating(x.dtype()) ? x.dtype() : f32; }
