@@ -110,7 +110,7 @@ struct graph {
 
  private:
   /// Bound of a trace in the compiler, twice the nodes that a program may have: dead ones are counted here.
-  static constexpr int most_traced = 1 << 16;
+  static constexpr int most_traced = 65534;
   struct import {
     const graph* from = nullptr;
     vec<int> ids;
