@@ -109,7 +109,8 @@ struct graph {
   }
 
  private:
-  /// Bound of a trace in the compiler, twice the nodes that a program may have: dead ones are counted here.
+  /// Bound of a trace in the compiler, where its lists would grow: about twice the nodes that a program may have, as dead
+  /// ones are counted here.
   static constexpr int most_traced = 65534;
   struct import {
     const graph* from = nullptr;
