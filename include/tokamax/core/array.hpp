@@ -26,6 +26,22 @@ constexpr void stay_a_call() {
 }
 /// What a dtype keeps of a number. A dynamic extent that was taken for a number stays what it is: a trace refuses it.
 constexpr double literal_value(double v, dtype t) { return is_integer(t) && v <= -0x1p60 ? v : kept(v, t); }
+
+template <arithmetic T>
+constexpr dtype literal_dtype(T value) {
+  if constexpr (std::is_same_v<T, bool>) return bool_;
+  if constexpr (std::is_floating_point_v<T>) return f32;
+  if constexpr (std::is_unsigned_v<T>) {
+    const auto v = static_cast<std::uint64_t>(value);
+    if (v <= 0x7fffffff) return i32;
+    if (v <= 0xffffffff) return u32;
+  } else {
+    const auto v = static_cast<std::int64_t>(value);
+    if (v == static_cast<std::int32_t>(v)) return i32;
+    if (v <= -(std::int64_t{1} << 60) && std::is_constant_evaluated()) return i32;  // a dynamic extent
+  }
+  throw error("array: literal", std::to_string(value), "an integer of 32 bits");
+}
 }  // namespace detail
 
 /// A multidimensional array whose dtype and shape are values. It is one of
@@ -40,14 +56,12 @@ class array {
   constexpr array() = default;
   /// An abstract array.
   constexpr explicit array(array_type type) : type_(type) { detail::stay_a_call(); }
-  /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x.
+  /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x. Integers are i32, unsigned ones that do not fit
+  /// there u32.
+  /// errors  tokamax::error "array: literal" for an integer of more than 32 bits
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
-      : array(static_cast<double>(value), array_type{std::is_same_v<T, bool> ? bool_
-                                                     : std::is_integral_v<T> ? i32
-                                                                             : f32,
-                                                     !std::is_same_v<T, bool>,
-                                                     {}}) {}
+      : array(static_cast<double>(value), array_type{detail::literal_dtype(value), !std::is_same_v<T, bool>, {}}) {}
   /// One value everywhere: what the dtype keeps of it.
   constexpr array(double value, array_type type)
       : type_(type), value_(detail::literal_value(value, type.type)), holds_(contents::number) {

@@ -66,8 +66,9 @@ template <class F, class... Args>
 constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... args) {
   const ambient_trace scope(g);
   std::tuple<Args...> inside(args...);
-  auto to_input = [&](auto& a) {
-    static_cast<array&>(a) = array(&g, g.input({a.dtype(), false, a.shape()}), {a.dtype(), false, a.shape()});
+  auto to_input = [&](auto& a) {  // what a program was compiled for has the dtypes of its parameters
+    const array_type type{a.dtype(), a.type().weak && !std::is_constant_evaluated(), a.shape()};
+    static_cast<array&>(a) = array(&g, g.input(type), type);
   };
   for_each_leaf(to_input, inside);
   std::apply([&](const Args&... a) { result = f(a...); }, inside);

@@ -151,7 +151,10 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
 /// dtypes  integers
 /// source  jax.lax.shift_left, shift_right_logical, shift_right_arithmetic
 constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
-  return detail::binary(shift_left_p, a, convert_element_type(amount, a.dtype()), l);
+  const dtype word = size_of(a.dtype()) < 4 ? i32 : a.dtype();  // the amount may be one that a's dtype has not
+  const array moved =
+      detail::binary(shift_left_p, convert_element_type(a, word), convert_element_type(amount, word), l);
+  return convert_element_type(moved, a.dtype(), false, l);
 }
 constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
   return convert_element_type(

@@ -53,7 +53,7 @@ constexpr double converted(double v, dtype from, dtype to) {
     if (v <= lowest_of(to)) return lowest_of(to);
     if (v >= highest_of(to)) return highest_of(to);
   }
-  return wrapped(static_cast<std::int64_t>(v), to);
+  return literal_value(v, to);
 }
 }  // namespace detail
 

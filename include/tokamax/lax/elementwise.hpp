@@ -170,10 +170,11 @@ constexpr array unary(const op& o, const array& a, location where) {
   return bind_one(o, &a, 1, words{}, where);
 }
 /// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
-constexpr array float_unary_here(const op& o, const array& a, location where) {
-  if (is_floating(a.dtype())) return unary(o, a, where);
-  return unary(o, convert_element_type(a, f32), where);
+constexpr array in_floats(const array& a) {
+  if (is_floating(a.dtype())) return a;
+  return convert_element_type(a, f32, a.type().weak);
 }
+constexpr array float_unary_here(const op& o, const array& a, location where) { return unary(o, in_floats(a), where); }
 constexpr array float_unary(const op& o, const array& a, location where) {
   return linked<detail::float_unary_here>(o, a, where);
 }

@@ -61,14 +61,18 @@ constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_
   return iota(type, {n < 0 && !is_dyn(n) ? 0 : n}, 0, l);
 }
 
-/// One value everywhere. Costs no memory until data is asked for.
+/// One value everywhere, converted to `type` as data is. Costs no memory until data is asked for.
 ///
 /// errors  "full: shape" for negative extents, more than 16 axes or 2^63 - 1 bytes; "full: dtype"
-constexpr array full(const shape& s, double value, dtype type = f32, source_line l = source_line::current()) {
+template <arithmetic T>
+constexpr array full(const shape& s, T value, dtype type = f32, source_line l = source_line::current()) {
   const array_type t{type, false, s};
   if (const char* const expected = unmet(t)) return detail::impossible(type, "full: shape", t, expected, l);
   if (type == dtype::none) return detail::impossible(f32, "full: dtype", name(type), "that of an array", l);
-  return array(value, t);
+  if constexpr (std::is_floating_point_v<T>)
+    return array(detail::converted(static_cast<double>(value), f32, type), t);
+  else
+    return array(detail::converted(static_cast<double>(value), i32, type), t);
 }
 constexpr array zeros(const shape& s, dtype type = f32, source_line l = source_line::current()) {
   return full(s, 0, type, l);

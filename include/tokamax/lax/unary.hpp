@@ -315,8 +315,7 @@ struct element_of<pow_p> : pow_fn {};
 /// x to the power y, for floating x and y; special values as in IEEE 754.
 /// source  jax.lax.pow
 constexpr array power(const array& x, const array& y, source_line l) {
-  if (is_floating(x.dtype())) return detail::binary(pow_p, x, y, l);
-  return detail::binary(pow_p, astype(x, f32), y, l);
+  return detail::binary(pow_p, detail::in_floats(x), y, l);
 }
 
 /// Neither infinite nor NaN.

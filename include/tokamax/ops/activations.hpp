@@ -29,13 +29,17 @@ inline constexpr op relu_p = elementwise<relu_fn, 1>({
 template <>
 struct element_of<relu_p> : relu_fn {};
 
+// Activations of integers convert them to f32 first; relu and relu6 stay in the dtype of x.
+
 /// max(x, 0), with a gradient of 0 at 0 (that of `maximum` is one half).
 /// source  jax.nn.relu
 constexpr array relu(const array& x, source_line l = source_line::current()) { return detail::unary(relu_p, x, l); }
 
 /// x * sigmoid(x), also called swish.
 /// source  jax.nn.silu
-constexpr array silu(const array& x, source_line l = source_line::current()) { return x * logistic(x, l); }
+constexpr array silu(const array& x, source_line l = source_line::current()) {
+  return detail::in_floats(x) * logistic(x, l);
+}
 
 /// 1 / (1 + exp(-x)).
 /// source  jax.nn.sigmoid
@@ -45,11 +49,6 @@ constexpr array sigmoid(const array& x, source_line l = source_line::current()) 
 struct gelu_options {
   bool approximate = true;  ///< by tanh; otherwise with the error function
 };
-
-namespace detail {
-/// Integers and truth values become f32 first, as in jax.nn.
-constexpr array floats(const array& x) { return is_floating(x.dtype()) ? x : convert_element_type(x, f32); }
-}  // namespace detail
 
 struct gelu_fn {
   static double apply(double x) { return x * normal_cdf_fn::apply(x); }
@@ -70,7 +69,7 @@ struct element_of<gelu_p> : gelu_fn {};
 namespace detail {
 constexpr array gelu_here(const array& given, gelu_options o, source_line l) {
   if (!o.approximate) return float_unary(gelu_p, given, l);
-  const array x = floats(given);
+  const array x = in_floats(given);
   return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
 }
 }  // namespace detail
@@ -89,7 +88,7 @@ constexpr array gelu(const array& x, gelu_options o = {}, source_line l = source
 /// log(1 + exp(x)), stable for large |x|.
 /// source  jax.nn.softplus
 constexpr array softplus(const array& given, source_line l = source_line::current()) {
-  const array x = detail::floats(given);
+  const array x = detail::in_floats(given);
   const array minus_abs = select(x > 0, -x, x, l);  // with relu's derivative of 0 at 0, the sum's is 1/2 there
   return relu(x, l) + log1p(exp(minus_abs, l), l);
 }
@@ -97,20 +96,20 @@ constexpr array softplus(const array& given, source_line l = source_line::curren
 /// log(sigmoid(x)), stable for large |x|.
 /// source  jax.nn.log_sigmoid
 constexpr array log_sigmoid(const array& x, source_line l = source_line::current()) {
-  return -softplus(-detail::floats(x), l);
+  return -softplus(-detail::in_floats(x), l);
 }
 
 /// x where it is not negative, slope * x elsewhere.
 /// source  jax.nn.leaky_relu
 constexpr array leaky_relu(const array& given, double slope = 0.01, source_line l = source_line::current()) {
-  const array x = detail::floats(given);
+  const array x = detail::in_floats(given);
   return select(x >= 0, x, x * slope, l);
 }
 
 /// x where it is positive, alpha * (exp(x) - 1) elsewhere; the unused branch is kept from overflowing.
 /// source  jax.nn.elu
 constexpr array elu(const array& given, double alpha = 1.0, source_line l = source_line::current()) {
-  const array x = detail::floats(given);
+  const array x = detail::in_floats(given);
   return select(x > 0, x, alpha * expm1(select(x > 0, zeros_like(x), x, l), l), l);
 }
 

@@ -59,6 +59,9 @@ constexpr array warmup_cosine_rule(const array& step, const schedule::parameters
   if (warmup <= 0) return falling;
   return select(astype(step, f32) < warmup, rising, falling);
 }
+constexpr void require_steps(const char* what, std::int64_t steps) {
+  if (steps <= 0) throw error(what, std::to_string(steps), "at least 1");
+}
 }  // namespace detail
 
 struct polynomial_options {
@@ -68,8 +71,11 @@ struct polynomial_options {
   double power = 1;
 };
 /// (init - end) * (1 - n / steps)^power + end, with n = step - begin kept inside [0, steps].
+/// Without steps, init. A `begin` below 0 counts as 0.
 /// source  optax.polynomial_schedule
 constexpr schedule polynomial(polynomial_options o) {
+  if (o.steps <= 0) return o.init;
+  if (o.begin < 0) o.begin = 0;
   return {detail::linear_rule, {o.init, o.end, static_cast<double>(o.steps), static_cast<double>(o.begin), o.power, 0}};
 }
 /// A straight line from init to end.
@@ -85,8 +91,10 @@ struct cosine_options {
   double exponent = 1;
 };
 /// init * ((1 - alpha) * ((1 + cos(pi n / steps)) / 2)^exponent + alpha), with n = min(step, steps).
+/// errors  "cosine: steps" if there are none
 /// source  optax.cosine_decay_schedule; Loshchilov, Hutter 2017, arXiv:1608.03983
 constexpr schedule cosine(cosine_options o) {
+  detail::require_steps("cosine: steps", o.steps);
   return {detail::cosine_rule, {o.init, static_cast<double>(o.steps), o.alpha, o.exponent, 0, 0}};
 }
 
@@ -98,9 +106,11 @@ struct exponential_options {
   double end = 0;  ///< a bound, if `bounded`
   bool bounded = false;
 };
-/// init * rate^((step - begin) / steps).
+/// init * rate^((step - begin) / steps); without steps, or where the rate is 0, init. A `begin` below 0 counts as 0.
 /// source  optax.exponential_decay
 constexpr schedule exponential(exponential_options o) {
+  if (o.steps <= 0 || o.rate == 0) return o.init;
+  if (o.begin < 0) o.begin = 0;
   return {detail::exponential_rule,
           {o.init, static_cast<double>(o.steps), o.rate, static_cast<double>(o.begin), o.end, o.bounded ? 1.0 : 0.0}};
 }
@@ -114,8 +124,10 @@ struct warmup_cosine_options {
   double exponent = 1;
 };
 /// A straight line from init to peak, then a cosine from peak to end.
+/// errors  "warmup_cosine: steps after the warmup" if there are none
 /// source  optax.warmup_cosine_decay_schedule
 constexpr schedule warmup_cosine(warmup_cosine_options o) {
+  detail::require_steps("warmup_cosine: steps after the warmup", o.total - o.warmup);
   return {detail::warmup_cosine_rule,
           {o.init, o.peak, static_cast<double>(o.warmup), static_cast<double>(o.total), o.end, o.exponent}};
 }

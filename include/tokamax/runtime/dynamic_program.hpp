@@ -115,7 +115,7 @@ Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f)
       [&](auto& leaf) {
         array& a = static_cast<array&>(leaf);
         const int donor = p.buffers[p.numbers[k++]].donor;
-        const array_type type{a.dtype(), false, a.shape()};
+        const array_type type = a.type();
         const array* const from = donor >= 0 && donor < static_cast<int>(f.donors.size())
                                       ? f.donors[static_cast<std::size_t>(donor)]
                                       : nullptr;
@@ -210,12 +210,12 @@ class dynamic_program {
     made->trees = std::move(trees);
     return programs_.add(key.value(), std::move(made), fits);
   }
-  /// What a program depends on, as numbers: the types of the trees, then dtype and shape of every leaf.
+  /// What a program depends on, as numbers: the types of the trees, then dtype, weakness and shape of every leaf.
   template <class Skeleton, class Visit, class... Given>
   static void each_number(Visit visit, const Given&... given) {
     visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
     auto leaf = [&](const array& a) {
-      visit(static_cast<std::int64_t>(a.dtype()));
+      visit(static_cast<std::int64_t>(a.dtype()) << 1 | a.type().weak);
       visit(a.rank());
       for (std::int64_t e : a.shape()) visit(e);
     };
