@@ -56,6 +56,8 @@ constexpr double highest_of(dtype t) {
   const int bits = 8 * size_of(t) - (info(t).kind == dtype_kind::signed_integer);
   return static_cast<double>((1ull << bits) - 1);
 }
+/// The most that can be counted, or told apart by an index: both are i32.
+inline constexpr std::int64_t most_indices = 2147483647;
 /// What a dtype keeps of an integer: its low bits, with their sign; bool: whether it is not zero.
 constexpr double wrapped(std::int64_t v, dtype t) {
   switch (t) {

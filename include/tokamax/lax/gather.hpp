@@ -19,6 +19,8 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 namespace detail {
 /// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
+  if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)
+    c.fail(text(c.self->name) << ": rows of the batch", text() << joint, text("at most ") << most_indices);
   const array i = batched ? indices : with_leading_axis(indices, c.batch_size);
   const array inside = logical_and(
       i >= 0, i < detail::extent_operand(rows, {}));  // an index outside must stay outside of the joint table
@@ -34,6 +36,9 @@ constexpr array_type scatter_type(const call& c, const array& indices, const arr
   bool ok = indices.dtype() == i32 && n <= updates.rank();
   for (int i = 0; ok && i < n; ++i) ok = indices.extent(i) == updates.extent(i);
   if (!ok) return c.fail("scatter_add: updates", updates.type(), text("axes of ") << indices.type() << " first");
+  if (rows > most_indices || size(indices.shape()) > most_indices)
+    return c.fail("scatter_add: rows and indices", text() << rows << " rows, " << indices.type(),
+                  text("at most ") << most_indices << " each");
   array_type t{updates.dtype(), false, {rows}};
   for (int i = n; i < updates.rank(); ++i) t.extents.push_back(updates.extent(i));
   return t;
@@ -139,11 +144,16 @@ constexpr array scatter_add(const array& operand, const array& indices, const ar
 ///
 /// shapes  x [..., R, ...], indices [...] -> indices.shape in the place of axis
 /// dtypes  indices i32, or an integer literal
-/// errors  "take: axis", "gather: index dtype"
+/// errors  "take: axis", "take: extent", "gather: index dtype"
 /// source  jax.numpy.take
 constexpr array take(const array& x, const array& indices, int axis = 0, source_line l = source_line::current()) {
   axis = checked_axis("take: axis", axis, x, l);
   if (x.rank() == 0) return x;
+  if (x.extent(axis) > most_indices) {
+    call{.inputs = &x, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l}.fail(
+        "take: extent", text() << x.extent(axis), text("at most ") << most_indices);
+    return x;
+  }
   array i = indices;
   if (i.is_literal() && is_integer(i.dtype())) i = convert_element_type(indices, i32);
   i = select(i < 0, i + detail::extent_operand(x.extent(axis), l), i, l);

@@ -24,8 +24,7 @@ inline constexpr op iota_p{
         return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
       if (type == dtype::none || type == bool_) return c.fail("iota: dtype", name(type), "numbers");
       if (!are_extents(extents)) return c.fail("iota: shape", text() << extents, "extents from 0 on");
-      if (size_of(type) == 4 && is_integer(type) && dimension >= 0 &&
-          static_cast<double>(extents[dimension]) > highest_of(type) + 1)
+      if (type != i8 && dimension >= 0 && extents[dimension] > (type == u32 ? 2 : 1) * (most_indices + 1))
         return c.fail("iota: extent", text() << extents[dimension], text("numbers of ") << name(type));
       return {type, false, extents};
     },

@@ -11,7 +11,7 @@ namespace tokamax {
 ///
 /// shapes  x and indices have equal extents but for `axis` -> indices.shape
 /// dtypes  indices i32
-/// errors  "take_along_axis: axis", "take_along_axis: indices"
+/// errors  "take_along_axis: axis", "take_along_axis: indices", "take_along_axis: elements" for more than 2147483647
 /// source  jax.numpy.take_along_axis
 constexpr array take_along_axis(const array& x, const array& indices, int axis = -1,
                                 source_line l = source_line::current()) {
@@ -19,9 +19,13 @@ constexpr array take_along_axis(const array& x, const array& indices, int axis =
   if (x.rank() == 0) return x;
   bool ok = indices.dtype() == i32 && indices.rank() == x.rank();
   for (int i = 0; ok && i < x.rank(); ++i) ok = i == axis || indices.extent(i) == x.extent(i);
+  const call here{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l};
   if (!ok) {
-    call{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l}.fail(
-        "take_along_axis: indices", indices.type(), text("i32 as ") << x.type());
+    here.fail("take_along_axis: indices", indices.type(), text("i32 as ") << x.type());
+    return x;
+  }
+  if (x.size() > most_indices) {  // positions are i32
+    here.fail("take_along_axis: elements", x.type(), text("at most ") << most_indices);
     return x;
   }
   const auto number = [](double v) { return array(v, {i32, false, {}}); };
