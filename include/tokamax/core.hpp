@@ -6,6 +6,7 @@
 //   core/bind.hpp          apply an op to arrays: trace it, run it, or work out its type.
 //   core/buffer.hpp        reference-counted storage.
 //   core/buffer_pool.hpp   the pool that makes a repeated step allocate nothing, and that gives memory back.
+//   core/dependencies.hpp  the nodes that some values depend on, in an order that the program alone decides.
 //   core/fork_mutexes.hpp  mutexes that a child made by fork() finds free, and what they guard whole.
 //   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp        repeat the nodes of one graph in another.
@@ -23,6 +24,7 @@
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/buffer.hpp>
 #include <tokamax/core/buffer_pool.hpp>
+#include <tokamax/core/dependencies.hpp>
 #include <tokamax/core/fork_mutexes.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/inline.hpp>  // lift, execute_graph
+#include <tokamax/core/dependencies.hpp>  // order_captures
+#include <tokamax/core/inline.hpp>        // lift, execute_graph
 
 #include <tuple>  // tuple
 
@@ -103,6 +104,7 @@ constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, c
     return std::apply(f, inside);
   }();
   for (const array& a : leaves(result)) body.outputs.push_back(lift(body, a).id());
+  order_captures(body);
   for (int id : body.captures) operands.push_back(array(&g, id, g[id].type));
   detail::close_body(body);
   return result;

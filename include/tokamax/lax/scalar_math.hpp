@@ -1,4 +1,4 @@
-// tokamax/lax/scalar_math.hpp: the functions that element functions call, for one double; select for one integer too.
+// tokamax/lax/scalar_math.hpp: the functions that element functions call, for one double, and select for one integer.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>        // linked
+#include <tokamax/core/dependencies.hpp>  // dependencies
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
 #include <tokamax/lax/gather.hpp>         // scatter_add
 #include <tokamax/lax/stop_gradient.hpp>  // variable
@@ -29,33 +30,6 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
     for (int k = 0; k < n.operand_count && !active[i]; ++k) active[i] = active[g.operand(n, k)];
   }
   return active;
-}
-
-/// The active nodes that `ys` depend on, each after its operands. Their order follows from the results and from each
-/// node's list of operands, not from the order in which the nodes were made: C++ leaves open which operand it evaluates
-/// first, and sums of cotangents must not depend on that.
-constexpr vec<int> dependencies(const graph& g, const arrays& ys, const vec<char>& active) {
-  enum : char { unseen, entered, listed };
-  vec<int> order, open;
-  vec<char> state(active.size(), unseen);
-  const auto visit = [&](int id) {
-    if (id < active.count() && active[id] && state[id] == unseen) open.push_back(id);
-  };
-  for (int k = ys.count() - 1; k >= 0; --k)
-    if (ys[k].trace() == &g) visit(ys[k].id());
-  while (!open.empty()) {
-    const int id = open.back();
-    if (state[id] == unseen) {
-      state[id] = entered;
-      const node& n = g[id];
-      for (int k = n.operand_count - 1; k >= 0; --k) visit(g.operand(n, k));
-    } else {
-      if (state[id] == entered) order.push_back(id);
-      state[id] = listed;
-      open.pop_back();
-    }
-  }
-  return order;
 }
 
 /// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them.
@@ -130,7 +104,10 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   };
   for (int k = 0; k < ys.count(); ++k)
     if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
-  const vec<int> order = detail::dependencies(g, ys, active);
+  vec<int> roots;
+  for (const array& y : ys)
+    if (y.trace() == &g) roots.push_back(y.id());
+  const vec<int> order = dependencies(g, roots, active);
   for (int at = order.count() - 1; at >= 0; --at) {
     const int i = order[at];
     if (!ct[i].exists() && list[i] < 0) continue;

@@ -79,6 +79,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         }
         const arrays ys = leaves(out.second);
         for (const array& a : ys) body.outputs.push_back(lift(body, a, l).id());
+        order_captures(body);
         scan_attributes w{-1,         before.count(), leaves(sequence).count(), body.captures.count(),
                           ys.count(), length,         options.reverse};
         arrays operands = leaves(carry);
