@@ -7,6 +7,7 @@
 #include "support/contains.hpp"
 
 #include <atomic>  // atomic
+#include <limits>  // numeric_limits
 #include <thread>  // thread
 #include <vector>  // vector
 
@@ -138,4 +139,17 @@ TEST_CASE("wrong uses are refused with what was found and expected") {
   graph g;
   const array traced(&g, g.input({f32, false, {2}}), {f32, false, {2}});
   CHECK_THROWS_WITH(traced.values<float>(), contains("(traced)"));
+}
+
+TEST_CASE("B5: literals are what their dtypes keep") {
+  CHECK(array(0.1).item() == 0.1f);
+  CHECK(array(0.1).literal() == static_cast<double>(0.1f));
+  CHECK(array(std::int64_t{-2147483648}).item<int>() == std::numeric_limits<int>::lowest());
+  CHECK(array(3000000000u).dtype() == u32);
+  CHECK(array(300, {i8, false, {2}}).values<std::int8_t>()[1] == 44);
+  CHECK(array(1e300, {i32, false, {}}).item<int>() == std::numeric_limits<int>::max());
+  CHECK(array(-1, {u32, false, {}}).item<std::uint32_t>() == 4294967295u);
+  CHECK_THROWS_WITH(array(std::int64_t{3000000000}),
+                    contains("array: literal: found 3000000000, expected an integer of 32 bits"));
+  CHECK_THROWS_WITH(array(std::uint64_t{1} << 40), contains("array: literal: found 1099511627776"));
 }

@@ -1,7 +1,11 @@
 // tests/lax/gather.cpp: rows by index, their transpose, and take.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
+#include <tokamax/lax/sort.hpp>
+#include <tokamax/lax/take_along_axis.hpp>
+#include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"
 #include "support/functions.hpp"
@@ -83,4 +87,21 @@ TEST_CASE("a table without rows and indices of another dtype are rejected") {
   CHECK_THROWS_WITH(scatter_add(zeros({4, 3}), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
   CHECK_THROWS_WITH(scatter_add(zeros({4, 2}, bool_), zeros({3}, i32), zeros({3, 2}, bool_)), contains("numbers"));
   CHECK_THROWS_WITH(scatter_add(zeros({4, 2}, bf16), zeros({3}, i32), zeros({3, 2})), contains("scatter_add: operand"));
+}
+
+TEST_CASE("N5, D7: what i32 indices do not reach is refused") {
+  const array square(array_type{i8, false, {50000, 50000}}), line(array_type{i8, false, {3000000000}});
+  const array at(array_type{i32, false, {50000, 1}});
+  CHECK_THROWS_WITH(take_along_axis(square, at, 1),
+                    contains("take_along_axis: elements: found i8[50000,50000], expected at most 2147483647"));
+  CHECK_THROWS_WITH(vmap([](const array& t, const array& i) { return gather(t, i); })(square, at),
+                    contains("gather: rows of the batch: found 2500000000, expected at most 2147483647"));
+  CHECK_THROWS_WITH(
+      vmap([](const array& i, const array& u) { return scatter_add(i, u, 50000); })(at, zeros({50000, 1})),
+      contains("scatter_add: rows of the batch: found 2500000000"));
+  CHECK_THROWS_WITH(scatter_add(at, zeros({50000, 1}), 3000000000), contains("scatter_add: rows and indices"));
+  CHECK_THROWS_WITH(take(line, array(1)), contains("take: extent: found 3000000000, expected at most 2147483647"));
+  CHECK_THROWS_WITH(argmax(line), contains("argmax: extent: found i8[3000000000], expected 1 to 2^31"));
+  CHECK_THROWS_WITH(argsort(line), contains("iota: extent: found 3000000000, expected numbers of i32"));
+  CHECK_THROWS_WITH(arange(3000000000), contains("iota: extent: found 3000000000, expected numbers of i32"));
 }

@@ -3,7 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/optim/schedule.hpp>
 
-#include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/golden.hpp"
 
 namespace optim = tokamax::optim;
@@ -62,4 +62,17 @@ TEST_CASE("a captureless function is a schedule") {
   const schedule twice = [](const array& step) { return tokamax::astype(step, tokamax::f32) * 2.0; };
   CHECK(at(twice, 7) == 14);
   CHECK(at(schedule(0.5), 7) == 0.5);
+}
+
+TEST_CASE("N15: schedules without steps are constant or refused, as in Optax") {
+  CHECK(at(optim::linear(0.5, 0.1, 0), 3) == 0.5);
+  CHECK(at(optim::polynomial({.init = 0.5, .end = 0.1, .steps = -3, .power = 2}), 3) == 0.5);
+  CHECK(at(optim::polynomial({.init = 0.5, .end = 0.1, .steps = 10, .begin = -5}), 3) == Approx(0.38));
+  CHECK(at(optim::exponential({.init = 0.5, .steps = 0}), 7) == 0.5);
+  CHECK(at(optim::exponential({.init = 0.5, .steps = 3, .rate = 0}), 7) == 0.5);
+  CHECK(at(optim::exponential({.init = 0.5, .steps = 3, .rate = 0.9, .begin = -2}), 7) == Approx(0.3910232));
+  CHECK(at(optim::warmup_cosine({.peak = 1, .warmup = -2, .total = 5}), 1) == Approx(0.6112605));
+  CHECK_THROWS_WITH(optim::cosine({.init = 1, .steps = 0}), contains("cosine: steps: found 0, expected at least 1"));
+  CHECK_THROWS_WITH(optim::warmup_cosine({.warmup = 5, .total = 5}),
+                    contains("warmup_cosine: steps after the warmup: found 0, expected at least 1"));
 }

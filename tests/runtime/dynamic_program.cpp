@@ -134,3 +134,16 @@ TEST_CASE("B11: kernels of a derived device are found while compiling and at run
   CHECK(values(tk::jit(ask, later_oracle_tag{}, tk::at_run_time)(x)) == there);
   CHECK(values(tk::jit(ask, oracle_tag{}, tk::while_compiling)(x)) == there);
 }
+
+TEST_CASE("N17: a literal that is an argument keeps its weakness, and a program of its own") {
+  const auto product = tk::jit([](const array& x, const array& a) { return x * a; }, tk::cpu, tk::at_run_time);
+  const array x = tk::astype(array::from<float>({1.5f}), tk::bf16), strong = array::from<float>({2.0f});
+  for (int i = 0; i < 2; ++i) {
+    CHECK(product(x, array(2.0)).dtype() == tk::bf16);
+    CHECK(product(x, strong).dtype() == tk::f32);
+  }
+  const array weak = product(array(3), array(2.0));
+  CHECK((weak.type().weak && weak.dtype() == tk::f32));
+  CHECK((x * weak).dtype() == tk::bf16);
+  CHECK(!tk::tensor<tk::f32>(array(2.0)).type().weak);
+}
