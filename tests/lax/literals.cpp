@@ -142,6 +142,20 @@ constexpr std::string_view sample[] = {
     "gt sub u32:00000000 u32:00000001 u32:00000000",
     "max shift_left u32:00000001 weak_i32:0000001f u32:00000003",
     "lt add i32:7fffffff i32:00000001 i32:00000000",
+    "div bf16:4040 add add bf16:454b bf16:1e3d astype_bf16 ne bf16:3e9a bf16:bf33",
+    "div add bf16:1e3d weak_f32:3e99999a square mul max bf16:c534 weak_f32:3dcccccd bf16:3f80",
+    "add max bf16:c48b weak_f32:3f000000 add bf16:4cbf weak_i32:00000003",
+    "max or astype_i32 bool:01 astype_i32 eq bf16:4040 weak_f32:3dcccccd f32:4cbebc20",
+    "astype_i32 select gt bf16:3f80 bf16:c4e7 mul bf16:3dcd bf16:1e3d bf16:3dcd",
+    "add add astype_i32 bool:00 weak_i32:00000001 square weak_f32:3e99999a",
+    "floor mul max f32:bf333333 f32:c07b8af4 astype_i32 f32:40400000",
+    "ceil min astype_u32 bool:01 select bool:01 weak_f32:3dcccccd weak_f32:c02ccccd",
+    "ge f32:4cbebc20 astype_i32 le astype_u32 f32:40400000 max f32:3f800000 f32:1e3ce508",
+    "min or weak_i32:7fffffff weak_i32:0000012c astype_u32 u32:0000a473",
+    "add mul i32:00000001 weak_i32:00000003 weak_i32:00000064",
+    "sub or relu i32:86299237 weak_i32:00000001 weak_i32:ffffffff",
+    "shift_left u32:00003561 sub u32:00000007 u32:00000000",
+    "add weak_i32:80000000 mul weak_i32:00000002 mul u32:00000007 weak_i32:ffffff7f",
 };
 
 }  // namespace
