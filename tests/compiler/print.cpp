@@ -16,7 +16,7 @@ TEST_CASE("a graph prints one line a node") {
   const std::string s = tk::to_text(tk::thaw(view(compiled::trace), compiled::ops.at));
   CHECK(s ==
         "%in0 : f32[4]\n%in1 : f32[4]\n%2 = constant 2 : f32[4]\n%3 = mul(%in0, %2) : f32[4]\n"
-        "%4 = add(%in1, %3) : f32[4]\n%5 = tanh(%4) : f32[4]\nreturn %5\n");
+        "%4 = add(%3, %in1) : f32[4]\n%5 = tanh(%4) : f32[4]\nreturn %5\n");
 }
 
 TEST_CASE("a graph can be drawn") {
