@@ -8,11 +8,13 @@
 //   core/buffer_pool.hpp   the pool that makes a repeated step allocate nothing, and that gives memory back.
 //   core/dependencies.hpp  the nodes that some values depend on, in an order that the program alone decides.
 //   core/fork_mutexes.hpp  mutexes that a child made by fork() finds free, and what they guard whole.
+//   core/format.hpp        arrays as arguments of fmt::format and fmt::print.
 //   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp        repeat the nodes of one graph in another.
 //   core/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
 //   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/open_graph.hpp    functions of constants that are traced while compiling, inside other traces or outside.
+//   core/print.hpp         arrays as text, in NumPy's format.
 //   core/tensor.hpp        an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp         call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp    how an array knows at run time whether the graph that it points to still exists.
@@ -26,11 +28,13 @@
 #include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/dependencies.hpp>
 #include <tokamax/core/fork_mutexes.hpp>
+#include <tokamax/core/format.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/open_graph.hpp>
+#include <tokamax/core/print.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>
 #include <tokamax/core/trace_life.hpp>

@@ -15,6 +15,7 @@
 //   lax/einsum.hpp            sums of products written as an equation, as transposes, sums and dot_generals.
 //   lax/elementwise.hpp       what all elementwise ops share: rules, promotion and broadcasting of operands.
 //   lax/gather.hpp            rows of a table by index (take), and its transpose, scatter_add.
+//   lax/index.hpp             parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
 //   lax/iota.hpp              arrays made from nothing: iota, arange, full, zeros, ones, eye.
 //   lax/key.hpp               the state of random numbers as a value, and how new ones are made of it.
 //   lax/logaddexp.hpp         sums of numbers given by their logarithms.
@@ -50,6 +51,7 @@
 #include <tokamax/lax/einsum.hpp>
 #include <tokamax/lax/elementwise.hpp>
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/index.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/key.hpp>
 #include <tokamax/lax/logaddexp.hpp>

@@ -58,6 +58,33 @@ TEST_CASE("a literal gets data when it is asked for") {
   CHECK(array(4294967295.0, {u32, false, {}}).item<std::uint32_t>() == 4294967295u);
 }
 
+TEST_CASE("a list of numbers is an array of one axis, one number is a scalar") {
+  const array a{1, 2, 3}, b = {1.5f, 2.0f}, c{true, false}, d{1, 2.5}, e{1u, 2u}, f{1L, 2L};
+  CHECK(a.type() == array_type{i32, false, {3}});
+  CHECK(!a.type().weak);
+  CHECK(a.values<std::int32_t>()[2] == 3);
+  CHECK(b.values<float>()[0] == 1.5f);
+  CHECK(c.values<bool>()[0]);
+  CHECK(d.values<float>()[1] == 2.5f);
+  CHECK(e.dtype() == u32);
+  CHECK(f.dtype() == i32);
+  CHECK(array{1}.rank() == 0);
+  CHECK(array{1}.type().weak);
+  CHECK_THROWS_WITH((array{1L, 3000000000L}), contains("array: number: found 3000000000, expected a number of i32"));
+}
+
+TEST_CASE("an array is changed by another one in place of its name") {
+  array a{1.0f, 2.0f};
+  const array b = a;
+  a += 1.0f;
+  a *= b;
+  a -= 1;
+  a /= 2.0f;
+  CHECK(a.values<float>()[0] == 0.5f);
+  CHECK(a.values<float>()[1] == 2.5f);
+  CHECK(b.values<float>()[1] == 2);
+}
+
 TEST_CASE("D2, B6: reading a constant writes nothing, and its elements stay") {
   CHECK(half.item() == 0.5f);
   CHECK(half.values<float>()[0] == 0.5f);

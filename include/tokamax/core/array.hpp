@@ -11,9 +11,11 @@
 #include <algorithm>    // copy_n
 #include <concepts>     // integral
 #include <span>         // span
-#include <type_traits>  // is_arithmetic_v
+#include <type_traits>  // is_arithmetic_v, common_type_t
 
 namespace tokamax {
+
+struct indices;
 
 template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
@@ -67,6 +69,14 @@ class array {
       : type_(type), value_(detail::literal_value(value, type.type)), holds_(contents::number) {
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
+  /// Numbers along one axis: `array{1, 2, 3}`, of the dtype of their common type; never weak. One number is a scalar,
+  /// also in braces.
+  /// errors  "array: number" if an integer does not fit its dtype
+  template <arithmetic First, arithmetic Second, arithmetic... Rest>
+  array(First first, Second second, Rest... rest)  // NOLINT: lists of numbers are arrays
+      : array(list_of({static_cast<std::common_type_t<First, Second, Rest...>>(first),
+                       static_cast<std::common_type_t<First, Second, Rest...>>(second),
+                       static_cast<std::common_type_t<First, Second, Rest...>>(rest)...})) {}
   /// A node of a graph.
   constexpr array(graph* g, int id, array_type type, handle owner = {})
       : type_(type),
@@ -142,6 +152,9 @@ class array {
   std::span<const T> values() const {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
+  /// A part along the first axes, see lax/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
+  constexpr array operator[](const indices& at) const;
+
   /// The value of an array of one element, as T.
   template <class T = float>
   T item() const {
@@ -172,6 +185,23 @@ class array {
   }
 
  private:
+  template <class T>
+  static array list_of(std::initializer_list<T> list) {
+    using element = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> ||
+                                           std::is_same_v<T, std::uint32_t>,
+                                       T, std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+    array a = uninitialized({dtype_of<element>, false, {static_cast<std::int64_t>(list.size())}});
+    auto* to = reinterpret_cast<element*>(a.block_->data);
+    for (const T v : list) {
+      if constexpr (std::is_integral_v<T>)
+        if (static_cast<T>(static_cast<element>(v)) != v)
+          throw error("array: number", std::to_string(v),
+                      std::string("a number of ") + std::string(name(dtype_of<element>)));
+      *to++ = static_cast<element>(v);
+    }
+    return a;
+  }
+
   enum class contents : std::uint8_t { nothing, number, data };
 
   static void check_extents(const array_type& type);

@@ -205,6 +205,24 @@ constexpr array operator/(const array& a, const located& b) {
 }
 constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 
+/// a = a + b and so on: `a` becomes another array, whose dtype and shape are those of the result.
+template <std::derived_from<array> A>
+constexpr A& operator+=(A& a, const located& b) {
+  return a = a + b;
+}
+template <std::derived_from<array> A>
+constexpr A& operator-=(A& a, const located& b) {
+  return a = a - b;
+}
+template <std::derived_from<array> A>
+constexpr A& operator*=(A& a, const located& b) {
+  return a = a * b;
+}
+template <std::derived_from<array> A>
+constexpr A& operator/=(A& a, const located& b) {
+  return a = a / b;
+}
+
 /// The larger (smaller) of two values; NaN if one of them is NaN, and -0 is smaller than 0. The gradient is shared where they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum
 constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) {

@@ -12,6 +12,7 @@
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
+#include <tokamax/core/print.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>

@@ -1,0 +1,87 @@
+// tokamax/lax/index.hpp: parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/arguments.hpp>  // reject
+#include <tokamax/lax/slice.hpp>       // slice
+
+#include <algorithm>  // clamp
+#include <concepts>   // integral
+#include <limits>     // numeric_limits
+
+namespace tokamax {
+
+/// The positions start, start + step, ... before stop along one axis. Negative ones count from the end, and what lies
+/// outside is left out, as in Python's slices.
+struct range {
+  static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  std::int64_t start = 0, stop = end, step = 1;
+};
+/// A whole axis.
+inline constexpr range whole{};
+
+/// What stands in brackets for one axis: a position, whose axis vanishes, or a range.
+struct index {
+  range positions;
+  bool single = false;
+  template <std::integral I>
+  constexpr index(I i) : positions{static_cast<std::int64_t>(i), 0, 1}, single(true) {}  // NOLINT: an index is a number
+  constexpr index(const range& r) : positions(r) {}                                      // NOLINT: or a range
+};
+
+/// What stands in brackets: one index an axis, from the first axis on; axes without one are taken whole.
+struct indices {
+  std::initializer_list<index> list;
+  index one = 0;
+  bool single = false;
+  location where;
+  template <std::convertible_to<index> I>
+  constexpr indices(const I& i, source_line l = source_line::current()) : one(i), single(true), where(l) {}  // NOLINT
+  constexpr indices(std::initializer_list<index> each, source_line l = source_line::current()) : list(each), where(l) {}
+  constexpr std::size_t count() const { return single ? 1 : list.size(); }
+  constexpr const index& operator[](std::size_t k) const { return single ? one : list.begin()[k]; }
+};
+
+/// The part of an array at some positions.
+///
+/// shapes  x [e, ...]: a number takes its axis away, a range leaves an axis with as many entries as it has positions
+/// errors  "index: number of indices", "index: position" if there is none, "index: step" if it is not positive
+/// source  indexing of jax.numpy arrays by numbers and slices
+constexpr array array::operator[](const indices& at) const {
+  tokamax::shape start, limit, stride, kept;
+  if (at.count() > static_cast<std::size_t>(rank())) {
+    reject(*this, at.where, "index: number of indices", text() << at.count(), text("no more than axes of ") << type_);
+    return *this;
+  }
+  for (int axis = 0; axis < rank(); ++axis) {
+    const std::int64_t n = extent(axis);
+    range r = whole;
+    bool single = false;
+    if (static_cast<std::size_t>(axis) < at.count()) {
+      r = at[static_cast<std::size_t>(axis)].positions;
+      single = at[static_cast<std::size_t>(axis)].single;
+    }
+    if (r.step <= 0) {
+      reject(*this, at.where, "index: step", text() << r.step, "a positive step");
+      return *this;
+    }
+    const bool entire = !single && r.start == 0 && r.stop == range::end && r.step == 1;  // also of a dynamic extent
+    if (!entire && is_dyn(n)) {
+      reject(*this, at.where, "index: dynamic extent", type_, "all of the axis");
+      return *this;
+    }
+    if (single && (r.start < -n || r.start >= n)) {
+      reject(*this, at.where, "index: position", text() << r.start, text("one of axis ") << axis << " of " << type_);
+      return *this;
+    }
+    const std::int64_t from = r.start < 0 ? r.start + n : r.start, to = r.stop < 0 ? r.stop + n : r.stop;
+    start.push_back(entire ? 0 : std::clamp(from, std::int64_t{0}, n));
+    limit.push_back(entire ? n : single ? from + 1 : std::clamp(to, start[axis], std::max(start[axis], n)));
+    stride.push_back(r.step);
+    if (!single) kept.push_back(entire ? n : (limit[axis] - start[axis] + r.step - 1) / r.step);
+  }
+  const source_line nowhere{};
+  return reshape(bind(slice_p, {*this}, slice_options{start, limit, stride}, at.where), kept, nowhere);
+}
+
+}  // namespace tokamax
