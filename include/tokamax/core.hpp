@@ -8,7 +8,6 @@
 //   core/buffer_pool.hpp   the pool that makes a repeated step allocate nothing, and that gives memory back.
 //   core/dependencies.hpp  the nodes that some values depend on, in an order that the program alone decides.
 //   core/fork_mutexes.hpp  mutexes that a child made by fork() finds free, and what they guard whole.
-//   core/format.hpp        arrays as arguments of fmt::format and fmt::print.
 //   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp        repeat the nodes of one graph in another.
 //   core/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
@@ -28,7 +27,6 @@
 #include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/dependencies.hpp>
 #include <tokamax/core/fork_mutexes.hpp>
-#include <tokamax/core/format.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>

@@ -1,5 +1,6 @@
 // tokamax/core/format.hpp: arrays as arguments of fmt::format and fmt::print.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (fmt takes longer to read than all of core)
 // tested by tests/core/print.cpp
 #pragma once
 
