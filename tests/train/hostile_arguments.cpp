@@ -623,6 +623,12 @@ TEST_CASE("P3.6: what makes no sense is refused") {
   t.refuse("attention width", [&] { tk::init(tk::nn::attention{.width = 30, .heads = 4}, seed())(data({1, 2, 30})); });
   t.refuse("layer_norm scale", [&] { tk::layer_norm(x, data({2}), v); });
   t.attempt("layer_norm nan", of(tk::f32, {2, 3}), [&] { return tk::layer_norm(x, v, v, {.epsilon = nan}); });
+  t.refuse("layer_norm_vjp", [&] { tk::layer_norm_vjp(x, v, v); });
+  t.refuse("layer_norm_vjp of a scalar", [&] { tk::layer_norm_vjp(s, v, v); });
+  t.refuse("rms_norm_vjp", [&] { tk::rms_norm_vjp(x, data({2}), x, {}); });
+  t.refuse("cross_entropy_vjp", [&] { tk::cross_entropy_vjp(x, ids({2}), v, v, v); });
+  t.refuse("linear_cross_entropy_vjp", [&] { tk::linear_cross_entropy_vjp(x, data({3, 4}), ids({2}), v, v, v, {}); });
+  t.refuse("attention_vjp", [&] { tk::attention_vjp(q, q, q, q, q, q, q, {}); });
   for (const double bad : {nan, -1.0, 0.0, inf}) {
     t.attempt("clip_by_global_norm " + std::to_string(bad), of(tk::f32, {3}),
               [&] { return tk::optim::clip_by_global_norm(bad).update(v, {}, v).first; });
@@ -690,6 +696,19 @@ TEST_CASE("N10: dot_general with any lists of axes") {
            [&] { tk::dot_general(data({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}), data({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}), {}); });
   t.refuse("an outer product beyond 2^63", [&] { tk::dot_general(tk::zeros({large}), tk::zeros({large}), {}); });
   report(t, 600);
+}
+
+TEST_CASE("D3: arrays of 16 axes hold what they held with two") {
+  const array x = data({2, 3}), y = tk::reshape(x, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3});
+  const auto equal = [](const array& a, const array& b) {
+    return tk::all(tk::reshape(a, b.shape()) == b).item<bool>();
+  };
+  CHECK(equal(tk::transpose(y), tk::transpose(x)));
+  CHECK(equal(tk::sum(y, {{0}}), tk::sum(x, {{0}})));
+  CHECK(equal(y + tk::sum(y, {{-1}, true}), x + tk::sum(x, {{-1}, true})));
+  CHECK(equal(tk::concatenate({y, y}, 15), tk::concatenate({x, x}, 1)));
+  CHECK(equal(tk::slice_in_dim(y, 1, 3, -1), tk::slice_in_dim(x, 1, 3, -1)));
+  CHECK(equal(tk::sort(tk::reverse(y, {0, 15}), 15), tk::sort(tk::reverse(x, {0, 1}), 1)));
 }
 
 }  // namespace

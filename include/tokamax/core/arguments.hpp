@@ -27,6 +27,21 @@ constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, 
 }
 
 namespace detail {
+/// Rejects a call one of whose operands first, ..., last has other extents than `s`: what rules that only copy types ask.
+constexpr bool extents_are(const call& c, int first, int last, const shape& s) {
+  for (int i = first; i <= last; ++i)
+    if (c[i].shape() != s) {
+      c.fail(text(c.self->name) << ": operand " << i, c[i].type(), text("extents ") << s);
+      return false;
+    }
+  return true;
+}
+/// The extents of an array without its last axis.
+constexpr shape leading(const array& x) {
+  shape s;
+  for (int i = 0; i + 1 < x.rank(); ++i) s.push_back(x.extent(i));
+  return s;
+}
 /// What stands for an array that cannot be: it tells its mistake to the trace that it meets, at run time it is thrown.
 constexpr array impossible(dtype type, text what, text found, text expected, location where) {
   if (!std::is_constant_evaluated()) throw_error(what, found, expected, where);

@@ -119,7 +119,14 @@ inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .has_dots = true,
     .dot_operands = 3,
-    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[2].type()}; },
+    .infer_all = [](const call& c) -> types {
+      if (!is_floating(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
+        c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
+               text("[B,S,K,H] for q ") << c[0].type());
+      else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()))
+        detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
+      return {c[0].type(), c[1].type(), c[2].type()};
+    },
     // p = exp(s - lse) * correction; dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();

@@ -31,7 +31,12 @@ constexpr array nonnegative_label(const array& label, std::int64_t classes) {
 /// The gradient of cross_entropy: one pass over the logits.
 inline constexpr op cross_entropy_vjp_p{
     .name = "cross_entropy_vjp",
-    .infer = [](const call& c) -> array_type { return c[0].type(); },
+    .infer = [](const call& c) -> array_type {
+      if (!is_floating(c[0].dtype()) || c[0].rank() == 0 || c[1].dtype() != i32)
+        return c.fail("cross_entropy_vjp: logits, labels", text(c[0].type()) << ", " << c[1].type(), "floats, i32");
+      detail::extents_are(c, 1, 4, detail::leading(c[0]));
+      return c[0].type();
+    },
     // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label
     .compose = [](const call& c) -> arrays {
       const std::int64_t n = c[0].extent(-1);

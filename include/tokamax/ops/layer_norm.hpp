@@ -55,7 +55,13 @@ constexpr arrays layer_norm_gradients(const array& x, const array& scale, const 
 /// The gradients of layer_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op layer_norm_vjp_p{
     .name = "layer_norm_vjp",
-    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type(), c[1].type()}; },
+    .infer_all = [](const call& c) -> types {
+      if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+        c.fail("layer_norm_vjp: x", c[0].type(), "floats with an axis");
+      else if (detail::extents_are(c, 1, 1, {c[0].extent(-1)}))
+        detail::extents_are(c, 2, 2, c[0].shape());
+      return {c[0].type(), c[1].type(), c[1].type()};
+    },
     .compose = [](const call& c) -> arrays {
       return detail::layer_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<layer_norm_options>().epsilon, 0,
                                           c[1].dtype());

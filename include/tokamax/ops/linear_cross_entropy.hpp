@@ -35,7 +35,17 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
     .has_dots = true,
-    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type()}; },
+    .infer_all = [](const call& c) -> types {
+      const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
+      const bool fit = is_floating(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
+                       c[1].dtype() == c[0].dtype() && c[1].extent(features) == c[0].extent(-1) && c[2].dtype() == i32;
+      if (!fit)
+        c.fail("linear_cross_entropy_vjp: x, weights", text(c[0].type()) << ", " << c[1].type(),
+               "[..,D], [D,V] of one dtype");
+      else
+        detail::extents_are(c, 2, 5, detail::leading(c[0]));
+      return {c[0].type(), c[1].type()};
+    },
     // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label; dx = dlogits W^T; dW = x^T dlogits
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<linear_cross_entropy_options>();

@@ -34,7 +34,13 @@ constexpr arrays rms_norm_gradients(const array& x, const array& scale, const ar
 /// The gradients of rms_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op rms_norm_vjp_p{
     .name = "rms_norm_vjp",
-    .infer_all = [](const call& c) -> types { return {c[0].type(), c[1].type()}; },
+    .infer_all = [](const call& c) -> types {
+      if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+        c.fail("rms_norm_vjp: x", c[0].type(), "floats with an axis");
+      else if (detail::extents_are(c, 1, 1, {c[0].extent(-1)}))
+        detail::extents_are(c, 2, 2, c[0].shape());
+      return {c[0].type(), c[1].type()};
+    },
     .compose = [](const call& c) -> arrays {
       return detail::rms_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<rms_norm_options>().epsilon, 0,
                                         c[1].dtype());
