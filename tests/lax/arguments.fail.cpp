@@ -120,7 +120,7 @@ int main() {
   // expects: "random: shape".*"\[-3\]"
   trace<key_words>([](array k) { return tk::random::bits(tk::random::key(k), {pick(-3, 3)}); });
   // expects: "randint: bound".*"high".*"a number of i32"
-  trace<key_words>([](array k) { return tk::random::randint(tk::random::key(k), {3}, 0, pick(3000000000L, 3L)); });
+  trace<key_words>([](array k) { return tk::random::randint(tk::random::key(k), {3}, 0, pick(3e9, 3.0)); });
   // expects: "sub: dtype".*"bool\[3\]".*"numbers"
   trace<bools>([](array a) { return a - pick(a, tk::astype(a, tk::f32)); });
   // expects: "select: condition".*"f32\[3\]".*"bool\[3\]"
