@@ -28,6 +28,6 @@ TEST_CASE("a graph can be drawn") {
 TEST_CASE("a plan prints its steps and expressions") {
   const std::string s = tk::to_text(view(compiled::plan::tables, compiled::plan::code));
   CHECK(s.find("program: 1 steps") != std::string::npos);
-  CHECK(s.find("out0 = tanh(add(in1, mul(in0, c0)))") != std::string::npos);
+  CHECK(s.find("out0 = tanh(add(mul(in0, c0), in1))") != std::string::npos);
   CHECK(s.find("input 0, input 1 -> output 0") != std::string::npos);
 }

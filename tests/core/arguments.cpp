@@ -8,11 +8,11 @@ namespace tk = tokamax;
 
 TEST_CASE("N10: axes are found from both ends, and no others") {
   const tk::array x(tk::array_type{tk::f32, false, {2, 3}});
-  CHECK(tk::checked_axis("f", 1, x, {}) == 1);
-  CHECK(tk::checked_axis("f", -2, x, {}) == 0);
-  CHECK(tk::checked_axis("f", -1, x, {}, 1) == 2);
-  CHECK_THROWS_WITH(tk::checked_axis("f", 2, x, {}), "f: axis: found 2, expected an axis of f32[2,3]");
-  CHECK_THROWS_WITH(tk::checked_axis("f", -4, x, {}, 1), "f: axis: found -4, expected an axis of rank 3");
+  CHECK(tk::checked_axis("f: axis", 1, x, {}) == 1);
+  CHECK(tk::checked_axis("f: axis", -2, x, {}) == 0);
+  CHECK(tk::checked_axis("f: axis", -1, x, {}, 1) == 2);
+  CHECK_THROWS_WITH(tk::checked_axis("f: axis", 2, x, {}), "f: axis: found 2, expected an axis of f32[2,3]");
+  CHECK_THROWS_WITH(tk::checked_axis("f: axis", -4, x, {}, 1), "f: axis: found -4, expected an axis of rank 3");
 }
 
 TEST_CASE("D7: sizes that no memory has, and extents that no array has") {

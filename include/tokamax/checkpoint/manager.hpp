@@ -155,7 +155,8 @@ class manager {
     for (const std::int64_t step : old) {
       if (options_.keep_period > 0 && step % options_.keep_period == 0) continue;
       std::filesystem::path dying = folder(step);
-      dying += std::string(detail::temporary_mark) + "-deleted";
+      dying += detail::temporary_mark;
+      dying += "-deleted";
       std::error_code ignored;
       std::filesystem::rename(folder(step), dying, ignored);
       std::filesystem::remove_all(dying, ignored);

@@ -15,7 +15,7 @@
 
 namespace tokamax {
 
-struct indices;
+struct index_list;
 
 template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
@@ -153,7 +153,7 @@ class array {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
   /// A part along the first axes, see lax/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
-  constexpr array operator[](const indices& at) const;
+  constexpr array operator[](const index_list& at) const;
 
   /// The value of an array of one element, as T.
   template <class T = float>

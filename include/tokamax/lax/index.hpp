@@ -21,25 +21,28 @@ struct range {
 inline constexpr range whole{};
 
 /// What stands in brackets for one axis: a position, whose axis vanishes, or a range.
-struct index {
+struct axis_index {
   range positions;
   bool single = false;
   template <std::integral I>
-  constexpr index(I i) : positions{static_cast<std::int64_t>(i), 0, 1}, single(true) {}  // NOLINT: an index is a number
-  constexpr index(const range& r) : positions(r) {}                                      // NOLINT: or a range
+  constexpr axis_index(I i)
+      : positions{static_cast<std::int64_t>(i), 0, 1}, single(true) {}  // NOLINT: an index is a number
+  constexpr axis_index(const range& r) : positions(r) {}                // NOLINT: or a range
 };
 
 /// What stands in brackets: one index an axis, from the first axis on; axes without one are taken whole.
-struct indices {
-  std::initializer_list<index> list;
-  index one = 0;
+struct index_list {
+  std::initializer_list<axis_index> list;
+  axis_index one = 0;
   bool single = false;
   location where;
-  template <std::convertible_to<index> I>
-  constexpr indices(const I& i, source_line l = source_line::current()) : one(i), single(true), where(l) {}  // NOLINT
-  constexpr indices(std::initializer_list<index> each, source_line l = source_line::current()) : list(each), where(l) {}
+  template <std::convertible_to<axis_index> I>
+  constexpr index_list(const I& i, source_line l = source_line::current())
+      : one(i), single(true), where(l) {}  // NOLINT
+  constexpr index_list(std::initializer_list<axis_index> each, source_line l = source_line::current())
+      : list(each), where(l) {}
   constexpr std::size_t count() const { return single ? 1 : list.size(); }
-  constexpr const index& operator[](std::size_t k) const { return single ? one : list.begin()[k]; }
+  constexpr const axis_index& operator[](std::size_t k) const { return single ? one : list.begin()[k]; }
 };
 
 /// The part of an array at some positions.
@@ -47,7 +50,7 @@ struct indices {
 /// shapes  x [e, ...]: a number takes its axis away, a range leaves an axis with as many entries as it has positions
 /// errors  "index: number of indices", "index: position" if there is none, "index: step" if it is not positive
 /// source  indexing of jax.numpy arrays by numbers and slices
-constexpr array array::operator[](const indices& at) const {
+constexpr array array::operator[](const index_list& at) const {
   tokamax::shape start, limit, stride, kept;
   if (at.count() > static_cast<std::size_t>(rank())) {
     reject(*this, at.where, "index: number of indices", text() << at.count(), text("no more than axes of ") << type_);

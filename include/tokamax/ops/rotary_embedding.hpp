@@ -24,7 +24,7 @@ constexpr array counted(const call& c, const shape& s, int axis) { return lift(*
 
 /// The angles of the pairs, for all heads: [..., T, 1, H/2].
 constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
-  const array frequency = power(full({}, base), counted(c, {half}, 0) * (-1.0 / static_cast<double>(half)));
+  const array frequency = power(full({}, base), counted(c, {half}, 0) / static_cast<double>(-half));
   return expand_dims(expand_dims(astype(c[1], f32), -1), -1) * frequency;
 }
 }  // namespace detail
