@@ -39,11 +39,14 @@ std::vector<adversarial_case> movement_cases() {
         {adversarial({83, 37}, 3, t)});
     const adversarial_options sums{.tolerance = t == bf16 ? 8e-3 : is_floating(t) ? 3e-6 : 0, .floor = 1};
     const array updates = adversarial({index.size(), 37}, 13, t);
-    add("scatter_add", t, [](const arrays& v) -> arrays { return scatter_add(v[0], v[1], 7); }, {index, updates}, sums);
-    if (t != bool_)
+    if (t != bool_) {
+      add(
+          "scatter_add", t, [](const arrays& v) -> arrays { return scatter_add(v[0], v[1], 7); }, {index, updates},
+          sums);
       add(
           "scatter_add onto an operand", t, [](const arrays& v) -> arrays { return scatter_add(v[2], v[0], v[1]); },
           {index, updates, adversarial({7, 37}, 5, t)}, sums);
+    }
   }
   const array counters = array::from<std::uint32_t>({0u, 0xffffffffu, 0xfffffff0u, 1u, 0x80000000u});
   for (const std::int64_t n : {0, 1, 13, 4099})
