@@ -26,7 +26,6 @@ if(TOKAMAX_BUILD_EXAMPLES)
     if(TOKAMAX_BUILD_TESTS)
       add_test(NAME example.${name} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_${name}>
                -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/${name}.expected -P ${scripts}/run_example.cmake)
-      set_tests_properties(example.${name} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # tests share the cores
     endif()
   endforeach()
 endif()
@@ -41,7 +40,6 @@ if(TOKAMAX_BUILD_APPS AND app)
       add_test(NAME train.${test} COMMAND ${CMAKE_COMMAND} -DTRAINER=$<TARGET_FILE:tokamax_train>
                -DWORK=${PROJECT_BINARY_DIR}/train_${test} -DTEXT=${TOKAMAX_TINYSHAKESPEARE}
                -P ${scripts}/${test}_test.cmake)
-      set_tests_properties(train.${test} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
     endforeach()
     set_tests_properties(train.published_gpt PROPERTIES LABELS slow SKIP_REGULAR_EXPRESSION "skipped:" RUN_SERIAL ON)
     list(GET tokamax_compilers 0 first)
@@ -49,7 +47,7 @@ if(TOKAMAX_BUILD_APPS AND app)
       add_test(NAME train.${storm} COMMAND ${CMAKE_COMMAND} -DTRAINER=$<TARGET_FILE:tokamax_train> -DSTORM=${storm}
                -DWORK=${PROJECT_BINARY_DIR}/train_${storm} -DCOMPILER=${tokamax_compiler_${first}}
                -DFLAGS=${tokamax_flags_${first}} -P ${scripts}/storm_test.cmake)
-      set_tests_properties(train.${storm} PROPERTIES LABELS slow ENVIRONMENT OMP_WAIT_POLICY=passive TIMEOUT 7200)
+      set_tests_properties(train.${storm} PROPERTIES LABELS slow TIMEOUT 7200)
     endforeach()
     foreach(target IN ITEMS safetensors metadata vocabulary options)
       add_test(NAME fuzz.${target} COMMAND ${CMAKE_COMMAND} -DTARGET=${target} -DWORK=${PROJECT_BINARY_DIR}/fuzz_${target}

@@ -35,7 +35,6 @@ foreach(folder IN LISTS folders)
     target_precompile_headers(tokamax_test_${folder} REUSE_FROM tokamax_test_precompiled)
   endif()
   add_test(NAME unit.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(unit.${folder} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)  # several tests share the cores
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT TOKAMAX_SANITIZE)
     add_test(NAME tests_alone.${folder} COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCOMPILER=${CMAKE_CXX_COMPILER}
              -DFLAGS=${PROJECT_BINARY_DIR}/flags.tests -P ${scripts}/tests_alone.cmake)
