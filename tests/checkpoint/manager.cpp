@@ -101,7 +101,7 @@ TEST_CASE("a kill at any moment leaves whole checkpoints") {
     checkpoint::manager(trial.path, {.every = 1, .keep = 2}).save(step, at(step, size));
   const std::chrono::microseconds four_saves =
       std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
-  for (int run = 0; run < 60; ++run) {
+  for (int run = 0; run < 60 || (last == 0 && run < 2000); ++run) {  // a busy machine may let none of 60 save
     const pid_t child = fork();
     if (child == 0) {
       try {

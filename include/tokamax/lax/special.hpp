@@ -66,7 +66,9 @@ struct erf_inv_fn {
 inline constexpr op erf_inv_p = detail::float_function<erf_inv_fn>({
     .name = "erf_inv",
     .stablehlo = "tokamax.erf_inv",
-    .vjp = [](const call& c) -> arrays { return c.ct() * exp(c.out() * c.out()) * 0.8862269254527580; },
+    .vjp = [](const call& c) -> arrays {
+      return detail::chain_in_f32(c, c.out(), [](const array& y) { return exp(y * y) * 0.8862269254527580; });
+    },
     .kernels = kernels_of<erf_inv_p>,
 });
 template <>
@@ -78,7 +80,9 @@ struct normal_cdf_fn {
 inline constexpr op normal_cdf_p = detail::float_function<normal_cdf_fn>({
     .name = "normal_cdf",
     .stablehlo = "tokamax.normal_cdf",
-    .vjp = [](const call& c) -> arrays { return c.ct() * (exp(c[0] * c[0] * -0.5) * 0.3989422804014327); },
+    .vjp = [](const call& c) -> arrays {
+      return detail::chain_in_f32(c, c[0], [](const array& x) { return exp(x * x * -0.5) * 0.3989422804014327; });
+    },
     .kernels = kernels_of<normal_cdf_p>,
 });
 template <>

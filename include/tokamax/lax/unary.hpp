@@ -180,6 +180,14 @@ inline constexpr op cos_p = detail::float_function<cos_fn>({
 template <>
 struct element_of<cos_p> : cos_fn {};
 
+namespace detail {
+/// The cotangent of a function with the derivative d, computed in f32: constants of bf16 would lose most of their digits.
+template <class D>
+constexpr arrays chain_in_f32(const call& c, const array& at, const D& d) {
+  return astype(astype(c.ct(), f32) * d(astype(at, f32)), c.ct().dtype());
+}
+}  // namespace detail
+
 struct erf_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -190,7 +198,9 @@ struct erf_fn {
 inline constexpr op erf_p = detail::float_function<erf_fn>({
     .name = "erf",
     .stablehlo = "tokamax.erf",
-    .vjp = [](const call& c) -> arrays { return c.ct() * (exp(-(c[0] * c[0])) * 1.1283791670955126); },
+    .vjp = [](const call& c) -> arrays {
+      return detail::chain_in_f32(c, c[0], [](const array& x) { return exp(-(x * x)) * 1.1283791670955126; });
+    },
     .kernels = kernels_of<erf_p>,
 });
 template <>
