@@ -73,7 +73,8 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
 }
 
 /// Lays out the arenas of all regions of a plan, those of loop bodies first: a scan keeps its body's arena and two copies
-/// of each carry that does not stay in place in a scratch buffer. Called again with other `symbols` for programs with dynamic extents.
+/// of each carry that does not stay in place in a scratch buffer. Programs with dynamic extents call it again with other
+/// `symbols`.
 constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_region* regions,
                              const std::int64_t* symbols) {
   auto rounded = [&](std::int64_t bytes) { return (resolve(bytes, symbols) + 63) / 64 * 64; };

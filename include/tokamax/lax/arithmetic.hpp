@@ -223,7 +223,8 @@ constexpr A& operator/=(A& a, const located& b) {
   return a = a / b;
 }
 
-/// The larger (smaller) of two values; NaN if one of them is NaN, and -0 is smaller than 0. The gradient is shared where they tie.
+/// The larger (smaller) of two values; NaN if one of them is NaN, and -0 is smaller than 0. The gradient is shared where
+/// they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum
 constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) {
   return detail::binary(max_p, a, b, l);

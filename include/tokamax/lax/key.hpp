@@ -10,8 +10,9 @@ namespace tokamax::random {
 
 /// A key: two words that every sample is a pure function of. Never use one twice; split it.
 ///
-/// The low 32 bits of a seed count, as JAX has it without 64-bit numbers. `key(42)` is a value in constant expressions too, and a default-made key an abstract one, so that records of keys have
-/// a shape. A key is an array u32[2] (with leading axes under vmap) and a leaf of trees.
+/// A key is an array u32[2] (with leading axes under vmap) and a leaf of trees. Of a seed the low 32 bits count, as in JAX
+/// without 64-bit numbers. `key(42)` is a value in constant expressions too; a default-made key is abstract, so that
+/// records of keys have a shape.
 struct key : array {
   constexpr key() : array(array_type{u32, false, {2}}) {}
   constexpr explicit key(const array& words) : array(words) {}

@@ -153,8 +153,8 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   return result;
 }
 /// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
-/// Reverse mode: nodes are visited from the results to what they depend on, each handing its cotangent on by its `vjp` rule, or by
-/// differentiating its `compose`.
+/// Reverse mode: nodes are visited from the results to what they depend on. Each hands its cotangent on by its `vjp` rule,
+/// or by differentiating its `compose`.
 constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   return linked<backward_here>(g, ys, cts, wrt);
 }
