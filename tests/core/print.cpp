@@ -5,13 +5,14 @@
 #include <tokamax/core/tensor.hpp>
 
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 
-#include <filesystem>  // path
-#include <fstream>     // ifstream
-#include <sstream>     // istringstream
-#include <vector>      // vector
+#include <fstream>  // ifstream
+#include <sstream>  // istringstream
+#include <vector>   // vector
 
 using namespace tokamax;
+using test::array_of;
 
 namespace {
 /// A case of tests/data/print.txt, whose first line is `head`: "dtype extents... : values".
@@ -27,21 +28,12 @@ array made_from(const std::string& head) {
       for (std::int64_t i = 0; i < size(s); ++i) values.push_back(static_cast<double>(i));
     else
       values.push_back(std::stod(word));
-  const auto of = [&]<class T>(T*) {
-    array a = array::uninitialized({dtype_of<T>, false, s});
-    for (std::size_t i = 0; i < values.size(); ++i) a.mutable_data<T>()[i] = static_cast<T>(values[i]);
-    return a;
-  };
-  if (type == "bool") return of(static_cast<bool*>(nullptr));
-  if (type == "i8") return of(static_cast<std::int8_t*>(nullptr));
-  if (type == "i32") return of(static_cast<std::int32_t*>(nullptr));
-  if (type == "u32") return of(static_cast<std::uint32_t*>(nullptr));
-  return of(static_cast<float*>(nullptr));
+  return array_of(type, s, values);
 }
 }  // namespace
 
 TEST_CASE("arrays are printed as NumPy prints them") {
-  std::ifstream in(std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "print.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/data/print.txt");
   std::string head, expected;
   int cases = 0;
   const auto check = [&] {

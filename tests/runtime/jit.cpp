@@ -301,6 +301,33 @@ TEST_CASE("P3.5: functions of constants are transformed in static functions as a
   }
 }
 
+TEST_CASE("P3.11: samples of a constant key in a static function have the bits they have anywhere") {
+  using numbers = tk::tensor<tk::f32, 4, 6>;
+  constexpr auto f = [](const numbers& x) {
+    const auto k = tk::random::key(1);
+    return std::tuple{tk::random::categorical(k, x),
+                      tk::random::categorical(k, tk::arange(5, tk::f32), -1, {3}),
+                      tk::random::randint(k, {4, 6}, -3, 50),
+                      tk::random::bernoulli(k, 0.3f, {7}),
+                      tk::random::gumbel(k, {4, 6}) + x,
+                      tk::random::gumbel(k, {5}),
+                      tk::random::exponential(k, {5}),
+                      tk::random::permutation(k, 10),
+                      tk::random::permutation(tk::random::fold_in(k, 2), x, 1),
+                      tk::random::truncated_normal(k, -2, 2, {5})};
+  };
+  const numbers x(tk::random::normal(tk::random::key(9), {4, 6}));
+  const auto known = tk::leaves(tk::jit(f, tk::cpu, tk::while_compiling)(x));
+  const auto late = tk::leaves(tk::jit(f, tk::cpu, tk::at_run_time)(x));
+  const auto eager = tk::leaves(f(x));
+  REQUIRE(known.count() == 10);
+  for (int k = 0; k < known.count(); ++k) {
+    CAPTURE(k);
+    CHECK(same_bits(known[k], late[k]));
+    CHECK(same_bits(known[k], eager[k]));
+  }
+}
+
 TEST_CASE("the memory of a program is a constant") {
   using program = decltype(tk::jit(step, tk::cpu))::for_types<state, batch>;
   static_assert(program::peak_bytes > 0 && program::peak_bytes <= 16384);

@@ -4,23 +4,35 @@
 
 #include <tokamax/core/array.hpp>  // array
 
-#include <cmath>       // fabs, isnan, isinf
-#include <filesystem>  // path
-#include <fstream>     // ifstream
-#include <map>         // map
-#include <sstream>     // istringstream
-#include <string>      // string
-#include <vector>      // vector
+#include <cmath>    // fabs, isnan, isinf
+#include <fstream>  // ifstream
+#include <map>      // map
+#include <sstream>  // istringstream
+#include <string>   // string
+#include <vector>   // vector
 
 namespace tokamax::test {
+
+/// The array of these values.
+inline array array_of(const std::string& type, const shape& s, const std::vector<double>& numbers) {
+  const auto of = [&]<class T>(T*) {
+    array a = array::uninitialized({dtype_of<T>, false, s});
+    for (std::size_t i = 0; i < numbers.size(); ++i) a.mutable_data<T>()[i] = static_cast<T>(numbers[i]);
+    return a;
+  };
+  if (type == "bool") return of(static_cast<bool*>(nullptr));
+  if (type == "i8") return of(static_cast<std::int8_t*>(nullptr));
+  if (type == "i32") return of(static_cast<std::int32_t*>(nullptr));
+  if (type == "u32") return of(static_cast<std::uint32_t*>(nullptr));
+  return of(static_cast<float*>(nullptr));
+}
 
 /// Row `name` of tests/data/`file`: "name dtype rank extents... : values...".
 inline array golden(const std::string& file, const std::string& name) {
   static std::map<std::string, std::map<std::string, std::string>> files;
   auto& rows = files[file];
   if (rows.empty()) {
-    const auto tests = std::filesystem::path(__FILE__).parent_path().parent_path();
-    std::ifstream in(tests / "data" / file);
+    std::ifstream in(TOKAMAX_ROOT "/tests/data/" + file);
     for (std::string line; std::getline(in, line);)
       if (!line.empty() && line[0] != '#') rows[line.substr(0, line.find(' '))] = line;
   }
@@ -40,16 +52,7 @@ inline array golden(const std::string& file, const std::string& name) {
   while (in >> word)
     numbers.push_back(word[0] == '0' && word[1] == 'x' ? static_cast<double>(std::stoul(word, nullptr, 16))
                                                        : std::stod(word));
-  auto of = [&]<class T>(T*) {
-    array a = array::uninitialized({dtype_of<T>, false, s});
-    for (std::size_t i = 0; i < numbers.size(); ++i) a.mutable_data<T>()[i] = static_cast<T>(numbers[i]);
-    return a;
-  };
-  if (type == "bool") return of(static_cast<bool*>(nullptr));
-  if (type == "i8") return of(static_cast<std::int8_t*>(nullptr));
-  if (type == "i32") return of(static_cast<std::int32_t*>(nullptr));
-  if (type == "u32") return of(static_cast<std::uint32_t*>(nullptr));
-  return of(static_cast<float*>(nullptr));
+  return array_of(type, s, numbers);
 }
 
 /// The largest difference, relative to the largest finite value; infinite where types, NaN or infinities differ.

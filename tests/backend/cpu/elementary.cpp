@@ -13,7 +13,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -115,7 +114,7 @@ struct row {
 };
 std::map<std::string, row> table() {
   std::map<std::string, row> rows;
-  std::ifstream in(std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data/accuracy.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/data/accuracy.txt");
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string name;
