@@ -21,7 +21,7 @@ constexpr options sample{-7, true, mode::fast, -0.125, {2, dyn(), 3}, {}, bf16};
 
 constexpr bool returns() {
   const words w = pack(sample);
-  const options o = call{.attributes = w.data(), .attribute_count = w.count()}.attrs<options>();
+  const options o = unpack<options>(w.data());
   return o.rows == -7 && o.causal && o.how == mode::fast && o.scale == -0.125 && o.extents == shape{2, dyn(), 3} &&
          o.empty.rank() == 0 && o.type == bf16;
 }

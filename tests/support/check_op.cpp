@@ -53,19 +53,13 @@ void check_types(const graph& g) {
   const vec<char> live = live_nodes(g);
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (!live[i] || !n.kind || !n.kind->compose || n.kind->has_body || n.kind->infer_all) continue;
+    if (!live[i] || !n.kind || !n.kind->compose || n.kind->bodies || n.kind->infer_all) continue;
     INFO("infer and compose of " << std::string(n.kind->name));
     graph inner;
     vec<array> in;
     for (int k = 0; k < n.operand_count; ++k)
       in.push_back(array(&inner, inner.input(g[g.operand(n, k)].type), g[g.operand(n, k)].type));
-    const arrays y = n.kind->compose(call{.self = n.kind,
-                                          .inputs = in.data(),
-                                          .count = in.count(),
-                                          .attributes = g.words_of(n),
-                                          .attribute_count = n.word_count,
-                                          .type = n.type,
-                                          .trace = &inner});
+    const arrays y = n.kind->compose(call_of(g, n, in, &inner));
     CHECK(text(y[0].type()).view() == text(n.type).view());
   }
 }

@@ -341,17 +341,17 @@ values elementwise(const asked& a) {
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     double x[3] = {};
     std::int64_t whole[3] = {};
-    const bool exact = a.n.kind->fold_integers && !is_floating(a.in[0].type.type);
+    const bool exact = a.n.kind->algebra.fold_integers && !is_floating(a.in[0].type.type);
     for (std::size_t i = 0; i < a.in.size(); ++i) {
       x[i] = a.in[i].data[k];
       if (exact) whole[i] = static_cast<std::int64_t>(x[i]);
     }
     if (exact)
-      y.data[k] = wrapped(a.n.kind->fold_integers(whole), y.type.type);
+      y.data[k] = wrapped(a.n.kind->algebra.fold_integers(whole), y.type.type);
     else if (a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0)
       y.data[k] = x[0];  // as documented
     else
-      y.data[k] = wrap(a.n.kind->fold(x), y.type.type);
+      y.data[k] = wrap(a.n.kind->algebra.fold(x), y.type.type);
   }
   return {y};
 }
@@ -360,19 +360,10 @@ values composed(const asked& a) {
   graph inner;
   vec<array> in;
   for (const value& v : a.in) in.push_back(array(&inner, inner.input(v.type), v.type));
-  words w;
-  for (int k = 0; k < a.n.word_count; ++k) w.push_back(a.g.words_of(a.n)[k]);
-  if (a.n.kind->has_body) {
-    inner.bodies.push_back(graph(a.g.bodies[w[0]]));
-    w[0] = 0;
-  }
-  const arrays out = a.n.kind->compose(call{.self = a.n.kind,
-                                            .inputs = in.data(),
-                                            .count = in.count(),
-                                            .attributes = w.data(),
-                                            .attribute_count = w.count(),
-                                            .type = a.n.type,
-                                            .trace = &inner});
+  const words w = carry_words(a.g, a.n, inner);
+  call c = call_of(*a.n.kind, in, w, &inner);
+  c.type = a.n.type;
+  const arrays out = a.n.kind->compose(c);
   for (const array& y : out) inner.outputs.push_back(lift(inner, y).id());
   return evaluate(inner, a.in);
 }
@@ -443,7 +434,7 @@ values evaluate(const graph& g, const values& inputs) {
       out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
     else if (rule != reference_rules().end())
       out = rule->second(a);
-    else if (n.kind->kind == op_kind::elementwise && (n.kind->fold || n.kind->fold_integers))
+    else if (n.kind->memory.kind == op_kind::elementwise && (n.kind->algebra.fold || n.kind->algebra.fold_integers))
       out = reference::elementwise(a);
     else if (n.kind->compose)
       out = reference::composed(a);

@@ -26,7 +26,7 @@ struct asked {
   const values& in;
   template <class Options>
   Options attrs() const {
-    return call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<Options>();
+    return unpack<Options>(g.words_of(n));
   }
 };
 

@@ -256,7 +256,7 @@ class freezer {
         to.first_word = words - e.words;
         to.word_count = from.word_count;
         for (int k = from.first_word, end = k + from.word_count; k < end; ++k) f_.words[words++] = g.words[k];
-        if (from.kind->has_body) {
+        if (from.kind->bodies) {
           bodies.push_back(static_cast<int>(g.words[from.first_word]));
           f_.words[words - from.word_count] = bodies.count() - 1;
         }

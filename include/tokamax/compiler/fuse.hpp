@@ -7,8 +7,8 @@
 
 namespace tokamax {
 
-constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->kind == op_kind::elementwise; }
-constexpr bool is_view(const node& n) { return n.kind && n.kind->kind == op_kind::view; }
+constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->memory.kind == op_kind::elementwise; }
+constexpr bool is_view(const node& n) { return n.kind && n.kind->memory.kind == op_kind::view; }
 /// Values that loops make out of nothing.
 constexpr bool is_free(const node& n) { return n.kind == &constant_p || n.kind == &iota_p; }
 
@@ -43,7 +43,7 @@ struct fusion {
     for (int i = 0; i < n; ++i) {
       const node& c = nodes[i];
       if (!c.kind) continue;
-      const bool elementwise = c.kind->kind == op_kind::elementwise;
+      const bool elementwise = c.kind->memory.kind == op_kind::elementwise;
       kind[i] = elementwise ? 1 : c.kind == &constant_p || c.kind == &iota_p ? 2 : 0;
       int latest = 0;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
@@ -71,7 +71,8 @@ struct fusion {
     for (int o : g.outputs) movable[o] = 0;
     for (int i = n - 1; i >= 0; --i) {
       const node& c = nodes[i];
-      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.kind->kind == op_kind::elementwise) at[i] = high[i];
+      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.kind->memory.kind == op_kind::elementwise)
+        at[i] = high[i];
       const int here = at[i];
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];
@@ -90,7 +91,7 @@ struct fusion {
     const int n = g.count();
     for (int i = 0; i < n; ++i) {
       const node& c = nodes[i];
-      if (!c.kind || c.kind->kind != op_kind::elementwise) continue;
+      if (!c.kind || c.kind->memory.kind != op_kind::elementwise) continue;
       first[i] = i;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];

@@ -24,12 +24,12 @@ struct lowering {
 
   constexpr bool handles(const op& o) const {
     if (rounds_operands(o)) return true;
-    return &o == &variable_p || &o == &stop_gradient_p || (o.has_body && !o.compose) || (o.compose && !has_kernel(o));
+    return &o == &variable_p || &o == &stop_gradient_p || (o.bodies && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
-    if (o.has_body && !o.compose) return with_lowered_body(c);  // a loop
+    if (o.bodies && !o.compose) return with_lowered_body(c);  // a loop
     if (rounds_operands(o)) return with_rounded_operands(c);
     graph inner;
     arrays in;
@@ -37,10 +37,9 @@ struct lowering {
     call asked = c;
     asked.inputs = in.data();
     asked.trace = &inner;
-    if (o.has_body) inner.bodies.push_back(graph(to.bodies[c.attributes[0]]));
-    words w;
-    for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
-    if (o.has_body) w[0] = 0;
+    if (o.bodies) inner.bodies.push_back(graph(to.bodies[c.attributes[0]]));
+    words w = c.attribute_words();
+    if (o.bodies) w[0] = 0;
     asked.attributes = w.data();
     const ambient_trace scope(inner);
     for (const array& y : o.compose(asked)) inner.outputs.push_back(lift(inner, y).id());
@@ -48,16 +47,16 @@ struct lowering {
   }
 
  private:
-  constexpr bool rounds_operands(const op& o) const { return o.dot_operands > 0 && has_kernel(o); }
+  constexpr bool rounds_operands(const op& o) const { return o.precision.product_operands > 0 && has_kernel(o); }
   // The op itself, its products of operands in the numbers that they multiply. Its results keep their dtypes.
   constexpr arrays with_rounded_operands(const call& c) const {
     const op& o = *c.self;
     const std::int64_t algorithm = c.attributes[c.attribute_count - 1];
-    arrays in(c.inputs, static_cast<std::size_t>(c.count));
+    arrays in = c.operands();
     if (algorithm == static_cast<std::int64_t>(dot_algorithm::bf16_bf16_f32))
-      for (int k = 0; k < o.dot_operands; ++k)
+      for (int k = 0; k < o.precision.product_operands; ++k)
         if (in[k].dtype() == f32) in[k] = rounded(in[k]);
-    const words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
+    const words w = c.attribute_words();
     types results;
     if (o.infer_all)
       results = o.infer_all(c);
@@ -69,7 +68,7 @@ struct lowering {
   constexpr array rounded(const array& x) const {
     const node n = to[lift(to, x).id()];
     if (n.kind == nullptr || n.operand_count == 0) return x;
-    if (n.kind->kind != op_kind::view) return convert_element_type(x, bf16);
+    if (n.kind->memory.kind != op_kind::view) return convert_element_type(x, bf16);
     const int id = to.operands[n.first_operand];
     const array from = rounded(array(&to, id, to[id].type));
     if (from.dtype() != bf16) return x;

@@ -82,7 +82,7 @@ class materialization {
       const node& n = nodes_[i];
       if (!n.kind || n.operand_count == 0) continue;
       const int* const operands = operands_ + n.first_operand;
-      if (n.kind->kind == op_kind::elementwise) {
+      if (n.kind->memory.kind == op_kind::elementwise) {
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
           if (in_group_with(o, i) || nodes_[o].kind == &constant_p) continue;
@@ -91,7 +91,7 @@ class materialization {
           else
             need_memory(o);
         }
-      } else if (n.kind->kind == op_kind::general) {
+      } else if (n.kind->memory.kind == op_kind::general) {
         const bool any_strides = takes_strides(*n.kind);
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);

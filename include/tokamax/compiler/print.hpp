@@ -85,7 +85,8 @@ TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
       return false;
     }();
     s << "  n" << i << " [label=\"" << detail::op_name(n) << "\\n"
-      << detail::as_string(n.type) << "\", shape=" << (n.kind && n.kind->kind == op_kind::general ? "box" : "ellipse")
+      << detail::as_string(n.type)
+      << "\", shape=" << (n.kind && n.kind->memory.kind == op_kind::general ? "box" : "ellipse")
       << (!n.kind  ? ", style=filled, fillcolor=\"#dbe9f6\""
           : output ? ", style=filled, fillcolor=\"#f6e3db\""
                    : "")

@@ -202,7 +202,7 @@ class scheduler : materialization {
   constexpr void emit_kernel(int i) {
     const node& n = nodes_[i];
     plan_step st;
-    st.kind = n.kind->has_body ? plan_step::what::scan : plan_step::what::kernel;
+    st.kind = n.kind->bodies ? plan_step::what::scan : plan_step::what::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
@@ -220,12 +220,7 @@ class scheduler : materialization {
       arrays in;
       in.reserve(static_cast<std::size_t>(n.operand_count));
       for (int k = 0; k < n.operand_count; ++k) in.push_back(array(nodes_[operands_[n.first_operand + k]].type));
-      const types ts = n.kind->infer_all(call{.self = n.kind,
-                                              .inputs = in.data(),
-                                              .count = in.count(),
-                                              .attributes = g_.words_of(n),
-                                              .attribute_count = n.word_count,
-                                              .trace = const_cast<graph*>(&g_)});  // only read
+      const types ts = n.kind->infer_all(call_of(g_, n, in, const_cast<graph*>(&g_)));  // only read
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
@@ -251,7 +246,7 @@ class scheduler : materialization {
       st.function = static_cast<int>(*g_.words_of(n));
     } else {
       st.function = op_index(n.kind);
-      if (n.kind->overwrites >= 0) donations_.note_update(st, n.kind->overwrites, 0);
+      if (n.kind->memory.overwrites >= 0) donations_.note_update(st, n.kind->memory.overwrites, 0);
     }
     p_.steps.push_back(st);
   }

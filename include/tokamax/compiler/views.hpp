@@ -82,13 +82,12 @@ struct view_table {
   constexpr strided look(const graph& g, int id) {
     const node& n = g[id];
     if (n.kind == &iota_p) {
-      const auto [type, extents, dimension, start] =
-          call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<iota_attributes>();
+      const auto [type, extents, dimension, start] = unpack<iota_attributes>(g.words_of(n));
       shape s = extents;
       for (int i = 0; i < s.rank(); ++i) s[i] = i == dimension;
       return {id, start, s, true};
     }
-    if (!n.kind || n.kind->kind != op_kind::view) return {id, 0, row_major(n.type.extents)};
+    if (!n.kind || n.kind->memory.kind != op_kind::view) return {id, 0, row_major(n.type.extents)};
     const int from = g.operand(n, 0);
     const call c{.attributes = g.words_of(n), .attribute_count = n.word_count};
     strided v = dense[from] ? strided{from, 0, row_major(g[from].type.extents)} : of[from];

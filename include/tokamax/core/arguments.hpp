@@ -7,8 +7,15 @@
 namespace tokamax {
 
 /// Rejects the arguments of a function of `x`: the trace of x keeps the mistake, at run time it is thrown.
-constexpr void reject(const array& x, location where, text what, text found, text expected) {
-  call{.inputs = &x, .count = 1, .trace = x.trace(), .where = where}.fail(what, found, expected);
+constexpr void reject(const array& x, location where, const text& what, const text& found, const text& expected) {
+  reject(x.trace(), where, what, found, expected);
+}
+/// The same for a function of several arrays.
+constexpr void reject(const array* xs, int n, location where, const text& what, const text& found,
+                      const text& expected) {
+  graph* g = nullptr;
+  for (int i = 0; i < n; ++i) g = xs[i].trace() ? xs[i].trace() : g;
+  reject(g, where, what, found, expected);
 }
 
 /// `axis` counted from the front, of an array like x, or of one that a function makes with `new_axes` more than x has.

@@ -21,17 +21,17 @@ inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.const
 /// A concrete array that a run-time trace closed over.
 inline constexpr op captured_p{.name = "captured", .unique = true};
 /// Picks one output of a node with several.
-inline constexpr op get_p{.name = "get", .kind = op_kind::alias};
+inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}};
 
 /// A value that is not known yet, in a trace that will be thrown away (see core/open_graph.hpp).
 inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
 
-/// The attribute words of a node, its body (if any) copied to `to`.
+/// The attribute words of a node, its bodies copied to `to`.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
-  if (n.kind->has_body) {
-    to.bodies.push_back(graph(from.bodies[w[0]]));
-    w[0] = to.bodies.count() - 1;
+  for (int b = 0; b < n.kind->bodies; ++b) {
+    to.bodies.push_back(graph(from.bodies[w[b]]));
+    w[b] = to.bodies.count() - 1;
   }
   if (n.kind == &captured_p) {
     to.captured.push_back(from.captured[w[0]]);
@@ -43,7 +43,7 @@ constexpr words carry_words(const graph& from, const node& n, graph& to) {
 namespace detail {
 
 constexpr sharing sharing_of(const op& o) {
-  return o.unique ? sharing::none : o.commutative ? sharing::either_order : sharing::same_order;
+  return o.unique ? sharing::none : o.algebra.commutative ? sharing::either_order : sharing::same_order;
 }
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
@@ -59,7 +59,7 @@ constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
     const node& n = g.nodes[id];
     return n.kind == &constant_p && std::bit_cast<double>(g.words[n.first_word]) == value;
   };
-  return holds(ids[0], o.left_neutral) ? 1 : holds(ids[1], o.right_neutral) ? 0 : -1;
+  return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
 /// Is this what becomes of a dynamic extent that was taken for a number, or of its inverse?
 constexpr bool comes_of_dynamic_extent(double v, dtype t) {
@@ -68,7 +68,7 @@ constexpr bool comes_of_dynamic_extent(double v, dtype t) {
 }
 constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
   if (g.dynamic && comes_of_dynamic_extent(value, t.type))
-    call{.trace = &g, .where = l}.fail("dynamic extent: as a number", "a literal", "extent_as_array(extent)");
+    reject(&g, l, "dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   const std::int64_t bits = std::bit_cast<std::int64_t>(value);
   return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);
 }
@@ -149,8 +149,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
     g.captured.push_back(a.storage());
     return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
   }
-  call{.inputs = &a, .count = 1, .trace = &g, .where = where}.fail("abstract array in a trace", a.type(),
-                                                                   "an argument or data");
+  reject(&g, where, "abstract array in a trace", a.type(), "an argument or data");
   return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
 }
 /// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
@@ -197,7 +196,8 @@ constexpr array folded(graph& g, const op& o, const int* ids, int n, const array
     if (!(x[i] > -0x1p129 && x[i] < 0x1p129)) return {};
     if (!floating) whole[i] = static_cast<std::int64_t>(x[i]);
   }
-  const double value = floating ? kept(o.fold(x), type.type) : wrapped(o.fold_integers(whole), type.type);
+  const double value =
+      floating ? kept(o.algebra.fold(x), type.type) : wrapped(o.algebra.fold_integers(whole), type.type);
   return array(&g, add_constant(g, value, type, where), type);
 }
 
@@ -207,19 +207,13 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
                          const array_type* known = nullptr) {
   operand_list operands(g, in, n, where);
   int* const ids = operands.ids;
-  call c{.self = &o,
-         .inputs = operands.values,
-         .count = n,
-         .attributes = w.data(),
-         .attribute_count = w.count(),
-         .trace = &g,
-         .where = where};
+  call c = call_of(o, operands.values, n, w.data(), w.count(), &g, where);
   if (known)
     c.type = *known;
   else
     check_result(c, c.type = o.infer(c));
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
+  if (o.algebra.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }
@@ -229,7 +223,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
     const array better = o.simplify(c);
     if (better.exists()) return better;
   }
-  if (o.commutative && n == 2) order_operands(g, ids);
+  if (o.algebra.commutative && n == 2) order_operands(g, ids);
   return array(&g, add_node(g, o, ids, n, w, c.type, where), c.type);
 }
 
@@ -238,13 +232,7 @@ constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const 
                            const types* known) {
   if (!o.infer_all) return emit_one(g, o, in, n, w, where, known ? known->data() : nullptr);
   const operand_list operands(g, in, n, where);
-  const call c{.self = &o,
-               .inputs = operands.values,
-               .count = n,
-               .attributes = w.data(),
-               .attribute_count = w.count(),
-               .trace = &g,
-               .where = where};
+  const call c = call_of(o, operands.values, n, w.data(), w.count(), &g, where);
   types ts;
   if (known)
     ts = *known;
@@ -315,8 +303,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   bool abstract = false;
   for (int i = 0; i < n; ++i) abstract = abstract || in[i].is_abstract();
   if (abstract) {
-    const call c{
-        .self = &o, .inputs = in, .count = n, .attributes = w.data(), .attribute_count = w.count(), .where = where};
+    const call c = call_of(o, in, n, w.data(), w.count(), nullptr, where);
     arrays out;
     if (o.infer_all)
       for (const array_type& t : o.infer_all(c)) out.push_back(array(t));

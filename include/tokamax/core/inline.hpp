@@ -62,7 +62,7 @@ class inliner {
       id_[i] = add_constant(to_, std::bit_cast<double>(*from_.words_of(n)), n.type, n.where);
     } else if (&o == &captured_p) {
       id_[i] = add_node(to_, o, nullptr, 0, carry_words(from_, n, to_), n.type, n.where);
-    } else if (o.infer_all || o.has_body || replace_.handles(o) || !repeat(i, n)) {
+    } else if (o.infer_all || o.bodies || replace_.handles(o) || !repeat(i, n)) {
       call_again(i, n);
     }
   }
@@ -78,7 +78,7 @@ class inliner {
       ids[k] = id_[operands[k]];
       if (there[ids[k]].kind != here[operands[k]].kind) return false;
     }
-    if (n.kind->commutative && n.operand_count == 2) order_operands(to_, ids);
+    if (n.kind->algebra.commutative && n.operand_count == 2) order_operands(to_, ids);
     id_[i] = to_.find_or_add(n.kind, sharing_of(*n.kind), ids, n.operand_count, from_.words_of(n), n.word_count, n.type,
                              n.where);
     return true;
@@ -89,15 +89,11 @@ class inliner {
     for (int k = 0; k < n.operand_count; ++k) in.push_back(value(from_.operand(n, k)));
     const words w = carry_words(from_, n, to_);
     arrays out;
-    if (replace_.handles(*n.kind))
-      out = replace_(call{.self = n.kind,
-                          .inputs = in.data(),
-                          .count = in.count(),
-                          .attributes = w.data(),
-                          .attribute_count = w.count(),
-                          .type = n.type,
-                          .trace = &to_,
-                          .where = n.where});
+    if (replace_.handles(*n.kind)) {
+      call c = call_of(*n.kind, in, w, &to_, n.where);
+      c.type = n.type;
+      out = replace_(c);
+    }
     if (!n.kind->infer_all) {
       if (out.empty()) out.push_back(emit_one(to_, *n.kind, in.data(), in.count(), w, n.where, &n.type));
       id_[i] = lift(to_, out[0]).id();

@@ -63,7 +63,25 @@ TOKAMAX_COMPILED_ONCE void throw_error(const text& what, const text& found, cons
 #endif
 }  // namespace detail
 
-/// What a rule sees of one use of an op.
+/// Rejects the arguments of a function. While compiling, the first mistake is kept in the trace; at run time, and where
+/// there is no trace, it is thrown.
+constexpr void reject(graph* trace, location where, const text& what, const text& found, const text& expected) {
+  if (trace && std::is_constant_evaluated()) {
+    if (!trace->error.failed) trace->error = {true, what, found, expected, where};
+  } else {
+    detail::throw_error(what, found, expected, where);
+  }
+}
+
+/// An options record from its attribute words.
+template <class Options>
+constexpr Options unpack(const std::int64_t* w) {
+  Options o{};
+  visit_fields(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
+  return o;
+}
+
+/// What a rule sees of one use of an op. Made by call_of.
 struct call {
   const op* self = nullptr;
   const array* inputs = nullptr;
@@ -86,31 +104,21 @@ struct call {
   constexpr bool batched(int i) const { return !flags || flags[i]; }
   template <class Options>
   constexpr Options attrs() const {
-    Options o{};
-    const std::int64_t* w = attributes;
-    visit_fields(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
-    return o;
+    return unpack<Options>(attributes);
   }
-  /// Rejects the call. While compiling, the first mistake is kept in the trace; at run time it is thrown.
-  constexpr array_type fail(text what, text found, text expected) const {
-    if (trace && std::is_constant_evaluated()) {
-      if (!trace->error.failed) trace->error = {true, what, found, expected, where};
-    } else {
-      detail::throw_error(what, found, expected, where);
-    }
+  /// A copy of the attributes, to change or to bind again.
+  constexpr words attribute_words() const { return words(attributes, static_cast<std::size_t>(attribute_count)); }
+  /// A copy of the inputs.
+  constexpr arrays operands() const { return arrays(inputs, static_cast<std::size_t>(count)); }
+  /// Rejects the call; the result is any type, for rules to return.
+  constexpr array_type fail(const text& what, const text& found, const text& expected) const {
+    reject(trace, where, what, found, expected);
     return count ? inputs[0].type() : array_type{};
   }
 };
 
-/// Kernels of an op on one backend; see backend/cpu/kernels.hpp.
+/// Kernels of an op on one backend; see runtime/kernel.hpp.
 struct kernel_set;
-
-enum class op_kind : std::uint8_t {
-  general,      ///< anything that is none of the following
-  elementwise,  ///< each output element depends on the input elements at the same place
-  view,         ///< the output is the input's storage seen with other extents and strides
-  alias,        ///< a marker that leaves values alone and vanishes before scheduling
-};
 
 /// What a call computes, for profiles.
 struct op_cost {
@@ -120,23 +128,56 @@ struct op_cost {
 /// The dtypes an elementwise op is defined for.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
+/// What the values of an op obey: read where nodes are shared, simplified, folded and differentiated.
+struct algebra_facts {
+  bool linear = false;  ///< linear in all its inputs together: its jvp is itself
+  bool commutative = false;
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  double left_neutral = none, right_neutral = none;  ///< op(left_neutral, x) == x == op(x, right_neutral)
+  double (*fold)(const double*) = nullptr;           ///< elementwise: value at one place
+  /// The same on integers and truth values, whose low bits are kept. Ops that have it (with results that are exact in
+  /// double, then rounded, for floating operands) fold constants while they are traced.
+  std::int64_t (*fold_integers)(const std::int64_t*) = nullptr;
+};
+
+enum class op_kind : std::uint8_t {
+  general,      ///< anything that is none of the following
+  elementwise,  ///< each output element depends on the input elements at the same place
+  view,         ///< the output is the input's storage seen with other extents and strides
+  alias,        ///< a marker that leaves values alone and vanishes before scheduling
+};
+
+/// Where the result of an op lies.
+struct memory_facts {
+  op_kind kind = op_kind::general;
+  int overwrites = -1;  ///< input whose memory the kernels may write the result to, or -1
+};
+
+/// What running a node does besides computing its results.
+enum class effect_kind : std::uint8_t {
+  none,
+  ordered,  ///< something outside of the program: such nodes are never dropped, merged, or moved past each other
+};
+
+/// What an op lets a precision policy choose.
+struct precision_facts {
+  bool has_algorithm = false;  ///< the last attribute word is the dot_algorithm of its products
+  int product_operands = 0;    ///< number of leading operands that only these products read: they may be rounded early
+};
+
 /// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
-/// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`.
+/// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`. Passes and transforms
+/// read these facts and name no op.
 struct op {
   std::string_view name;
   std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
-  op_kind kind = op_kind::general;
-  accepts dtypes = accepts::all;  ///< of the operands of an elementwise op
-  bool linear = false;            ///< linear in all its inputs together: its jvp is itself
-  bool commutative = false;
-  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  /// Elementwise: the value of each of two operands beside which the result is the other one.
-  double left_neutral = none, right_neutral = none;
-  bool unique = false;    ///< two equal calls stay two nodes
-  int overwrites = -1;    ///< input whose memory the kernels may write the result to, or -1
-  bool has_dots = false;  ///< the last attribute word is the dot_algorithm of its products
-  int dot_operands = 0;   ///< of its first operands, those that nothing but these products reads
-  bool has_body = false;  ///< the first attribute word is the index of a graph among the trace's bodies
+  accepts dtypes = accepts::all;    ///< of the operands of an elementwise op
+  bool unique = false;              ///< two equal calls stay two nodes
+  algebra_facts algebra = {};
+  memory_facts memory = {};
+  int bodies = 0;  ///< number of leading attribute words that are indices of graphs among the trace's bodies
+  effect_kind effect = effect_kind::none;
+  precision_facts precision = {};
   array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
   types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs
   arrays (*compose)(const call&) = nullptr;    ///< meaning in smaller ops
@@ -144,13 +185,30 @@ struct op {
   arrays (*jvp)(const call&) = nullptr;        ///< tangents of the outputs
   arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
   array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
-  double (*fold)(const double*) = nullptr;     ///< elementwise: value at one place
-  /// The same on integers and truth values, whose low bits are kept. Ops that have it (with results that are exact in
-  /// double, then rounded, for floating operands) fold constants while they are traced.
-  std::int64_t (*fold_integers)(const std::int64_t*) = nullptr;
-  kernel_set (*kernels)() = nullptr;       ///< what a run-time trace executes
-  op_cost (*cost)(const call&) = nullptr;  ///< of a call whose `type` is set; null: one operation an element
+  kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
+  op_cost (*cost)(const call&) = nullptr;      ///< of a call whose `type` is set; null: one operation an element
 };
+
+/// A call of `o` on arrays and attribute words that outlive it.
+constexpr call call_of(const op& o, const array* in, int n, const std::int64_t* w, int n_words, graph* trace = nullptr,
+                       location where = {}) {
+  return {.self = &o,
+          .inputs = in,
+          .count = n,
+          .attributes = w,
+          .attribute_count = n_words,
+          .trace = trace,
+          .where = where};
+}
+constexpr call call_of(const op& o, const vec<array>& in, const words& w, graph* trace = nullptr, location where = {}) {
+  return call_of(o, in.data(), in.count(), w.data(), w.count(), trace, where);
+}
+/// The call that made a node of `g`, on operands like those that it was made on.
+constexpr call call_of(const graph& g, const node& n, const vec<array>& in, graph* trace = nullptr) {
+  call c = call_of(*n.kind, in.data(), in.count(), g.words_of(n), n.word_count, trace, n.where);
+  c.type = n.type;
+  return c;
+}
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
 template <const op& Op>

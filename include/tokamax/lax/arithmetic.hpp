@@ -22,12 +22,12 @@ struct add_fn {
 inline constexpr op add_p = elementwise<add_fn, 2>({.name = "add",
                                                     .stablehlo = "stablehlo.add",
                                                     .dtypes = accepts::numbers,
-                                                    .linear = true,
-                                                    .commutative = true,
-                                                    .left_neutral = 0,
-                                                    .right_neutral = 0,
+                                                    .algebra = {.linear = true,
+                                                                .commutative = true,
+                                                                .left_neutral = 0,
+                                                                .right_neutral = 0,
+                                                                .fold_integers = fold<add_fn, 2, std::int64_t>},
                                                     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
-                                                    .fold_integers = fold<add_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<add_p>});
 template <>
 struct element_of<add_p> : add_fn {};
@@ -38,15 +38,13 @@ struct sub_fn {
     return a - b;
   }
 };
-inline constexpr op sub_p =
-    elementwise<sub_fn, 2>({.name = "sub",
-                            .stablehlo = "stablehlo.subtract",
-                            .dtypes = accepts::numbers,
-                            .linear = true,
-                            .right_neutral = 0,
-                            .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
-                            .fold_integers = fold<sub_fn, 2, std::int64_t>,
-                            .kernels = kernels_of<sub_p>});
+inline constexpr op sub_p = elementwise<sub_fn, 2>(
+    {.name = "sub",
+     .stablehlo = "stablehlo.subtract",
+     .dtypes = accepts::numbers,
+     .algebra = {.linear = true, .right_neutral = 0, .fold_integers = fold<sub_fn, 2, std::int64_t>},
+     .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
+     .kernels = kernels_of<sub_p>});
 template <>
 struct element_of<sub_p> : sub_fn {};
 
@@ -63,13 +61,13 @@ inline constexpr op mul_p =
     elementwise<mul_fn, 2>({.name = "mul",
                             .stablehlo = "stablehlo.multiply",
                             .dtypes = accepts::numbers,
-                            .commutative = true,
-                            .left_neutral = 1,
-                            .right_neutral = 1,
+                            .algebra = {.commutative = true,
+                                        .left_neutral = 1,
+                                        .right_neutral = 1,
+                                        .fold_integers = fold<mul_fn, 2, std::int64_t>},
                             .vjp = [](const call& c) -> arrays {
                               return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
                             },
-                            .fold_integers = fold<mul_fn, 2, std::int64_t>,
                             .kernels = kernels_of<mul_p>});
 template <>
 struct element_of<mul_p> : mul_fn {};
@@ -83,7 +81,7 @@ struct div_fn {
 inline constexpr op div_p = elementwise<div_fn, 2>({.name = "div",
                                                     .stablehlo = "stablehlo.divide",
                                                     .dtypes = accepts::floating,
-                                                    .right_neutral = 1,
+                                                    .algebra = {.right_neutral = 1},
                                                     .vjp = [](const call& c) -> arrays {
                                                       const array scaled = c.ct() / c[1];
                                                       return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
@@ -98,13 +96,13 @@ struct neg_fn {
     return -a;
   }
 };
-inline constexpr op neg_p = elementwise<neg_fn, 1>({.name = "neg",
-                                                    .stablehlo = "stablehlo.negate",
-                                                    .dtypes = accepts::numbers,
-                                                    .linear = true,
-                                                    .vjp = [](const call& c) -> arrays { return -c.ct(); },
-                                                    .fold_integers = fold<neg_fn, 1, std::int64_t>,
-                                                    .kernels = kernels_of<neg_p>});
+inline constexpr op neg_p =
+    elementwise<neg_fn, 1>({.name = "neg",
+                            .stablehlo = "stablehlo.negate",
+                            .dtypes = accepts::numbers,
+                            .algebra = {.linear = true, .fold_integers = fold<neg_fn, 1, std::int64_t>},
+                            .vjp = [](const call& c) -> arrays { return -c.ct(); },
+                            .kernels = kernels_of<neg_p>});
 template <>
 struct element_of<neg_p> : neg_fn {};
 
@@ -133,8 +131,8 @@ struct max_fn {
 inline constexpr op max_p = elementwise<max_fn, 2>({.name = "max",
                                                     .stablehlo = "stablehlo.maximum",
                                                     .dtypes = accepts::numbers,
+                                                    .algebra = {.fold_integers = fold<max_fn, 2, std::int64_t>},
                                                     .vjp = detail::chooser_vjp,
-                                                    .fold_integers = fold<max_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<max_p>});
 template <>
 struct element_of<max_p> : max_fn {};
@@ -152,8 +150,8 @@ struct min_fn {
 inline constexpr op min_p = elementwise<min_fn, 2>({.name = "min",
                                                     .stablehlo = "stablehlo.minimum",
                                                     .dtypes = accepts::numbers,
+                                                    .algebra = {.fold_integers = fold<min_fn, 2, std::int64_t>},
                                                     .vjp = detail::chooser_vjp,
-                                                    .fold_integers = fold<min_fn, 2, std::int64_t>,
                                                     .kernels = kernels_of<min_p>});
 template <>
 struct element_of<min_p> : min_fn {};

@@ -7,10 +7,6 @@
 namespace tokamax {
 
 namespace detail {
-constexpr array_type bits_infer(const call& c) {
-  const array_type t = same_type_infer(c);
-  return is_integer(t.type) ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "an integer dtype");
-}
 constexpr array_type unsigned_infer(const call& c) {
   const array_type t = same_type_infer(c);
   return t.type == u32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "u32");
@@ -20,12 +16,12 @@ constexpr array_type signed_infer(const call& c) {
   return t.type == i32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32");
 }
 template <class F, int Arity>
-consteval op bitwise(std::string_view name, std::string_view stablehlo, array_type (*infer)(const call&),
-                     bool commutative, kernel_set (*kernels)()) {
+consteval op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),
+                     array_type (*infer)(const call&) = nullptr) {
   return elementwise<F, Arity, std::int64_t>({.name = name,
                                               .stablehlo = stablehlo,
                                               .dtypes = accepts::integers,
-                                              .commutative = commutative,
+                                              .algebra = {.commutative = commutative},
                                               .infer = infer,
                                               .vjp = no_gradient,
                                               .kernels = kernels});
@@ -83,22 +79,22 @@ struct shift_right_arithmetic_fn {
   }
 };
 
-inline constexpr op bitwise_and_p = detail::bitwise<bitwise_and_fn, 2>(
-    "bitwise_and", "stablehlo.and", detail::bits_infer, true, kernels_of<bitwise_and_p>);
+inline constexpr op bitwise_and_p =
+    detail::bitwise<bitwise_and_fn, 2>("bitwise_and", "stablehlo.and", true, kernels_of<bitwise_and_p>);
 inline constexpr op bitwise_or_p =
-    detail::bitwise<bitwise_or_fn, 2>("bitwise_or", "stablehlo.or", detail::bits_infer, true, kernels_of<bitwise_or_p>);
-inline constexpr op bitwise_xor_p = detail::bitwise<bitwise_xor_fn, 2>(
-    "bitwise_xor", "stablehlo.xor", detail::bits_infer, true, kernels_of<bitwise_xor_p>);
-inline constexpr op bitwise_not_p = detail::bitwise<bitwise_not_fn, 1>(
-    "bitwise_not", "stablehlo.not", detail::bits_infer, false, kernels_of<bitwise_not_p>);
-inline constexpr op shift_left_p = detail::bitwise<shift_left_fn, 2>(
-    "shift_left", "stablehlo.shift_left", detail::bits_infer, false, kernels_of<shift_left_p>);
+    detail::bitwise<bitwise_or_fn, 2>("bitwise_or", "stablehlo.or", true, kernels_of<bitwise_or_p>);
+inline constexpr op bitwise_xor_p =
+    detail::bitwise<bitwise_xor_fn, 2>("bitwise_xor", "stablehlo.xor", true, kernels_of<bitwise_xor_p>);
+inline constexpr op bitwise_not_p =
+    detail::bitwise<bitwise_not_fn, 1>("bitwise_not", "stablehlo.not", false, kernels_of<bitwise_not_p>);
+inline constexpr op shift_left_p =
+    detail::bitwise<shift_left_fn, 2>("shift_left", "stablehlo.shift_left", false, kernels_of<shift_left_p>);
 inline constexpr op shift_right_logical_p =
-    detail::bitwise<shift_right_logical_fn, 2>("shift_right_logical", "stablehlo.shift_right_logical",
-                                               detail::unsigned_infer, false, kernels_of<shift_right_logical_p>);
+    detail::bitwise<shift_right_logical_fn, 2>("shift_right_logical", "stablehlo.shift_right_logical", false,
+                                               kernels_of<shift_right_logical_p>, detail::unsigned_infer);
 inline constexpr op shift_right_arithmetic_p =
-    detail::bitwise<shift_right_arithmetic_fn, 2>("shift_right_arithmetic", "stablehlo.shift_right_arithmetic",
-                                                  detail::signed_infer, false, kernels_of<shift_right_arithmetic_p>);
+    detail::bitwise<shift_right_arithmetic_fn, 2>("shift_right_arithmetic", "stablehlo.shift_right_arithmetic", false,
+                                                  kernels_of<shift_right_arithmetic_p>, detail::signed_infer);
 template <>
 struct element_of<bitwise_and_p> : bitwise_and_fn {};
 template <>

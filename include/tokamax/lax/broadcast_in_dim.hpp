@@ -62,7 +62,7 @@ constexpr bool broadcasts_in(const shape& x, const shape& s, const axes& dimensi
 inline constexpr op reduce_sum_p{
     .name = "reduce_sum",
     .stablehlo = "stablehlo.reduce",
-    .linear = true,
+    .algebra = {.linear = true},
     .infer = detail::reduce_infer,
     .vjp = [](const call& c) -> arrays {
       return detail::expand_reduced(c.ct(), c[0].shape(), c.attrs<reduce_attributes>().axis);
@@ -75,8 +75,8 @@ inline constexpr op reduce_sum_p{
 inline constexpr op broadcast_in_dim_p{
     .name = "broadcast_in_dim",
     .stablehlo = "stablehlo.broadcast_in_dim",
-    .kind = op_kind::view,
-    .linear = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::view},
     .infer = [](const call& c) -> array_type {
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       const shape& x = c[0].shape();
@@ -145,6 +145,19 @@ constexpr array with_leading_axis(const array& x, std::int64_t n) {
     d.push_back(i + 1);
   }
   return broadcast_in_dim(x, s, d);
+}
+
+/// For batch rules: operand i of a call with the batch axis in front, repeated along it where it has none.
+constexpr array with_batch_axis(const call& c, int i) {
+  if (c.batched(i)) return c[i];
+  return with_leading_axis(c[i], c.batch_size);
+}
+/// The same for all operands.
+constexpr arrays with_batch_axis(const call& c) {
+  arrays in;
+  in.reserve(static_cast<std::size_t>(c.count));
+  for (int i = 0; i < c.count; ++i) in.push_back(with_batch_axis(c, i));
+  return in;
 }
 
 }  // namespace tokamax

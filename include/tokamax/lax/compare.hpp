@@ -18,23 +18,15 @@ consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts 
   return elementwise<F, 2>({.name = name,
                             .stablehlo = "stablehlo.compare",
                             .dtypes = dtypes,
+                            .algebra = {.fold_integers = fold<F, 2, std::int64_t>},
                             .infer = compare_infer,
                             .vjp = no_gradient,
-                            .fold_integers = fold<F, 2, std::int64_t>,
                             .kernels = kernels});
-}
-constexpr array_type bool_infer(const call& c) {
-  const array_type t = same_type_infer(c);
-  return t.type == bool_ ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "bool");
 }
 template <class F, int Arity>
 consteval op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
-  return elementwise<F, Arity, std::int64_t>({.name = name,
-                                              .stablehlo = stablehlo,
-                                              .dtypes = accepts::booleans,
-                                              .infer = bool_infer,
-                                              .vjp = no_gradient,
-                                              .kernels = kernels});
+  return elementwise<F, Arity, std::int64_t>(
+      {.name = name, .stablehlo = stablehlo, .dtypes = accepts::booleans, .vjp = no_gradient, .kernels = kernels});
 }
 }  // namespace detail
 

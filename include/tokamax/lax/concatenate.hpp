@@ -20,7 +20,7 @@ constexpr array concatenate_along(const op& o, const arrays& xs, int axis, locat
 inline constexpr op concatenate_p{
     .name = "concatenate",
     .stablehlo = "stablehlo.concatenate",
-    .linear = true,
+    .algebra = {.linear = true},
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<concatenate_options>().axis;
       array_type t = c[0].type();
@@ -49,9 +49,7 @@ inline constexpr op concatenate_p{
       return out;
     },
     .batch = [](const call& c) -> arrays {
-      arrays in;
-      for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? c[k] : with_leading_axis(c[k], c.batch_size));
-      return detail::concatenate_along(*c.self, in, c.attrs<concatenate_options>().axis + 1, c.where);
+      return detail::concatenate_along(*c.self, with_batch_axis(c), c.attrs<concatenate_options>().axis + 1, c.where);
     },
     .simplify = [](const call& c) -> array { return c.count == 1 ? c[0] : array(); },
     .kernels = kernels_of<concatenate_p>,

@@ -26,8 +26,8 @@ struct convert_fn {
 inline constexpr op convert_element_type_p{
     .name = "convert_element_type",
     .stablehlo = "stablehlo.convert",
-    .kind = op_kind::elementwise,
-    .linear = true,
+    .algebra = {.linear = true, .fold = fold<convert_fn, 1>},
+    .memory = {.kind = op_kind::elementwise},
     .infer = [](const call& c) -> array_type {
       const auto [type, weak] = c.attrs<convert_options>();
       return {type, weak, c[0].shape()};
@@ -37,7 +37,6 @@ inline constexpr op convert_element_type_p{
       const auto [type, weak] = c.attrs<convert_options>();
       return convert_element_type(c[0], type, weak);
     },
-    .fold = fold<convert_fn, 1>,
     .kernels = kernels_of<convert_element_type_p>,
 };
 template <>
@@ -86,7 +85,7 @@ struct bitcast_options {
 inline constexpr op bitcast_convert_type_p{
     .name = "bitcast_convert_type",
     .stablehlo = "stablehlo.bitcast_convert",
-    .kind = op_kind::view,
+    .memory = {.kind = op_kind::view},
     .infer = [](const call& c) -> array_type {
       const dtype type = c.attrs<bitcast_options>().type;
       if (size_of(type) != size_of(c[0].dtype())) return c.fail("bitcast_convert_type: width", c[0].type(), name(type));

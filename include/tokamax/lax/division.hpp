@@ -49,17 +49,11 @@ struct rem_fn {
 };
 
 /// Integer division toward zero.
-inline constexpr op quotient_p =
-    elementwise<quotient_fn, 2>({.name = "quotient",
-                                 .stablehlo = "stablehlo.divide",
-                                 .dtypes = accepts::integers,
-                                 .infer = [](const call& c) -> array_type {
-                                   return is_integer(c[0].dtype())
-                                              ? detail::same_type_infer(c)
-                                              : c.fail("quotient: dtype", c[0].type(), "an integer dtype");
-                                 },
-                                 .vjp = detail::no_gradient,
-                                 .kernels = kernels_of<quotient_p>});
+inline constexpr op quotient_p = elementwise<quotient_fn, 2>({.name = "quotient",
+                                                              .stablehlo = "stablehlo.divide",
+                                                              .dtypes = accepts::integers,
+                                                              .vjp = detail::no_gradient,
+                                                              .kernels = kernels_of<quotient_p>});
 template <>
 struct element_of<quotient_p> : quotient_fn {};
 

@@ -99,8 +99,7 @@ constexpr text equal_extents(const char* which, const array& a, std::int64_t on_
 inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
-    .has_dots = true,
-    .dot_operands = 2,
+    .precision = {.has_algorithm = true, .product_operands = 2},
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];
@@ -209,10 +208,8 @@ struct matmul_options {
 constexpr array matmul(const array& a, const array& b, const matmul_options& o = {},
                        source_line l = source_line::current()) {
   const int ra = a.rank(), rb = b.rank();
-  auto refuse = [&](text what, text found, text expected) {
-    const array both[2] = {a, b};
-    call{.inputs = both, .count = 2, .trace = a.trace() ? a.trace() : b.trace(), .where = l}.fail(what, found,
-                                                                                                  expected);
+  auto refuse = [&](const text& what, const text& found, const text& expected) {
+    reject(a.trace() ? a.trace() : b.trace(), l, what, found, expected);
     return a;
   };
   if (ra == 0 || rb == 0) return refuse("matmul: operand", ra == 0 ? a.type() : b.type(), "one axis or more");

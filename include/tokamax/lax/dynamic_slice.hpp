@@ -40,9 +40,7 @@ constexpr bool starts_fit(const call& c, int first, int rank, int batch) {
 constexpr arrays dynamic_batch(const call& c) {
   auto o = c.attrs<dynamic_slice_options>();
   ++o.batch;
-  arrays in;
-  for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? c[k] : with_leading_axis(c[k], c.batch_size));
-  return dynamic_bind(*c.self, in, o, c.where);
+  return dynamic_bind(*c.self, with_batch_axis(c), o, c.where);
 }
 }  // namespace detail
 
@@ -84,7 +82,7 @@ inline constexpr op dynamic_slice_p{
 inline constexpr op dynamic_update_slice_p{
     .name = "dynamic_update_slice",
     .stablehlo = "stablehlo.dynamic_update_slice",
-    .overwrites = 0,
+    .memory = {.overwrites = 0},
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       const array_type t = c[0].type();

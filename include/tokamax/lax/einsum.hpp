@@ -165,11 +165,8 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
   if (xs.empty()) return detail::impossible(f32, "einsum: operands", "none", "one or more", l);
   const detail::einsum_equation e = detail::parse_einsum(equation, xs);
   if (!e.ok || !detail::labels_fit(e, xs)) {
-    graph* g = nullptr;
-    for (const array& x : xs) g = x.trace() ? x.trace() : g;
-    call{.inputs = xs.data(), .count = xs.count(), .trace = g, .where = l}.fail(
-        "einsum: equation", equation.empty() ? "an empty one" : equation,
-        text() << xs.count() << " operands, first " << xs[0].type());
+    reject(xs.data(), xs.count(), l, "einsum: equation", equation.empty() ? "an empty one" : equation,
+           text() << xs.count() << " operands, first " << xs[0].type());
     return xs[0];
   }
   detail::einsum_term t = detail::diagonals({xs[0], e.operands[0]});

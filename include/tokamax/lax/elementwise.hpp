@@ -13,7 +13,9 @@ namespace detail {
 /// What an op wants instead of operands of this dtype; null if it takes them.
 constexpr const char* refusal(const op& o, dtype t) {
   if (o.dtypes == accepts::numbers && t == bool_) return "numbers";
+  if (o.dtypes == accepts::integers && !is_integer(t)) return "an integer dtype";
   if (o.dtypes == accepts::floating && !is_floating(t)) return "a floating dtype";
+  if (o.dtypes == accepts::booleans && t != bool_) return "bool";
   return nullptr;
 }
 constexpr array_type same_type_infer(const call& c) {
@@ -33,11 +35,8 @@ constexpr array_type compare_infer(const call& c) {
 }
 /// Leading axis for every operand that has none, then the op itself.
 constexpr arrays elementwise_batch_here(const call& c) {
-  vec<array> in;
-  for (int i = 0; i < c.count; ++i) in.push_back(c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size));
-  words w;
-  for (int i = 0; i < c.attribute_count; ++i) w.push_back(c.attributes[i]);
-  return bind_all(*c.self, in.data(), in.count(), w, c.where);
+  const arrays in = with_batch_axis(c);
+  return bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);
 }
 constexpr arrays elementwise_batch(const call& c) { return linked<detail::elementwise_batch_here>(c); }
 }  // namespace detail
@@ -46,11 +45,11 @@ constexpr arrays elementwise_batch(const call& c) { return linked<detail::elemen
 /// std::int64_t for one of integers or truth values only.
 template <class F, int Arity, class Number = double>
 consteval op elementwise(op o) {
-  o.kind = op_kind::elementwise;
+  o.memory.kind = op_kind::elementwise;
   if constexpr (std::is_same_v<Number, double>)
-    o.fold = fold<F, Arity>;
+    o.algebra.fold = fold<F, Arity>;
   else
-    o.fold_integers = fold<F, Arity, Number>;
+    o.algebra.fold_integers = fold<F, Arity, Number>;
   if (!o.infer) o.infer = detail::same_type_infer;
   if (!o.batch) o.batch = detail::elementwise_batch;
   return o;
@@ -73,8 +72,7 @@ constexpr array broadcast_to_here(const array& x, const shape& s, source_line l)
   if (x.shape() == s) return x;
   bool ok = x.rank() <= s.rank() && are_extents(s);
   if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("broadcast_to: shape", x.type(),
-                                                                        text("extents of 1 or those of ") << s);
+    reject(x, l, "broadcast_to: shape", x.type(), text("extents of 1 or those of ") << s);
     return x;
   }
   if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.retyped({x.dtype(), x.type().weak, s});
@@ -100,10 +98,7 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (x[i].shape() == s) continue;
     s = broadcast_shapes(s, x[i].shape(), ok);
     if (!ok) {
-      graph* g = nullptr;
-      for (const array& a : x) g = a.trace() ? a.trace() : g;
-      call{.inputs = x, .count = N, .trace = g, .where = where}.fail(text(o.name) << ": shapes", x[i].type(),
-                                                                     text("extents equal or 1 beside ") << x[0].type());
+      reject(x, N, where, text(o.name) << ": shapes", x[i].type(), text("extents equal or 1 beside ") << x[0].type());
       return;
     }
   }
@@ -126,7 +121,7 @@ constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, in
   if (constant_a || constant_b) {
     if (const int kept = beside_neutral(g, o, ids); kept >= 0) return ids[kept];
   }
-  if (o.commutative) order_operands(g, ids);
+  if (o.algebra.commutative) order_operands(g, ids);
   return g.find_or_add(&o, sharing_of(o), ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
 }
 /// A weak literal as the constant that `unify` makes of it beside a node; -1 where that takes more.

@@ -85,7 +85,7 @@ inline constexpr op scatter_add_p{
     },
     .batch = [](const call& c) -> arrays {
       const std::int64_t rows = c.attrs<scatter_attributes>().rows;
-      const array updates = c.batched(1) ? c[1] : with_leading_axis(c[1], c.batch_size);
+      const array updates = with_batch_axis(c, 1);
       const array joint =
           scatter_add(detail::batch_indices(c, c[0], c.batched(0), rows), updates, mul_extent(c.batch_size, rows));
       shape s{c.batch_size, rows};
@@ -97,7 +97,7 @@ inline constexpr op scatter_add_p{
 
 inline constexpr op scatter_add_onto_p{
     .name = "scatter_add_onto",
-    .overwrites = 0,
+    .memory = {.overwrites = 0},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1 || c[0].dtype() == bool_)
         return c.fail("scatter_add: operand", c[0].type(), "numbers with at least one axis");
@@ -150,8 +150,8 @@ constexpr array take(const array& x, const array& indices, int axis = 0, source_
   axis = checked_axis("take: axis", axis, x, l);
   if (x.rank() == 0) return x;
   if (x.extent(axis) > most_indices) {
-    call{.inputs = &x, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l}.fail(
-        "take: extent", text() << x.extent(axis), text("at most ") << most_indices);
+    reject(x.trace() ? x.trace() : indices.trace(), l, "take: extent", text() << x.extent(axis),
+           text("at most ") << most_indices);
     return x;
   }
   array i = indices;

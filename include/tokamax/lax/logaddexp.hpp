@@ -18,11 +18,7 @@ inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
     .name = "logaddexp",
     .stablehlo = "tokamax.logaddexp",
     .dtypes = accepts::floating,
-    .commutative = true,
-    .infer = [](const call& c) -> array_type {
-      return is_floating(c[0].dtype()) ? detail::same_type_infer(c)
-                                       : c.fail("logaddexp: dtype", c[0].type(), "a floating dtype");
-    },
+    .algebra = {.commutative = true},
     .vjp = [](const call& c) -> arrays {
       const array share = logistic(c[0] - c[1]);  // of x in the sum
       return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};

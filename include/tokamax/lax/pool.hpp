@@ -112,7 +112,7 @@ constexpr array max_pool_cotangent(const array& x, const array& ct, const max_po
 
 /// A leading batch axis joins the images' own.
 constexpr array join_batches(const call& c, int i) {
-  const array x = c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size);
+  const array x = with_batch_axis(c, i);
   shape s{mul_extent(x.extent(0), x.extent(1))};
   for (int k = 2; k < x.rank(); ++k) s.push_back(x.extent(k));
   return reshape(x, s);

@@ -40,9 +40,7 @@ constexpr array randint(const key& k, const shape& s, const array& low, const ar
 namespace detail {
 /// x along an axis in random order: rounds of sorting by random words, enough of them that ties hardly matter.
 constexpr array shuffled(key k, array x, int axis, std::int64_t n, source_line l) {
-  if (is_dyn(n))
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = l}.fail("dynamic extent: permutation", x.type(),
-                                                                        "an extent known when it is traced");
+  if (is_dyn(n)) reject(x, l, "dynamic extent: permutation", x.type(), "an extent known when it is traced");
   // words^rounds must exceed n^3: ceil(3 ln n / ln(2^32 - 1)), counted in integers
   const int rounds = n <= 1 ? 0 : n <= 1625 ? 1 : n <= 2642245 ? 2 : 3;
   for (int r = 0; r < rounds; ++r) {

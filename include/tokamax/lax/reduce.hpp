@@ -31,8 +31,7 @@ constexpr axes normalized(const axes& axis, int rank) {
 constexpr array reduce(const op& o, const array& x, const reduce_options& options, location where) {
   const axes axis = normalized(options.axis, x.rank());
   if (options.axis.count >= 0 && axis.rank() != options.axis.rank())
-    call{.inputs = &x, .count = 1, .trace = x.trace(), .where = where}.fail(
-        text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
+    reject(x, where, text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
   const array y = bind(o, {x}, reduce_attributes{axis}, where);
   if (!options.keepdims) return y;
   shape kept = x.shape();
@@ -69,7 +68,7 @@ consteval op reduction(op o) {
 /// The sum of 16-bit floats as it is carried, not rounded to their dtype.
 inline constexpr op sum_in_f32_p = detail::reduction({
     .name = "sum_in_f32",
-    .linear = true,
+    .algebra = {.linear = true},
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype())) return c.fail("sum_in_f32: dtype", c[0].type(), "a floating dtype");
       array_type t = detail::reduce_infer(c);

@@ -16,8 +16,8 @@ constexpr array reshape(const array& x, shape s, source_line l = source_line::cu
 inline constexpr op reshape_p{
     .name = "reshape",
     .stablehlo = "stablehlo.reshape",
-    .kind = op_kind::view,
-    .linear = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::view},
     .infer = [](const call& c) -> array_type {
       const shape s = c.attrs<reshape_options>().extents;
       if (size(s) != c[0].size())

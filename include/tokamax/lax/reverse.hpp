@@ -14,7 +14,7 @@ struct reverse_options {
 inline constexpr op reverse_p{
     .name = "reverse",
     .stablehlo = "stablehlo.reverse",
-    .linear = true,
+    .algebra = {.linear = true},
     .infer = [](const call& c) -> array_type {
       const axes d = c.attrs<reverse_options>().dimensions;
       const int rank = c[0].rank();

@@ -34,8 +34,8 @@ constexpr std::int64_t slice_offset(const shape& s, const shape& start) {
 inline constexpr op slice_p{
     .name = "slice",
     .stablehlo = "stablehlo.slice",
-    .kind = op_kind::view,
-    .linear = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::view},
     .infer = [](const call& c) -> array_type {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       array_type t = c[0].type();
@@ -128,7 +128,7 @@ inline constexpr op pad_p{
         for (std::int64_t e : s) r.push_back(e);
         return r;
       };
-      const array x = c.batched(0) ? c[0] : with_leading_axis(c[0], c.batch_size);
+      const array x = with_batch_axis(c, 0);
       if (!c.batched(1)) return pad(x, c[1], lead(low), lead(high), lead(interior));
       // A padding value for each batch entry: pad with zero, then select it outside the padded ones.
       const array y = pad(x, array(0.0, {x.dtype(), false, {}}), lead(low), lead(high), lead(interior));

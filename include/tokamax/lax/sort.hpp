@@ -57,9 +57,7 @@ inline constexpr op sort_p{
     },
     .batch = [](const call& c) -> arrays {
       const auto o = c.attrs<sort_options>();
-      arrays in;
-      for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? c[k] : with_leading_axis(c[k], c.batch_size));
-      return detail::sort_all(*c.self, in, {o.axis + 1, o.descending}, c.where);
+      return detail::sort_all(*c.self, with_batch_axis(c), {o.axis + 1, o.descending}, c.where);
     },
     .kernels = kernels_of<sort_p>,
 };

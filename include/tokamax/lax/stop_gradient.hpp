@@ -13,7 +13,7 @@ constexpr arrays identity_batch(const call& c) { return bind(*c.self, {c[0]}, wo
 
 inline constexpr op stop_gradient_p{
     .name = "stop_gradient",
-    .kind = op_kind::alias,
+    .memory = {.kind = op_kind::alias},
     .infer = detail::identity_infer,
     .vjp = [](const call&) -> arrays { return arrays(); },
     .jvp = [](const call&) -> arrays { return arrays(); },
@@ -23,9 +23,9 @@ inline constexpr op stop_gradient_p{
 /// The input of a differentiated function: a new name for a value, so that the derivative sees only the uses inside.
 inline constexpr op variable_p{
     .name = "variable",
-    .kind = op_kind::alias,
-    .linear = true,
     .unique = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::alias},
     .infer = detail::identity_infer,
     .vjp = [](const call& c) -> arrays { return c.ct(); },
     .batch = detail::identity_batch,
@@ -35,9 +35,9 @@ inline constexpr op variable_p{
 inline constexpr op optimization_barrier_p{
     .name = "optimization_barrier",
     .stablehlo = "stablehlo.optimization_barrier",
-    .kind = op_kind::alias,
-    .linear = true,
     .unique = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::alias},
     .infer = detail::identity_infer,
     .vjp = [](const call& c) -> arrays { return c.ct(); },
     .batch = detail::identity_batch,

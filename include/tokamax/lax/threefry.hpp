@@ -86,8 +86,7 @@ inline constexpr op threefry2x32_p{
     .vjp = detail::no_gradient,
     .batch = [](const call& c) -> arrays {
       const auto [extents, pairs] = c.attrs<threefry_options>();
-      auto with_axis = [&](int i) { return c.batched(i) ? c[i] : with_leading_axis(c[i], c.batch_size); };
-      return threefry2x32(with_axis(0), with_axis(1), extents, pairs);
+      return threefry2x32(with_batch_axis(c, 0), with_batch_axis(c, 1), extents, pairs);
     },
     .kernels = kernels_of<threefry2x32_p>,
 };

@@ -16,8 +16,8 @@ constexpr array transpose(const array& x, const axes& permutation, source_line l
 inline constexpr op transpose_p{
     .name = "transpose",
     .stablehlo = "stablehlo.transpose",
-    .kind = op_kind::view,
-    .linear = true,
+    .algebra = {.linear = true},
+    .memory = {.kind = op_kind::view},
     .infer = [](const call& c) -> array_type {
       const axes p = c.attrs<transpose_options>().permutation;
       array_type t = c[0].type();

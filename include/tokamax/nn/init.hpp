@@ -16,9 +16,7 @@ concept initializes_itself = requires(const T& layer, const random::key& k) {
 };
 
 constexpr void require_initial_value(const array& a, source_line l) {
-  if (a.is_abstract())
-    call{.inputs = &a, .count = 1, .trace = nullptr, .where = l}.fail("init: parameter without a rule", a.type(),
-                                                                      "an init member or a value");
+  if (a.is_abstract()) reject(nullptr, l, "init: parameter without a rule", a.type(), "an init member or a value");
 }
 
 template <class T>

@@ -20,10 +20,11 @@ inline constexpr op relu_p = elementwise<relu_fn, 1>({
     .name = "relu",
     .stablehlo = "tokamax.relu",
     .dtypes = accepts::numbers,
+    .algebra = {.fold_integers = fold<relu_fn, 1, std::int64_t>},
     .compose = [](const call& c) -> arrays { return select(c[0] <= 0, zeros_like(c[0]), c[0]); },
+
     // The result says where x is positive, so that a program need not keep both.
     .vjp = [](const call& c) -> arrays { return select(c.out() > 0, c.ct(), zeros_like(c.ct())); },
-    .fold_integers = fold<relu_fn, 1, std::int64_t>,
     .kernels = kernels_of<relu_p>,
 });
 template <>

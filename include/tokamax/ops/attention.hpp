@@ -78,21 +78,13 @@ constexpr bool attention_shapes_fit(const array& q, const array& k, const array&
 
 /// Ops whose operands all have the batch as axis 0: a further batch axis joins it.
 constexpr arrays joined_batch(const call& c) {
-  vec<array> in;
-  auto join = [](const array& x) {
+  arrays in = with_batch_axis(c);
+  for (array& x : in) {
     shape s{mul_extent(x.extent(0), x.extent(1))};
     for (int i = 2; i < x.rank(); ++i) s.push_back(x.extent(i));
-    return reshape(x, s);
-  };
-  for (int i = 0; i < c.count; ++i) {
-    if (c.batched(i))
-      in.push_back(join(c[i]));
-    else
-      in.push_back(join(with_leading_axis(c[i], c.batch_size)));
+    x = reshape(x, s);
   }
-  words w;
-  for (int i = 0; i < c.attribute_count; ++i) w.push_back(c.attributes[i]);
-  arrays out = bind_all(*c.self, in.data(), in.count(), w, c.where);
+  arrays out = bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);
   for (array& y : out) {
     shape s{c.batch_size, div_extent(y.extent(0), c.batch_size)};
     for (int i = 1; i < y.rank(); ++i) s.push_back(y.extent(i));
@@ -117,8 +109,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
 /// The gradients of attention: probabilities are computed again from the scores and what is kept of their normalisers.
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
-    .has_dots = true,
-    .dot_operands = 3,
+    .precision = {.has_algorithm = true, .product_operands = 3},
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
@@ -127,6 +118,7 @@ inline constexpr op attention_vjp_p{
         detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
       return {c[0].type(), c[1].type(), c[2].type()};
     },
+
     // p = exp(s - lse) * correction; dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_options>();
@@ -147,8 +139,7 @@ inline constexpr op attention_vjp_p{
 /// when it is rounded: exp(scores - lse) * correction are the probabilities. In exact arithmetic the correction is 1.
 inline constexpr op attention_p{
     .name = "attention",
-    .has_dots = true,
-    .dot_operands = 3,
+    .precision = {.has_algorithm = true, .product_operands = 3},
     .infer_all = [](const call& c) -> types {
       array_type lse{f32, false, {}};
       if (!is_floating(c[0].dtype()) || c[0].rank() != 4)

@@ -18,10 +18,6 @@ namespace detail {
 constexpr array probabilities(const array& logits, const array& lse) {
   return exp(astype(logits, f32) - expand_dims(lse, -1));
 }
-constexpr array with_axis(const call& c, int i) {
-  if (c.batched(i)) return c[i];
-  return with_leading_axis(c[i], c.batch_size);
-}
 /// A negative label counts from the end.
 constexpr array nonnegative_label(const array& label, std::int64_t classes) {
   return select(label < 0, label + array(static_cast<double>(classes), {i32, false, {}}), label);
@@ -45,8 +41,8 @@ inline constexpr op cross_entropy_vjp_p{
                     c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
-      return cross_entropy_vjp(detail::with_axis(c, 0), detail::with_axis(c, 1), detail::with_axis(c, 2),
-                               detail::with_axis(c, 3), detail::with_axis(c, 4));
+      return cross_entropy_vjp(with_batch_axis(c, 0), with_batch_axis(c, 1), with_batch_axis(c, 2),
+                               with_batch_axis(c, 3), with_batch_axis(c, 4));
     },
     .kernels = kernels_of<cross_entropy_vjp_p>,
 };
@@ -84,7 +80,7 @@ inline constexpr op cross_entropy_p{
       return {cross_entropy_vjp(c[0], c[1], c.outputs[1], of_probabilities * c.outputs[2], of_label), array()};
     },
     .batch = [](const call& c) -> arrays {
-      const array in[] = {detail::with_axis(c, 0), detail::with_axis(c, 1)};
+      const array in[] = {with_batch_axis(c, 0), with_batch_axis(c, 1)};
       return bind_all(cross_entropy_p, in, 2, words{}, c.where);
     },
     .kernels = kernels_of<cross_entropy_p>,

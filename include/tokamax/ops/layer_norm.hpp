@@ -67,9 +67,7 @@ inline constexpr op layer_norm_vjp_p{
                                           c[1].dtype());
     },
     .batch = [](const call& c) -> arrays {
-      array x = c[0], ct = c[2];
-      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
-      if (!c.batched(2)) ct = with_leading_axis(ct, c.batch_size);
+      const array x = with_batch_axis(c, 0), ct = with_batch_axis(c, 2);
       const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));
       return detail::layer_norm_gradients(x, scale, ct, c.attrs<layer_norm_options>().epsilon, 1, c[1].dtype());
     },
@@ -96,8 +94,7 @@ inline constexpr op layer_norm_p{
     },
     .batch = [](const call& c) -> arrays {
       const auto options = c.attrs<layer_norm_options>();
-      array x = c[0];
-      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
+      const array x = with_batch_axis(c, 0);
       if (!c.batched(1) && !c.batched(2)) return layer_norm(x, c[1], c[2], options);
       // One scale and offset an example: the row op normalises, the rest is arithmetic.
       const shape feature{c[0].extent(-1)};

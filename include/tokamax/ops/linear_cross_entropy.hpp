@@ -34,7 +34,7 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 /// The gradients of linear_cross_entropy, from logits that are computed again.
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
-    .has_dots = true,
+    .precision = {.has_algorithm = true},
     .infer_all = [](const call& c) -> types {
       const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
       const bool fit = is_floating(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
@@ -46,6 +46,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
         detail::extents_are(c, 2, 5, detail::leading(c[0]));
       return {c[0].type(), c[1].type()};
     },
+
     // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label; dx = dlogits W^T; dW = x^T dlogits
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<linear_cross_entropy_options>();
@@ -70,7 +71,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
 /// Loss and, for the backward pass, the logarithm of the normaliser of each row and its correction, as of cross_entropy.
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
-    .has_dots = true,
+    .precision = {.has_algorithm = true},
     .infer_all = [](const call& c) -> types {
       array_type t{f32, false, {}};
       for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));

@@ -46,9 +46,7 @@ inline constexpr op rms_norm_vjp_p{
                                         c[1].dtype());
     },
     .batch = [](const call& c) -> arrays {
-      array x = c[0], ct = c[2];
-      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
-      if (!c.batched(2)) ct = with_leading_axis(ct, c.batch_size);
+      const array x = with_batch_axis(c, 0), ct = with_batch_axis(c, 2);
       const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));
       return detail::rms_norm_gradients(x, scale, ct, c.attrs<rms_norm_options>().epsilon, 1, c[1].dtype());
     },
@@ -73,8 +71,7 @@ inline constexpr op rms_norm_p{
     .vjp = [](const call& c) -> arrays { return rms_norm_vjp(c[0], c[1], c.ct(), c.attrs<rms_norm_options>(), {}); },
     .batch = [](const call& c) -> arrays {
       const auto options = c.attrs<rms_norm_options>();
-      array x = c[0];
-      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
+      const array x = with_batch_axis(c, 0);
       if (!c.batched(1)) return rms_norm(x, c[1], options);
       const array x_hat = rms_norm(x, ones({c[0].extent(-1)}, c[1].dtype()), options);
       return astype(x_hat * detail::spread_parameter(c[1], x.shape(), true), x.dtype());

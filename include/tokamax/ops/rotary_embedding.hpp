@@ -70,8 +70,8 @@ inline constexpr op rotary_embedding_p{
       return rotary_embedding(c.tangents[0], c[1], c.attrs<rotary_embedding_options>());
     },
     .batch = [](const call& c) -> arrays {
-      array x = c[0], positions = c[1];
-      if (!c.batched(0)) x = with_leading_axis(x, c.batch_size);
+      const array x = with_batch_axis(c, 0);
+      array positions = c[1];
       if (c.batched(1)) {
         shape s{c.batch_size};  // then extents of 1 for the axes of x that the positions do without
         for (int i = positions.rank(); i < x.rank() - 2; ++i) s.push_back(1);

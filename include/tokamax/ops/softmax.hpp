@@ -34,9 +34,7 @@ inline constexpr op softmax_vjp_p{
       return astype(y * (ct - sum(ct * y, {{-1}, true})), c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
-      array y = c[0], ct = c[1];
-      if (!c.batched(0)) y = with_leading_axis(y, c.batch_size);
-      if (!c.batched(1)) ct = with_leading_axis(ct, c.batch_size);
+      const array y = with_batch_axis(c, 0), ct = with_batch_axis(c, 1);
       return softmax_vjp(y, ct);
     },
     .kernels = kernels_of<softmax_vjp_p>,

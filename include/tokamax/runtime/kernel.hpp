@@ -35,7 +35,7 @@ struct kernel_arguments {
   int attribute_count = 0;
   template <class Options>
   Options attrs() const {
-    return call{.attributes = attributes, .attribute_count = attribute_count}.attrs<Options>();
+    return unpack<Options>(attributes);
   }
 };
 
@@ -144,7 +144,7 @@ struct kernel_list {
   static kernel_set find(const op& o) {
     static_assert((has_own_kernel<Ops, Device> && ...),
                   "tokamax: kernel_list names an op that the device has no kernel for");
-    static_assert(((Ops.kind == op_kind::general) && ...),
+    static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
     kernel_set k = kernels_of_descriptor(o);
     ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), takes_views<Ops, Device>, k.tile}) : void()), ...);

@@ -24,20 +24,14 @@ namespace detail {
 constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
-    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->has_body) continue;
+    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->bodies) continue;
     graph inner;
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) {
       const array_type& t = g[g.operand(n, k)].type;
       in.push_back(array(&inner, inner.input(t), t));
     }
-    n.kind->compose(call{.self = n.kind,
-                         .inputs = in.data(),
-                         .count = in.count(),
-                         .attributes = g.words_of(n),
-                         .attribute_count = n.word_count,
-                         .type = n.type,
-                         .trace = &inner});
+    n.kind->compose(call_of(g, n, in, &inner));
     add_ops(ops, inner);
   }
   for (const graph& body : g.bodies) add_ops(ops, body);
@@ -120,7 +114,7 @@ struct kernel_fact {
   bool present = false, strided = false;
 };
 inline constexpr bool needs_no_kernel(const op& o) {
-  return o.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.has_body;
+  return o.memory.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.bodies;
 }
 
 /// Is a node of this kind in a program or in one of its loops? A trace also holds what the program does not need.

@@ -30,13 +30,11 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
   }
   const array_view& first = *a.out;
   op_cost cost{static_cast<double>(first.size()), 0};
-  if (o.cost)
-    cost = o.cost(call{.self = &o,
-                       .inputs = in.data(),
-                       .count = in.count(),
-                       .attributes = a.attributes,
-                       .attribute_count = a.attribute_count,
-                       .type = {first.type, false, first.extents}});
+  if (o.cost) {
+    call c = call_of(o, in.data(), in.count(), a.attributes, a.attribute_count);
+    c.type = {first.type, false, first.extents};
+    cost = o.cost(c);
+  }
   e.flops = cost.flops;
   e.bfloat16_flops = cost.bfloat16_flops;
   if (e.bfloat16_flops > 0) e.name += ", products in bf16";

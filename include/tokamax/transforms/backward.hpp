@@ -48,15 +48,9 @@ struct recalled_call {
       flags.push_back(o < active.count() ? active[o] : char(0));
     }
     for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
-    c = call{.self = n.kind,
-             .inputs = inputs.data(),
-             .count = inputs.count(),
-             .attributes = attributes.data(),
-             .attribute_count = attributes.count(),
-             .type = n.type,
-             .flags = flags.data(),
-             .trace = &g,
-             .where = n.where};
+    c = call_of(*n.kind, inputs, attributes, &g, n.where);
+    c.type = n.type;
+    c.flags = flags.data();
     if (n.kind->infer_all) {
       const types ts = n.kind->infer_all(c);
       for (int k = 0; k < ts.count(); ++k)

@@ -15,14 +15,12 @@ namespace detail {
 /// Tangents of the outputs of an op without a jvp rule.
 constexpr arrays derived_jvp(graph& g, call& c) {
   const op& o = *c.self;
-  if (o.linear) {
+  if (o.algebra.linear) {
     vec<array> in;
     for (int k = 0; k < c.count; ++k) in.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, c[k].type()));
-    words w;
-    for (int k = 0; k < c.attribute_count; ++k) w.push_back(c.attributes[k]);
-    return bind_all(o, in.data(), in.count(), w, c.where);
+    return bind_all(o, in.data(), in.count(), c.attribute_words(), c.where);
   }
-  if (o.kind == op_kind::elementwise && o.vjp) {  // the Jacobian is diagonal, so it is its own transpose
+  if (o.memory.kind == op_kind::elementwise && o.vjp) {  // the Jacobian is diagonal, so it is its own transpose
     array total;
     for (int k = 0; k < c.count; ++k) {
       if (!c.tangents[k].exists()) continue;

@@ -24,9 +24,9 @@ namespace detail {
 /// Repeats a graph under a policy, and the bodies of its loops.
 struct apply_policy {
   precision_policy policy;
-  constexpr bool handles(const op& o) const { return o.has_dots || o.has_body; }
+  constexpr bool handles(const op& o) const { return o.precision.has_algorithm || o.bodies; }
   constexpr arrays operator()(const call& c) const {
-    if (c.self->has_body) {
+    if (c.self->bodies) {
       graph& body = c.trace->bodies[c.attributes[0]];
       graph changed;
       arrays inputs;
@@ -36,7 +36,7 @@ struct apply_policy {
       body = std::move(changed);
       return {};  // the loop itself stays, over the changed body
     }
-    words w(c.attributes, static_cast<std::size_t>(c.attribute_count));
+    words w = c.attribute_words();
     std::int64_t& algorithm = w[w.count() - 1];
     if (algorithm == static_cast<std::int64_t>(dot_algorithm::unspecified))
       algorithm = static_cast<std::int64_t>(policy.dots);

@@ -38,12 +38,10 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         for (const array& x : leaves(sequence)) {
           if (!known && x.rank() > 0) length = x.extent(0), known = true;
           if (x.rank() == 0 || x.extent(0) != length)
-            call{.inputs = &x, .count = 1, .trace = &g, .where = l}.fail("scan: length", x.type(),
-                                                                         text("leading ") << length);
+            reject(&g, l, "scan: length", x.type(), text("leading ") << length);
         }
         if (options.length < -1 || (length < 0 && !is_dyn(length)))
-          call{.trace = &g, .where = l}.fail("scan: length", text() << options.length,
-                                             "0 or more, or something to scan");
+          reject(&g, l, "scan: length", text() << options.length, "0 or more, or something to scan");
         graph body;
         body.parent = &g;
         body.depth = g.depth + 1;
@@ -72,8 +70,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         int k = 0;
         for (const array& a : leaves(out.first)) {
           const array c = lift(body, a, l);
-          if (!(c.type() == before[k].type()))
-            call{.inputs = &c, .count = 1, .trace = &g, .where = l}.fail("scan: carry", c.type(), before[k].type());
+          if (!(c.type() == before[k].type())) reject(&g, l, "scan: carry", c.type(), before[k].type());
           body.outputs.push_back(c.id());
           ++k;
         }

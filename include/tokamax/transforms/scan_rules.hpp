@@ -40,7 +40,7 @@ constexpr array_type entry_type(const array_type& t) {
 inline constexpr op scan_p{
     .name = "scan",
     .unique = true,
-    .has_body = true,
+    .bodies = 1,
     .infer_all = [](const call& c) -> types {
       const auto w = c.attrs<scan_attributes>();
       const graph& body = c.trace->bodies[w.body];

@@ -48,9 +48,7 @@ constexpr void require_floats(graph& g, const Tree& tree, source_line l) {
   const arrays all = leaves(tree);
   for (const array& a : all)
     if (is_floating(a.dtype())) return;
-  if (!all.empty())
-    call{.inputs = &all[0], .count = 1, .trace = &g, .where = l}.fail("grad: argument", all[0].type(),
-                                                                      "at least one floating leaf");
+  if (!all.empty()) reject(&g, l, "grad: argument", all[0].type(), "at least one floating leaf");
 }
 /// The leaves of `given` are to have the types of `wanted`, where those are floats.
 constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
@@ -62,8 +60,8 @@ constexpr void require_types(graph& g, const char* what, const arrays& given, co
 }
 constexpr void require_scalar(const graph& g, const array& loss, source_line l) {
   if (loss.rank() == 0 && is_floating(loss.dtype())) return;
-  call{.inputs = &loss, .count = 1, .trace = loss.trace(), .where = l.line() ? location(l) : g[loss.id()].where}.fail(
-      "grad: value of the function", loss.type(), "a floating scalar");
+  reject(loss, l.line() ? location(l) : g[loss.id()].where, "grad: value of the function", loss.type(),
+         "a floating scalar");
 }
 }  // namespace detail
 

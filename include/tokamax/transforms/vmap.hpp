@@ -45,7 +45,7 @@ struct vmap_function {
 
  private:
   constexpr void refuse(graph& g, text found, text expected) const {
-    call{.trace = &g, .where = where}.fail("vmap: in_axes", found, expected);
+    reject(&g, where, "vmap: in_axes", found, expected);
   }
   template <class Result, class... Args>
   constexpr Result map(graph& g, const Args&... args) const {
@@ -63,8 +63,7 @@ struct vmap_function {
             const array b = detail::move_axis(a, checked_axis("vmap: in_axes", axis, a, where), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
-              call{.inputs = &b, .count = 1, .trace = &g, .where = where}.fail("vmap: batch extent", b.type(),
-                                                                               text("leading ") << n);
+              reject(&g, where, "vmap: batch extent", b.type(), text("leading ") << n);
             array_type t = b.type();
             t.extents = {};
             for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));

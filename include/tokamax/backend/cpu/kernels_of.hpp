@@ -23,7 +23,7 @@ kernel_set kernels_of() {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
     k.strided = takes_views<Op>;
   }
-  if constexpr (Op.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
+  if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
   return k;
 }
 
