@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   base/bfloat16.hpp      the 16-bit float with float32's exponent range.
+//   base/copy_tree.hpp     a copy of a tree, also of what its unique_ptrs own.
 //   base/dtype.hpp         element types and JAX's promotion lattice.
 //   base/error.hpp         the one exception of the library.
 //   base/field_count.hpp   how many fields a plain struct has, found by trying initialisers.
@@ -12,13 +13,14 @@
 //   base/requirements.hpp  one line that says what to do, where tokamax cannot be compiled.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
-//   base/tree_node.hpp     what a type is inside a tree: leaf, static value, sequence or record.
+//   base/tree_node.hpp     what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
 //   base/tree_walk.hpp     the one recursion behind all tree functions.
 //   base/vec.hpp           a growable array that costs the constant evaluator little.
 //   base/version.hpp       the version of the library, the only place that states it.
 #pragma once
 
 #include <tokamax/base/bfloat16.hpp>
+#include <tokamax/base/copy_tree.hpp>
 #include <tokamax/base/dtype.hpp>
 #include <tokamax/base/error.hpp>
 #include <tokamax/base/field_count.hpp>

@@ -78,11 +78,41 @@ struct greedy_members {
 struct widest {
   int a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23;
 };
+struct another_empty {};
 struct derived : linear {
   float extra;
 };
 struct derived_from_empty : empty {
   float extra;
+};
+struct derived_from_empties : empty, another_empty {
+  int extra[3];
+  linear last;
+};
+struct derived_without_fields : with_c_arrays {};
+struct derived_from_mlp : mlp {
+  int size() const { return up.size; }
+};
+struct derived_twice : derived_without_fields {};
+struct derived_from_two : linear, with_array {};
+struct derived_and_empty : empty {};
+template <class Self>
+struct mixin {
+  constexpr float area() const { return static_cast<const Self&>(*this).width * 2; }
+};
+struct mixed : mixin<mixed> {
+  float width = 3;
+};
+// clang-format off
+struct of_64 {
+  int a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24,
+      a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47,
+      a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63;
+};
+// clang-format on
+struct long_array {
+  char name[200];
+  int last;
 };
 template <class T>
 struct generic {
@@ -113,6 +143,13 @@ class scaling {
   int calls_ = 0;
 };
 
+struct extended : plain::linear {
+  float extra = 3;
+  static constexpr auto tokamax_fields(auto& self) {
+    return std::tuple_cat(base_fields<plain::linear>(self), std::tie(self.extra));
+  }
+};
+
 struct renamed {
   int a, b;
   static constexpr auto tokamax_fields(auto& self) { return std::tie(self.b); }
@@ -138,7 +175,14 @@ static_assert(field_count<plain::generic<plain::nested>> == 2 && field_count<pla
 static_assert(field_count<described::scaling> == 2 && field_count<described::renamed> == 1);
 
 static_assert(aggregate_record<plain::linear> && !aggregate_record<described::scaling> && record<described::scaling>);
-static_assert(!record<plain::derived> && !record<plain::derived_from_empty>, "base classes hide fields");
+static_assert(!record<plain::derived> && !record<plain::derived_from_two>,
+              "fields in two classes are not named in one go");
+static_assert(!record<plain::derived_twice>);
+static_assert(field_count<plain::derived_from_empty> == 1 && field_count<plain::derived_from_empties> == 2);
+static_assert(field_count<plain::derived_without_fields> == 4 && field_count<plain::derived_from_mlp> == 2);
+static_assert(field_count<plain::derived_and_empty> == 0 && field_count<plain::mixed> == 1);
+static_assert(field_count<described::extended> == 3 && field_count<plain::of_64> == 64);
+static_assert(field_count<plain::long_array> == 2);
 static_assert(!record<std::array<int, 3>> && !record<std::string> && !record<int> && !record<plain::either>);
 static_assert(!record<plain::constructed> && !record<int[3]> && !record<std::vector<int>>);
 
@@ -153,6 +197,9 @@ static_assert(field_name<plain::generic<plain::linear>, 1> == "other");
 static_assert(field_name<plain::with_callable, 0> == "activation");
 static_assert(field_name<in_unnamed_namespace, 1> == "second_field");
 static_assert(field_name<plain::generic<in_unnamed_namespace>, 0> == "value");
+static_assert(field_name<plain::derived_from_empties, 1> == "last" && field_name<plain::mixed, 0> == "width");
+static_assert(field_name<plain::derived_from_mlp, 1> == "down" && field_name<plain::of_64, 63> == "a63");
+static_assert(field_name<described::extended, 0> == "weight" && field_name<described::extended, 2> == "extra");
 static_assert(field_name<described::scaling, 0> == "scale_" && field_name<described::scaling, 1> == "shift_");
 static_assert(field_name<described::renamed, 0> == "shown");
 
@@ -174,6 +221,7 @@ static_assert(
 constexpr float sum(const auto& it) {
   return visit_fields(it, [](const auto&... field) { return (0.0f + ... + static_cast<float>(field)); });
 }
+static_assert(sum(described::extended{{1, 2}}) == 6 && sum(plain::mixed{}) == 3);
 static_assert(sum(plain::linear{2, 3}) == 5 && sum(described::scaling(4)) == 5 && sum(plain::empty{}) == 0);
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
+#include <variant>
 
 using namespace tokamax;
 
@@ -74,6 +77,17 @@ struct generic {
   Leaf x;
   std::array<Leaf, 2> y;
 };
+struct adapter {
+  leaf low{3.0f}, high{4.0f};
+};
+struct with_containers {
+  std::optional<leaf> bias;
+  std::optional<linear> projection;
+  std::map<std::string, linear> heads;
+  std::variant<int, leaf, adapter> kind;
+  std::unique_ptr<with_containers> next;
+};
+struct extended : adapter {};
 struct capturing {
   decltype([x = 1] { return x; }) f;
 };
@@ -93,7 +107,11 @@ static_assert(kind_of<decltype(relu)> == tree_kind::constant && kind_of<gelu> ==
 static_assert(kind_of<int (*)(int)> == tree_kind::constant && kind_of<std::string> == tree_kind::constant);
 static_assert(kind_of<bfloat16> == tree_kind::constant && kind_of<int scaling::*> == tree_kind::constant);
 static_assert(!tree_node<int*> && !tree_node<decltype(capturing::f)> && !tree_node<std::map<int, int>>);
-static_assert(!tree_node<void*> && tree_node<const model&>);
+static_assert(kind_of<std::optional<leaf>> == tree_kind::optional &&
+              kind_of<std::unique_ptr<linear>> == tree_kind::optional);
+static_assert(kind_of<std::map<std::string, leaf>> == tree_kind::map && kind_of<extended> == tree_kind::record);
+static_assert(kind_of<std::variant<leaf, linear>> == tree_kind::variant && !tree_node<std::unique_ptr<leaf[]>>);
+static_assert(!tree_node<std::shared_ptr<leaf>> && !tree_node<void*> && tree_node<const model&>);
 
 constexpr model start{};
 static_assert(count_leaves(start) == 2 + 2 * 4 + 1 + 1 + 3 + 2);
@@ -166,6 +184,40 @@ constexpr float grown_in_a_constant_expression() {
 }
 static_assert(grown_in_a_constant_expression() == 15);
 
+constexpr float optional_in_a_constant_expression() {
+  std::pair<std::optional<linear>, std::variant<int, leaf>> tree{linear{}, 4.0f};
+  std::get<1>(tree) = leaf(5.0f);
+  for_each_leaf([](leaf& x) { x.value *= 2; }, tree);
+  const float both = sum(tree);
+  tree.first.reset();
+  return 100 * both + sum(tree_map([](leaf x) { return leaf(x.value + 1); }, tree));
+}
+static_assert(optional_in_a_constant_expression() == 1611);
+
+// Paths are known in constant expressions too.
+constexpr bool selects(std::string_view wanted) {
+  bool found = false;
+  for_each_leaf_with_path([&](std::string_view path, const leaf&) { found = found || path == wanted; }, start, "m");
+  return found;
+}
+static_assert(selects("m.blocks[1].down.bias") && selects("m.grid[0]") && !selects("m.blocks[2].down.bias"));
+constexpr bool numbers_are_paths() {
+  std::string last;
+  for_each_leaf_with_path([&](std::string_view path, const leaf&) { last = path; }, std::array<leaf, 120>{});
+  return last == "[119]";
+}
+static_assert(numbers_are_paths());
+
+with_containers filled() {
+  with_containers t{leaf(1.0f), std::nullopt, {}, adapter{}, nullptr};
+  t.heads["value"] = {2.0f, 3.0f};
+  t.heads["policy"] = {4.0f, 5.0f};
+  t.heads["a.b"] = {6.0f, 7.0f};
+  t.next = std::make_unique<with_containers>();
+  t.next->kind = leaf(10.0f);
+  return t;
+}
+
 std::vector<std::string> paths(const auto& tree, std::string_view root = {}) {
   std::vector<std::string> result;
   for_each_leaf_with_path([&](std::string_view path, const leaf&) { result.emplace_back(path); }, tree, root);
@@ -228,4 +280,44 @@ TEST_CASE("a static difference has a path") {
   const stack renamed{std::vector<linear>(2), "z", {}}, masked{std::vector<linear>(2), "x", {true}};
   CHECK(first_static_difference(two, renamed) == "name");
   CHECK(first_static_difference(two, masked, "s") == "s.mask");
+}
+
+TEST_CASE("optionals, variants, maps and what unique_ptrs own are trees") {
+  const with_containers t = filled();
+  CHECK(paths(t, "t") == std::vector<std::string>{"t.bias", "t.heads[\"a.b\"].weight", "t.heads[\"a.b\"].bias",
+                                                  "t.heads.policy.weight", "t.heads.policy.bias",
+                                                  "t.heads.value.weight", "t.heads.value.bias", "t.kind.low",
+                                                  "t.kind.high", "t.next.kind"});
+  CHECK(count_leaves(t) == 10);
+  CHECK(sum(t) == 1 + 27 + 7 + 10);
+  CHECK(sum(extended{}) == 7);
+  CHECK(paths(extended{}) == std::vector<std::string>{"low", "high"});
+
+  with_containers twice = tree_map([](leaf a, leaf b) { return leaf(a.value + b.value); }, t, t);
+  CHECK(sum(twice) == 2 * sum(t));
+  CHECK(sum(t) == 45);
+  CHECK(same_static(t, twice));
+
+  const auto differs_at = [&](auto change) {
+    with_containers other = filled();
+    change(other);
+    CHECK_FALSE(same_static(t, other));
+    CHECK_THROWS_AS(for_each_leaf([](const leaf&, const leaf&) {}, t, other), error);
+    return first_static_difference(t, other);
+  };
+  CHECK(differs_at([](with_containers& o) { o.bias.reset(); }) == "bias");
+  CHECK(differs_at([](with_containers& o) { o.projection = linear{}; }) == "projection");
+  CHECK(differs_at([](with_containers& o) { o.kind = leaf{}; }) == "kind");
+  CHECK(differs_at([](with_containers& o) { o.heads.erase("value"); }) == "heads");
+  CHECK(differs_at([](with_containers& o) { o.heads.erase("value"), o.heads["zero"] = {}; }) == "heads.value");
+  CHECK(differs_at([](with_containers& o) { o.next.reset(); }) == "next");
+  CHECK(differs_at([](with_containers& o) { o.next->kind = 3; }) == "next.kind");
+  with_containers other = filled();
+  std::get<int>(other.next->kind = 3) = 4, twice.next->kind = 3;
+  CHECK(first_static_difference(twice, other) == "next.kind");
+}
+
+TEST_CASE("keys of maps that are no names stand in quotes") {
+  const std::map<std::string, leaf> m{{"", {}}, {"a", {}}, {"a b", {}}, {"x[0]", {}}};
+  CHECK(paths(m) == std::vector<std::string>{"[\"\"]", "a", "[\"a b\"]", "[\"x[0]\"]"});
 }

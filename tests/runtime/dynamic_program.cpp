@@ -6,6 +6,11 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+
 namespace tk = tokamax;
 using tk::array;
 
@@ -62,6 +67,60 @@ TEST_CASE("models whose size is chosen at run time") {
         },
         compiled, eager);
   }
+}
+
+namespace {
+struct branches {
+  tk::nn::linear in{4, 4};
+  std::optional<array> gain;
+  std::variant<tk::nn::layer_norm, tk::nn::linear> norm{tk::nn::layer_norm{4}};
+  std::map<std::string, tk::nn::linear> heads;
+  std::unique_ptr<branches> next;
+  array operator()(const array& x) const {
+    array h = in(x);
+    if (gain) h = h * *gain;
+    h = std::visit([&](const auto& layer) { return layer(h); }, norm);
+    for (const auto& [name, head] : heads) h = h + head(h);
+    if (next) return (*next)(h);
+    return h;
+  }
+};
+}  // namespace
+
+TEST_CASE("models with optionals, variants, maps and unique_ptrs are initialised, differentiated and compiled") {
+  const auto loss = [](const branches& m, const array& x) { return tk::sum(m(x)); };
+  int traces = 0;
+  const auto step = tk::jit(
+      [&](const branches& m, const array& x) {
+        ++traces;
+        auto grads = tk::grad(loss)(m, x);
+        return tk::tree_map([](const array& p, const array& g) { return p - 0.1f * g; }, m, grads);
+      },
+      tk::cpu);
+  branches like;
+  like.gain = tk::full({4}, 2);
+  like.heads["value"] = like.heads["policy"] = tk::nn::linear{4, 4};
+  like.next = std::make_unique<branches>();
+  like.next->norm = tk::nn::linear{4, 4};
+  const branches m = tk::init(like, tk::random::key(0));
+  const array x = tk::random::normal(tk::random::key(1), {2, 4});
+  const branches compiled = step(m, x), eager = tk::grad(loss)(m, x);
+  CHECK(tk::count_leaves(compiled) == 2 + 1 + 2 + 4 + 4);
+  tk::for_each_leaf(
+      [](const array& after, const array& before, const array& g) {
+        const array expected = before - 0.1f * g;
+        for (std::size_t i = 0; i < after.values<float>().size(); ++i)
+          CHECK(after.values<float>()[i] == expected.values<float>()[i]);
+      },
+      compiled, m, eager);
+  CHECK(static_cast<bool>(step(compiled, x).next));
+  CHECK(traces == 1);
+  branches shorter = tk::copy_tree(m);
+  shorter.gain.reset();
+  CHECK_FALSE(step(shorter, x).gain.has_value());
+  shorter.next.reset();
+  CHECK_FALSE(step(shorter, x).next);
+  CHECK(traces == 3);
 }
 
 TEST_CASE("an argument without data is refused") {

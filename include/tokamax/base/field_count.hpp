@@ -12,7 +12,7 @@
 
 namespace tokamax {
 
-inline constexpr std::size_t max_fields = 24;
+inline constexpr std::size_t max_fields = 64;
 
 namespace detail {
 
@@ -38,10 +38,22 @@ struct any_base_of {
     requires(std::is_base_of_v<T, Derived> && !std::is_same_v<T, Derived>)
   operator T() const;
 };
+template <class Derived>
+struct any_empty_base_of {
+  template <class T>
+    requires(std::is_base_of_v<T, Derived> && !std::is_same_v<T, Derived> && std::is_empty_v<T>)
+  operator T() const;
+};
 
-template <class T, std::size_t... I>
+// Where the fields of T are: its own, or all in its only base, whose initialisers stand in braces of their own.
+enum class fields_lie { in_struct, in_base };
+
+template <class T, fields_lie Where, std::size_t... I>
 consteval bool takes(std::index_sequence<I...>) {
-  return requires { T{any_at<I>{}...}; };
+  if constexpr (Where == fields_lie::in_struct)
+    return requires { T{any_at<I>{}...}; };
+  else
+    return requires { T{{any_at<I>{}...}}; };
 }
 // Parentheses never spread one field over several initialisers. nvcc lets them.
 template <class T, std::size_t... I>
@@ -53,53 +65,98 @@ inline constexpr bool parentheses_spread = true;
 #else
 inline constexpr bool parentheses_spread = false;
 #endif
-template <class T, std::size_t... Before, std::size_t... After>
+template <class T, fields_lie Where, std::size_t... Before, std::size_t... After>
 consteval bool takes_braces_between(std::index_sequence<Before...>, std::index_sequence<After...>) {
-  return requires { T{any_at<Before>{}..., {}, any_at<After>{}...}; };
-}
-template <class T, std::size_t... After>
-consteval bool starts_with_base(std::index_sequence<After...>) {
-  return requires { T{any_base_of<T>{}, any_at<After>{}...}; };
+  if constexpr (Where == fields_lie::in_struct)
+    return requires { T{any_at<Before>{}..., {}, any_at<After>{}...}; };
+  else
+    return requires { T{{any_at<Before>{}..., {}, any_at<After>{}...}}; };
 }
 
-// The largest number of initialisers. Small numbers may fail too, when a later field has no default.
-template <class T, std::size_t N = 0, bool Found = false>
-consteval std::size_t initialiser_count() {
-  constexpr bool ok = takes<T>(std::make_index_sequence<N>{});
-  if constexpr (Found && !ok)
-    return N - 1;
-  else if constexpr (N > 8 * max_fields)
-    return Found ? N : 0;
+// T takes some number of initialisers, the smallest above 0 if a later field has no default, and each one more up to the
+// largest, which is searched for: the bounds double, then the middle is tried.
+template <class T, fields_lie Where, std::size_t N = 0>
+consteval std::size_t fewest_initialisers() {
+  if constexpr (N > 4 * max_fields)
+    return N;
+  else if constexpr (takes<T, Where>(std::make_index_sequence<N>{}))
+    return N;
   else
-    return initialiser_count<T, N + 1, ok>();
+    return fewest_initialisers<T, Where, N + 1>();
+}
+template <class T, fields_lie Where, std::size_t Taken, std::size_t Refused>
+consteval std::size_t most_between() {
+  constexpr std::size_t middle = (Taken + Refused) / 2;
+  if constexpr (middle == Taken)
+    return Taken;
+  else if constexpr (takes<T, Where>(std::make_index_sequence<middle>{}))
+    return most_between<T, Where, middle, Refused>();
+  else
+    return most_between<T, Where, Taken, middle>();
+}
+template <class T, fields_lie Where, std::size_t Taken>
+consteval std::size_t most_from() {
+  constexpr std::size_t next = Taken < 4 ? Taken + 1 : Taken + Taken / 2;
+  if constexpr (Taken > 4 * max_fields)
+    return Taken;
+  else if constexpr (takes<T, Where>(std::make_index_sequence<next>{}))
+    return most_from<T, Where, next>();
+  else
+    return most_between<T, Where, Taken, next>();
+}
+template <class T, fields_lie Where = fields_lie::in_struct>
+consteval std::size_t initialiser_count() {
+  constexpr std::size_t fewest = fewest_initialisers<T, Where>();
+  if constexpr (fewest > 4 * max_fields)
+    return 0;
+  else
+    return most_from<T, Where, fewest>();
 }
 
 // The number of initialisers that initialiser I of Count shares its field with: an array member `int a[3]` takes three.
-template <class T, std::size_t Count, std::size_t I, std::size_t Extent = 1>
+template <class T, fields_lie Where, std::size_t Count, std::size_t I, std::size_t Extent = 1>
 consteval std::size_t spread() {
   if constexpr (I + Extent > Count)
     return 1;
-  else if constexpr (takes_braces_between<T>(std::make_index_sequence<I>{},
-                                             std::make_index_sequence<Count - I - Extent>{}))
+  else if constexpr (takes_braces_between<T, Where>(std::make_index_sequence<I>{},
+                                                    std::make_index_sequence<Count - I - Extent>{}))
     return Extent;
   else
-    return spread<T, Count, I, Extent + 1>();
+    return spread<T, Where, Count, I, Extent + 1>();
 }
-template <class T, std::size_t Count, std::size_t I = 0>
+template <class T, fields_lie Where, std::size_t Count, std::size_t I = 0>
 consteval std::size_t count_spread_fields() {
   if constexpr (I >= Count)
     return 0;
   else
-    return 1 + count_spread_fields<T, Count, I + spread<T, Count, I>()>();
+    return 1 + count_spread_fields<T, Where, Count, I + spread<T, Where, Count, I>()>();
+}
+
+// How many of the first of Count initialisers are bases.
+template <class T, class AnyBase, std::size_t... Base, std::size_t... After>
+consteval bool starts_with_bases(std::index_sequence<Base...>, std::index_sequence<After...>) {
+  return requires { T{(static_cast<void>(Base), AnyBase{})..., any_at<After>{}...}; };
+}
+template <class T, class AnyBase, std::size_t Count, std::size_t N = 0>
+consteval std::size_t count_bases() {
+  if constexpr (N == Count)
+    return N;
+  else if constexpr (starts_with_bases<T, AnyBase>(std::make_index_sequence<N + 1>{},
+                                                   std::make_index_sequence<Count - N - 1>{}))
+    return count_bases<T, AnyBase, Count, N + 1>();
+  else
+    return N;
 }
 
 template <class T>
 consteval std::size_t aggregate_size() {
-  constexpr std::size_t n = initialiser_count<T>();
-  if constexpr (n == 0 || (!parentheses_spread && takes_unspread<T>(std::make_index_sequence<n>{})))
-    return n;
+  constexpr std::size_t n = initialiser_count<T>(), bases = count_bases<T, any_base_of<T>, n>();
+  if constexpr (n == 1 && bases == 1)
+    return count_spread_fields<T, fields_lie::in_base, initialiser_count<T, fields_lie::in_base>()>();
+  else if constexpr (n == 0 || (!parentheses_spread && takes_unspread<T>(std::make_index_sequence<n>{})))
+    return n - bases;
   else
-    return count_spread_fields<T, n>();
+    return count_spread_fields<T, fields_lie::in_struct, n, bases>();
 }
 
 template <class T>
@@ -109,17 +166,21 @@ inline constexpr bool is_array_like<std::array<T, N>> = true;
 
 template <class T>
 consteval bool is_plain_struct() {
-  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_array_like<T>)
+  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_array_like<T>) {
     return false;
-  else if constexpr (constexpr std::size_t n = initialiser_count<T>(); n == 0)
-    return true;
-  else
-    return !starts_with_base<T>(std::make_index_sequence<n - 1>{});
+  } else {
+    constexpr std::size_t n = initialiser_count<T>(), bases = count_bases<T, any_base_of<T>, n>();
+    if constexpr (bases == 1 && n == 1)  // the fields of a base are named in one go, unless it has a base itself
+      return !requires { T{{any_base_of<T>{}}}; };
+    else
+      return count_bases<T, any_empty_base_of<T>, n>() == bases;
+  }
 }
 
 }  // namespace detail
 
-/// A plain struct: an aggregate class without base classes.
+/// A plain struct: an aggregate class whose fields are all its own, or all those of its only base class. A struct with
+/// both is a `described_record`.
 template <class T>
 concept aggregate_record = detail::is_plain_struct<std::remove_cv_t<T>>();
 

@@ -1,8 +1,10 @@
 // tokamax/base/tree.hpp: functions over all leaves of nested structs, tuples and sequences.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/error.hpp>      // error
-#include <tokamax/base/tree_walk.hpp>  // walk
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/copy_tree.hpp>      // copy_tree
+#include <tokamax/base/error.hpp>          // error
+#include <tokamax/base/tree_walk.hpp>      // walk
 
 #include <cstddef>      // size_t
 #include <string>       // string
@@ -14,20 +16,27 @@ namespace tokamax {
 
 namespace detail {
 
-[[noreturn]] inline void throw_length(std::size_t found, std::size_t expected) {
-  throw error("tree: length of a vector", std::to_string(found), std::to_string(expected));
+[[noreturn]] void throw_structure(tree_kind kind, std::size_t found, std::size_t expected);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void throw_structure(tree_kind kind, std::size_t found, std::size_t expected) {
+  const char* const what = kind == tree_kind::sequence   ? "tree: length of a vector"
+                           : kind == tree_kind::optional ? "tree: values of an optional"
+                           : kind == tree_kind::variant  ? "tree: alternative of a variant"
+                                                         : "tree: number of a key in a map";
+  throw error(what, std::to_string(found), std::to_string(expected));
 }
+#endif
 
 template <class F>
 struct leaf_visitor {
   F& f;
 
   constexpr void leaf(const no_path&, auto&... leaves) { f(leaves...); }
-  void leaf(const text_path& path, auto& leaf) { f(std::string_view(path.text()), leaf); }
+  constexpr void leaf(const text_path& path, auto& leaf) { f(std::string_view(path.text()), leaf); }
   constexpr void constant(const auto&, auto&...) {}
-  constexpr bool same_length(const auto&, std::size_t length, auto... others) {
-    for (const std::size_t other : {length, others...}) {
-      if (other != length) throw_length(other, length);
+  constexpr bool same_structure(const auto&, tree_kind kind, std::size_t expected, auto... others) {
+    for (const std::size_t other : {expected, others...}) {
+      if (other != expected) throw_structure(kind, other, expected);
     }
     return true;
   }
@@ -43,7 +52,7 @@ struct static_visitor {
   constexpr void constant(const auto& path, const T& a, const T& b) {
     if (same && !equal_static(a, b)) differ(path);
   }
-  constexpr bool same_length(const auto& path, std::size_t a, std::size_t b) {
+  constexpr bool same_structure(const auto& path, tree_kind, std::size_t a, std::size_t b) {
     if (same && a != b) differ(path);
     return same;
   }
@@ -57,7 +66,7 @@ struct static_visitor {
 
 /// Calls `f(leaf, rest_leaf...)` for every leaf of `tree`, in the order of declaration.
 /// `rest` are trees of the same structure, walked in lockstep; where `tree` has a leaf they may hold anything.
-/// errors: vectors of different lengths.
+/// errors: vectors of different lengths, an optional with and one without a value, variants or maps that differ.
 template <class F, class Tree, class... Rest>
 constexpr void for_each_leaf(F&& f, Tree&& tree, Rest&&... rest) {
   detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
@@ -66,15 +75,25 @@ constexpr void for_each_leaf(F&& f, Tree&& tree, Rest&&... rest) {
 
 /// Calls `f(path, leaf)` for every leaf, with a path such as `model.blocks[3].attend.qkv` under the name `root`.
 template <class F, class Tree>
-void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root = {}) {
+constexpr void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root = {}) {
   detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
   detail::walk(visitor, detail::text_path(root), tree);
 }
 
+namespace detail {
+template <class Tree>
+constexpr std::remove_cvref_t<Tree> copy_or_move(Tree&& tree) {
+  if constexpr (std::is_rvalue_reference_v<Tree&&> && !std::is_const_v<std::remove_reference_t<Tree>>)
+    return std::move(tree);
+  else
+    return copy_tree(tree);
+}
+}  // namespace detail
+
 /// A copy of `tree` with each leaf replaced by `f(leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
 template <class F, class Tree, class... Rest>
 constexpr std::remove_cvref_t<Tree> tree_map(F&& f, Tree&& tree, Rest&&... rest) {
-  std::remove_cvref_t<Tree> result = std::forward<Tree>(tree);
+  std::remove_cvref_t<Tree> result = detail::copy_or_move(std::forward<Tree>(tree));
   for_each_leaf(
       [&](auto& leaf, auto&... others) {
         using type = std::remove_reference_t<decltype(leaf)>;
@@ -110,7 +129,7 @@ constexpr Sink tree_leaves(Tree&& tree, Sink sink = {}) {
   return sink;
 }
 
-/// Whether all static values, and the lengths of vectors, are equal.
+/// Whether all static values are equal, the lengths of vectors, and which optionals, alternatives and keys are there.
 template <class Tree>
 constexpr bool same_static(const Tree& a, const Tree& b) {
   detail::static_visitor visitor;
@@ -118,9 +137,9 @@ constexpr bool same_static(const Tree& a, const Tree& b) {
   return visitor.same;
 }
 
-/// The path of the first static value or vector length that differs; empty if there is none.
+/// The path of the first static value, or part of the structure, that differs; empty if there is none.
 template <class Tree>
-std::string first_static_difference(const Tree& a, const Tree& b, std::string_view root = {}) {
+constexpr std::string first_static_difference(const Tree& a, const Tree& b, std::string_view root = {}) {
   std::string where;
   detail::static_visitor visitor{true, &where};
   detail::walk(visitor, detail::text_path(root), a, b);

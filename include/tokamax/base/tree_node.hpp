@@ -1,4 +1,4 @@
-// tokamax/base/tree_node.hpp: what a type is inside a tree: leaf, static value, sequence or record.
+// tokamax/base/tree_node.hpp: what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/tree.cpp
 #pragma once
@@ -63,7 +63,16 @@ struct fields_of<std::pair<A, B>> {
   static constexpr decltype(auto) visit(auto& it, auto&& f) { return f(it.first, it.second); }
 };
 
-enum class tree_kind { leaf, constant, sequence, record, none };
+enum class tree_kind {
+  leaf,
+  constant,  ///< a static value
+  sequence,  ///< array, vector
+  record,    ///< struct, pair, tuple
+  optional,  ///< optional, unique_ptr: a child or none
+  variant,   ///< the child that is active
+  map,       ///< children by texts
+  none       ///< no part of a tree
+};
 
 namespace detail {
 
@@ -74,6 +83,40 @@ inline constexpr bool is_sequence<std::array<T, N>> = true;
 template <class T, class A>
 inline constexpr bool is_sequence<std::vector<T, A>> = true;
 
+// The standard's nodes are known by their members: trees cost no program the headers of those that it does not use.
+template <class T>
+concept optional_node = requires(T& it) {
+  typename T::value_type;
+  it.has_value();
+  it.reset();
+  *it;
+} || (requires {
+  typename T::element_type;
+  typename T::deleter_type;
+} && requires(T& it) { *it; });
+template <class T>
+concept variant_node = requires(const T& it) {
+  it.index();
+  it.valueless_by_exception();
+};
+template <class T>
+concept map_node = requires {
+  typename T::mapped_type;
+  typename T::key_compare;
+} && std::is_same_v<typename T::key_type, std::string>;
+
+template <class T>
+consteval tree_kind classify_class() {
+  if constexpr (optional_node<T>)
+    return tree_kind::optional;
+  else if constexpr (variant_node<T>)
+    return tree_kind::variant;
+  else if constexpr (map_node<T>)
+    return tree_kind::map;
+  else
+    return record<T> ? tree_kind::record : tree_kind::none;
+}
+
 template <class T>
 consteval tree_kind classify() {
   if constexpr (is_leaf<T>) {
@@ -82,6 +125,8 @@ consteval tree_kind classify() {
     return tree_kind::sequence;
   } else if constexpr (is_static<T>) {
     return tree_kind::constant;
+  } else if constexpr (std::is_class_v<T> && !std::is_aggregate_v<T>) {
+    return classify_class<T>();
   } else if constexpr (record<T>) {
     return tree_kind::record;
   } else {

@@ -23,9 +23,10 @@ template <class T>
 constexpr bool unsuitable_member() {
   static_assert(
       detail::is_suitable<T>,
-      "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs without base "
-      "classes, classes with tokamax_fields, std::array, std::vector, std::pair, std::tuple, and static values "
-      "(numbers, enumerators, texts, function pointers, captureless lambdas)");
+      "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs (with fields of their "
+      "own or of a base class, not both), classes with tokamax_fields, std::array, vector, pair, tuple, optional, "
+      "unique_ptr, variant, map<string, T>, and static values (numbers, enumerators, texts, function pointers, "
+      "captureless lambdas)");
   return false;
 }
 
@@ -38,29 +39,55 @@ namespace tokamax::detail {
 struct no_path {
   static constexpr bool named = false;
   constexpr no_path element(std::size_t) const { return {}; }
+  constexpr no_path key(std::string_view) const { return {}; }
 };
 class text_path {
  public:
   static constexpr bool named = true;
 
-  explicit text_path(std::string_view root) : name_(root) {}
-  text_path field(std::string_view name) const { return {this, name, 0}; }
-  text_path element(std::size_t i) const { return {this, {}, i}; }
+  constexpr explicit text_path(std::string_view root) : name_(root) {}
+  constexpr text_path field(std::string_view name) const { return {this, name, step::field, 0}; }
+  constexpr text_path element(std::size_t i) const { return {this, {}, step::element, i}; }
+  /// A key that reads as a name is one; others stand in quotes.
+  constexpr text_path key(std::string_view k) const { return {this, k, is_name(k) ? step::field : step::quoted, 0}; }
 
-  std::string text() const {
-    if (!before_) return std::string(name_);
-    std::string s = before_->text();
-    if (name_.empty()) return s.append("[").append(std::to_string(index_)).append("]");
-    if (!s.empty()) s += '.';
-    return s.append(name_);
+  constexpr std::string text() const {
+    std::string s;
+    append_to(s);
+    return s;
   }
 
  private:
-  text_path(const text_path* before, std::string_view name, std::size_t index)
-      : before_(before), name_(name), index_(index) {}
+  enum class step : char { root, field, element, quoted };
+  constexpr text_path(const text_path* before, std::string_view name, step kind, std::size_t index)
+      : before_(before), name_(name), kind_(kind), index_(index) {}
+
+  static constexpr bool is_name(std::string_view k) {
+    for (const char c : k)
+      if (c == '.' || c == '[' || c == ']' || c == '"' || c == '*' || c == ' ') return false;
+    return !k.empty();
+  }
+  constexpr void append_to(std::string& s) const {
+    if (before_) before_->append_to(s);
+    if (kind_ == step::element || kind_ == step::quoted) s += '[';
+    if (kind_ == step::field && !s.empty()) s += '.';
+    if (kind_ == step::quoted) s += '"';
+    if (kind_ == step::element)
+      append_number(s, index_);
+    else
+      s += name_;
+    if (kind_ == step::quoted) s += '"';
+    if (kind_ == step::element || kind_ == step::quoted) s += ']';
+  }
+  static constexpr void append_number(std::string& s, std::size_t n) {
+    if (n >= 10) append_number(s, n / 10);
+    s += static_cast<char>('0' + n % 10);
+  }
+
   const text_path* before_ = nullptr;
-  std::string_view name_;  // of a field; empty: an element
-  std::size_t index_ = 0;
+  std::string_view name_;  // of a field, or a key
+  step kind_ = step::root;
+  std::size_t index_ = 0;  // of an element
 };
 
 template <class Visitor, class Path, class Tree, class... Rest>
@@ -100,6 +127,56 @@ constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequen
   (walk_field<Record, I>(visitor, path, fields...), ...);
 }
 
+// What an optional or a unique_ptr holds, constant if it is.
+template <class T>
+constexpr auto& held(T& it) {
+  return *it;
+}
+template <class T>
+constexpr const auto& held(const T& it) {
+  return *it;
+}
+template <class T>
+inline constexpr std::size_t alternative_count = 0;
+template <template <class...> class Variant, class... T>
+inline constexpr std::size_t alternative_count<Variant<T...>> = sizeof...(T);
+
+template <std::size_t I, class Visitor, class Path, class Tree, class... Rest>
+constexpr void walk_alternative(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
+  if constexpr (I < alternative_count<std::remove_cv_t<Tree>>) {
+    if (tree.index() == I)
+      walk(visitor, path, *get_if<I>(&tree), *get_if<I>(&rest)...);
+    else
+      walk_alternative<I + 1>(visitor, path, tree, rest...);
+  }
+}
+// Maps of the same keys have them in the same order.
+template <class Visitor, class Path, class Tree, class... Rest>
+constexpr void walk_map(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
+  for (auto& [key, value] : tree)
+    if (!visitor.same_structure(path.key(key), tree_kind::map, 1, rest.count(key)...)) return;
+  for (auto& [key, value] : tree) walk(visitor, path.key(key), value, rest.find(key)->second...);
+}
+
+template <class Visitor, class Path, class Tree, class... Rest>
+constexpr void walk_container(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
+  constexpr tree_kind kind = kind_of<Tree>;
+  if constexpr (kind == tree_kind::sequence) {
+    const std::size_t length = std::size(tree);
+    if (!visitor.same_structure(path, kind, length, std::size(rest)...)) return;
+    for (std::size_t i = 0; i < length; ++i) walk(visitor, path.element(i), tree[i], rest[i]...);
+  } else if constexpr (kind == tree_kind::optional) {
+    if (!visitor.same_structure(path, kind, tree ? 1 : 0, std::size_t(rest ? 1 : 0)...)) return;
+    if (tree) walk(visitor, path, held(tree), held(rest)...);
+  } else if constexpr (kind == tree_kind::variant) {
+    if (!visitor.same_structure(path, kind, tree.index(), rest.index()...)) return;
+    walk_alternative<0>(visitor, path, tree, rest...);
+  } else {
+    if (!visitor.same_structure(path, kind, tree.size(), rest.size()...)) return;
+    walk_map(visitor, path, tree, rest...);
+  }
+}
+
 template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
   constexpr tree_kind kind = kind_of<Tree>;
@@ -107,11 +184,6 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
     visitor.leaf(path, tree, rest...);
   } else if constexpr (kind == tree_kind::constant) {
     visitor.constant(path, tree, rest...);
-  } else if constexpr (kind == tree_kind::sequence) {
-    static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a sequence, another has not");
-    const std::size_t length = std::size(tree);
-    if (!visitor.same_length(path, length, std::size(rest)...)) return;
-    for (std::size_t i = 0; i < length; ++i) walk(visitor, path.element(i), tree[i], rest[i]...);
   } else if constexpr (kind == tree_kind::record) {
     static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a record, another has not");
     if constexpr (((kind_of<Rest> == kind) && ...)) {
@@ -124,8 +196,28 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
                                             references_to(tree), references_to(rest)...);
       }
     }
+  } else if constexpr (kind != tree_kind::none) {
+    static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a container, another has not");
+    if constexpr (((kind_of<Rest> == kind) && ...)) walk_container(visitor, path, tree, rest...);
   } else {
     static_cast<void>(unsuitable_member<std::remove_cv_t<Tree>>());
+  }
+}
+
+/// Calls `f` with each child of a node: fields, elements, values of a map, what an optional holds.
+template <class F, class Tree>
+constexpr void for_each_child(const F& f, Tree& tree) {
+  constexpr tree_kind kind = kind_of<Tree>;
+  if constexpr (kind == tree_kind::record) {
+    visit_fields(tree, [&](auto&... field) { (f(field), ...); });
+  } else if constexpr (kind == tree_kind::sequence) {
+    for (auto& element : tree) f(element);
+  } else if constexpr (kind == tree_kind::map) {
+    for (auto& [key, value] : tree) f(value);
+  } else if constexpr (kind == tree_kind::optional) {
+    if (tree) f(held(tree));
+  } else if constexpr (kind == tree_kind::variant) {
+    visit([&](auto& active) { f(active); }, tree);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/copy_tree.hpp>     // copy_tree
 #include <tokamax/core/dependencies.hpp>  // order_captures
 #include <tokamax/core/inline.hpp>        // lift, execute_graph
 
@@ -66,7 +67,7 @@ constexpr graph* trace_of(const Trees&... trees) {
 template <class F, class... Args>
 constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... args) {
   const ambient_trace scope(g);
-  std::tuple<Args...> inside(args...);
+  std::tuple<Args...> inside(copy_tree(args)...);
   auto to_input = [&](auto& a) {  // what a program was compiled for has the dtypes of its parameters
     const array_type type{a.dtype(), a.type().weak && !std::is_constant_evaluated(), a.shape()};
     static_cast<array&>(a) = array(&g, g.input(type), type);
@@ -91,7 +92,8 @@ constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, c
   body.dynamic = g.dynamic;
   auto result = [&] {
     const ambient_trace scope(body);
-    auto enter = [&](auto tree) {
+    auto enter = [&](const auto& given) {
+      auto tree = copy_tree(given);
       for_each_leaf(
           [&](auto& a) {
             operands.push_back(a);
@@ -114,7 +116,8 @@ namespace detail {
 /// f(g, args...) with the arguments as nodes of g.
 template <class F, class... Args>
 constexpr auto call_in(graph& g, const F& f, const Args&... args) {
-  auto enter = [&](auto tree) {
+  auto enter = [&](const auto& given) {
+    auto tree = copy_tree(given);
     for_each_leaf([&](auto& a) { static_cast<array&>(a) = lift(g, a); }, tree);
     return tree;
   };
@@ -168,7 +171,8 @@ constexpr auto in_trace(const F& f, const Args&... args) {
   if (moved) throw error("transformation: argument", "an array that was moved from", "a concrete array");
   result_type result = [&] {
     const ambient_trace scope(g);
-    auto enter = [&](auto tree) {
+    auto enter = [&](const auto& given) {
+      auto tree = copy_tree(given);
       for_each_leaf([&](auto& a) { static_cast<array&>(a) = array(&g, g.input(a.type()), a.type()); }, tree);
       return tree;
     };

@@ -25,27 +25,22 @@ constexpr T initialized(T tree, const random::key& k, source_line l) {
     require_initial_value(tree, l);
   } else if constexpr (initializes_itself<T>) {
     return tree.init(k);
-  } else if constexpr (kind_of<T> == tree_kind::sequence) {
+  } else if constexpr (kind_of<T> != tree_kind::constant) {
     int i = 0;
-    for (auto& element : tree) element = initialized(element, random::fold_in(k, i++, l), l);
-  } else if constexpr (kind_of<T> == tree_kind::record) {
-    visit_fields(tree, [&](auto&... field) {
-      int i = 0;
-      auto fill = [&](auto& f) {
-        using field_type = std::remove_cvref_t<decltype(f)>;
-        const int position = i++;  // static fields count too, so a key does not depend on what a field is
-        if constexpr (kind_of<field_type> != tree_kind::constant)
-          f = initialized(f, random::fold_in(k, position, l), l);
-      };
-      (fill(field), ...);
-    });
+    for_each_child(
+        [&](auto& child) {
+          const int position = i++;  // static fields count too, so a key does not depend on what a field is
+          if constexpr (kind_of<std::remove_cvref_t<decltype(child)>> != tree_kind::constant)
+            child = initialized(std::move(child), random::fold_in(k, position, l), l);
+        },
+        tree);
   }
   return tree;
 }
 }  // namespace detail
 
 /// `model` with values in all its arrays. A layer names its own rule by a member `init(key)` that returns the filled layer;
-/// any other record hands each field a key folded with the field's position (elements of sequences: their index). An
+/// any other record hands each field a key folded with the field's position (elements of sequences: their index; of maps: their place in order). An
 /// array that is no part of such a layer keeps the value it has, as in `array scale = ones({n})`.
 ///
 /// The whole model is one program; the values are a function of the key, the model and nothing else.
@@ -54,7 +49,7 @@ constexpr T initialized(T tree, const random::key& k, source_line l) {
 /// source  Flax's parameter initialisation; the order of keys is our own
 template <class Model>
 constexpr Model init(const Model& model, const random::key& key, source_line l = source_line::current()) {
-  return in_trace([&](graph&, const random::key& k) { return detail::initialized(model, k, l); }, key);
+  return in_trace([&](graph&, const random::key& k) { return detail::initialized(copy_tree(model), k, l); }, key);
 }
 template <class Model>
 constexpr Model init(const random::key& key, source_line l = source_line::current()) {

@@ -37,16 +37,17 @@ constexpr void update_floating(const F& f, Tree& tree, const Rest&... rest) {
 /// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating leaf; others stay.
 template <class F, class Tree, class... Rest>
 constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
-  Tree result = tree;
+  Tree result = copy_tree(tree);
   update_floating(f, result, rest...);
   return result;
 }
 
 /// Zeros of the shapes of a tree: what accumulators start from.
 template <class Tree>
-constexpr Tree zeros_like(Tree tree) {
-  for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = zeros(leaf.shape(), leaf.dtype()); }, tree);
-  return tree;
+constexpr Tree zeros_like(const Tree& tree) {
+  Tree result = copy_tree(tree);
+  for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = zeros(leaf.shape(), leaf.dtype()); }, result);
+  return result;
 }
 
 /// One more step, without wrapping around.

@@ -109,7 +109,7 @@ void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
 /// Makes the buffers of the results, or takes them from arguments where the plan has found that safe.
 template <class Result>
 Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f) {
-  Result result = skeleton;
+  Result result = copy_tree(skeleton);
   int k = p.regions[0].outputs;
   for_each_leaf(
       [&](auto& leaf) {
@@ -203,7 +203,7 @@ class dynamic_program {
     auto trees = std::make_shared<Skeleton>();
     graph g;
     trace_into(g, f, trees->result, given...);
-    trees->arguments = {given...};
+    trees->arguments = std::tuple<Given...>(copy_tree(given)...);
     std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
                trees->arguments);
     made->program = detail::owned_program::make(g, Device::interpreted_loop(), Device::name, kernels_on<Device>);

@@ -51,7 +51,7 @@ struct layout_visitor {
       return equal_static(*static_cast<const T*>(a), *static_cast<const T*>(b));
     });
   }
-  bool same_length(const text_path&, std::size_t) const { return true; }
+  bool same_structure(const text_path&, tree_kind, std::size_t) const { return true; }
 
  private:
   void constant(const text_path& path, const void* value, bool (*equal)(const void*, const void*));

@@ -12,7 +12,8 @@ namespace tokamax {
 namespace detail {
 /// New names for the leaves of a tree, so that only their uses inside the function count.
 template <class Tree>
-constexpr Tree as_variables(Tree tree) {
+constexpr Tree as_variables(const Tree& given) {
+  Tree tree = copy_tree(given);
   for_each_leaf(
       [](auto& a) {
         if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
@@ -80,9 +81,9 @@ struct value_and_grad_function {
           const result_type result = f(variables, others...);
           const array scalar = lift(g, detail::loss_of<result_type>::get(result), where);
           detail::require_scalar(g, scalar, where);
-          Tree grads = traced;
+          Tree grads = copy_tree(traced);
           detail::set_cotangents(grads, backward(g, scalar, array(1.0, scalar.type()), leaves(variables)));
-          return {result, grads};
+          return {result, std::move(grads)};
         },
         x, rest...);
   }
@@ -142,9 +143,9 @@ constexpr auto vjp(F f, const Tree& x, const Cotangents& ct, source_line l = sou
         arrays ys;
         for (const array& a : leaves(y)) ys.push_back(lift(g, a));
         detail::require_types(g, "vjp: cotangents", leaves(cts), ys, l);
-        Tree grads = traced;
+        Tree grads = copy_tree(traced);
         detail::set_cotangents(grads, backward(g, ys, leaves(cts), leaves(variables)));
-        return {y, grads};
+        return {y, std::move(grads)};
       },
       x, ct);
 }

@@ -1,0 +1,96 @@
+// tokamax/base/copy_tree.hpp: a copy of a tree, also of what its unique_ptrs own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <tokamax/base/tree_walk.hpp>  // alternative_count
+
+#include <cstddef>      // size_t
+#include <tuple>        // get
+#include <type_traits>  // is_copy_constructible_v
+#include <utility>      // index_sequence
+
+namespace tokamax {
+
+namespace detail {
+
+// Does C++ copy a T? Containers say so whatever they hold; `Seen` are the types around T, as trees may be recursive.
+template <class T, class... Seen>
+consteval bool copies() {
+  if constexpr ((std::is_same_v<T, Seen> || ...)) {
+    return true;
+  } else if constexpr (!std::is_copy_constructible_v<T>) {
+    return std::is_array_v<T> && copies<std::remove_all_extents_t<T>, Seen...>();
+  } else if constexpr (kind_of<T> == tree_kind::map) {
+    return copies<typename T::mapped_type, T, Seen...>();
+  } else if constexpr (kind_of<T> == tree_kind::sequence || kind_of<T> == tree_kind::optional) {
+    return copies<typename T::value_type, T, Seen...>();
+  } else if constexpr (kind_of<T> == tree_kind::record) {
+    return []<class... Field>(std::type_identity<std::tuple<Field...>>) {
+      return (copies<std::remove_cvref_t<Field>, T, Seen...>() && ...);
+    }(std::type_identity<decltype(fields(std::declval<T&>()))>{});
+  } else {
+    return true;
+  }
+}
+
+template <class T>
+constexpr void copy_into(T& to, const T& from);
+
+template <class T>
+constexpr T copied(const T& from) {
+  if constexpr (copies<T>()) {
+    return from;
+  } else if constexpr (requires { typename T::deleter_type; }) {
+    return from ? T(new typename T::element_type(copied(*from))) : T();
+  } else {
+    T to{};
+    copy_into(to, from);
+    return to;
+  }
+}
+
+template <std::size_t I, class T>
+constexpr void copy_alternative(T& to, const T& from) {
+  if constexpr (I < alternative_count<T>) {
+    if (from.index() == I)
+      to.template emplace<I>(copied(*get_if<I>(&from)));
+    else
+      copy_alternative<I + 1>(to, from);
+  }
+}
+
+template <class T>
+constexpr void copy_into(T& to, const T& from) {
+  constexpr tree_kind kind = kind_of<T>;
+  if constexpr (copies<T>()) {
+    to = from;
+  } else if constexpr (kind == tree_kind::record) {
+    auto targets = fields(to);
+    auto sources = fields(from);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (copy_into(std::get<I>(targets), std::get<I>(sources)), ...);
+    }(std::make_index_sequence<field_count<T>>{});
+  } else if constexpr (kind == tree_kind::sequence) {
+    if constexpr (requires { to.resize(std::size(from)); }) to.resize(std::size(from));
+    for (std::size_t i = 0; i < std::size(from); ++i) copy_into(to[i], from[i]);
+  } else if constexpr (kind == tree_kind::map) {
+    to.clear();
+    for (const auto& [key, value] : from) to.emplace(key, copied(value));
+  } else if constexpr (kind == tree_kind::variant) {
+    copy_alternative<0>(to, from);
+  } else if constexpr (requires { typename T::deleter_type; }) {
+    to = copied(from);
+  } else {
+    to.reset();
+    if (from) to.emplace(copied(*from));
+  }
+}
+
+}  // namespace detail
+
+/// A copy of `tree`, also of what its unique_ptrs own: trees are values.
+template <class Tree>
+constexpr Tree copy_tree(const Tree& tree) {
+  return detail::copied(tree);
+}
+
+}  // namespace tokamax
