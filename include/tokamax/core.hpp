@@ -1,23 +1,24 @@
 // tokamax/core.hpp: all of core.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   core/arguments.hpp     how functions refuse the arguments that they share: axes, extents and counts.
-//   core/array.hpp         the one array type, abstract, traced or concrete.
-//   core/bind.hpp          apply an op to arrays: trace it, run it, or work out its type.
-//   core/buffer.hpp        reference-counted storage.
-//   core/buffer_pool.hpp   the pool that makes a repeated step allocate nothing, and that gives memory back.
-//   core/dependencies.hpp  the nodes that some values depend on, in an order that the program alone decides.
-//   core/fork_mutexes.hpp  mutexes that a child made by fork() finds free, and what they guard whole.
-//   core/graph.hpp         the flat table of nodes, each there once, that every pass reads and writes.
-//   core/inline.hpp        repeat the nodes of one graph in another.
-//   core/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
-//   core/op.hpp            the op descriptor: a name plus rules, all constexpr functions of one signature.
-//   core/open_graph.hpp    functions of constants that are traced while compiling, inside other traces or outside.
-//   core/print.hpp         arrays as text, in NumPy's format.
-//   core/tensor.hpp        an array whose dtype and shape are part of its type, for the boundaries of a program.
-//   core/trace.hpp         call a function with its arguments as nodes of a graph.
-//   core/trace_life.hpp    how an array knows at run time whether the graph that it points to still exists.
-//   core/type.hpp          what is known of an array without its data, and its text form for messages.
+//   core/arguments.hpp         how functions refuse the arguments that they share: axes, extents and counts.
+//   core/array.hpp             the one array type, abstract, traced or concrete.
+//   core/bind.hpp              apply an op to arrays: trace it, run it, or work out its type.
+//   core/buffer.hpp            reference-counted storage.
+//   core/buffer_pool.hpp       the pool that makes a repeated step allocate nothing, and that gives memory back.
+//   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
+//   core/fork_mutexes.hpp      mutexes that a child made by fork() finds free, and what they guard whole.
+//   core/graph.hpp             the flat table of nodes, each there once, that every pass reads and writes.
+//   core/inline.hpp            repeat the nodes of one graph in another.
+//   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
+//   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
+//   core/op.hpp                the op descriptor: a name plus rules, all constexpr functions of one signature.
+//   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
+//   core/print.hpp             arrays as text, in NumPy's format.
+//   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
+//   core/trace.hpp             call a function with its arguments as nodes of a graph.
+//   core/trace_life.hpp        how an array knows at run time whether the graph that it points to still exists.
+//   core/type.hpp              what is known of an array without its data, and its text form for messages.
 #pragma once
 
 #include <tokamax/core/arguments.hpp>
@@ -29,6 +30,7 @@
 #include <tokamax/core/fork_mutexes.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
+#include <tokamax/core/kernel_arguments.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/open_graph.hpp>

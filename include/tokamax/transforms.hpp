@@ -9,6 +9,7 @@
 //   transforms/remat.hpp       recompute a function in the backward pass instead of keeping what it computed.
 //   transforms/scan.hpp        a loop over the leading axis whose body is traced once.
 //   transforms/scan_rules.hpp  the scan op and its derivative and batching rules.
+//   transforms/scan_run.hpp    how a scan runs its body.
 //   transforms/vjp.hpp         vjp, grad and value_and_grad of functions on trees.
 //   transforms/vmap.hpp        a function of one example as a function of a batch.
 #pragma once
@@ -21,5 +22,6 @@
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
+#include <tokamax/transforms/scan_run.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

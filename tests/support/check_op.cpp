@@ -53,7 +53,7 @@ void check_types(const graph& g) {
   const vec<char> live = live_nodes(g);
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (!live[i] || !n.kind || !n.kind->compose || n.kind->bodies || n.kind->infer_all) continue;
+    if (!live[i] || !n.kind || !n.kind->compose || n.kind->bodies.count || n.kind->infer_all) continue;
     INFO("infer and compose of " << std::string(n.kind->name));
     graph inner;
     vec<array> in;

@@ -62,7 +62,7 @@ constexpr diagnostic exceeded(const plan_size& n, const plan_size& limit) {
   r.holds("operands of steps", n.operands, limit.operands);
   r.holds("steps", n.steps, limit.steps);
   r.holds("buffers", n.buffers, limit.buffers);
-  r.holds("loop bodies", n.regions, limit.regions);
+  r.holds("bodies", n.regions, limit.regions);
   r.holds("numbers", n.numbers, limit.numbers);
   return r.error;
 }
@@ -256,10 +256,11 @@ class freezer {
         to.first_word = words - e.words;
         to.word_count = from.word_count;
         for (int k = from.first_word, end = k + from.word_count; k < end; ++k) f_.words[words++] = g.words[k];
-        if (from.kind->bodies) {
-          bodies.push_back(static_cast<int>(g.words[from.first_word]));
-          f_.words[words - from.word_count] = bodies.count() - 1;
-        }
+        if (from.kind->bodies.count)
+          for (int b = 0; b < body_count(from); ++b) {
+            bodies.push_back(static_cast<int>(g.words[from.first_word + b]));
+            f_.words[words - from.word_count + b] = bodies.count() - 1;
+          }
       }
       map[i] = nodes++ - e.nodes;
     }
@@ -273,7 +274,7 @@ class freezer {
     for (int o : g.outputs) f_.outputs[n_.outputs++] = map[o];
     e.bodies = n_.graphs;
     e.body_count = bodies.count();
-    if (!room_.holds("loop bodies", n_.graphs + bodies.count(), Size.graphs)) return;
+    if (!room_.holds("bodies", n_.graphs + bodies.count(), Size.graphs)) return;
     n_.graphs += bodies.count();
     f_.graphs[self] = e;
     for (int b = 0; b < bodies.count(); ++b) add(g.bodies[bodies[b]], e.bodies + b);

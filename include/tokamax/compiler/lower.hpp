@@ -24,12 +24,13 @@ struct lowering {
 
   constexpr bool handles(const op& o) const {
     if (rounds_operands(o)) return true;
-    return &o == &variable_p || &o == &stop_gradient_p || (o.bodies && !o.compose) || (o.compose && !has_kernel(o));
+    return &o == &variable_p || &o == &stop_gradient_p || (o.bodies.count && !o.compose) ||
+           (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
-    if (o.bodies && !o.compose) return with_lowered_body(c);  // a loop
+    if (o.bodies.count && !o.compose) return with_lowered_bodies(c);
     if (rounds_operands(o)) return with_rounded_operands(c);
     graph inner;
     arrays in;
@@ -37,9 +38,11 @@ struct lowering {
     call asked = c;
     asked.inputs = in.data();
     asked.trace = &inner;
-    if (o.bodies) inner.bodies.push_back(graph(to.bodies[c.attributes[0]]));
     words w = c.attribute_words();
-    if (o.bodies) w[0] = 0;
+    for (int b = 0; b < body_count(c); ++b) {
+      inner.bodies.push_back(graph(c.body(b)));
+      w[b] = b;
+    }
     asked.attributes = w.data();
     const ambient_trace scope(inner);
     for (const array& y : o.compose(asked)) inner.outputs.push_back(lift(inner, y).id());
@@ -78,10 +81,12 @@ struct lowering {
     for (int k = 0; k < n.word_count; ++k) w.push_back(to.words[n.first_word + k]);
     return emit_one(to, *n.kind, &from, 1, w, n.where, &type);
   }
-  constexpr arrays with_lowered_body(const call& c) const {
-    graph body;
-    lower(body, to.bodies[c.attributes[0]], has_kernel);
-    to.bodies[c.attributes[0]] = std::move(body);
+  constexpr arrays with_lowered_bodies(const call& c) const {
+    for (int b = 0; b < body_count(c); ++b) {
+      graph body;
+      lower(body, c.body(b), has_kernel);
+      to.bodies[c.attributes[b]] = std::move(body);
+    }
     return arrays();
   }
 };

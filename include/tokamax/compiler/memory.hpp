@@ -72,9 +72,9 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   }
 }
 
-/// Lays out the arenas of all regions of a plan, those of loop bodies first: a scan keeps its body's arena and two copies
-/// of each carry that does not stay in place in a scratch buffer. Programs with dynamic extents call it again with other
-/// `symbols`.
+/// Lays out the arenas of all regions of a plan, those of bodies first: a call has a scratch buffer, its last result, for a
+/// second copy of each carry that does not stay in place, and then the arena of the body that runs. Programs with dynamic
+/// extents call it again with other `symbols`.
 constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_region* regions,
                              const std::int64_t* symbols) {
   auto rounded = [&](std::int64_t bytes) { return (resolve(bytes, symbols) + 63) / 64 * 64; };
@@ -82,12 +82,14 @@ constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_regi
     plan_region& r = regions[i];
     for (int s = 0; s < r.step_count; ++s) {
       const plan_step& st = p.steps[r.first_step + s];
-      if (st.kind != plan_step::what::scan) continue;
+      if (st.kind != plan_step::what::call) continue;
       const plan_operand* const results = p.operands + st.operands + st.in_count;
-      std::int64_t bytes = rounded(regions[st.function].arena_bytes);
-      for (int k = 0; k < static_cast<int>(p.numbers[st.numbers + 1]); ++k)
-        if (!carries_in_place(buffers, p.numbers, regions[st.function], k))
-          bytes += 2 * rounded(buffers[results[k].buffer].bytes);
+      std::int64_t bytes = 0;
+      for (int b = st.region; b < st.region + st.region_count; ++b)
+        if (const std::int64_t arena = rounded(regions[b].arena_bytes); arena > bytes) bytes = arena;
+      for (int k = 0; k < st.carries; ++k)
+        if (!carries_in_place(buffers, p.numbers, regions[st.region + st.region_count - 1], k))
+          bytes += rounded(buffers[results[k].buffer].bytes);
       buffers[results[st.out_count - 1].buffer].bytes = bytes;
     }
     assign_arena(p, buffers, r, symbols);

@@ -46,14 +46,17 @@ struct plan_operand {
 };
 
 struct plan_step {
-  enum class what : std::uint8_t { loop, kernel, scan };
+  /// A call is a kernel that runs regions: the bodies of its op.
+  enum class what : std::uint8_t { loop, kernel, call };
   what kind = what::loop;
   std::int8_t rank = 0;  ///< loop: number of axes
-  int function = 0;      ///< loop: of the loop kernels; kernel: of the ops; scan: region of the body
+  int function = 0;      ///< loop: of the loop kernels; else of the ops
   int operands = 0, in_count = 0, out_count = 0;
   int numbers = 0;  ///< loop: extents, then constants; else attribute words
   int number_count = 0;
-  int node = 0;  ///< in the lowered graph, for printing
+  int node = 0;                      ///< in the lowered graph, for printing
+  int region = 0, region_count = 0;  ///< call: of the bodies, one after the other
+  int carries = 0;                   ///< call: values that the last body takes and hands on
 };
 
 struct plan_buffer {
@@ -66,7 +69,7 @@ struct plan_buffer {
   int donor = -1;           ///< output: input whose buffer it may take over, or -1
 };
 
-/// The main program, or the body of a scan.
+/// The main program, or a body of an op.
 struct plan_region {
   int first_step = 0, step_count = 0;
   int first_buffer = 0, buffer_count = 0;
@@ -76,7 +79,7 @@ struct plan_region {
   std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
 
-/// Does the body of a scan write carry k over the one that it reads? Then all its steps work on one buffer.
+/// Does the body of a loop write carry k over the one that it reads? Then all its steps work on one buffer.
 constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* numbers, const plan_region& body,
                                 int k) {
   return buffers[numbers[body.outputs + k]].donor == k;

@@ -153,8 +153,9 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
   };
   auto what = [&](const plan_step& st) -> std::string {
     if (st.kind == plan_step::what::loop) return detail::numbered("loop ", st.function);
-    if (st.kind == plan_step::what::scan) return detail::numbered("scan body ", st.function);
-    return std::string(p.ops[st.function]->name);
+    std::string name(p.ops[st.function]->name);
+    for (int b = 0; b < st.region_count; ++b) name += detail::numbered(b ? ", " : " body ", st.region + b);
+    return name;
   };
   std::ostringstream s;
   s << loops_to_text(p);

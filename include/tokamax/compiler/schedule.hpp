@@ -202,7 +202,7 @@ class scheduler : materialization {
   constexpr void emit_kernel(int i) {
     const node& n = nodes_[i];
     plan_step st;
-    st.kind = n.kind->bodies ? plan_step::what::scan : plan_step::what::kernel;
+    st.kind = n.kind->bodies.count ? plan_step::what::call : plan_step::what::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
@@ -237,16 +237,17 @@ class scheduler : materialization {
     st.numbers = p_.numbers.count();
     st.number_count = n.word_count;
     for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
-    if (st.kind == plan_step::what::scan) {  // two copies of the carry and the body's arena, sized with the body
+    st.function = op_index(n.kind);
+    if (st.kind == plan_step::what::call) {  // scratch, sized with the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
       add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});
       ++st.out_count;
-      scans_.push_back(p_.steps.count());
-      st.function = static_cast<int>(*g_.words_of(n));
-    } else {
-      st.function = op_index(n.kind);
-      if (n.kind->memory.overwrites >= 0) donations_.note_update(st, n.kind->memory.overwrites, 0);
+      st.region_count = body_count(n);
+      if (n.kind->bodies.carries) st.carries = n.kind->bodies.carries(g_.words_of(n));
+      calls_.push_back(p_.steps.count());
+    } else if (n.kind->memory.overwrites >= 0) {
+      donations_.note_update(st, n.kind->memory.overwrites, 0);
     }
     p_.steps.push_back(st);
   }
@@ -258,23 +259,35 @@ class scheduler : materialization {
   }
 
   constexpr void plan_bodies() {
-    for (int s : scans_) {
-      const int body = p_.steps[s].function, self = p_.regions.count();
-      p_.regions.push_back({});
-      plan_region_of(p_, g_.bodies[body], self, takes_strides_);
-      p_.steps[s].function = self;
+    for (int s : calls_) {
+      const int first = p_.steps[s].region = p_.regions.count();
       const plan_step st = p_.steps[s];
-      for (int k = 0; k < static_cast<int>(p_.numbers[st.numbers + 1]); ++k)
-        if (carries_in_place(p_.buffers.data(), p_.numbers.data(), p_.regions[self], k))
-          donations_.note_update(st, k, k);
+      p_.regions.resize(p_.regions.size() + static_cast<std::size_t>(st.region_count));
+      for (int b = 0; b < st.region_count; ++b)
+        plan_region_of(p_, g_.bodies[static_cast<int>(p_.numbers[st.numbers + b])], first + b, takes_strides_);
+      for (int k = 0; k + 1 < st.out_count; ++k)
+        if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }
+  }
+  /// The operand of a call that its bodies make result k of in place, or -1.
+  constexpr int updated_by_bodies(const plan_step& st, int k) const {
+    const auto donor = [&](int region) {
+      const plan_region& r = p_.regions[region];
+      return p_.buffers[p_.numbers[r.outputs + k]].donor;
+    };
+    const int last = st.region + st.region_count - 1;
+    if (k < st.carries) return donor(last) == k ? k : -1;
+    if (!p_.ops[st.function]->bodies.branches) return -1;
+    for (int b = st.region; b < last; ++b)
+      if (donor(b) != donor(last)) return -1;
+    return donor(last) < 0 ? -1 : donor(last) + 1;
   }
 
   /// What one more member may ask for: three operands, each of them computed again with its constants, and a store.
   static constexpr int most_slots = 4, most_lines = 3 * (2 * most_recomputed + 1) + 2;
   plan& p_;
   const StridedKernel& takes_strides_;
-  vec<int> output_buffer_, scans_, touched_;
+  vec<int> output_buffer_, calls_, touched_;
   donations donations_{p_};
   loop_builder loop_{p_, donations_};
 };

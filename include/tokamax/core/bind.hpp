@@ -29,7 +29,7 @@ inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
 /// The attribute words of a node, its bodies copied to `to`.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
-  for (int b = 0; b < n.kind->bodies; ++b) {
+  for (int b = 0; b < body_count(n); ++b) {
     to.bodies.push_back(graph(from.bodies[w[b]]));
     w[b] = to.bodies.count() - 1;
   }

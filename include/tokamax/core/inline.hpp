@@ -62,7 +62,7 @@ class inliner {
       id_[i] = add_constant(to_, std::bit_cast<double>(*from_.words_of(n)), n.type, n.where);
     } else if (&o == &captured_p) {
       id_[i] = add_node(to_, o, nullptr, 0, carry_words(from_, n, to_), n.type, n.where);
-    } else if (o.infer_all || o.bodies || replace_.handles(o) || !repeat(i, n)) {
+    } else if (o.infer_all || o.bodies.count || replace_.handles(o) || !repeat(i, n)) {
       call_again(i, n);
     }
   }

@@ -108,6 +108,8 @@ struct call {
   }
   /// A copy of the attributes, to change or to bind again.
   constexpr words attribute_words() const { return words(attributes, static_cast<std::size_t>(attribute_count)); }
+  /// One of the op's bodies.
+  constexpr const graph& body(int b) const { return trace->bodies[attributes[b]]; }
   /// A copy of the inputs.
   constexpr arrays operands() const { return arrays(inputs, static_cast<std::size_t>(count)); }
   /// Rejects the call; the result is any type, for rules to return.
@@ -119,6 +121,8 @@ struct call {
 
 /// Kernels of an op on one backend; see runtime/kernel.hpp.
 struct kernel_set;
+/// What a kernel gets; see core/kernel_arguments.hpp.
+struct kernel_arguments;
 
 /// What a call computes, for profiles.
 struct op_cost {
@@ -153,6 +157,19 @@ struct memory_facts {
   int overwrites = -1;  ///< input whose memory the kernels may write the result to, or -1
 };
 
+/// Functions that are attributes of an op: its leading attribute words are indices of graphs among the trace's bodies. An
+/// op that no `compose` writes out has a `run` that calls them; they become regions of the plan.
+struct body_facts {
+  static constexpr int every_word = -1;
+  int count = 0;  ///< number of such words; every_word: the attributes are bodies alone
+  /// Loops: how many values the last body takes and hands on, for these attributes. They are the first operands and
+  /// results of the op, and the first inputs and outputs of that body.
+  int (*carries)(const std::int64_t* attributes) = nullptr;
+  /// One of the bodies runs: on the operands from the second one on, for all results.
+  bool branches = false;
+  constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
+};
+
 /// What running a node does besides computing its results.
 enum class effect_kind : std::uint8_t {
   none,
@@ -175,18 +192,19 @@ struct op {
   bool unique = false;              ///< two equal calls stay two nodes
   algebra_facts algebra = {};
   memory_facts memory = {};
-  int bodies = 0;  ///< number of leading attribute words that are indices of graphs among the trace's bodies
+  body_facts bodies = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
-  array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
-  types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs
-  arrays (*compose)(const call&) = nullptr;    ///< meaning in smaller ops
-  arrays (*vjp)(const call&) = nullptr;        ///< cotangents of the inputs
-  arrays (*jvp)(const call&) = nullptr;        ///< tangents of the outputs
-  arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
-  array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
-  kernel_set (*kernels)() = nullptr;           ///< what a run-time trace executes
-  op_cost (*cost)(const call&) = nullptr;      ///< of a call whose `type` is set; null: one operation an element
+  array_type (*infer)(const call&) = nullptr;      ///< dtype and shape rule; the only place that rejects arguments
+  types (*infer_all)(const call&) = nullptr;       ///< the same for several outputs
+  arrays (*compose)(const call&) = nullptr;        ///< meaning in smaller ops
+  arrays (*vjp)(const call&) = nullptr;            ///< cotangents of the inputs
+  arrays (*jvp)(const call&) = nullptr;            ///< tangents of the outputs
+  arrays (*batch)(const call&) = nullptr;          ///< the op with a leading batch axis
+  array (*simplify)(const call&) = nullptr;        ///< a cheaper equal array, or one that does not exist
+  kernel_set (*kernels)() = nullptr;               ///< what a run-time trace executes
+  void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
+  op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
 };
 
 /// A call of `o` on arrays and attribute words that outlive it.
@@ -209,6 +227,10 @@ constexpr call call_of(const graph& g, const node& n, const vec<array>& in, grap
   c.type = n.type;
   return c;
 }
+
+/// How many of the attribute words of a node are bodies.
+constexpr int body_count(const node& n) { return n.kind->bodies.of(n.word_count); }
+constexpr int body_count(const call& c) { return c.self->bodies.of(c.attribute_count); }
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
 template <const op& Op>

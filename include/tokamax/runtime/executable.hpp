@@ -8,7 +8,7 @@
 #include <tokamax/runtime/kernel.hpp>      // array_view, kernel_function
 #include <tokamax/runtime/work.hpp>        // work_of
 
-#include <algorithm>  // copy_n
+#include <algorithm>  // copy_n, equal
 #include <bit>        // bit_cast
 #include <vector>     // vector
 
@@ -46,14 +46,28 @@ class executable {
   void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs);
   void run_region(int region);
   void run_step(int s);
+  void run_call(int s);
   void run_observed(int s);
-  void run_scan(const plan_step& st);
   loop_arguments loop_at(int s) const;
   kernel_arguments kernel_at(const plan_step& st) const;
 
   struct step_data {
     std::int64_t extents[max_rank] = {};
-    std::size_t strides = 0, constants = 0;
+    std::size_t strides = 0, constants = 0, pointers = 0;
+  };
+  /// What the kernel of a call sees of this.
+  class running_bodies final : public body_runs {
+   public:
+    running_bodies(executable& code, int step);
+    void run(int b, std::byte* const* inputs, std::byte* const* outputs) override;
+    std::byte* spare(int k) const override { return spare_[k]; }
+    std::int64_t extent(std::int64_t attribute) const override { return resolve(attribute, code_.symbols_); }
+
+   private:
+    executable& code_;
+    const plan_step& step_;
+    std::byte** spare_;
+    std::byte* arena_;
   };
   plan_view plan_;
   bool laid_out_ = false;  // for symbols_; not after an exception
@@ -68,7 +82,7 @@ class executable {
   std::vector<std::int64_t> bytes_, strides_;
   std::vector<double> constants_;
   std::vector<step_data> data_;
-  std::vector<std::vector<std::byte*>> scan_pointers_;  // one a region
+  std::vector<std::byte*> body_pointers_;  // of calls: room for their bodies' inputs and outputs, spare carries
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -104,7 +118,7 @@ TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
   pointers_.resize(views_.size());
   bytes_.resize(views_.size());
   base_.resize(static_cast<std::size_t>(p.buffer_count));
-  scan_pointers_.resize(static_cast<std::size_t>(p.region_count));
+  body_pointers_.clear();
   strides_.clear();
   constants_.clear();
   data_.clear();
@@ -112,9 +126,10 @@ TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
     const plan_step& st = p.steps[s];
     prepare(st, symbols);
     append_strides(st, symbols);
-    if (st.kind == plan_step::what::scan)
-      scan_pointers_[static_cast<std::size_t>(st.function)].resize(
-          static_cast<std::size_t>(3 * (st.in_count + st.out_count)));
+    if (st.kind != plan_step::what::call) continue;
+    data_.back().pointers = body_pointers_.size();
+    body_pointers_.resize(body_pointers_.size() +
+                          static_cast<std::size_t>(2 * (st.in_count + st.out_count) + st.carries));
   }
   std::copy_n(symbols, max_symbols, symbols_);
   laid_out_ = true;
@@ -191,7 +206,16 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   else if (st.kind == plan_step::what::kernel)
     kernels_[static_cast<std::size_t>(st.function)](kernel_at(st));
   else
-    run_scan(st);
+    run_call(s);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
+  const plan_step& st = plan_.steps[s];
+  running_bodies bodies(*this, s);
+  kernel_arguments a = kernel_at(st);
+  --a.out_count;  // the last one is scratch
+  a.bodies = &bodies;
+  kernels_[static_cast<std::size_t>(st.function)](a);
 }
 
 TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
@@ -225,52 +249,30 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   else if (st.kind == plan_step::what::kernel)
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
   else
-    e = {.name = "scan", .outer = true};
+    e = {.name = std::string(plan_.ops[st.function]->name), .outer = true};
   e.begin = begin;
   e.duration = end - begin;
   observer.happened(std::move(e));
 }
 
-// words: body, carries, sequences, closed-over values, stacked results, length, reverse
-TOKAMAX_COMPILED_ONCE void executable::run_scan(const plan_step& st) {
-  const std::int64_t* w = plan_.numbers + st.numbers;
-  const auto carries = static_cast<int>(w[1]), sequences = static_cast<int>(w[2]), stacked = static_cast<int>(w[4]);
-  const std::int64_t length = resolve(w[5], symbols_);
-  const bool reverse = w[6] != 0;
-  const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
-  const array_view* out = in + st.in_count;
-  auto bytes = [](const array_view& v) { return v.size() * tokamax::size_of(v.type); };
-  auto* scratch = static_cast<std::byte*>(out[st.out_count - 1].data);
-  std::vector<std::byte*>& pointers = scan_pointers_[static_cast<std::size_t>(st.function)];
-  std::byte** inputs = pointers.data();
-  std::byte** outputs = inputs + st.in_count;
-  std::byte** spare = outputs + carries + stacked;  // two carries that take turns, where they do not stay in place
-  const auto in_place = [&](int k) {
-    return carries_in_place(plan_.buffers, plan_.numbers, plan_.regions[st.function], k);
-  };
-  for (int k = 0; k < carries; ++k) {
-    inputs[k] = static_cast<std::byte*>(in[k].data);
-    for (int j = 0; j < 2 && !in_place(k); ++j) {
-      spare[2 * k + j] = scratch;
-      scratch += (bytes(in[k]) + 63) / 64 * 64;
-    }
+/// Where the bodies of a call work: pointers set once a run, carries that do not stay in place, then their arena.
+TOKAMAX_COMPILED_ONCE executable::running_bodies::running_bodies(executable& code, int step)
+    : code_(code), step_(code.plan_.steps[step]) {
+  const plan_step& st = step_;
+  pointers = code.body_pointers_.data() + code.data_[static_cast<std::size_t>(step)].pointers;
+  spare_ = pointers + 2 * (st.in_count + st.out_count);
+  const array_view* const results = &code.views_[static_cast<std::size_t>(st.operands + st.in_count)];
+  arena_ = results[st.out_count - 1].as<std::byte>();
+  for (int k = 0; k < st.carries; ++k) {
+    const plan_region& body = code.plan_.regions[st.region + st.region_count - 1];
+    const bool in_place = carries_in_place(code.plan_.buffers, code.plan_.numbers, body, k);
+    spare_[k] = in_place ? nullptr : arena_;
+    if (!in_place) arena_ += (results[k].size() * tokamax::size_of(results[k].type) + 63) / 64 * 64;
   }
-  for (int k = carries + sequences; k < st.in_count; ++k) inputs[k] = static_cast<std::byte*>(in[k].data);
-  for (std::int64_t i = 0; i < length; ++i) {
-    const std::int64_t place = reverse ? length - 1 - i : i;
-    for (int k = carries; k < carries + sequences; ++k)
-      inputs[k] = static_cast<std::byte*>(in[k].data) + place * (bytes(in[k]) / length);
-    for (int k = 0; k < carries; ++k)
-      outputs[k] = in_place(k) || i + 1 == length ? static_cast<std::byte*>(out[k].data) : spare[2 * k + (i & 1)];
-    for (int k = carries; k < carries + stacked; ++k)
-      outputs[k] = static_cast<std::byte*>(out[k].data) + place * (bytes(out[k]) / length);
-    patch(st.function, scratch, inputs, outputs);
-    run_region(st.function);
-    for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
-  }
-  if (length == 0)
-    for (int k = 0; k < carries; ++k)
-      std::copy_n(static_cast<std::byte*>(in[k].data), bytes(in[k]), static_cast<std::byte*>(out[k].data));
+}
+TOKAMAX_COMPILED_ONCE void executable::running_bodies::run(int b, std::byte* const* inputs, std::byte* const* outputs) {
+  code_.patch(step_.region + b, arena_, inputs, outputs);
+  code_.run_region(step_.region + b);
 }
 #endif
 

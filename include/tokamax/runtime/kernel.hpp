@@ -3,43 +3,13 @@
 // tested by tests/runtime/executable.cpp
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>  // loop_kernel, instruction
-#include <tokamax/core/op.hpp>        // op_c
+#include <tokamax/compiler/plan.hpp>          // loop_kernel, instruction
+#include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
+#include <tokamax/core/op.hpp>                // op_c
 
 #include <type_traits>  // is_base_of_v, is_same_v
 
 namespace tokamax {
-
-/// A block of memory seen as an array: strides count elements, 0 repeats.
-struct array_view {
-  void* data = nullptr;
-  dtype type = dtype::none;
-  shape extents, strides;
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data);
-  }
-  std::int64_t extent(int axis) const { return extents[axis]; }
-  std::int64_t stride(int axis) const { return strides[axis]; }
-  int rank() const { return extents.rank(); }
-  std::int64_t size() const { return tokamax::size(extents); }
-};
-
-/// The operands, results and attributes of one kernel call. Results are dense; so are operands, unless the kernel says
-/// `takes_views`.
-struct kernel_arguments {
-  const array_view* in = nullptr;
-  const array_view* out = nullptr;
-  int in_count = 0, out_count = 0;
-  const std::int64_t* attributes = nullptr;
-  int attribute_count = 0;
-  template <class Options>
-  Options attrs() const {
-    return unpack<Options>(attributes);
-  }
-};
-
-using kernel_function = void (*)(const kernel_arguments&);
 
 /// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
 using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
@@ -104,7 +74,7 @@ concept has_own_kernel = !std::is_same_v<Device, typename detail::library_of<Dev
 /// tags inherit, so the nearest wins.
 template <const op& Op, class Device>
 concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none ||
-                     requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+                     Op.run != nullptr || requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 
 template <const op& Op, class Device>
 inline constexpr bool reads_strided = [] {
@@ -127,6 +97,8 @@ kernel_function kernel_for() {
   if constexpr (!has_own_kernel<Op, Device> &&
                 linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none)
     return kernels_of<Op>().run;
+  else if constexpr (Op.run != nullptr && !has_own_kernel<Op, Device>)
+    return Op.run;
   else
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 }
@@ -134,7 +106,7 @@ kernel_function kernel_for() {
 /// How programs traced at run time find the kernels of an op.
 using kernel_lookup = kernel_set (*)(const op&);
 
-inline kernel_set kernels_of_descriptor(const op& o) { return o.kernels ? o.kernels() : kernel_set{}; }
+inline kernel_set kernels_of_descriptor(const op& o) { return o.kernels ? o.kernels() : kernel_set{.run = o.run}; }
 
 /// The ops that a derived device has kernels of its own for, as its member type `kernels`: a program traced at run time
 /// knows an op by its address alone.

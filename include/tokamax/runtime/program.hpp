@@ -24,7 +24,7 @@ namespace detail {
 constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
-    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->bodies) continue;
+    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->bodies.count) continue;
     graph inner;
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) {
@@ -114,7 +114,7 @@ struct kernel_fact {
   bool present = false, strided = false;
 };
 inline constexpr bool needs_no_kernel(const op& o) {
-  return o.memory.kind != op_kind::general || &o == &constant_p || &o == &iota_p || o.bodies;
+  return o.memory.kind != op_kind::general || &o == &constant_p || &o == &iota_p;
 }
 
 /// Is a node of this kind in a program or in one of its loops? A trace also holds what the program does not need.

@@ -28,6 +28,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
     in.push_back(array(array_type{v.type, false, v.extents}));
     e.name.append(" ").append(text(in.back().type()).view());
   }
+  if (a.out_count == 0) return e;
   const array_view& first = *a.out;
   op_cost cost{static_cast<double>(first.size()), 0};
   if (o.cost) {

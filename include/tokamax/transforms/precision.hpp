@@ -24,17 +24,19 @@ namespace detail {
 /// Repeats a graph under a policy, and the bodies of its loops.
 struct apply_policy {
   precision_policy policy;
-  constexpr bool handles(const op& o) const { return o.precision.has_algorithm || o.bodies; }
+  constexpr bool handles(const op& o) const { return o.precision.has_algorithm || o.bodies.count; }
   constexpr arrays operator()(const call& c) const {
-    if (c.self->bodies) {
-      graph& body = c.trace->bodies[c.attributes[0]];
-      graph changed;
-      arrays inputs;
-      for (int i : body.inputs) inputs.push_back(array(&changed, changed.input(body[i].type), body[i].type));
-      for (const array& a : inline_graph(changed, body, inputs.data(), *this))
-        changed.outputs.push_back(lift(changed, a).id());
-      body = std::move(changed);
-      return {};  // the loop itself stays, over the changed body
+    if (c.self->bodies.count) {
+      for (int b = 0; b < body_count(c); ++b) {
+        graph& body = c.trace->bodies[c.attributes[b]];
+        graph changed;
+        arrays inputs;
+        for (int i : body.inputs) inputs.push_back(array(&changed, changed.input(body[i].type), body[i].type));
+        for (const array& a : inline_graph(changed, body, inputs.data(), *this))
+          changed.outputs.push_back(lift(changed, a).id());
+        body = std::move(changed);
+      }
+      return {};  // the op itself stays, over the changed bodies
     }
     words w = c.attribute_words();
     std::int64_t& algorithm = w[w.count() - 1];

@@ -15,7 +15,7 @@ struct remat_attributes {
 
 inline constexpr op remat_p{
     .name = "remat",
-    .bodies = 1,
+    .bodies = {.count = 1},
     .infer_all = [](const call& c) -> types {
       const graph& body = c.trace->bodies[c.attrs<remat_attributes>().body];
       types t;

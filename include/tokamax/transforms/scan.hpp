@@ -5,6 +5,7 @@
 #include <tokamax/core/trace.hpp>             // ambient_trace, leaves
 #include <tokamax/lax/iota.hpp>               // zeros
 #include <tokamax/transforms/scan_rules.hpp>  // scan_p
+#include <tokamax/transforms/scan_run.hpp>    // how it runs
 
 #include <utility>  // pair
 

@@ -3,11 +3,12 @@
 // tested by tests/transforms/scan.cpp
 #pragma once
 
-#include <tokamax/base/linked.hpp>         // linked
-#include <tokamax/core/inline.hpp>         // inline_graph
-#include <tokamax/lax/transpose.hpp>       // transpose
-#include <tokamax/transforms/batch.hpp>    // batch
-#include <tokamax/transforms/forward.hpp>  // forward, backward
+#include <tokamax/base/linked.hpp>            // linked
+#include <tokamax/core/inline.hpp>            // inline_graph
+#include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
+#include <tokamax/lax/transpose.hpp>          // transpose
+#include <tokamax/transforms/batch.hpp>       // batch
+#include <tokamax/transforms/forward.hpp>     // forward, backward
 
 namespace tokamax {
 
@@ -24,6 +25,7 @@ namespace detail {
 constexpr arrays scan_vjp(const call& c);
 constexpr arrays scan_jvp(const call& c);
 constexpr arrays scan_batch(const call& c);
+void run_scan(const kernel_arguments& a);
 
 constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
   array_type s{t.type, false, {n}};
@@ -40,10 +42,10 @@ constexpr array_type entry_type(const array_type& t) {
 inline constexpr op scan_p{
     .name = "scan",
     .unique = true,
-    .bodies = 1,
+    .bodies = {.count = 1, .carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; }},
     .infer_all = [](const call& c) -> types {
       const auto w = c.attrs<scan_attributes>();
-      const graph& body = c.trace->bodies[w.body];
+      const graph& body = c.body(0);
       types t;
       for (int k = 0; k < w.carries; ++k) t.push_back({c[k].dtype(), false, c[k].shape()});
       for (int k = 0; k < w.stacked; ++k)
@@ -53,6 +55,7 @@ inline constexpr op scan_p{
     .vjp = [](const call& c) -> arrays { return detail::scan_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::scan_jvp(c); },
     .batch = [](const call& c) -> arrays { return detail::scan_batch(c); },
+    .run = detail::run_scan,
 };
 
 namespace detail {
@@ -69,8 +72,7 @@ constexpr array body_input(graph& g, const array_type& t) { return array(&g, g.i
 /// body runs the forward body again from the saved carry and pulls the cotangents through it.
 constexpr arrays scan_vjp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
-  graph& g = *c.trace;
-  const graph body(g.bodies[w.body]);
+  const graph body(c.body(0));
   const int nc = w.carries, ns = w.sequences, nk = w.constants, ny = w.stacked;
   auto differentiable = [](const array_type& t) { return is_floating(t.type); };
 
@@ -152,7 +154,7 @@ constexpr arrays scan_vjp(const call& c) { return linked<detail::scan_vjp_here>(
 /// One loop that carries values and tangents together.
 constexpr arrays scan_jvp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
-  const graph body(c.trace->bodies[w.body]);
+  const graph body(c.body(0));
   const int groups[3] = {w.carries, w.sequences, w.constants};
   auto floating = [&](int k) { return is_floating(c[k].dtype()); };
   graph b;
@@ -205,7 +207,7 @@ constexpr arrays scan_jvp(const call& c) { return linked<detail::scan_jvp_here>(
 /// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
 constexpr arrays scan_batch_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
-  const graph body(c.trace->bodies[w.body]);
+  const graph body(c.body(0));
   graph b;
   arrays args, placeholders, batched, operands;
   for (int k = 0; k < c.count; ++k) {

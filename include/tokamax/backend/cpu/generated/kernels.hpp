@@ -60,6 +60,7 @@
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
+#include <tokamax/transforms/scan_run.hpp>
 
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
