@@ -14,6 +14,7 @@
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
 //   base/tree_node.hpp     what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
+//   base/tree_path.hpp     leaves chosen by their paths.
 //   base/tree_walk.hpp     the one recursion behind all tree functions.
 //   base/vec.hpp           a growable array that costs the constant evaluator little.
 //   base/version.hpp       the version of the library, the only place that states it.
@@ -32,6 +33,7 @@
 #include <tokamax/base/shape.hpp>
 #include <tokamax/base/tree.hpp>
 #include <tokamax/base/tree_node.hpp>
+#include <tokamax/base/tree_path.hpp>
 #include <tokamax/base/tree_walk.hpp>
 #include <tokamax/base/vec.hpp>
 #include <tokamax/base/version.hpp>

@@ -14,6 +14,7 @@
 //   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
 //   core/op.hpp                the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
+//   core/partition.hpp         split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp             arrays as text, in NumPy's format.
 //   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp             call a function with its arguments as nodes of a graph.
@@ -34,6 +35,7 @@
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/open_graph.hpp>
+#include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>

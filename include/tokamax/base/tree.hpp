@@ -32,7 +32,10 @@ struct leaf_visitor {
   F& f;
 
   constexpr void leaf(const no_path&, auto&... leaves) { f(leaves...); }
-  constexpr void leaf(const text_path& path, auto& leaf) { f(std::string_view(path.text()), leaf); }
+  constexpr void leaf(const text_path& path, auto&... leaves) {
+    const vec<char> text = path.chars();
+    f(std::string_view(text.data(), text.size()), leaves...);
+  }
   constexpr void constant(const auto&, auto&...) {}
   constexpr bool same_structure(const auto&, tree_kind kind, std::size_t expected, auto... others) {
     for (const std::size_t other : {expected, others...}) {
@@ -80,6 +83,14 @@ constexpr void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root
   detail::walk(visitor, detail::text_path(root), tree);
 }
 
+/// Calls `f(path, leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
+template <class F, class Tree, class First, class... Rest>
+  requires(!std::is_convertible_v<First, std::string_view>)
+constexpr void for_each_leaf_with_path(F&& f, Tree&& tree, First&& first, Rest&&... rest) {
+  detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
+  detail::walk(visitor, detail::text_path(""), tree, first, rest...);
+}
+
 namespace detail {
 template <class Tree>
 constexpr std::remove_cvref_t<Tree> copy_or_move(Tree&& tree) {
@@ -88,6 +99,13 @@ constexpr std::remove_cvref_t<Tree> copy_or_move(Tree&& tree) {
   else
     return copy_tree(tree);
 }
+template <class Leaf, class Value>
+constexpr void put(Leaf& leaf, Value&& value) {
+  if constexpr (requires { leaf = std::forward<Value>(value); })
+    leaf = std::forward<Value>(value);
+  else  // such as an array for a key
+    leaf = Leaf(std::forward<Value>(value));
+}
 }  // namespace detail
 
 /// A copy of `tree` with each leaf replaced by `f(leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
@@ -95,15 +113,43 @@ template <class F, class Tree, class... Rest>
 constexpr std::remove_cvref_t<Tree> tree_map(F&& f, Tree&& tree, Rest&&... rest) {
   std::remove_cvref_t<Tree> result = detail::copy_or_move(std::forward<Tree>(tree));
   for_each_leaf(
-      [&](auto& leaf, auto&... others) {
-        using type = std::remove_reference_t<decltype(leaf)>;
-        if constexpr (requires { leaf = f(std::as_const(leaf), std::as_const(others)...); })
-          leaf = f(std::as_const(leaf), std::as_const(others)...);
-        else  // such as an array for a key
-          leaf = type(f(std::as_const(leaf), std::as_const(others)...));
+      [&](auto& leaf, auto&... others) { detail::put(leaf, f(std::as_const(leaf), std::as_const(others)...)); }, result,
+      rest...);
+  return result;
+}
+
+/// The same with `f(path, leaf, rest_leaf...)`.
+/// source  jax.tree_util.tree_map_with_path
+template <class F, class Tree, class... Rest>
+constexpr std::remove_cvref_t<Tree> tree_map_with_path(F&& f, Tree&& tree, Rest&&... rest) {
+  std::remove_cvref_t<Tree> result = detail::copy_or_move(std::forward<Tree>(tree));
+  for_each_leaf_with_path(
+      [&](std::string_view path, auto& leaf, auto&... others) {
+        detail::put(leaf, f(path, std::as_const(leaf), std::as_const(others)...));
       },
       result, rest...);
   return result;
+}
+
+/// f(f(initial, first leaf), second leaf)...
+/// source  jax.tree_util.tree_reduce
+template <class F, class Tree, class Value>
+constexpr Value tree_reduce(F&& f, const Tree& tree, Value initial) {
+  for_each_leaf([&](const auto& leaf) { initial = f(std::move(initial), leaf); }, tree);
+  return initial;
+}
+/// Does `f(leaf, rest_leaf...)` hold for all leaves?
+/// source  jax.tree_util.tree_all of a tree_map
+template <class F, class Tree, class... Rest>
+constexpr bool tree_all(F&& f, const Tree& tree, const Rest&... rest) {
+  bool all = true;
+  for_each_leaf([&](const auto&... leaves) { all = all && f(leaves...); }, tree, rest...);
+  return all;
+}
+/// Does it hold for one of them?
+template <class F, class Tree, class... Rest>
+constexpr bool tree_any(F&& f, const Tree& tree, const Rest&... rest) {
+  return !tree_all([&](const auto&... leaves) { return !f(leaves...); }, tree, rest...);
 }
 
 /// The number of leaves.
@@ -130,6 +176,7 @@ constexpr Sink tree_leaves(Tree&& tree, Sink sink = {}) {
 }
 
 /// Whether all static values are equal, the lengths of vectors, and which optionals, alternatives and keys are there.
+/// source  equality of two jax.tree_util.tree_structure
 template <class Tree>
 constexpr bool same_static(const Tree& a, const Tree& b) {
   detail::static_visitor visitor;

@@ -3,6 +3,7 @@
 // tested by tests/base/tree.cpp
 #pragma once
 #include <tokamax/base/tree_node.hpp>  // kind_of
+#include <tokamax/base/vec.hpp>        // vec
 
 #include <cstddef>      // size_t
 #include <iterator>     // size
@@ -51,8 +52,13 @@ class text_path {
   /// A key that reads as a name is one; others stand in quotes.
   constexpr text_path key(std::string_view k) const { return {this, k, is_name(k) ? step::field : step::quoted, 0}; }
 
-  constexpr std::string text() const {
-    std::string s;
+  std::string text() const {
+    const vec<char> s = chars();
+    return {s.data(), s.size()};
+  }
+  /// The same for constant expressions, where clang 19 evaluates no std::string of libstdc++ 12.
+  constexpr vec<char> chars() const {
+    vec<char> s;
     append_to(s);
     return s;
   }
@@ -67,21 +73,21 @@ class text_path {
       if (c == '.' || c == '[' || c == ']' || c == '"' || c == '*' || c == ' ') return false;
     return !k.empty();
   }
-  constexpr void append_to(std::string& s) const {
+  constexpr void append_to(vec<char>& s) const {
     if (before_) before_->append_to(s);
-    if (kind_ == step::element || kind_ == step::quoted) s += '[';
-    if (kind_ == step::field && !s.empty()) s += '.';
-    if (kind_ == step::quoted) s += '"';
+    if (kind_ == step::field && !s.empty()) s.push_back('.');
+    if (kind_ == step::element || kind_ == step::quoted) s.push_back('[');
+    if (kind_ == step::quoted) s.push_back('"');
     if (kind_ == step::element)
       append_number(s, index_);
     else
-      s += name_;
-    if (kind_ == step::quoted) s += '"';
-    if (kind_ == step::element || kind_ == step::quoted) s += ']';
+      for (const char c : name_) s.push_back(c);
+    if (kind_ == step::quoted) s.push_back('"');
+    if (kind_ == step::element || kind_ == step::quoted) s.push_back(']');
   }
-  static constexpr void append_number(std::string& s, std::size_t n) {
+  static constexpr void append_number(vec<char>& s, std::size_t n) {
     if (n >= 10) append_number(s, n / 10);
-    s += static_cast<char>('0' + n % 10);
+    s.push_back(static_cast<char>('0' + n % 10));
   }
 
   const text_path* before_ = nullptr;

@@ -1,0 +1,56 @@
+// tokamax/base/tree_path.hpp: leaves chosen by their paths.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
+#include <cstddef>      // size_t
+#include <string_view>  // string_view
+#include <type_traits>  // is_invocable_v
+
+namespace tokamax {
+
+/// Does a path such as `blocks[3].attend.qkv.kernel` fit a pattern? A `*` stands for any characters, all else for itself.
+/// A pattern also fits what lies below the node that it names: `blocks[3].attend` fits that path, and so do
+/// `blocks[*].attend`, `*.qkv.*` and `*.kernel`; `blocks` does, `block` and `attend` do not.
+constexpr bool path_matches(std::string_view path, std::string_view pattern) {
+  constexpr std::size_t none = std::string_view::npos;
+  std::size_t at = 0, k = 0, star = none, resumed = 0;  // where the last star stands, and what it covers ends
+  while (true) {
+    if (k < pattern.size() && pattern[k] == '*') {
+      star = k++;
+      resumed = at;
+    } else if (k == pattern.size() && (at == path.size() || path[at] == '.' || path[at] == '[')) {
+      return true;
+    } else if (k < pattern.size() && at < path.size() && pattern[k] == path[at]) {
+      ++k;
+      ++at;
+    } else if (star != none && resumed < path.size()) {
+      k = star + 1;
+      at = ++resumed;
+    } else {
+      return false;
+    }
+  }
+}
+
+/// A predicate on paths: `matching("blocks[*].attend")`. The text of the pattern must live as long.
+struct matching {
+  std::string_view pattern;
+  constexpr explicit matching(std::string_view p) : pattern(p) {}
+  constexpr bool operator()(std::string_view path) const { return path_matches(path, pattern); }
+};
+
+namespace detail {
+/// f of a path and a leaf, of a leaf or of a path.
+template <class F, class Leaf>
+constexpr decltype(auto) call_on_leaf(const F& f, std::string_view path, const Leaf& leaf) {
+  if constexpr (std::is_invocable_v<const F&, std::string_view, const Leaf&>)
+    return f(path, leaf);
+  else if constexpr (std::is_invocable_v<const F&, const Leaf&>)
+    return f(leaf);
+  else
+    return f(path);
+}
+}  // namespace detail
+
+}  // namespace tokamax
