@@ -328,6 +328,24 @@ TEST_CASE("P3.11: samples of a constant key in a static function have the bits t
   }
 }
 
+namespace {
+array weights = array::from<float>({1, 2, 3});
+array scaled(const array& x) { return x * 2.0f; }  // not constexpr
+}  // namespace
+
+TEST_CASE("P3.5: what cannot be traced while compiling is traced when it is first called") {
+  using numbers = tk::tensor<tk::f32, 3>;
+  const numbers x(tk::arange(3, tk::f32));
+  const auto reads = tk::jit([](const numbers& v) { return v * weights; }, tk::cpu);
+  CHECK(reads(x).values<float>()[2] == 6);
+  const auto calls = tk::jit([](const numbers& v) { return scaled(v) + 1.0f; }, tk::cpu);
+  CHECK(calls(x).values<float>()[2] == 5);
+  const auto makes = tk::jit([](const numbers& v) { return v + array::from<float>({1, 2, 3}); }, tk::cpu);
+  CHECK(makes(x).values<float>()[2] == 5);
+  CHECK_THROWS_WITH(tk::jit([](const numbers& v) { return scaled(v) + tk::ones({4}); }, tk::cpu)(x),
+                    contains("f32[4]"));
+}
+
 TEST_CASE("the memory of a program is a constant") {
   using program = decltype(tk::jit(step, tk::cpu))::for_types<state, batch>;
   static_assert(program::peak_bytes > 0 && program::peak_bytes <= 16384);

@@ -13,8 +13,8 @@
 
 namespace tokamax {
 
-/// When `jit` traces: while compiling if it can; only then; or when the function is first called, with the shapes of that
-/// call, even if they are known earlier.
+/// When `jit` traces: while compiling if it can, else when the function is first called; only while compiling; or at the
+/// first call, with the shapes of that call, even if they are known earlier.
 enum class trace_time : std::uint8_t { earliest, while_compiling, at_run_time };
 template <trace_time When>
 struct trace_tag {};
@@ -74,6 +74,10 @@ consteval bool known_while_compiling() {
     }() && ...);
 }
 
+/// Can the compiler trace F on such arguments? g++ remembers the trace that this makes; clang makes it twice.
+template <class F, class... Args>
+concept traceable = requires { typename std::bool_constant<(trace_program<F, Args...>(), true)>; };
+
 /// The descriptors that a table of ops points to, where the program that runs finds them.
 template <const auto& Table, int Count>
 [[gnu::cold]] const op* const* descriptors_of() {
@@ -120,7 +124,6 @@ class jit_function {
   /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
   template <class... Args>
   auto operator()(Args&&... args) const {
-    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
     static_assert(known || When != trace_time::while_compiling,
                   "tokamax: not known while compiling: f has state, or the type of an argument does not tell its "
@@ -128,9 +131,7 @@ class jit_function {
     if constexpr (known && When != trace_time::at_run_time) {
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
-      detail::check_arguments_of<F>(args...);
-      if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
-      return dynamic_->run(f_, std::forward<Args>(args)...);
+      return run_late(std::forward<Args>(args)...);
     }
   }
 
@@ -149,27 +150,38 @@ class jit_function {
   // Its type is spelled out, so that g++ makes it after the functions around the call, and collects garbage before.
   template <class... Args, class... Given>
   std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> run_known(Given&&... given) const {
-    using compiled = program<Device, F, Args...>;
-    compiled::check();
-    if constexpr (compiled::valid) {
-      if constexpr (compiled::dynamic)
-        if (trace_of(given...)) return f_(given...);  // with the extents of that trace
-      // Never destroyed: another thread may run it while the process ends.
-      static known_program& code = *new known_program(detail::bind_program<Device, compiled, Args...>());
-      const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
-      static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
-      auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
-      code.run(trees, movable, std::addressof(result));
-      return result;
+    if constexpr (When == trace_time::earliest && !detail::traceable<F, Args...>) {
+      return run_late(std::forward<Given>(given)...);
+    } else {
+      using compiled = program<Device, F, Args...>;
+      compiled::check();
+      if constexpr (compiled::valid) {
+        if constexpr (compiled::dynamic)
+          if (trace_of(given...)) return f_(given...);  // with the extents of that trace
+        // Never destroyed: another thread may run it while the process ends.
+        static known_program& code = *new known_program(detail::bind_program<Device, compiled, Args...>());
+        const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
+        static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
+        auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
+        code.run(trees, movable, std::addressof(result));
+        return result;
+      }
     }
+  }
+  template <class... Args>
+  auto run_late(Args&&... args) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
+    detail::check_arguments_of<F>(args...);
+    if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
+    return dynamic_->run(f_, std::forward<Args>(args)...);
   }
 
   F f_;
   std::shared_ptr<dynamic_program<Device, F>> dynamic_ = std::make_shared<dynamic_program<Device, F>>();
 };
 
-/// Compiles f. If f is stateless and its arguments' shapes are part of their types, it is traced, differentiated, fused
-/// and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
+/// Compiles f. If f is stateless and a constant expression, and its arguments' shapes are part of their types, it is traced,
+/// differentiated, fused and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
 ///
 /// Several threads may call it at the same time, and so may both processes after a fork(). The memory of intermediate
 /// values is kept for the next call.

@@ -139,7 +139,7 @@ struct plan_result {
 /// The trace of `F` on arguments like default-made `Args`, as constants.
 template <class F, class... Args>
 struct program_trace {
-  static constexpr auto traced = detail::trace_program<F, Args...>();
+  static constexpr auto traced = detail::trace_program<F, Args...>();  // an error here: f is no constant expression
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
   static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
   static constexpr bool valid = !traced.error.failed;
