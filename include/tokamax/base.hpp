@@ -3,12 +3,14 @@
 //
 //   base/bfloat16.hpp      the 16-bit float with float32's exponent range.
 //   base/copy_tree.hpp     a copy of a tree, also of what its unique_ptrs own.
-//   base/dtype.hpp         element types and JAX's promotion lattice.
+//   base/dtype.hpp         element types by name, one row each.
+//   base/element.hpp       the C++ type of each dtype, the one choice by dtype, and elements as bits.
 //   base/error.hpp         the one exception of the library.
 //   base/field_count.hpp   how many fields a plain struct has, found by trying initialisers.
 //   base/fixed_string.hpp  text of bounded length that can be a template argument.
 //   base/hana.hpp          Boost.Hana's structs and tuples as records\; the only header of base that includes Hana.
 //   base/linked.hpp        functions that constant expressions evaluate and run-time calls may find in a linked library.
+//   base/modular.hpp       integers whose arithmetic wraps around, as that of registers does.
 //   base/reflect.hpp       fields and field names of plain structs.
 //   base/requirements.hpp  one line that says what to do, where tokamax cannot be compiled.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
@@ -23,11 +25,13 @@
 #include <tokamax/base/bfloat16.hpp>
 #include <tokamax/base/copy_tree.hpp>
 #include <tokamax/base/dtype.hpp>
+#include <tokamax/base/element.hpp>
 #include <tokamax/base/error.hpp>
 #include <tokamax/base/field_count.hpp>
 #include <tokamax/base/fixed_string.hpp>
 #include <tokamax/base/hana.hpp>
 #include <tokamax/base/linked.hpp>
+#include <tokamax/base/modular.hpp>
 #include <tokamax/base/reflect.hpp>
 #include <tokamax/base/requirements.hpp>
 #include <tokamax/base/shape.hpp>

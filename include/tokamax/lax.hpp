@@ -25,7 +25,7 @@
 //   lax/reduce.hpp            reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
 //   lax/reshape.hpp           the same elements in row-major order under other extents.
 //   lax/reverse.hpp           the elements in opposite order along some axes.
-//   lax/scalar_math.hpp       the functions that element functions call, for one double, and select for one integer.
+//   lax/scalar_math.hpp       the functions that element functions call, for one double.
 //   lax/slice.hpp             take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.
 //   lax/special.hpp           fused multiply-add, the inverse error function and the normal distribution.

@@ -25,60 +25,19 @@ value zeros_of(const array_type& type) {
 value to_value(array a) {
   value v = zeros_of(a.type());
   a.materialize();
-  auto copy = [&]<class T>(T*) {
+  dispatch(a.dtype(), [&]<dtype T>() {
     for (std::size_t i = 0; i < v.data.size(); ++i)
-      v.data[i] =
-          static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(a.data<T>()[i]));
-  };
-  switch (a.dtype()) {
-    case bool_:
-      copy(static_cast<bool*>(nullptr));
-      break;
-    case i8:
-      copy(static_cast<std::int8_t*>(nullptr));
-      break;
-    case i32:
-      copy(static_cast<std::int32_t*>(nullptr));
-      break;
-    case u32:
-      copy(static_cast<std::uint32_t*>(nullptr));
-      break;
-    case bf16:
-      copy(static_cast<bfloat16*>(nullptr));
-      break;
-    default:
-      copy(static_cast<float*>(nullptr));
-      break;
-  }
+      v.data[i] = as_double(element_bits::of(a.data<element_t<T>>()[i]), T);
+  });
   return v;
 }
 
 array to_array(const value& v) {
   array a = array::uninitialized({v.type.type, false, v.type.extents});
-  auto copy = [&]<class T>(T* to) {
-    for (double x : v.data)
-      *to++ = static_cast<T>(static_cast<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(x));
-  };
-  switch (v.type.type) {
-    case bool_:
-      copy(a.mutable_data<bool>());
-      break;
-    case i8:
-      copy(a.mutable_data<std::int8_t>());
-      break;
-    case i32:
-      copy(a.mutable_data<std::int32_t>());
-      break;
-    case u32:
-      copy(a.mutable_data<std::uint32_t>());
-      break;
-    case bf16:
-      copy(a.mutable_data<bfloat16>());
-      break;
-    default:
-      copy(a.mutable_data<float>());
-      break;
-  }
+  dispatch(v.type.type, [&]<dtype T>() {
+    auto* to = a.mutable_data<element_t<T>>();
+    for (double x : v.data) *to++ = kept(x, T).template as<element_t<T>>();
+  });
   return a;
 }
 double wrap(double x, dtype t) {
@@ -289,7 +248,9 @@ values iota(const asked& a) {
 }
 values convert(const asked& a) {
   value y = {a.n.type, a.in[0].data};
-  for (double& v : y.data) v = wrap(tokamax::detail::converted(v, a.in[0].type.type, y.type.type), y.type.type);
+  if (is_floating(y.type.type)) return {y};
+  for (double& v : y.data)
+    v = as_double(converted(kept(v, a.in[0].type.type), a.in[0].type.type, y.type.type), y.type.type);
   return {y};
 }
 values bitcast(const asked& a) {
@@ -340,14 +301,14 @@ values elementwise(const asked& a) {
   value y = zeros_of(a.n.type);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     double x[3] = {};
-    std::int64_t whole[3] = {};
+    element_bits whole[3] = {};
     const bool exact = a.n.kind->algebra.fold_integers && !is_floating(a.in[0].type.type);
     for (std::size_t i = 0; i < a.in.size(); ++i) {
       x[i] = a.in[i].data[k];
-      if (exact) whole[i] = static_cast<std::int64_t>(x[i]);
+      if (exact) whole[i] = kept(x[i], a.in[i].type.type);
     }
     if (exact)
-      y.data[k] = wrapped(a.n.kind->algebra.fold_integers(whole), y.type.type);
+      y.data[k] = as_double(kept(a.n.kind->algebra.fold_integers(whole, a.in[0].type.type), y.type.type), y.type.type);
     else if (a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0)
       y.data[k] = x[0];  // as documented
     else
@@ -429,7 +390,7 @@ values evaluate(const graph& g, const values& inputs) {
       out = in;
     else if (n.kind == &constant_p)
       out = {{n.type, std::vector<double>(static_cast<std::size_t>(size(n.type.extents)),
-                                          wrap(std::bit_cast<double>(*g.words_of(n)), n.type.type))}};
+                                          as_double(constant_bits(g, n), n.type.type))}};
     else if (n.kind == &captured_p)
       out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
     else if (rule != reference_rules().end())

@@ -7,7 +7,6 @@
 #include <tokamax/core/op.hpp>             // graph, op
 
 #include <algorithm>  // min
-#include <bit>        // bit_cast
 #include <sstream>    // ostringstream
 #include <string>     // string
 
@@ -47,8 +46,15 @@ inline std::string node_value(const graph& g, int id) {
   const node& n = g[id];
   std::ostringstream s;
   if (n.kind && n.kind->name == "constant") {
-    s.precision(10);  // an i32 in full
-    s << "constant " << std::bit_cast<double>(*g.words_of(n));
+    const element_bits v{static_cast<std::uint64_t>(*g.words_of(n))};
+    s.precision(bits_of(n.type.type) == 64 ? 17 : 10);
+    s << "constant ";
+    if (is_signed(n.type.type))
+      s << static_cast<std::int64_t>(v.value);
+    else if (is_integer(n.type.type))
+      s << v.value;
+    else
+      s << as_double(v, n.type.type);
     return s.str();
   }
   s << op_name(n) << '(';

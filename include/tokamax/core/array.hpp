@@ -26,8 +26,15 @@ namespace detail {
 constexpr void stay_a_call() {
   if (std::is_constant_evaluated()) return;
 }
-/// What a dtype keeps of a number. A dynamic extent that was taken for a number stays what it is: a trace refuses it.
-constexpr double literal_value(double v, dtype t) { return is_integer(t) && v <= -0x1p60 ? v : kept(v, t); }
+template <arithmetic T>
+constexpr element_bits kept_of(T value, dtype type) {
+  if constexpr (std::is_floating_point_v<T>)
+    return kept(static_cast<double>(value), type);
+  else if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8)
+    return converted_to(type, value);
+  else
+    return kept(static_cast<std::int64_t>(value), type);
+}
 
 template <arithmetic T>
 constexpr dtype literal_dtype(T value) {
@@ -63,10 +70,11 @@ class array {
   /// errors  tokamax::error "array: literal" for an integer of more than 32 bits
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
-      : array(static_cast<double>(value), array_type{detail::literal_dtype(value), !std::is_same_v<T, bool>, {}}) {}
+      : array(value, array_type{detail::literal_dtype(value), !std::is_same_v<T, bool>, {}}) {}
   /// One value everywhere: what the dtype keeps of it.
-  constexpr array(double value, array_type type)
-      : type_(type), value_(detail::literal_value(value, type.type)), holds_(contents::number) {
+  template <arithmetic T>
+  constexpr array(T value, const array_type& type) : array(detail::kept_of(value, type.type), type) {}
+  constexpr array(element_bits value, const array_type& type) : type_(type), value_(value), holds_(contents::number) {
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
   /// Numbers along one axis: `array{1, 2, 3}`, of the dtype of their common type; never weak. One number is a scalar,
@@ -83,7 +91,7 @@ class array {
         graph_(g),
         id_(id),
         block_(std::move(owner)),
-        value_(__builtin_is_constant_evaluated() ? 0 : g->life.number()) {}
+        value_{__builtin_is_constant_evaluated() ? 0 : g->life.number()} {}
   array(handle storage, array_type type) : type_(type), block_(std::move(storage)), holds_(contents::data) {}
 
   /// A concrete array with a copy of `values`.
@@ -124,13 +132,15 @@ class array {
   /// Was this array moved from, by C++ or as an argument that gave its buffer to a result?
   constexpr bool is_moved_from() const { return holds_ == contents::data && !block_; }
   /// Is this a node of a graph that is no more? Such an array has left the function that was traced.
-  bool outlived_its_trace() const { return graph_ && trace_life::has_ended(value_); }
+  bool outlived_its_trace() const { return graph_ && trace_life::has_ended(value_.value); }
 
   constexpr graph* trace() const { return graph_; }
   constexpr int id() const { return id_; }
-  constexpr double literal() const { return value_; }
-  /// The same literal with another type.
-  constexpr array retyped(const array_type& type) const { return array(value_, type); }
+  /// The value of a literal: as a number, exact but for integers beyond 2^53, and the bits of its dtype.
+  constexpr double literal() const { return as_double(value_, type_.type); }
+  constexpr element_bits literal_bits() const { return value_; }
+  /// The same literal with another shape.
+  constexpr array reshaped(const tokamax::shape& s) const { return array(value_, {type_.type, type_.weak, s}); }
   constexpr const handle& storage() const { return block_; }
 
   /// The elements, row-major, to read. They stay where they are as long as this array or a copy of it does.
@@ -159,26 +169,22 @@ class array {
   template <class T = float>
   T item() const {
     if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
-    alignas(8) std::byte one[8];
-    if (is_literal()) detail::fill_elements(one, type_.type, 1, value_);
-    const std::byte* const at = is_literal() ? one : bytes_of(type_.type);
-    switch (type_.type) {
-      case bool_:
-        return static_cast<T>(*reinterpret_cast<const bool*>(at));
-      case i8:
-        return static_cast<T>(*reinterpret_cast<const std::int8_t*>(at));
-      case i32:
-        return static_cast<T>(*reinterpret_cast<const std::int32_t*>(at));
-      case u32:
-        return static_cast<T>(*reinterpret_cast<const std::uint32_t*>(at));
-      case bf16:
-        return static_cast<T>(static_cast<float>(*reinterpret_cast<const bfloat16*>(at)));
-      default:
-        return static_cast<T>(*reinterpret_cast<const float*>(at));
-    }
+    return dispatch(type_.type, [this]<tokamax::dtype E>() {
+      using stored = element_t<E>;
+      stored v;
+      if (is_literal())
+        v = value_.as<stored>();
+      else
+        v = *reinterpret_cast<const stored*>(bytes_of(E));
+      if constexpr (std::is_arithmetic_v<stored>)
+        return static_cast<T>(v);
+      else
+        return static_cast<T>(static_cast<float>(v));
+    });
   }
   /// A concrete array with one value in every element.
-  static array filled(const array_type& type, double value);
+  static array filled(const array_type& type, element_bits value);
+  static array filled(const array_type& type, double value) { return filled(type, kept(value, type.type)); }
   /// Gives a literal a buffer of its own; every other array stays as it is.
   void materialize() {
     if (is_literal()) *this = filled(type_, value_);
@@ -213,8 +219,8 @@ class array {
   array_type type_;
   graph* graph_ = nullptr;
   int id_ = -1;
-  handle block_;      ///< the data; of a literal what it has been read into; in constant expressions a graph
-  double value_ = 0;  ///< of a literal; of a node at run time: the number of its trace
+  handle block_;        ///< the data; of a literal what it has been read into; in constant expressions a graph
+  element_bits value_;  ///< of a literal; of a node at run time: the number of its trace
   contents holds_ = contents::nothing;
 };
 
@@ -231,7 +237,7 @@ TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count
               a.block_->data);
   return a;
 }
-TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, double value) {
+TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, element_bits value) {
   array a = uninitialized(type);
   detail::fill_elements(a.block_->data, type.type, static_cast<std::size_t>(a.size()), value);
   return a;

@@ -26,6 +26,11 @@ inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}};
 /// A value that is not known yet, in a trace that will be thrown away (see core/open_graph.hpp).
 inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
 
+/// The value of a constant.
+constexpr element_bits constant_bits(const graph& g, const node& n) {
+  return {static_cast<std::uint64_t>(g.words[n.first_word])};
+}
+
 /// The attribute words of a node, its bodies copied to `to`.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
@@ -57,7 +62,7 @@ constexpr void order_operands(const graph& g, int* ids) {
 constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   const auto holds = [&](int id, double value) {
     const node& n = g.nodes[id];
-    return n.kind == &constant_p && std::bit_cast<double>(g.words[n.first_word]) == value;
+    return n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == value;
   };
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
@@ -66,10 +71,10 @@ constexpr bool comes_of_dynamic_extent(double v, dtype t) {
   if (is_floating(t)) return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
   return v <= -0x1p60;
 }
-constexpr int add_constant(graph& g, double value, const array_type& t, location l) {
-  if (g.dynamic && comes_of_dynamic_extent(value, t.type))
+constexpr int add_constant(graph& g, element_bits value, const array_type& t, location l) {
+  if (g.dynamic && comes_of_dynamic_extent(as_double(value, t.type), t.type))
     reject(&g, l, "dynamic extent: as a number", "a literal", "extent_as_array(extent)");
-  const std::int64_t bits = std::bit_cast<std::int64_t>(value);
+  const auto bits = static_cast<std::int64_t>(value.value);
   return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);
 }
 
@@ -123,11 +128,11 @@ inline void require_live(const array& a, location where) {
 constexpr array lift_here(graph& g, const array& a, location where) {
   if (!__builtin_is_constant_evaluated()) detail::require_live(a, where);
   if (a.trace() == &g) return a;
-  if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal(), a.type(), where), a.type());
+  if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal_bits(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
     if (from->floating && from->error.failed) {  // a mistake made before there was a trace to keep it
       if (!g.error.failed) g.error = from->error;
-      return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
+      return array(&g, detail::add_constant(g, {}, a.type(), where), a.type());
     }
     if (from->floating && !from->open) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
     for (graph* p = g.parent; p; p = p->parent)
@@ -150,7 +155,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
     return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
   }
   reject(&g, where, "abstract array in a trace", a.type(), "an argument or data");
-  return array(&g, detail::add_constant(g, 0, a.type(), where), a.type());
+  return array(&g, detail::add_constant(g, {}, a.type(), where), a.type());
 }
 /// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
 /// errors  tokamax::error for an abstract array, or a value of a trace that has ended
@@ -187,18 +192,20 @@ struct operand_list {
 /// and NaN are left to them, for the compiler takes `inf - inf` for a mistake.
 constexpr array folded(graph& g, const op& o, const int* ids, int n, const array_type& type, location where) {
   double x[3] = {};
-  std::int64_t whole[3] = {};
-  const bool floating = is_floating(g.nodes[ids[0]].type.type);
+  element_bits whole[3] = {};
+  const dtype operand = g.nodes[ids[0]].type.type;
+  const bool floating = is_floating(operand);
   for (int i = 0; i < n; ++i) {
     const node& constant = g.nodes[ids[i]];
     if (constant.kind != &constant_p) return {};
-    x[i] = std::bit_cast<double>(g.words[constant.first_word]);
-    if (!(x[i] > -0x1p129 && x[i] < 0x1p129)) return {};
-    if (!floating) whole[i] = static_cast<std::int64_t>(x[i]);
+    whole[i] = constant_bits(g, constant);
+    if (!floating) continue;
+    x[i] = as_double(whole[i], operand);
+    const double most = bits_of(operand) == 64 ? 0x1p500 : 0x1p129;
+    if (!(x[i] > -most && x[i] < most)) return {};
   }
-  const double value =
-      floating ? kept(o.algebra.fold(x), type.type) : wrapped(o.algebra.fold_integers(whole), type.type);
-  return array(&g, add_constant(g, value, type, where), type);
+  if (floating) return array(&g, add_constant(g, kept(o.algebra.fold(x), type.type), type, where), type);
+  return array(&g, add_constant(g, kept(o.algebra.fold_integers(whole, operand), type.type), type, where), type);
 }
 
 /// Adds a node with one result to `g`, after the op's own rules have had a chance to find something cheaper. `known` is

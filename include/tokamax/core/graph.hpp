@@ -127,7 +127,7 @@ struct graph {
     for (int i = 0; i < n_in; ++i) sum += in[i];
     for (int i = 0; i < n_words; ++i) sum += attributes[i] & 63;
     if (n_in == 0) {
-      if (n_words > 0) sum += attributes[0] >> 48 & 0xFFF;  // where the doubles of constants differ
+      if (n_words > 0) sum += (attributes[0] >> 16 & 0xFFFF) + (attributes[0] >> 48 & 0xFFF);  // where floats differ
       for (int i = 0; i < type.extents.count; ++i) sum += type.extents.values[i] & 0xFFF;
     }
     return static_cast<int>(sum % newest_.count());

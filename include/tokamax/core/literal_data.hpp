@@ -5,10 +5,9 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/core/buffer.hpp>         // handle
-#include <tokamax/core/type.hpp>           // array_type
+#include <tokamax/core/type.hpp>           // array_type, element_bits
 
 #include <algorithm>  // fill_n, max
-#include <bit>        // bit_cast
 #include <map>        // map
 #include <mutex>      // lock_guard
 #include <vector>     // vector
@@ -25,34 +24,23 @@ namespace tokamax::detail {
 handle literal_storage();
 
 /// Writes `value` as `count` elements of dtype `type`.
-void fill_elements(std::byte* to, dtype type, std::size_t count, double value);
+void fill_elements(std::byte* to, dtype type, std::size_t count, element_bits value);
 
 /// The elements of a literal that holds `storage`. Any number of threads may ask at once.
-const std::byte* literal_data(const handle& storage, const array_type& type, double value);
+const std::byte* literal_data(const handle& storage, const array_type& type, element_bits value);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE handle literal_storage() { return handle(new buffer_block); }
 
-TOKAMAX_COMPILED_ONCE void fill_elements(std::byte* to, dtype type, std::size_t count, double value) {
-  const auto fill = [&]<class T>(T v) { std::fill_n(reinterpret_cast<T*>(to), count, v); };
-  switch (type) {
-    case bool_:
-      return fill(value != 0);
-    case i8:
-      return fill(static_cast<std::int8_t>(kept(value, i8)));
-    case i32:
-      return fill(static_cast<std::int32_t>(kept(value, i32)));
-    case u32:
-      return fill(static_cast<std::uint32_t>(kept(value, u32)));
-    case bf16:
-      return fill(bfloat16(static_cast<float>(value)));
-    default:
-      return fill(static_cast<float>(value));
-  }
+TOKAMAX_COMPILED_ONCE void fill_elements(std::byte* to, dtype type, std::size_t count, element_bits value) {
+  dispatch(type, [&]<dtype T>() {
+    const auto v = value.as<element_t<T>>();
+    std::fill_n(reinterpret_cast<element_t<T>*>(to), count, v);
+  });
 }
 
 /// A buffer with `count` elements.
-inline handle filled_buffer(dtype type, std::int64_t count, double value) {
+inline handle filled_buffer(dtype type, std::int64_t count, element_bits value) {
   const auto n = static_cast<std::size_t>(count);
   handle h(buffer_pool::instance().allocate(n * static_cast<std::size_t>(size_of(type))));
   fill_elements(h->data, type, n, value);
@@ -61,14 +49,14 @@ inline handle filled_buffer(dtype type, std::int64_t count, double value) {
 
 /// The elements of a literal that the compiler made: the first ones of the longest buffer of its number. Buffers that
 /// have become too short stay, for those who read them; the next is at least twice as long, which bounds the sum.
-inline const std::byte* constant_data(const array_type& type, double value) {
+inline const std::byte* constant_data(const array_type& type, element_bits value) {
   struct buffers {
     std::int64_t longest = 0;
     std::vector<handle> all;
   };
   static auto& table = *new std::map<std::pair<dtype, std::uint64_t>, buffers>;  // outlives every static array
   const std::lock_guard lock(fork_mutexes::of(&table));
-  buffers& b = table[{type.type, std::bit_cast<std::uint64_t>(value)}];
+  buffers& b = table[{type.type, value.value}];
   const std::int64_t n = tokamax::size(type.extents);
   if (b.all.empty() || b.longest < n) {
     const std::int64_t count = std::max(n, std::min(2 * b.longest, std::int64_t{1} << 24));
@@ -78,7 +66,7 @@ inline const std::byte* constant_data(const array_type& type, double value) {
   return b.all.back()->data;
 }
 
-TOKAMAX_COMPILED_ONCE const std::byte* literal_data(const handle& storage, const array_type& type, double value) {
+TOKAMAX_COMPILED_ONCE const std::byte* literal_data(const handle& storage, const array_type& type, element_bits value) {
   if (!storage) return constant_data(type, value);
   const std::atomic_ref place(storage->next);
   buffer_block* there = place.load(std::memory_order_acquire);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/modular.hpp>        // modular
 #include <tokamax/base/reflect.hpp>        // fields: options to attribute words
 #include <tokamax/core/array.hpp>          // array
 
@@ -141,7 +142,7 @@ struct algebra_facts {
   double (*fold)(const double*) = nullptr;           ///< elementwise: value at one place
   /// The same on integers and truth values, whose low bits are kept. Ops that have it (with results that are exact in
   /// double, then rounded, for floating operands) fold constants while they are traced.
-  std::int64_t (*fold_integers)(const std::int64_t*) = nullptr;
+  std::int64_t (*fold_integers)(const element_bits*, dtype operand) = nullptr;
 };
 
 enum class op_kind : std::uint8_t {
@@ -254,15 +255,38 @@ kernel_set kernels_of();
 template <const op& Op>
 struct element_of;
 
-/// Folds an element function given as a type.
-template <class F, int Arity, class Number = double>
-constexpr Number fold(const Number* x) {
-  if constexpr (Arity == 1)
-    return F::apply(x[0]);
-  else if constexpr (Arity == 2)
-    return F::apply(x[0], x[1]);
+namespace detail {
+template <class F, class V, std::size_t... I>
+constexpr auto apply_to(const V* x, std::index_sequence<I...>) {
+  return F::apply(x[I]...);
+}
+template <class F, int Arity, class T>
+constexpr std::int64_t fold_as(const element_bits* x) {
+  using number = modular<T>;
+  number in[3] = {number(T{}), number(T{}), number(T{})};
+  for (int i = 0; i < Arity; ++i) in[i] = number(static_cast<T>(x[i].value));
+  const auto y = detail::apply_to<F>(in, std::make_index_sequence<Arity>{});
+  if constexpr (std::is_arithmetic_v<std::remove_const_t<decltype(y)>>)
+    return y;
   else
-    return F::apply(x[0], x[1], x[2]);
+    return static_cast<std::int64_t>(y.value);
+}
+}  // namespace detail
+
+/// Folds an element function given as a type.
+template <class F, int Arity>
+constexpr double fold(const double* x) {
+  return detail::apply_to<F>(x, std::make_index_sequence<Arity>{});
+}
+/// The same for integers of a dtype and truth values, in the words that registers hold them in.
+template <class F, int Arity, class Number>
+  requires std::is_same_v<Number, std::int64_t>
+constexpr std::int64_t fold(const element_bits* x, dtype operand) {
+  if (bits_of(operand) < 64)
+    return is_unsigned(operand) ? detail::fold_as<F, Arity, std::uint32_t>(x)
+                                : detail::fold_as<F, Arity, std::int32_t>(x);
+  return is_unsigned(operand) ? detail::fold_as<F, Arity, std::uint64_t>(x)
+                              : detail::fold_as<F, Arity, std::int64_t>(x);
 }
 
 }  // namespace tokamax

@@ -75,21 +75,13 @@ class array_printer {
     });
   }
 
-  double value(std::int64_t at) const {
-    switch (x_.dtype()) {
-      case bool_:
-        return x_.data<bool>()[at];
-      case i8:
-        return x_.data<std::int8_t>()[at];
-      case i32:
-        return x_.data<std::int32_t>()[at];
-      case u32:
-        return x_.data<std::uint32_t>()[at];
-      case bf16:
-        return static_cast<double>(static_cast<float>(x_.data<bfloat16>()[at]));
-      default:
-        return static_cast<double>(x_.data<float>()[at]);
-    }
+  double value(std::int64_t at) const { return as_double(bits(at), x_.dtype()); }
+  element_bits bits(std::int64_t at) const {
+    return dispatch(x_.dtype(), [&]<dtype T>() { return element_bits::of(x_.data<element_t<T>>()[at]); });
+  }
+  std::string whole(std::int64_t at) const {
+    const std::uint64_t v = bits(at).value;
+    return is_signed(x_.dtype()) ? std::to_string(static_cast<std::int64_t>(v)) : std::to_string(v);
   }
   /// The shortest digits that give v back in f32, or `digits` of them after the point.
   static std::string digits_of(double v, std::chars_format format, int digits = -1) {
@@ -121,7 +113,7 @@ class array_printer {
   std::string alone() const {
     const double v = value(0);
     if (x_.dtype() == bool_) return v != 0 ? "True" : "False";
-    if (!is_float()) return std::to_string(static_cast<std::int64_t>(v));
+    if (!is_float()) return whole(0);
     if (!std::isfinite(v)) return special(v);
     const bool plain = v == 0 || (std::abs(v) < many && std::abs(v) >= 1e-4);
     std::string s = digits_of(v, plain ? std::chars_format::fixed : std::chars_format::scientific);
@@ -157,7 +149,7 @@ class array_printer {
   }
   std::string integer(std::int64_t at) const {
     if (x_.dtype() == bool_) return value(at) != 0 ? " True" : "False";
-    return std::to_string(static_cast<std::int64_t>(value(at)));
+    return whole(at);
   }
   static std::string right_aligned(const std::string& s, std::size_t width) {
     return std::string(width > s.size() ? width - s.size() : 0, ' ') + s;

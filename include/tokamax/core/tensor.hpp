@@ -18,7 +18,7 @@ struct tensor : array {
   constexpr tensor() : array(static_type) {}
   constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array
     if (a.exists() && !fits(static_type, a.type())) call_site{l}.reject(a);
-    if (a.is_literal() && a.type().weak) static_cast<array&>(*this) = a.retyped({T, false, a.shape()});
+    if (a.is_literal() && a.type().weak) static_cast<array&>(*this) = array(a.literal_bits(), {T, false, a.shape()});
   }
 
  private:

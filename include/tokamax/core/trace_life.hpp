@@ -24,15 +24,14 @@ class trace_life {
   void begin() {
     if (number_ == 0) number_ = start();
   }
-  constexpr double number() const { return number_; }
-  static bool has_ended(double number) {
+  constexpr std::uint64_t number() const { return number_; }
+  static bool has_ended(std::uint64_t number) {
     if (number == 0) return false;
-    const auto n = static_cast<std::uint64_t>(number);
-    return now_[n % slots].load(std::memory_order_relaxed) != n;
+    return now_[number % slots].load(std::memory_order_relaxed) != number;
   }
 
  private:
-  static double start();
+  static std::uint64_t start();
   void end() noexcept;
 
   // A life occupies the slot of its number until it ends. When all are taken, further graphs go without a number.
@@ -40,22 +39,19 @@ class trace_life {
   inline static std::atomic<std::uint64_t> now_[slots] = {};
   inline static std::atomic<std::uint64_t> last_{0};
 
-  double number_ = 0;  // a whole number, as wide as what an array has room for
+  std::uint64_t number_ = 0;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE double trace_life::start() {
+TOKAMAX_COMPILED_ONCE std::uint64_t trace_life::start() {
   for (std::uint64_t tries = 0; tries < slots; ++tries) {
     const std::uint64_t number = last_.fetch_add(1, std::memory_order_relaxed) + 1;
     std::uint64_t nobody = 0;
-    if (now_[number % slots].compare_exchange_strong(nobody, number, std::memory_order_relaxed))
-      return static_cast<double>(number);
+    if (now_[number % slots].compare_exchange_strong(nobody, number, std::memory_order_relaxed)) return number;
   }
   return 0;
 }
-TOKAMAX_COMPILED_ONCE void trace_life::end() noexcept {
-  now_[static_cast<std::uint64_t>(number_) % slots].store(0, std::memory_order_relaxed);
-}
+TOKAMAX_COMPILED_ONCE void trace_life::end() noexcept { now_[number_ % slots].store(0, std::memory_order_relaxed); }
 #endif
 
 }  // namespace tokamax

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/dtype.hpp>  // dtype
-#include <tokamax/base/shape.hpp>  // shape
+#include <tokamax/base/element.hpp>  // dtype, element_bits
+#include <tokamax/base/shape.hpp>    // shape
 
 #include <concepts>     // integral
 #include <string_view>  // string_view

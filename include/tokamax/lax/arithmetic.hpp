@@ -49,9 +49,6 @@ template <>
 struct element_of<sub_p> : sub_fn {};
 
 struct mul_fn {
-  static constexpr std::int64_t apply(std::int64_t a, std::int64_t b) {  // the low 64 bits
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  }
   template <class V>
   static constexpr V apply(V a, V b) {
     return a * b;

@@ -107,8 +107,7 @@ inline constexpr op broadcast_in_dim_p{
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
       if (n.kind == &constant_p)
-        return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}),
-                    c.where);
+        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.type, n.type.weak, s}), c.where);
       if (n.kind != &broadcast_in_dim_p) return {};
       const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
       axes through;
@@ -126,7 +125,7 @@ inline constexpr op broadcast_in_dim_p{
 /// source  jax.lax.broadcast_in_dim
 constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l) {
   const array_type t{x.dtype(), x.type().weak, s};
-  if (x.is_literal() && !unmet(t) && detail::broadcasts_in(x.shape(), s, dimensions)) return x.retyped(t);
+  if (x.is_literal() && !unmet(t) && detail::broadcasts_in(x.shape(), s, dimensions)) return x.reshaped(s);
   return bind(broadcast_in_dim_p, {x}, broadcast_options{s, dimensions}, l);
 }
 

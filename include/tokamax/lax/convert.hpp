@@ -42,20 +42,6 @@ inline constexpr op convert_element_type_p{
 template <>
 struct element_of<convert_element_type_p> : convert_fn {};
 
-namespace detail {
-/// A number of dtype `from` as one of dtype `to`.
-constexpr double converted(double v, dtype from, dtype to) {
-  if (to == bool_) return v != 0;
-  if (!is_integer(to)) return v;
-  if (is_floating(from)) {
-    if (v != v) return 0;
-    if (v <= lowest_of(to)) return lowest_of(to);
-    if (v >= highest_of(to)) return highest_of(to);
-  }
-  return literal_value(v, to);
-}
-}  // namespace detail
-
 /// The same values with another dtype: floating to integer truncates toward zero, numbers that do not fit become the
 /// nearest that does and NaN becomes 0; integers keep their low bits; anything to bool is `x != 0`.
 ///
@@ -65,8 +51,8 @@ constexpr double converted(double v, dtype from, dtype to) {
 constexpr array convert_element_type(const array& x, dtype type, bool weak, source_line l) {
   if (x.dtype() == type && x.type().weak == weak) return x;
   if (x.is_literal()) {
-    const double v = detail::converted(x.literal(), x.dtype(), type);
-    return type == dtype::none ? x : array(v, {type, weak, x.shape()});
+    if (type == dtype::none) return x;
+    return array(converted(x.literal_bits(), x.dtype(), type), {type, weak, x.shape()});
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
   return bind(convert_element_type_p, {x}, convert_options{type, weak}, l);

@@ -75,7 +75,7 @@ constexpr array broadcast_to_here(const array& x, const shape& s, source_line l)
     reject(x, l, "broadcast_to: shape", x.type(), text("extents of 1 or those of ") << s);
     return x;
   }
-  if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.retyped({x.dtype(), x.type().weak, s});
+  if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.reshaped(s);
   axes where;  // axis of s that each axis of x becomes
   for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
   return broadcast_in_dim(x, s, where, l);
@@ -128,7 +128,7 @@ constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, in
 constexpr int constant_beside(const array& node, const array& literal, location where) {
   const array_type &t = literal.type(), &type = node.type();
   if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != type.type || type.weak) return -1;
-  return add_constant(*node.trace(), literal.literal(), type, where);
+  return add_constant(*node.trace(), literal.literal_bits(), type, where);
 }
 constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
   if (std::is_constant_evaluated()) {
@@ -179,7 +179,7 @@ constexpr bool is_constant(const array& a, double v) {
   if (!a.trace()) return false;
   const graph& g = *a.trace();
   const node& n = g.nodes[a.id()];
-  return n.kind == &constant_p && std::bit_cast<double>(g.words[n.first_word]) == v;
+  return n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == v;
 }
 }  // namespace detail
 

@@ -69,9 +69,9 @@ constexpr array full(const shape& s, T value, dtype type = f32, source_line l = 
   if (const char* const expected = unmet(t)) return detail::impossible(type, "full: shape", t, expected, l);
   if (type == dtype::none) return detail::impossible(f32, "full: dtype", name(type), "that of an array", l);
   if constexpr (std::is_floating_point_v<T>)
-    return array(detail::converted(static_cast<double>(value), f32, type), t);
+    return array(detail::converted_to(type, static_cast<double>(value)), t);
   else
-    return array(detail::converted(static_cast<double>(value), i32, type), t);
+    return array(value, t);
 }
 constexpr array zeros(const shape& s, dtype type = f32, source_line l = source_line::current()) {
   return full(s, 0, type, l);

@@ -35,8 +35,7 @@ inline constexpr op reshape_p{
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
       if (n.kind == &constant_p)
-        return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), {n.type.type, n.type.weak, s}),
-                    c.where);
+        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.type, n.type.weak, s}), c.where);
       if (n.kind != &reshape_p) return {};
       const int id = c.trace->operand(n, 0);
       return reshape(array(c.trace, id, (*c.trace)[id].type), s);
@@ -66,7 +65,7 @@ constexpr array reshape(const array& x, shape s, source_line l) {
     return x;
   }
   if (x.shape() == s) return x;
-  if (x.is_literal() && size(s) == x.size()) return x.retyped({x.dtype(), x.type().weak, s});
+  if (x.is_literal() && size(s) == x.size()) return x.reshaped(s);
   return bind(reshape_p, {x}, reshape_options{s}, l);
 }
 

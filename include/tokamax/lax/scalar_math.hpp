@@ -1,11 +1,10 @@
-// tokamax/lax/scalar_math.hpp: the functions that element functions call, for one double, and select for one integer.
+// tokamax/lax/scalar_math.hpp: the functions that element functions call, for one double.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <cmath>        // exp
-#include <cstdint>      // int64_t
 #include <type_traits>  // is_arithmetic_v
 
 /// Element functions are templates on the value type. For SIMD batches argument-dependent lookup finds the batch's own
@@ -15,11 +14,6 @@ namespace tokamax::scalar_math {
 template <class C>
   requires std::is_arithmetic_v<C>
 constexpr double select(C c, double a, double b) {
-  return c != C{} ? a : b;
-}
-template <class C>
-  requires std::is_arithmetic_v<C>
-constexpr std::int64_t select(C c, std::int64_t a, std::int64_t b) {
   return c != C{} ? a : b;
 }
 using std::abs;

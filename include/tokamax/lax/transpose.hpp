@@ -42,8 +42,7 @@ inline constexpr op transpose_p{
       const axes p = c.attrs<transpose_options>().permutation;
       if (p == iota_axes(p.rank())) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p)
-        return lift(*c.trace, array(std::bit_cast<double>(*c.trace->words_of(n)), c.type), c.where);
+      if (n.kind == &constant_p) return lift(*c.trace, array(constant_bits(*c.trace, n), c.type), c.where);
       if (n.kind != &transpose_p) return {};
       const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
       const axes q = inner.attrs<transpose_options>().permutation;

@@ -9,7 +9,6 @@
 #include <tokamax/runtime/work.hpp>        // work_of
 
 #include <algorithm>  // copy_n, equal
-#include <bit>        // bit_cast
 #include <vector>     // vector
 
 namespace tokamax {
@@ -80,7 +79,7 @@ class executable {
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;
   std::vector<std::int64_t> bytes_, strides_;
-  std::vector<double> constants_;
+  std::vector<element_bits> constants_;
   std::vector<step_data> data_;
   std::vector<std::byte*> body_pointers_;  // of calls: room for their bodies' inputs and outputs, spare carries
 };
@@ -160,7 +159,7 @@ TOKAMAX_COMPILED_ONCE void executable::append_strides(const plan_step& s, const 
     for (int a = 0; a < s.rank; ++a) d.extents[a] = resolve(plan_.numbers[s.numbers + a], symbols);
     d.constants = constants_.size();
     for (int k = s.rank; k < s.number_count; ++k)
-      constants_.push_back(std::bit_cast<double>(plan_.numbers[s.numbers + k]));
+      constants_.push_back({static_cast<std::uint64_t>(plan_.numbers[s.numbers + k])});
   }
   data_.push_back(d);
 }

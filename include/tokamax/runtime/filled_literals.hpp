@@ -7,7 +7,6 @@
 
 #include <algorithm>  // find_if
 #include <bit>        // bit_cast
-#include <cstdint>    // uint64_t
 #include <vector>     // vector
 
 namespace tokamax::detail {
@@ -23,14 +22,14 @@ class filled_literals {
   /// The argument or its copy, which stays where it is while no more than `start` was told are made.
   const array& with_data(const array& a) {
     if (!a.is_literal()) return a;
-    const auto bits = std::bit_cast<std::uint64_t>(a.literal());
+    const auto bits = a.literal_bits();
     const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last is the largest
       return c.bits == bits && c.data.dtype() == a.dtype() && shares(c.filled, c.data);
     });
     if (known != made_.rend() && known->filled >= a.size())
       made_.push_back({array(known->data.storage(), a.type()), bits, known->filled});
     else
-      made_.push_back({array::filled(a.type(), a.literal()), bits, a.size()});
+      made_.push_back({array::filled(a.type(), a.literal_bits()), bits, a.size()});
     return made_.back().data;
   }
   void start(std::size_t most) {
@@ -42,7 +41,7 @@ class filled_literals {
  private:
   struct copy {
     array data;
-    std::uint64_t bits;   ///< of the number
+    element_bits bits;    ///< of the number
     std::int64_t filled;  ///< elements that have it, from data on
   };
   static bool shares(std::int64_t elements, const array& a) {

@@ -21,7 +21,7 @@ struct loop_arguments {
   std::byte* const* pointers = nullptr;         ///< one a slot
   const std::int64_t* strides = nullptr;        ///< rank numbers a slot, in elements
   const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
-  const double* constants = nullptr;
+  const element_bits* constants = nullptr;
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
   const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`

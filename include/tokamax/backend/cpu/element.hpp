@@ -16,31 +16,19 @@
 namespace tokamax::simd {
 
 namespace detail {
-template <dtype T>
+template <class T>
 struct register_of {
-  using type = f32v;  // bf16 is computed in f32 and rounded after each op
+  using type = xsimd::batch<T>;
 };
 template <>
-struct register_of<i8> {
-  using type = i32v;  // i8 is computed in i32 and wrapped after each op
-};
-template <>
-struct register_of<i32> {
-  using type = i32v;
-};
-template <>
-struct register_of<u32> {
-  using type = u32v;
-};
-template <>
-struct register_of<bool_> {
+struct register_of<bool> {
   using type = mask;
 };
 }  // namespace detail
 
-/// The register that holds `width` elements of a dtype.
+/// The register that holds `width` elements of a dtype, in what it is computed in.
 template <dtype T>
-using register_t = typename detail::register_of<T>::type;
+using register_t = typename detail::register_of<element_t<compute_dtype(T)>>::type;
 
 /// The values that a store to memory of dtype T would keep.
 template <dtype T>
@@ -55,7 +43,7 @@ register_t<T> narrowed(register_t<T> v) noexcept {
 }
 /// Are registers wider than what they hold of dtype T?
 template <dtype T>
-inline constexpr bool is_narrow = T == bf16 || T == i8;
+inline constexpr bool is_narrow = T != compute_dtype(T);
 
 namespace detail {
 inline i32v mask_to_int(mask m) noexcept { return select_bits(m, i32v(1), i32v(0)); }
@@ -97,19 +85,11 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
   }
 }
 
-/// A number of the size of an element.
-template <dtype T>
-using memory_t =
-    std::conditional_t<T == bool_, bool,
-                       std::conditional_t<T == i8, std::int8_t,
-                                          std::conditional_t<T == bf16, std::uint16_t,
-                                                             std::conditional_t<T == f32, float, std::int32_t>>>>;
-
 /// The same with any stride, in elements.
 template <dtype T>
 register_t<T> read_strided(const std::byte* p, std::int64_t stride, std::int64_t n) noexcept {
-  alignas(64) memory_t<T> lanes[f32v::size] = {};
-  const auto* q = reinterpret_cast<const memory_t<T>*>(p);
+  alignas(64) element_t<T> lanes[f32v::size] = {};
+  const auto* q = reinterpret_cast<const element_t<T>*>(p);
   for (std::int64_t i = 0; i < n; ++i) lanes[i] = q[i * stride];
   return read<T, true>(reinterpret_cast<const std::byte*>(lanes), width);
 }
@@ -134,19 +114,12 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
 
 /// One value in every lane.
 template <dtype T>
-register_t<T> splat(double v) noexcept {
+register_t<T> splat(element_bits v) noexcept {
+  const auto value = v.as<element_t<T>>();
   if constexpr (T == bool_)
-    return v != 0 ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
-  else if constexpr (T == i8)
-    return i32v(static_cast<std::int8_t>(static_cast<std::int64_t>(v)));
-  else if constexpr (T == i32)
-    return i32v(static_cast<std::int32_t>(v));
-  else if constexpr (T == u32)
-    return u32v(static_cast<std::uint32_t>(static_cast<std::int64_t>(v)));
-  else if constexpr (T == bf16)
-    return f32v(static_cast<float>(bfloat16(static_cast<float>(v))));
+    return value ? to_mask(i32v(0) == i32v(0)) : to_mask(i32v(0) != i32v(0));
   else
-    return f32v(static_cast<float>(v));
+    return register_t<T>(static_cast<typename register_t<T>::value_type>(value));
 }
 
 /// first, first + step, ... as elements of dtype T.

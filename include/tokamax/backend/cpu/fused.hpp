@@ -47,7 +47,7 @@ struct expression {
   struct row {
     std::byte* const* slots;
     const std::int64_t* strides;
-    const double* constants;
+    const element_bits* constants;
     std::int64_t at = 0, count = 0;  // first element, and how many of `width`
   };
 

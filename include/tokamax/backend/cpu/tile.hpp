@@ -49,6 +49,12 @@ void tile_loop(void* out, const void* const* in, std::int64_t n) {
   });
 }
 
+constexpr bool takes(const op& o, dtype t) {
+  if (t == bool_) return o.dtypes == accepts::all || o.dtypes == accepts::booleans;
+  return o.dtypes == accepts::all || o.dtypes == accepts::numbers ||
+         o.dtypes == (is_integer(t) ? accepts::integers : accepts::floating);
+}
+
 template <const op& Op>
 constexpr int arity() {
   if constexpr (requires(double x) { element_of<Op>::apply(x); })
@@ -68,23 +74,12 @@ tile_function tile_of(dtype operand) {
     return nullptr;
   else {
     constexpr int n = detail::arity<Op>();
-    constexpr bool numbers = Op.dtypes == accepts::all || Op.dtypes == accepts::numbers;
-    switch (operand) {
-      case bool_:
-        if constexpr (Op.dtypes == accepts::all || Op.dtypes == accepts::booleans)
-          return detail::tile_loop<Op, bool_, n>;
+    return dispatch(compute_dtype(operand), []<dtype T>() -> tile_function {
+      if constexpr (T == compute_dtype(T) && detail::takes(Op, T))
+        return detail::tile_loop<Op, T, n>;
+      else
         return nullptr;
-      case i8:
-      case i32:
-        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, i32, n>;
-        return nullptr;
-      case u32:
-        if constexpr (numbers || Op.dtypes == accepts::integers) return detail::tile_loop<Op, u32, n>;
-        return nullptr;
-      default:
-        if constexpr (numbers || Op.dtypes == accepts::floating) return detail::tile_loop<Op, f32, n>;
-        return nullptr;
-    }
+    });
   }
 }
 
@@ -98,23 +93,6 @@ template <dtype To, dtype From>
 void convert_loop(void* out, const void* const* in, std::int64_t n) {
   each_vector(n,
               [&](std::int64_t at) { to_tile(shift(out, at), convert<To, From>(from_tile<From>(shift(in[0], at)))); });
-}
-template <class F>
-auto with_dtype(dtype t, F f) {
-  switch (t) {
-    case bool_:
-      return f.template operator()<bool_>();
-    case i8:
-      return f.template operator()<i8>();
-    case i32:
-      return f.template operator()<i32>();
-    case u32:
-      return f.template operator()<u32>();
-    case bf16:
-      return f.template operator()<bf16>();
-    default:
-      return f.template operator()<f32>();
-  }
 }
 template <dtype T>
 void narrow_tile(void* p, std::int64_t n) noexcept {
@@ -186,29 +164,29 @@ inline void interpret(const tile_block& b, std::byte* registers, bool fresh) noe
     switch (l.kind) {
       case instruction::what::constant:
         if (fresh)
-          with_dtype(l.type, [&]<dtype T>() {
+          dispatch(l.type, [&]<dtype T>() {
             each_vector(tile_size, [&](std::int64_t at) { to_tile(reg(i) + at, splat<T>(loop.constants[l.a])); });
           });
         break;
       case instruction::what::load:
-        with_dtype(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
         break;
       case instruction::what::iota:
-        with_dtype(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
+        dispatch(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
         break;
       case instruction::what::store:
-        with_dtype(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
+        dispatch(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
         break;
       case instruction::what::apply: {
         const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
         if (l.function == &convert_element_type_p) {
-          with_dtype(l.type, [&]<dtype To>() {
-            with_dtype(l.operand, [&]<dtype From>() { convert_loop<To, From>(reg(i), in, b.elements()); });
+          dispatch(l.type, [&]<dtype To>() {
+            dispatch(l.operand, [&]<dtype From>() { convert_loop<To, From>(reg(i), in, b.elements()); });
           });
         } else {
           loop.tiles[i](reg(i), in, b.elements());
-          if (l.type == bf16) narrow_tile<bf16>(reg(i), b.elements());
-          if (l.type == i8) narrow_tile<i8>(reg(i), b.elements());
+          if (l.type != compute_dtype(l.type))
+            dispatch(l.type, [&]<dtype T>() { narrow_tile<T>(reg(i), b.elements()); });
         }
         break;
       }

@@ -8,7 +8,8 @@ using namespace tokamax;
 
 TEST_CASE("whole and partial vectors round trip") {
   for (dtype t : {bool_, i8, i32, u32, bf16, f32})
-    simd::dispatch(t, []<class T>(T*) {
+    dispatch(t, []<dtype Element>() {
+      using T = element_t<Element>;
       using L = simd::lanes<T>;
       CAPTURE(static_cast<int>(dtype_of<T>));
       T from[64], to[64];

@@ -66,7 +66,8 @@ void arg_extreme(const array_view& x, int axis, std::int32_t* out) {
 
 template <class Op>
 void arg_dispatch(const kernel_arguments& a) {
-  dispatch(a.in[0].type, [&]<class T>(T*) {
+  dispatch(a.in[0].type, [&]<dtype Element>() {
+    using T = element_t<Element>;
     arg_extreme<Op, T>(a.in[0], a.attrs<arg_attributes>().axis, a.out[0].as<std::int32_t>());
   });
 }

@@ -22,7 +22,8 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
   for (int i = axis + 1; i < a.in[0].rank(); ++i) inner *= a.in[0].extent(i);
   const std::int64_t n = a.in[0].extent(axis), m = inner, strips = (m + strip - 1) / strip;
   const bool from_end = backwards;
-  simd::dispatch(a.in[0].type, [&]<class T>(T*) {
+  dispatch(a.in[0].type, [&]<dtype Element>() {
+    using T = element_t<Element>;
     using lane = typename simd::lanes<T>::scalar;
     using S = std::conditional_t<std::is_same_v<lane, float>, double, lane>;
     simd::parallel_for(outer * strips, [&](std::int64_t t) {

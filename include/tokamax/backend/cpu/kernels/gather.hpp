@@ -16,32 +16,30 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// What a gather reads outside of the table: NaN, the lowest i8 or i32, the highest u32, true.
-template <class T>
-T fill_value() noexcept {
-  if constexpr (std::is_same_v<T, bfloat16>)
-    return bfloat16(std::numeric_limits<float>::quiet_NaN());
-  else if constexpr (std::is_same_v<T, float>)
-    return std::numeric_limits<float>::quiet_NaN();
-  else if constexpr (std::is_signed_v<T>)
-    return std::numeric_limits<T>::lowest();
-  else
-    return std::numeric_limits<T>::max();
+/// What a gather reads outside of the table: NaN, the lowest of signed integers, the highest of others, true.
+inline element_bits fill_value(dtype t) {
+  return dispatch(t, []<dtype E>() {
+    using T = element_t<E>;
+    using limits = std::numeric_limits<T>;
+    return element_bits::of(is_floating(E) ? limits::quiet_NaN() : is_signed(E) ? limits::lowest() : limits::max());
+  });
 }
 
-template <class T>
-void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const std::int32_t* index, std::int64_t n, T* out) {
+/// T is a number of the size of an element.
+template <class T, class Index>
+void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index* index, std::int64_t n, T* out,
+                 T outside) {
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m));
   parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t i = chunk * grain; i < std::min(n, (chunk + 1) * grain); ++i) {
       const std::int64_t r = index[i];
       const bool inside = r >= 0 && r < rows;
       if (m == 1)
-        out[i] = inside ? table[r] : fill_value<T>();
+        out[i] = inside ? table[r] : outside;
       else if (inside)
         std::memcpy(out + i * m, table + r * m, static_cast<std::size_t>(m) * sizeof(T));
       else
-        std::fill_n(out + i * m, m, fill_value<T>());
+        std::fill_n(out + i * m, m, outside);
     }
   });
 }
@@ -102,15 +100,18 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
 inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.in[0].extent(0), n = a.in[1].size();
   const std::int64_t m = n ? a.out[0].size() / n : 0;
-  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
-    simd::detail::gather_rows(a.in[0].as<T>(), rows, m, a.in[1].as<std::int32_t>(), n, a.out[0].as<T>());
+  const std::uint64_t outside = simd::detail::fill_value(a.out[0].type).value;
+  simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
+    simd::detail::gather_rows(a.in[0].as<const T>(), rows, m, a.in[1].as<const std::int32_t>(), n, a.out[0].as<T>(),
+                              static_cast<T>(outside));
   });
 }
 
 inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
-  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+  dispatch(a.out[0].type, [&]<dtype Element>() {
+    using T = element_t<Element>;
     simd::detail::scatter_add_rows<T>(nullptr, a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m,
                                       a.out[0].as<T>(), rows);
   });
@@ -119,7 +120,8 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
 inline void kernel(op_c<scatter_add_onto_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
-  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+  dispatch(a.out[0].type, [&]<dtype Element>() {
+    using T = element_t<Element>;
     simd::detail::scatter_add_rows<T>(a.in[0].as<T>(), a.in[1].as<std::int32_t>(), a.in[1].size(), a.in[2].as<T>(), m,
                                       a.out[0].as<T>(), rows);
   });

@@ -4,8 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, load, store
-#include <tokamax/base/bfloat16.hpp>     // bfloat16
-#include <tokamax/base/dtype.hpp>        // dtype
+#include <tokamax/base/element.hpp>      // dispatch, bfloat16
 
 namespace tokamax::simd {
 
@@ -75,23 +74,20 @@ struct lanes<bool> {
   static vector all(bool v) noexcept { return v ? 0x0101010101010101u : 0u; }
 };
 
-/// Calls f with a null pointer of the element type of a dtype.
+/// Calls f with a null pointer to an unsigned number of the size of an element: for kernels that move elements only.
 template <class F>
-void dispatch(dtype t, F f) {
-  switch (t) {
-    case bool_:
-      return f(static_cast<bool*>(nullptr));
-    case i8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case i32:
-      return f(static_cast<std::int32_t*>(nullptr));
-    case u32:
+void dispatch_size(dtype t, F f) {
+  switch (size_of(t)) {
+    case 1:
+      return f(static_cast<std::uint8_t*>(nullptr));
+    case 2:
+      return f(static_cast<std::uint16_t*>(nullptr));
+    case 4:
       return f(static_cast<std::uint32_t*>(nullptr));
-    case bf16:
-      return f(static_cast<bfloat16*>(nullptr));
-    default:
-      return f(static_cast<float*>(nullptr));
+    case 8:
+      return f(static_cast<std::uint64_t*>(nullptr));
   }
+  throw error("dtype", std::string(name(t)), "elements of 1, 2, 4 or 8 bytes");
 }
 
 }  // namespace tokamax::simd

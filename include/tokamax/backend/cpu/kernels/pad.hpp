@@ -62,7 +62,7 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
 }  // namespace simd::detail
 
 inline void kernel(op_c<pad_p>, cpu_tag, const kernel_arguments& a) {
-  simd::dispatch(a.out[0].type, [&]<class T>(T*) {
+  simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
     simd::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(), a.out[0].extents);
   });
 }

@@ -206,7 +206,8 @@ void reduce_typed(const kernel_arguments& a) {
 
 template <class Op>
 void reduce_numbers(const kernel_arguments& a) {
-  dispatch(a.in[0].type, [&]<class T>(T*) {
+  dispatch(a.in[0].type, [&]<dtype Element>() {
+    using T = element_t<Element>;
     if constexpr (!std::is_same_v<T, bool>)
       reduce_typed<Op, T>(a);
     else if constexpr (std::is_same_v<Op, min_of>)

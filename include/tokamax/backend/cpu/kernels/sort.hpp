@@ -17,15 +17,21 @@ namespace tokamax {
 namespace simd::detail {
 
 /// An unsigned number with the order of x: both zeros are one, all NaN are one and the largest.
-inline std::uint32_t order_of(float x) noexcept {
-  if (x != x) return 0xffffffffu;
-  const auto b = std::bit_cast<std::uint32_t>(x + 0.0f);  // -0 becomes 0
-  return b & 0x80000000u ? ~b : b | 0x80000000u;
+template <class T>
+auto order_of(T x) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    return static_cast<bits>(x) ^ (std::is_signed_v<T> ? bits{1} << (8 * sizeof(bits) - 1) : bits{});
+  } else if constexpr (!std::is_floating_point_v<T>) {
+    return order_of(static_cast<float>(x));
+  } else {
+    using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    constexpr bits sign = bits{1} << (8 * sizeof(bits) - 1);
+    if (x != x) return ~bits{};
+    const auto b = std::bit_cast<bits>(x + T(0));  // -0 becomes 0
+    return b & sign ? ~b : b | sign;
+  }
 }
-inline std::uint32_t order_of(bfloat16 x) noexcept { return order_of(static_cast<float>(x)); }
-inline std::uint32_t order_of(std::int32_t x) noexcept { return static_cast<std::uint32_t>(x) ^ 0x80000000u; }
-inline std::uint32_t order_of(std::uint32_t x) noexcept { return x; }
-inline std::uint32_t order_of(bool x) noexcept { return x; }
 
 /// Sorts by the upper halves, which keeps the order of equal ones; returns where the result is.
 inline std::uint64_t* radix_sort(std::uint64_t* a, std::uint64_t* spare, std::int64_t n) noexcept {
@@ -42,15 +48,25 @@ inline std::uint64_t* radix_sort(std::uint64_t* a, std::uint64_t* spare, std::in
 
 struct sort_items;
 
-/// items[i] = position of the element that comes i-th, in the low half.
+/// One line of keys. items[i] = position of the element that comes i-th, in the low half.
 template <class T>
-std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
+const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
   auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items
-  const std::uint32_t turn = descending ? 0xffffffffu : 0u;
-  for (std::int64_t i = 0; i < n; ++i)
-    items[i] = static_cast<std::uint64_t>(order_of(key[i * stride]) ^ turn) << 32 | static_cast<std::uint64_t>(i);
-  if (n >= 512) return radix_sort(items, items + n, n);
-  std::sort(items, items + n);
+  using bits = decltype(order_of(T{}));
+  const bits turn = descending ? ~bits{} : bits{};
+  if constexpr (sizeof(bits) == 8) {
+    std::uint64_t* const order = items + n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      items[i] = static_cast<std::uint64_t>(i);
+      order[i] = order_of(key[i * stride]) ^ turn;
+    }
+    std::stable_sort(items, items + n, [order](std::uint64_t a, std::uint64_t b) { return order[a] < order[b]; });
+  } else {
+    for (std::int64_t i = 0; i < n; ++i)
+      items[i] = static_cast<std::uint64_t>(order_of(key[i * stride]) ^ turn) << 32 | static_cast<std::uint64_t>(i);
+    if (n >= 512) return radix_sort(items, items + n, n);
+    std::sort(items, items + n);
+  }
   return items;
 }
 
@@ -64,20 +80,19 @@ inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t n = key.extent(axis), lines = n ? key.size() / n : 0;
   const std::int64_t m = inner, grain = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, n));
   const bool turned = descending;
-  simd::dispatch(key.type, [&]<class K>(K*) {
-    simd::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
-      for (std::int64_t line = chunk * grain; line < std::min(lines, (chunk + 1) * grain); ++line) {
-        const std::int64_t base = line / m * n * m + line % m;
-        const std::uint64_t* items = simd::detail::sorted_positions(key.as<K>() + base, n, m, turned);
-        for (int k = 0; k < a.in_count; ++k)
-          simd::dispatch(a.in[k].type, [&]<class T>(T*) {
-            const T* from = a.in[k].as<T>() + base;
-            T* to = a.out[k].as<T>() + base;
-            for (std::int64_t i = 0; i < n; ++i)
-              to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];
-          });
-      }
-    });
+  simd::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
+    for (std::int64_t line = chunk * grain; line < std::min(lines, (chunk + 1) * grain); ++line) {
+      const std::int64_t base = line / m * n * m + line % m;
+      const std::uint64_t* const items = dispatch(key.type, [&]<dtype K>() {
+        return simd::detail::sorted_positions(key.as<element_t<K>>() + base, n, m, turned);
+      });
+      for (int k = 0; k < a.in_count; ++k)
+        simd::dispatch_size(a.in[k].type, [&]<class T>(T*) {
+          const T* from = a.in[k].as<T>() + base;
+          T* to = a.out[k].as<T>() + base;
+          for (std::int64_t i = 0; i < n; ++i) to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];
+        });
+    }
   });
 }
 

@@ -1,0 +1,207 @@
+// tokamax/base/element.hpp: the C++ type of each dtype, the one choice by dtype, and elements as bits.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/base/bfloat16.hpp>  // bfloat16
+#include <tokamax/base/dtype.hpp>     // dtype
+#include <tokamax/base/error.hpp>     // error
+
+#include <bit>          // bit_cast
+#include <limits>       // numeric_limits
+#include <type_traits>  // is_same_v
+#include <utility>      // index_sequence
+
+namespace tokamax {
+
+namespace detail {
+template <dtype T>
+struct element {};
+template <>
+struct element<bool_> {
+  using type = bool;
+};
+template <>
+struct element<i8> {
+  using type = std::int8_t;
+};
+template <>
+struct element<i32> {
+  using type = std::int32_t;
+};
+template <>
+struct element<u32> {
+  using type = std::uint32_t;
+};
+template <>
+struct element<bf16> {
+  using type = bfloat16;
+};
+template <>
+struct element<f32> {
+  using type = float;
+};
+}  // namespace detail
+
+/// What an element of a dtype is in memory.
+template <dtype T>
+using element_t = typename detail::element<T>::type;
+
+/// Calls `f.template operator()<T>()` with the dtype that `t` is. No dtype stands for the others.
+/// errors  tokamax::error for dtype::none
+template <class F>
+constexpr decltype(auto) dispatch(dtype t, F&& f) {
+  switch (t) {
+    case bool_:
+      return f.template operator()<bool_>();
+    case i8:
+      return f.template operator()<i8>();
+    case i32:
+      return f.template operator()<i32>();
+    case u32:
+      return f.template operator()<u32>();
+    case bf16:
+      return f.template operator()<bf16>();
+    case f32:
+      return f.template operator()<f32>();
+    case dtype::none:
+      break;
+  }
+  throw error("dtype", "none", "that of an array");
+}
+
+namespace detail {
+template <class T, std::size_t... I>
+consteval dtype find_dtype(std::index_sequence<I...>) {
+  dtype found = dtype::none;
+  ((std::is_same_v<T, element_t<static_cast<dtype>(I + 1)>> ? void(found = static_cast<dtype>(I + 1)) : void()), ...);
+  return found;
+}
+}  // namespace detail
+
+/// The dtype with which a C++ element type is stored; dtype::none for types that are no element type.
+template <class T>
+inline constexpr dtype dtype_of = detail::find_dtype<T>(std::make_index_sequence<dtype_count - 1>{});
+
+/// What kernels compute a dtype in: 32 bits for narrower ones, whose results are then rounded or wrapped.
+constexpr dtype compute_dtype(dtype t) {
+  if (t == bool_ || bits_of(t) >= 32) return t;
+  return is_floating(t) ? f32 : is_signed(t) ? i32 : u32;
+}
+
+namespace detail {
+template <class T>
+inline constexpr bool is_float_element = is_floating(dtype_of<T>);
+
+/// The nearest integer of type To within its range, toward zero; NaN is 0.
+template <class To, class From>
+constexpr To truncated(From v) {
+  using limits = std::numeric_limits<To>;
+  const From end = static_cast<From>(std::uint64_t{1} << (limits::digits - 1)) * 2;  // above the highest, and exact
+  if (v != v) return 0;
+  if (v >= end) return limits::max();
+  if (v <= static_cast<From>(limits::lowest())) return limits::lowest();
+  return static_cast<To>(v);
+}
+}  // namespace detail
+
+/// A number as one of another element type, as data is converted: floats are rounded to the nearest; to integers they drop
+/// the fraction, those beyond the range become its ends and NaN 0; integers keep their low bits; bool is `v != 0`.
+/// source  jax.lax.convert_element_type
+template <class To, class From>
+constexpr To converted(From v) {
+  if constexpr (std::is_same_v<To, From>)
+    return v;
+  else if constexpr (!std::is_arithmetic_v<From>)
+    return converted<To>(static_cast<float>(v));  // exact
+  else if constexpr (std::is_same_v<To, bool>)
+    return v != From{};
+  else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>)
+    return detail::truncated<To>(v);
+  else
+    return static_cast<To>(v);
+}
+
+/// One element in 64 bits: those of a float, zeros above them; an integer of up to 64 bits as itself. An i32 may hold a
+/// dynamic extent, which has more bits.
+struct element_bits {
+  std::uint64_t value = 0;
+  constexpr bool operator==(const element_bits&) const = default;
+
+  template <class T>
+  static constexpr element_bits of(T v) {
+    if constexpr (std::is_integral_v<T>)
+      return {static_cast<std::uint64_t>(v)};
+    else if constexpr (std::is_same_v<T, float>)
+      return {std::bit_cast<std::uint32_t>(v)};
+    else if constexpr (std::is_same_v<T, double>)
+      return {std::bit_cast<std::uint64_t>(v)};
+    else
+      return {v.bits};
+  }
+  template <class T>
+  constexpr T as() const {
+    if constexpr (std::is_same_v<T, bool>)
+      return value != 0;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(value);
+    else if constexpr (std::is_same_v<T, float>)
+      return std::bit_cast<float>(static_cast<std::uint32_t>(value));
+    else if constexpr (std::is_same_v<T, double>)
+      return std::bit_cast<double>(value);
+    else
+      return T::from_bits(static_cast<decltype(T::bits)>(value));
+  }
+};
+
+namespace detail {
+/// Of an integer that may be a dynamic extent, which stays what it is until a trace refuses it.
+constexpr bool may_be_extent(std::int64_t v) { return v <= -(std::int64_t{1} << 60); }
+}  // namespace detail
+
+/// An element as a double: exact but for integers beyond 2^53.
+constexpr double as_double(element_bits v, dtype t) {
+  if (t == f32) return static_cast<double>(v.as<float>());
+  if (is_signed(t)) return static_cast<double>(static_cast<std::int64_t>(v.value));
+  if (t == dtype::none) return 0;
+  return dispatch(t, [&]<dtype T>() {
+    if constexpr (std::is_arithmetic_v<element_t<T>>)
+      return static_cast<double>(v.as<element_t<T>>());
+    else
+      return static_cast<double>(static_cast<float>(v.as<element_t<T>>()));
+  });
+}
+
+namespace detail {
+template <class From>
+constexpr element_bits converted_to(dtype to, From v) {
+  if (to == f32) return element_bits::of(static_cast<float>(v));
+  return dispatch(to, [&]<dtype T>() { return element_bits::of(tokamax::converted<element_t<T>>(v)); });
+}
+}  // namespace detail
+
+/// An element as one of another dtype.
+constexpr element_bits converted(element_bits v, dtype from, dtype to) {
+  if (from == to) return v;
+  if (is_floating(from)) return detail::converted_to(to, as_double(v, from));
+  if (!is_signed(from)) return detail::converted_to(to, v.value);
+  const auto whole = static_cast<std::int64_t>(v.value);
+  return is_integer(to) && bits_of(from) < 64 && detail::may_be_extent(whole) ? v : detail::converted_to(to, whole);
+}
+
+/// What a dtype keeps of an integer: its low bits, with their sign, or the nearest number; bool: whether it is not zero.
+constexpr element_bits kept(std::int64_t v, dtype t) {
+  return is_integer(t) && detail::may_be_extent(v) ? element_bits::of(v) : detail::converted_to(t, v);
+}
+/// The same of any number. Integer dtypes drop the fraction, have 0 for NaN and the nearest end for numbers beyond 64 bits.
+constexpr element_bits kept(double v, dtype t) {
+  if (is_integer(t) && v > -0x1p63 && v < 0x1p63) return kept(static_cast<std::int64_t>(v), t);
+  return detail::converted_to(t, v);
+}
+
+/// The least and the greatest number of an integer dtype.
+constexpr double lowest_of(dtype t) { return is_signed(t) ? -static_cast<double>(1ull << (bits_of(t) - 1)) : 0; }
+constexpr double highest_of(dtype t) {
+  return static_cast<double>(~std::uint64_t{0} >> (64 - bits_of(t) + is_signed(t)));
+}
+
+}  // namespace tokamax
