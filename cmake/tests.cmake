@@ -6,6 +6,10 @@ target_include_directories(tokamax_test_main PUBLIC tests)
 target_link_libraries(tokamax_test_main PUBLIC tokamax::tokamax tokamax_warnings Catch2::Catch2)
 target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)
 target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
+target_link_libraries(tokamax_test_main PUBLIC ${CMAKE_DL_LIBS})
+list(GET tokamax_compilers 0 first)
+set_source_files_properties(tests/compiler/loop_text.cpp PROPERTIES COMPILE_DEFINITIONS
+  "TOKAMAX_TEST_COMPILER=\"${tokamax_compiler_${first}}\";TOKAMAX_TEST_FLAGS=\"${tokamax_flags_${first}}\"")
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)
 list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr|fuzz|storm)/")

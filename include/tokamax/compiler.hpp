@@ -5,6 +5,7 @@
 //   compiler/freeze.hpp        exact-size constant copies of what a constant expression built.
 //   compiler/fuse.hpp          which elementwise ops share one loop, and in which order loops and kernels run.
 //   compiler/loop_builder.hpp  write one fused loop of a plan, line by line.
+//   compiler/loop_text.hpp     fused loops as C++ functions, for compilers of other devices and for readers.
 //   compiler/lower.hpp         rewrite a traced program into ops that the backend has kernels for.
 //   compiler/materialize.hpp   which values of a program lie in memory, and which are computed where they are read.
 //   compiler/memory.hpp        one arena for all intermediate buffers of a region.
@@ -19,6 +20,7 @@
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
 #include <tokamax/compiler/loop_builder.hpp>
+#include <tokamax/compiler/loop_text.hpp>
 #include <tokamax/compiler/lower.hpp>
 #include <tokamax/compiler/materialize.hpp>
 #include <tokamax/compiler/memory.hpp>

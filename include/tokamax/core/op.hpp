@@ -6,6 +6,7 @@
 #include <tokamax/base/modular.hpp>        // modular
 #include <tokamax/base/reflect.hpp>        // fields: options to attribute words
 #include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/spelled.hpp>        // spelled
 
 #include <bit>          // bit_cast
 #include <limits>       // quiet_NaN
@@ -203,6 +204,7 @@ struct op {
   arrays (*jvp)(const call&) = nullptr;            ///< tangents of the outputs
   arrays (*batch)(const call&) = nullptr;          ///< the op with a leading batch axis
   array (*simplify)(const call&) = nullptr;        ///< a cheaper equal array, or one that does not exist
+  spelled (*spell)(const spelled*) = nullptr;      ///< elementwise: the element function as text
   kernel_set (*kernels)() = nullptr;               ///< what a run-time trace executes
   void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
   op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
@@ -251,7 +253,7 @@ template <const op& Op>
 kernel_set kernels_of();
 
 /// The element function of an elementwise op: specialised next to the descriptor with
-/// `template <class V> static constexpr V apply(V...)`, V being double, float or a SIMD batch.
+/// `template <class V> static constexpr V apply(V...)`, V being double, float, a SIMD batch or spelled.
 template <const op& Op>
 struct element_of;
 
@@ -287,6 +289,18 @@ constexpr std::int64_t fold(const element_bits* x, dtype operand) {
                                 : detail::fold_as<F, Arity, std::int32_t>(x);
   return is_unsigned(operand) ? detail::fold_as<F, Arity, std::uint64_t>(x)
                               : detail::fold_as<F, Arity, std::int64_t>(x);
+}
+
+/// The element function F on `spelled`; null if it takes other values only, so that devices have a function of its name.
+template <class F, int Arity>
+consteval auto spelling_of() -> spelled (*)(const spelled*) {
+  constexpr bool known = Arity == 1   ? requires(spelled x) { F::apply(x); }
+                         : Arity == 2 ? requires(spelled x) { F::apply(x, x); }
+                                      : requires(spelled x) { F::apply(x, x, x); };
+  if constexpr (known)
+    return fold<F, Arity, spelled>;
+  else
+    return nullptr;
 }
 
 }  // namespace tokamax

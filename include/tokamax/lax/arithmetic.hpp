@@ -124,6 +124,7 @@ struct max_fn {
   static constexpr double apply(double a, double b) {  // 0 is larger than -0
     return a > b || a != a || (a == b && detail::is_negative(b)) ? a : b;
   }
+  static spelled apply(spelled a, spelled b) { return spelled::call("maximum", {a, b}); }
 };
 inline constexpr op max_p = elementwise<max_fn, 2>({.name = "max",
                                                     .stablehlo = "stablehlo.maximum",
@@ -143,6 +144,7 @@ struct min_fn {
   static constexpr double apply(double a, double b) {
     return a < b || a != a || (a == b && detail::is_negative(a)) ? a : b;
   }
+  static spelled apply(spelled a, spelled b) { return spelled::call("minimum", {a, b}); }
 };
 inline constexpr op min_p = elementwise<min_fn, 2>({.name = "min",
                                                     .stablehlo = "stablehlo.minimum",

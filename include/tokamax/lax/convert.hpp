@@ -37,6 +37,7 @@ inline constexpr op convert_element_type_p{
       const auto [type, weak] = c.attrs<convert_options>();
       return convert_element_type(c[0], type, weak);
     },
+    .spell = fold<convert_fn, 1, spelled>,
     .kernels = kernels_of<convert_element_type_p>,
 };
 template <>

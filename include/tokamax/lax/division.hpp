@@ -28,6 +28,7 @@ constexpr bool wraps(T a, T b) {  // the one quotient that does not fit
 
 struct quotient_fn {
   static double apply(double a, double b) { return b == 0 ? -1 : std::trunc(a / b); }
+  static spelled apply(spelled a, spelled b) { return spelled::call("quotient", {a, b}); }
   template <class V>
   static V apply(V a, V b) {
     return detail::lane_by_lane(a, b, [](auto x, auto y) {
@@ -37,6 +38,7 @@ struct quotient_fn {
 };
 struct rem_fn {
   static double apply(double a, double b) { return std::fmod(a, b); }
+  static spelled apply(spelled a, spelled b) { return spelled::call("rem", {a, b}); }
   template <class V>
   static V apply(V a, V b) {
     return detail::lane_by_lane(a, b, []<class T>(T x, T y) -> T {

@@ -20,6 +20,7 @@ using std::abs;
 using std::ceil;
 using std::cos;
 using std::erf;
+using std::erfc;
 using std::exp;
 using std::expm1;
 using std::floor;

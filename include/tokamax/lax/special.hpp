@@ -4,7 +4,7 @@
 
 #include <tokamax/lax/unary.hpp>  // float_function, exp
 
-#include <cmath>  // erfc
+#include <cmath>  // fma
 
 namespace tokamax {
 
@@ -75,7 +75,11 @@ template <>
 struct element_of<erf_inv_p> : erf_inv_fn {};
 
 struct normal_cdf_fn {
-  static double apply(double x) { return 0.5 * std::erfc(x * -0.70710678118654752); }
+  template <class V>
+  static V apply(V x) {
+    using namespace scalar_math;
+    return V(0.5) * erfc(x * V(-0.70710678118654752));
+  }
 };
 inline constexpr op normal_cdf_p = detail::float_function<normal_cdf_fn>({
     .name = "normal_cdf",

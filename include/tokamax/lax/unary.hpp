@@ -4,8 +4,6 @@
 
 #include <tokamax/lax/arithmetic.hpp>  // operators for the derivative rules
 
-#include <cmath>  // pow
-
 namespace tokamax {
 
 constexpr array exp(const array& x, source_line l = source_line::current());
@@ -300,7 +298,11 @@ constexpr array round(const array& x, source_line l = source_line::current()) {
 constexpr array power(const array& x, const array& y, source_line l = source_line::current());
 
 struct pow_fn {
-  static double apply(double x, double y) { return std::pow(x, y); }
+  template <class V>
+  static V apply(V x, V y) {
+    using namespace scalar_math;
+    return pow(x, y);
+  }
 };
 inline constexpr op pow_p = elementwise<pow_fn, 2>({
     .name = "pow",

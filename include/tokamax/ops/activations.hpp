@@ -52,7 +52,10 @@ struct gelu_options {
 };
 
 struct gelu_fn {
-  static double apply(double x) { return x * normal_cdf_fn::apply(x); }
+  template <class V>
+  static V apply(V x) {
+    return x * normal_cdf_fn::apply(x);
+  }
 };
 /// The exact gelu: one op, so that neither 1 + erf cancels nor bf16 is rounded in between.
 inline constexpr op gelu_p = detail::float_function<gelu_fn>({

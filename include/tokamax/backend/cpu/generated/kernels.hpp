@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
+#include <tokamax/compiler/loop_text.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
@@ -13,6 +14,7 @@
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/print.hpp>
+#include <tokamax/core/spelled.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>
