@@ -14,6 +14,7 @@
 //   base/reflect.hpp       fields and field names of plain structs.
 //   base/requirements.hpp  one line that says what to do, where tokamax cannot be compiled.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
+//   base/small_float.hpp   floats of 8 and 16 bits that are no upper halves of f32.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
 //   base/tree_node.hpp     what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
 //   base/tree_path.hpp     leaves chosen by their paths.
@@ -35,6 +36,7 @@
 #include <tokamax/base/reflect.hpp>
 #include <tokamax/base/requirements.hpp>
 #include <tokamax/base/shape.hpp>
+#include <tokamax/base/small_float.hpp>
 #include <tokamax/base/tree.hpp>
 #include <tokamax/base/tree_node.hpp>
 #include <tokamax/base/tree_path.hpp>

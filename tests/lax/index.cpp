@@ -5,7 +5,7 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/index.hpp>
 #include <tokamax/runtime/jit.hpp>
-#include <tokamax/transforms/vjp.hpp>
+#include <tokamax/transforms/grad.hpp>
 
 #include "support/contains.hpp"
 

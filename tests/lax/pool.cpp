@@ -18,7 +18,8 @@ array row(const std::string& name) { return tk::test::golden("ops.txt", name); }
 template <class F>
 void check_case(const std::string& name, F f) {
   CAPTURE(name);
-  const auto [y, g] = tk::vjp(f, row(name + ".in0"), row(name + ".ct"));
+  const auto [y, pullback] = tk::vjp(f, row(name + ".in0"));
+  const auto g = pullback(row(name + ".ct"));
   CHECK(tk::test::distance(y, row(name + ".out")) < 1e-6);
   CHECK(tk::test::distance(g, row(name + ".grad0")) < 1e-6);
 }

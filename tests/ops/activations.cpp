@@ -58,7 +58,8 @@ TEST_CASE("activations and their derivatives are those of JAX") {
 TEST_CASE("relu and relu6 have no gradient at their corners") {
   for (const std::string name : {"relu_at_zero", "relu6_at_zero"}) {
     const auto f = [&](const array& x) { return name == "relu_at_zero" ? tk::relu(x) : tk::relu6(x); };
-    const auto [y, g] = tk::vjp(f, row(name + ".in0"), row(name + ".ct"));
+    const auto [y, pullback] = tk::vjp(f, row(name + ".in0"));
+    const auto g = pullback(row(name + ".ct"));
     CHECK(close(y, row(name + ".out")));
     CHECK(close(g, row(name + ".grad0")));
   }

@@ -54,7 +54,8 @@ TEST_CASE("layer_norm rejects parameters of another length") {
 TEST_CASE("layer_norm and its gradients are those of JAX") {
   const norm_arguments a{row("in0"), row("in1"), row("in2")};
   CHECK(tk::test::distance(norm(a), row("out")) < 1e-6);
-  const auto [y, g] = tk::vjp(norm, a, row("ct"));
+  const auto [y, pullback] = tk::vjp(norm, a);
+  const auto g = pullback(row("ct"));
   CHECK(tk::test::distance(y, row("out")) < 1e-6);
   CHECK(tk::test::distance(g.x, row("grad0")) < 2e-6);
   CHECK(tk::test::distance(g.scale, row("grad1")) < 2e-6);

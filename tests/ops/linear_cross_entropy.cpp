@@ -3,8 +3,8 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/precision.hpp>
-#include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"

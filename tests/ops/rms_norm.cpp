@@ -37,7 +37,8 @@ TEST_CASE("rms_norm rejects a scale of another length") {
 TEST_CASE("rms_norm and its gradients are those of JAX") {
   const norm_arguments a{row("in0"), row("in1")};
   CHECK(tk::test::distance(norm(a), row("out")) < 1e-6);
-  const auto [y, g] = tk::vjp(norm, a, row("ct"));
+  const auto [y, pullback] = tk::vjp(norm, a);
+  const auto g = pullback(row("ct"));
   CHECK(tk::test::distance(y, row("out")) < 1e-6);
   CHECK(tk::test::distance(g.x, row("grad0")) < 2e-6);
   CHECK(tk::test::distance(g.scale, row("grad1")) < 2e-6);

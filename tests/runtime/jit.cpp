@@ -266,7 +266,7 @@ TEST_CASE("P3.5: functions of constants are transformed in static functions as a
     const array b = tk::vmap([&](const array& i) { return x * i; })(tk::arange(3));
     const array c = tk::grad([&](const array& p) { return tk::sum(p * p * x); })(v);
     const auto d = tk::jvp([&](const array& p) { return p * p * x; }, v, tk::full({3}, 2.0));
-    const auto e = tk::vjp([&](const array& p) { return p * p * x; }, v, tk::full({3}, 2.0));
+    const array e = tk::vjp([&](const array& p) { return p * p * x; }, v).second(tk::full({3}, 2.0));
     const array g = tk::remat([&](const array& p) { return p * x; })(v);
     const auto h = tk::scan([&](const array& s, const array& i) { return std::pair{s + x * i, s * x}; }, tk::zeros({3}),
                             tk::arange(3));

@@ -532,7 +532,7 @@ TEST_CASE("P3.6: elementwise functions keep the shape, whatever the dtype and th
       {"jvp", [](const array& a,
                  const array& b) { return tk::jvp([](const array& x) { return tk::sum(x * x); }, a, b).second; }},
       {"vjp",
-       [](const array& a, const array& b) { return tk::vjp([](const array& x) { return tk::sin(x); }, a, b).second; }},
+       [](const array& a, const array& b) { return tk::vjp([](const array& x) { return tk::sin(x); }, a).second(b); }},
       {"grad",
        [](const array& a, const array& b) { return tk::grad([&](const array& x) { return tk::sum(x * b); })(a); }},
   };
@@ -610,7 +610,7 @@ TEST_CASE("P3.6: what makes no sense is refused") {
   t.refuse("grad of integers", [&] { tk::grad([](const array& a) { return tk::sum(tk::astype(a, tk::f32)); })(i); });
   t.refuse("grad of a vector", [&] { tk::grad(twice)(v); });
   t.refuse("jvp along another shape", [&] { tk::jvp(twice, x, v); });
-  t.refuse("vjp of another shape", [&] { tk::vjp(twice, x, v); });
+  t.refuse("vjp of another shape", [&] { tk::vjp(twice, x).second(v); });
   const array q = data({1, 2, 2, 4});
   t.refuse("attention of another rank", [&] { tk::dot_product_attention(x, x, x); });
   t.refuse("attention of no key heads", [&] { tk::dot_product_attention(q, data({1, 2, 0, 4}), data({1, 2, 0, 4})); });

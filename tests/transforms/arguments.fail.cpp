@@ -31,5 +31,5 @@ int main() {
   // expects: "jvp: tangent".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
   trace<matrix, vector>([](array x, array v) { return tk::jvp(twice, x, pick(0, 1) ? x : v).second; });
   // expects: "vjp: cotangents".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
-  trace<matrix, vector>([](array x, array v) { return tk::vjp(twice, x, pick(0, 1) ? x : v).second; });
+  trace<matrix, vector>([](array x, array v) { return tk::vjp(twice, x).second(pick(0, 1) ? x : v); });
 }

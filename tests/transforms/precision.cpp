@@ -4,9 +4,9 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/random.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/scan.hpp>
-#include <tokamax/transforms/vjp.hpp>
 
 #include "support/catch.hpp"
 

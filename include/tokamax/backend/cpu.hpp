@@ -9,6 +9,7 @@
 //   backend/cpu/fused.hpp        a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/kernels_of.hpp   what a program finds of an op and of a fused loop on the CPU.
 //   backend/cpu/loop.hpp         walk the axes of a fused loop and hand its rows to an inner function.
+//   backend/cpu/pack.hpp         a register of any element type, for those that 32-bit lanes do not hold.
 //   backend/cpu/processor.hpp    a program that this processor cannot run says so when it starts.
 //   backend/cpu/simd.hpp         the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/thread_pool.hpp  threads that share the chunks of a loop\; between loops they spin briefly, then sleep.
@@ -24,6 +25,7 @@
 #include <tokamax/backend/cpu/fused.hpp>
 #include <tokamax/backend/cpu/kernels_of.hpp>
 #include <tokamax/backend/cpu/loop.hpp>
+#include <tokamax/backend/cpu/pack.hpp>
 #include <tokamax/backend/cpu/processor.hpp>
 #include <tokamax/backend/cpu/simd.hpp>
 #include <tokamax/backend/cpu/thread_pool.hpp>

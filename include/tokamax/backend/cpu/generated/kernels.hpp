@@ -60,6 +60,7 @@
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/forward.hpp>
+#include <tokamax/transforms/linear_function.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 #include <tokamax/transforms/scan_run.hpp>
@@ -384,6 +385,7 @@ TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;

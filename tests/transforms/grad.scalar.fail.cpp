@@ -1,5 +1,5 @@
-// expects: shape_error<.*"grad: value of the function".*"f32\[3\]".*"a floating scalar".*"vjp\.scalar\.fail\.cpp".*, 19u?>
-// tests/transforms/vjp.scalar.fail.cpp: the gradient of a function whose value is no scalar.
+// expects: shape_error<.*"grad: value of the function".*"f32\[3\]".*"a floating scalar".*"grad\.scalar\.fail\.cpp".*, 19u?>
+// tests/transforms/grad.scalar.fail.cpp: the gradient of a function whose value is no scalar.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

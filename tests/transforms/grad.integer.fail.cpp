@@ -1,5 +1,5 @@
 // expects: shape_error<.*"grad: value of the function".*"i32\[\]".*"a floating scalar".*, 15u?>
-// tests/transforms/vjp.integer.fail.cpp: the gradient of an integer.
+// tests/transforms/grad.integer.fail.cpp: the gradient of an integer.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

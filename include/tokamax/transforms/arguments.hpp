@@ -1,0 +1,121 @@
+// tokamax/transforms/arguments.hpp: which arguments of a function a transformation is about, and what it checks of them.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/grad.cpp
+#pragma once
+
+#include <tokamax/core/trace.hpp>         // leaves
+#include <tokamax/lax/stop_gradient.hpp>  // variable
+
+#include <tuple>    // tuple
+#include <utility>  // pair
+
+namespace tokamax {
+
+/// Says that a function returns a pair of what is differentiated and of what it computed besides:
+/// `value_and_grad(f, has_aux)`.
+struct has_aux_tag {};
+inline constexpr has_aux_tag has_aux{};
+
+namespace detail {
+
+/// Argument numbers of a function of `Count` arguments; none stand for the first argument, negative ones count from the end.
+template <int Count, int... Numbers>
+struct argument_numbers {
+  static constexpr int count = sizeof...(Numbers);
+  static constexpr int number[] = {(Numbers < 0 ? Numbers + Count : Numbers)...};
+  static_assert(((Numbers >= -Count && Numbers < Count) && ...),
+                "tokamax: an argument number that the function does not have");
+  static constexpr int times(int argument) {
+    int n = 0;
+    for (const int k : number) n += k == argument;
+    return n;
+  }
+  static constexpr bool has(int argument) { return times(argument) > 0; }
+  template <std::size_t K>
+  static constexpr std::size_t at() {
+    return static_cast<std::size_t>(number[K]);
+  }
+  static_assert(((times(Numbers < 0 ? Numbers + Count : Numbers) == 1) && ...),
+                "tokamax: an argument number that is given twice");
+};
+template <int Count>
+struct argument_numbers<Count> : argument_numbers<Count, 0> {};
+
+/// A number that a function is differentiated by is an array.
+template <bool Differentiated, class T>
+constexpr decltype(auto) as_argument(const T& x) {
+  if constexpr (Differentiated && std::is_arithmetic_v<T>)
+    return array(x);
+  else
+    return (x);
+}
+
+/// One tree, or the tuple of several.
+template <class... Trees>
+constexpr auto one_or_tuple(std::tuple<Trees...>&& trees) {
+  if constexpr (sizeof...(Trees) == 1)
+    return std::get<0>(std::move(trees));
+  else
+    return std::move(trees);
+}
+
+/// New names for the leaves of a tree, so that only their uses inside the function count.
+template <class Tree>
+constexpr Tree as_variables(const Tree& given) {
+  Tree tree = copy_tree(given);
+  for_each_leaf(
+      [](auto& a) {
+        if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
+      },
+      tree);
+  return tree;
+}
+/// `tree` with `cts[from]`, `cts[from + 1]`, ... as leaves; one that does not exist is a literal zero.
+template <class Tree>
+constexpr Tree with_cotangents(const Tree& tree, const arrays& cts, int from = 0) {
+  Tree like = copy_tree(tree);
+  for_each_leaf(
+      [&](auto& a) {
+        const array& ct = cts[from++];
+        if (ct.exists())
+          static_cast<array&>(a) = ct;
+        else
+          static_cast<array&>(a) = array(0.0, {a.dtype(), false, a.shape()});
+      },
+      like);
+  return like;
+}
+
+/// A function's result is what is differentiated, or with `has_aux` the first of a pair.
+template <bool Aux, class Result>
+constexpr const auto& differentiated(const Result& r) {
+  if constexpr (Aux) {
+    static_assert(
+        requires { typename Result::second_type; },
+        "tokamax: has_aux: the function is to return a pair of a value and of what else it computed");
+    return r.first;
+  } else {
+    return r;
+  }
+}
+
+/// An argument without floats has no gradient. In a record with some, the other leaves get zeros (JAX refuses these too).
+template <class Tree>
+constexpr void require_floats(graph& g, const char* what, const Tree& tree, source_line l) {
+  const arrays all = leaves(tree);
+  for (const array& a : all)
+    if (is_floating(a.dtype())) return;
+  if (!all.empty()) reject(&g, l, what, all[0].type(), "at least one floating leaf");
+}
+/// The leaves of `given` are to have the types of `wanted`, where those are floats.
+constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
+  if (given.count() != wanted.count())
+    reject(&g, l, what, text() << given.count() << " leaves", text() << wanted.count());
+  for (int k = 0; k < given.count() && k < wanted.count(); ++k)
+    if (is_floating(wanted[k].dtype()) && given[k].type() != wanted[k].type())
+      reject(&g, l, what, given[k].type(), text("the type of its leaf, ") << wanted[k].type());
+}
+
+}  // namespace detail
+
+}  // namespace tokamax
