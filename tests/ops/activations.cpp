@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/activations.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>
 
 #include "support/check_op.hpp"

@@ -5,6 +5,7 @@
 #include <tokamax/lax/split.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

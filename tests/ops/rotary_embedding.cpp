@@ -7,6 +7,7 @@
 #include <tokamax/lax/split.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

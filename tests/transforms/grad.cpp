@@ -108,7 +108,7 @@ TEST_CASE("argument numbers in programs: static, at run time and eager have the 
     CHECK(same_bits(known[k], late[k]));
     CHECK(same_bits(known[k], eager[k]));
   }
-  CHECK(same_bits(eager[1], array(a) * cos(array(b)) * array(c)));
+  CHECK(difference({to_value(eager[1])}, {to_value(array(a) * cos(array(b)) * array(c))}, 1e-6) == "");
 }
 
 TEST_CASE("gradients with respect to nothing but integers are refused, for each argument") {

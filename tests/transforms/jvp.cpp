@@ -77,3 +77,16 @@ TEST_CASE("tangents of integers do not exist") {
   const auto k = [](const array& x) { return astype(round(x), i32); };
   CHECK(to_value(jvp(k, noise({3}, 1), ones({3})).second).data == std::vector<double>{0, 0, 0});
 }
+
+TEST_CASE("a tuple holds the arguments of a function of several, and aux comes third") {
+  const auto product = [](const array& a, const array& b) { return a * b; };
+  const array a = noise({3}, 1), b = noise({3}, 2), da = noise({3}, 3);
+  const auto [y, dy] = jvp(product, std::tuple{a, b}, std::tuple{da, ones({3})});
+  CHECK(difference({to_value(dy)}, {to_value(da * b + a)}, 1e-6) == "");
+  CHECK(jvp(product, std::tuple{2.0f, 3.0f}, std::tuple{1.0f, 0.0f}).second.item() == 3);
+  CHECK(jvp([](const array& x) { return x * x; }, 3.0f, 1.0f).second.item() == 6);
+  const auto [v, dv, aux] = jvp([](const array& x) { return std::pair{x * x, x + 1.0f}; }, 3.0f, 2.0f, has_aux);
+  CHECK(v.item() == 9);
+  CHECK(dv.item() == 12);
+  CHECK(aux.item() == 4);
+}
