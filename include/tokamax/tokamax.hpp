@@ -11,7 +11,7 @@
 //   optim.hpp        all of optim.
 //   runtime.hpp      all of runtime.
 //   train.hpp        all of train.
-//   transforms.hpp     // tokamax/transforms.hpp: all of transforms.
+//   transforms.hpp   all of transforms.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>

@@ -1,8 +1,6 @@
 // tokamax/transforms.hpp: all of transforms.
 // SPDX-License-Identifier: Apache-2.0
 //
-//
-//
 //   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
