@@ -275,9 +275,10 @@ constexpr std::int64_t fold_as(const element_bits* x) {
 }
 }  // namespace detail
 
-/// Folds an element function given as a type.
-template <class F, int Arity>
-constexpr double fold(const double* x) {
+/// Folds an element function given as a type, on floats or on what writes it down.
+template <class F, int Arity, class Number = double>
+  requires(!std::is_same_v<Number, std::int64_t>)
+constexpr Number fold(const Number* x) {
   return detail::apply_to<F>(x, std::make_index_sequence<Arity>{});
 }
 /// The same for integers of a dtype and truth values, in the words that registers hold them in.
