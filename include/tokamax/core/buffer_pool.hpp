@@ -3,19 +3,24 @@
 // tested by tests/core/buffer.cpp
 #pragma once
 
-#include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#if defined(__linux__)
-  #include <sys/mman.h>  // mmap, munmap, madvise
+#include <cstddef>  // byte, size_t
+#include <cstdint>  // uint64_t
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+
+  #if defined(__linux__)
+    #include <sys/mman.h>  // mmap, munmap, madvise
+  #endif
+
+  #include <algorithm>  // max
+  #include <bit>        // bit_width
+  #include <cstdlib>    // aligned_alloc, free
+  #include <mutex>      // lock_guard
+  #include <new>        // bad_alloc
 #endif
-
-#include <algorithm>  // max
-#include <bit>        // bit_width
-#include <cstddef>    // byte, size_t
-#include <cstdint>    // uint64_t, uintptr_t
-#include <cstdlib>    // aligned_alloc, free
-#include <mutex>      // lock_guard
-#include <new>        // bad_alloc
 
 namespace tokamax {
 
@@ -42,80 +47,26 @@ struct buffer_block {
 /// that, so that a step which is repeated keeps its memory. `trim` gives all idle blocks back.
 class buffer_pool {
  public:
-  static buffer_pool& instance() {
-    static buffer_pool* const pool = new buffer_pool;  // outlives every static array
-    return *pool;
-  }
+  static buffer_pool& instance();
   buffer_pool(const buffer_pool&) = delete;
 
   /// errors  std::bad_alloc, once the idle blocks have been given back too
-  buffer_block* allocate(std::size_t bytes) {
-    if (bytes > most_bytes) throw std::bad_alloc();
-    const int c = size_class(bytes);
-    const std::size_t capacity = class_bytes(c);
-    {
-      const std::lock_guard lock(mutex_);
-      if (buffer_block* b = free_[c].newest) {
-        unlink(b);
-        count_use(b->bytes);
-        b->refs = 1;
-        return b;
-      }
-    }
-    auto* raw = system_memory(header + capacity);
-    if (raw == nullptr) {
-      trim();
-      raw = system_memory(header + capacity);
-      if (raw == nullptr) throw std::bad_alloc();
-    }
-    const std::lock_guard lock(mutex_);
-    ++from_system_;
-    if (given_back_[c] != 0 && allocations_ - given_back_[c] < window) missed_ += capacity;
-    count_use(capacity);
-    return new (raw) buffer_block{.bytes = capacity, .data = raw + header};
-  }
+  buffer_block* allocate(std::size_t bytes);
 
-  void release(buffer_block* b) noexcept {
-    buffer_block* excess = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      used_ -= b->bytes;
-      link(b);
-      const std::size_t most = std::max(least_idle, std::max(peak_, peak_before_) / 2 + missed_);
-      while (idle_ > most) excess = take_oldest(excess);
-    }
-    give_back(excess);
-  }
+  void release(buffer_block* b) noexcept;
 
   /// Gives all idle blocks back to the system.
-  void trim() noexcept {
-    buffer_block* excess = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      while (idle_ > 0) excess = take_oldest(excess);
-    }
-    give_back(excess);
-  }
+  void trim() noexcept;
 
   /// How many blocks came from the system so far; a repeated step leaves it alone.
-  std::size_t from_system() const {
-    const std::lock_guard lock(mutex_);
-    return from_system_;
-  }
+  std::size_t from_system() const;
   /// Bytes of blocks that are in use.
-  std::size_t used_bytes() const {
-    const std::lock_guard lock(mutex_);
-    return used_;
-  }
+  std::size_t used_bytes() const;
   /// Bytes of blocks that wait to be used again.
-  std::size_t idle_bytes() const {
-    const std::lock_guard lock(mutex_);
-    return idle_;
-  }
+  std::size_t idle_bytes() const;
 
  private:
-  static constexpr std::size_t header = 64, page = 4096, huge_page = std::size_t{1} << 21,
-                               least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 56;
+  static constexpr std::size_t header = 64, least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 56;
   static constexpr std::uint64_t window = 256;  // allocations that share a peak
   static_assert(sizeof(buffer_block) <= header);
 
@@ -125,90 +76,16 @@ class buffer_pool {
 
   buffer_pool() = default;
 
-  static int size_class(std::size_t bytes) {
-    if (bytes <= 256) return 0;
-    const int top = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^top <= bytes - 1 < 2^(top+1)
-    return 4 * (top - 8) + static_cast<int>((bytes - 1) >> (top - 2) & 3) + 1;
-  }
-  static std::size_t class_bytes(int c) {
-    if (c == 0) return 256;
-    const int top = (c - 1) / 4 + 8, quarter = (c - 1) % 4;
-    return (std::size_t{1} << top) + (std::size_t(quarter) + 1) * (std::size_t{1} << (top - 2));
-  }
+  static int size_class(std::size_t bytes);
+  static std::size_t class_bytes(int c);
 
-  void link(buffer_block* b) noexcept {
-    size_list& list = free_[size_class(b->bytes)];
-    b->next = list.newest;
-    b->previous = nullptr;
-    b->released = ++releases_;
-    (list.newest ? list.newest->previous : list.oldest) = b;
-    list.newest = b;
-    idle_ += b->bytes;
-  }
-  void unlink(buffer_block* b) noexcept {
-    size_list& list = free_[size_class(b->bytes)];
-    (b->previous ? b->previous->next : list.newest) = b->next;
-    (b->next ? b->next->previous : list.oldest) = b->previous;
-    idle_ -= b->bytes;
-  }
-  void count_use(std::size_t bytes) noexcept {
-    used_ += bytes;
-    if (++allocations_ % window == 0) peak_before_ = peak_, peak_ = used_, missed_ /= 2;
-    peak_ = std::max(peak_, used_);
-  }
+  void link(buffer_block* b) noexcept;
+  void unlink(buffer_block* b) noexcept;
+  void count_use(std::size_t bytes) noexcept;
   /// Takes the block that was released first out of the lists, and puts it before `taken`.
-  buffer_block* take_oldest(buffer_block* taken) noexcept {
-    buffer_block* oldest = nullptr;
-    for (const size_list& list : free_)
-      if (list.oldest && (!oldest || list.oldest->released < oldest->released)) oldest = list.oldest;
-    unlink(oldest);
-    given_back_[size_class(oldest->bytes)] = allocations_ + 1;
-    oldest->next = taken;
-    return oldest;
-  }
-  static void give_back(buffer_block* b) noexcept {
-    while (b) {
-      buffer_block* const next = b->next;
-      free_system_memory(reinterpret_cast<std::byte*>(b), header + b->bytes);
-      b = next;
-    }
-  }
+  buffer_block* take_oldest(buffer_block* taken) noexcept;
+  static void give_back(buffer_block* b) noexcept;
 
-#if defined(__linux__)
-  /// Blocks of this size are mapped one by one, so that they go back to the system at once.
-  static bool is_mapped(std::size_t bytes) noexcept { return bytes >= 2 * huge_page; }
-#else
-  static bool is_mapped(std::size_t) noexcept { return false; }
-#endif
-  /// 64-byte aligned; what is large lies on huge pages where the system has them. Null if there is none left.
-  static std::byte* system_memory(std::size_t bytes) noexcept {
-#if defined(__linux__)
-    if (is_mapped(bytes)) {
-      const std::size_t size = rounded(bytes, page), mapped = size + huge_page;
-      void* const p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (p == MAP_FAILED) return nullptr;
-      auto* const begin = static_cast<std::byte*>(p);
-      const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(begin) % huge_page) % huge_page;
-      if (before > 0) munmap(begin, before);
-      munmap(begin + before + size, huge_page - before);
-      madvise(begin + before, size, MADV_HUGEPAGE);
-      return begin + before;
-    }
-#endif
-    return static_cast<std::byte*>(std::aligned_alloc(header, rounded(bytes, header)));
-  }
-  static void free_system_memory(std::byte* p, [[maybe_unused]] std::size_t bytes) noexcept {
-#if defined(__linux__)
-    if (is_mapped(bytes)) {
-      munmap(p, rounded(bytes, page));
-      return;
-    }
-#endif
-    std::free(p);
-  }
-  static constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-  std::mutex& mutex_ = fork_mutexes::of_pool();
   std::size_t from_system_ = 0, used_ = 0, idle_ = 0;
   std::size_t peak_ = 0, peak_before_ = 0;  // bytes in use at once, in this window and the one before
   std::uint64_t allocations_ = 0, releases_ = 0;
@@ -216,5 +93,152 @@ class buffer_pool {
   std::uint64_t given_back_[256] = {};  // by size class: when the last one was, counted in allocations
   size_list free_[256];
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+namespace detail {
+inline constexpr std::size_t page = 4096, huge_page = std::size_t{1} << 21;
+constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+  #if defined(__linux__)
+/// Blocks of this size are mapped one by one, so that they go back to the system at once.
+inline bool is_mapped(std::size_t bytes) noexcept { return bytes >= 2 * huge_page; }
+  #else
+inline bool is_mapped(std::size_t) noexcept { return false; }
+  #endif
+/// 64-byte aligned; what is large lies on huge pages where the system has them. Null if there is none left.
+inline std::byte* system_memory(std::size_t bytes) noexcept {
+  #if defined(__linux__)
+  if (is_mapped(bytes)) {
+    const std::size_t size = rounded(bytes, page), mapped = size + huge_page;
+    void* const p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    auto* const begin = static_cast<std::byte*>(p);
+    const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(begin) % huge_page) % huge_page;
+    if (before > 0) munmap(begin, before);
+    munmap(begin + before + size, huge_page - before);
+    madvise(begin + before, size, MADV_HUGEPAGE);
+    return begin + before;
+  }
+  #endif
+  return static_cast<std::byte*>(std::aligned_alloc(64, rounded(bytes, 64)));
+}
+inline void free_system_memory(std::byte* p, [[maybe_unused]] std::size_t bytes) noexcept {
+  #if defined(__linux__)
+  if (is_mapped(bytes)) {
+    munmap(p, rounded(bytes, page));
+    return;
+  }
+  #endif
+  std::free(p);
+}
+}  // namespace detail
+
+TOKAMAX_COMPILED_ONCE buffer_pool& buffer_pool::instance() {
+  static buffer_pool* const pool = new buffer_pool;  // outlives every static array
+  return *pool;
+}
+TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::allocate(std::size_t bytes) {
+  if (bytes > most_bytes) throw std::bad_alloc();
+  const int c = size_class(bytes);
+  const std::size_t capacity = class_bytes(c);
+  {
+    const std::lock_guard lock(fork_mutexes::of_pool());
+    if (buffer_block* b = free_[c].newest) {
+      unlink(b);
+      count_use(b->bytes);
+      b->refs = 1;
+      return b;
+    }
+  }
+  auto* raw = detail::system_memory(header + capacity);
+  if (raw == nullptr) {
+    trim();
+    raw = detail::system_memory(header + capacity);
+    if (raw == nullptr) throw std::bad_alloc();
+  }
+  const std::lock_guard lock(fork_mutexes::of_pool());
+  ++from_system_;
+  if (given_back_[c] != 0 && allocations_ - given_back_[c] < window) missed_ += capacity;
+  count_use(capacity);
+  return new (raw) buffer_block{.bytes = capacity, .data = raw + header};
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::release(buffer_block* b) noexcept {
+  buffer_block* excess = nullptr;
+  {
+    const std::lock_guard lock(fork_mutexes::of_pool());
+    used_ -= b->bytes;
+    link(b);
+    const std::size_t most = std::max(least_idle, std::max(peak_, peak_before_) / 2 + missed_);
+    while (idle_ > most) excess = take_oldest(excess);
+  }
+  give_back(excess);
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::trim() noexcept {
+  buffer_block* excess = nullptr;
+  {
+    const std::lock_guard lock(fork_mutexes::of_pool());
+    while (idle_ > 0) excess = take_oldest(excess);
+  }
+  give_back(excess);
+}
+TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::from_system() const {
+  const std::lock_guard lock(fork_mutexes::of_pool());
+  return from_system_;
+}
+TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::used_bytes() const {
+  const std::lock_guard lock(fork_mutexes::of_pool());
+  return used_;
+}
+TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::idle_bytes() const {
+  const std::lock_guard lock(fork_mutexes::of_pool());
+  return idle_;
+}
+TOKAMAX_COMPILED_ONCE int buffer_pool::size_class(std::size_t bytes) {
+  if (bytes <= 256) return 0;
+  const int top = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^top <= bytes - 1 < 2^(top+1)
+  return 4 * (top - 8) + static_cast<int>((bytes - 1) >> (top - 2) & 3) + 1;
+}
+TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::class_bytes(int c) {
+  if (c == 0) return 256;
+  const int top = (c - 1) / 4 + 8, quarter = (c - 1) % 4;
+  return (std::size_t{1} << top) + (std::size_t(quarter) + 1) * (std::size_t{1} << (top - 2));
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::link(buffer_block* b) noexcept {
+  size_list& list = free_[size_class(b->bytes)];
+  b->next = list.newest;
+  b->previous = nullptr;
+  b->released = ++releases_;
+  (list.newest ? list.newest->previous : list.oldest) = b;
+  list.newest = b;
+  idle_ += b->bytes;
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::unlink(buffer_block* b) noexcept {
+  size_list& list = free_[size_class(b->bytes)];
+  (b->previous ? b->previous->next : list.newest) = b->next;
+  (b->next ? b->next->previous : list.oldest) = b->previous;
+  idle_ -= b->bytes;
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::count_use(std::size_t bytes) noexcept {
+  used_ += bytes;
+  if (++allocations_ % window == 0) peak_before_ = peak_, peak_ = used_, missed_ /= 2;
+  peak_ = std::max(peak_, used_);
+}
+TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::take_oldest(buffer_block* taken) noexcept {
+  buffer_block* oldest = nullptr;
+  for (const size_list& list : free_)
+    if (list.oldest && (!oldest || list.oldest->released < oldest->released)) oldest = list.oldest;
+  unlink(oldest);
+  given_back_[size_class(oldest->bytes)] = allocations_ + 1;
+  oldest->next = taken;
+  return oldest;
+}
+TOKAMAX_COMPILED_ONCE void buffer_pool::give_back(buffer_block* b) noexcept {
+  while (b) {
+    buffer_block* const next = b->next;
+    detail::free_system_memory(reinterpret_cast<std::byte*>(b), header + b->bytes);
+    b = next;
+  }
+}
+#endif
 
 }  // namespace tokamax

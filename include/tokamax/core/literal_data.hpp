@@ -7,10 +7,14 @@
 #include <tokamax/core/buffer.hpp>         // handle
 #include <tokamax/core/type.hpp>           // array_type, element_bits
 
-#include <algorithm>  // fill_n, max
-#include <map>        // map
-#include <mutex>      // lock_guard
-#include <vector>     // vector
+#include <cstddef>  // byte
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <algorithm>  // fill_n, max
+  #include <map>        // map
+  #include <mutex>      // lock_guard
+  #include <vector>     // vector
+#endif
 
 namespace tokamax::detail {
 

@@ -85,11 +85,10 @@ struct given_away {
 
 /// What one run of a program traced at run time needs, kept by its function for the next one: programs for many shapes
 /// share an arena.
-struct traced_frame {
+struct traced_frame : idle {
   handle arena;
   std::vector<std::byte*> inputs, outputs;
   std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
-  traced_frame* next = nullptr;
 };
 
 /// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
@@ -232,10 +231,9 @@ class dynamic_program {
   };
   template <class T>
   static constexpr char type_mark = 0;
-  struct runner {
+  struct runner : detail::idle {
     explicit runner(const executable& like) : code(like) {}
     executable code;
-    runner* next = nullptr;
   };
   struct entry {
     std::vector<std::int64_t> signature;

@@ -67,7 +67,7 @@ class known_program {
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
 
-  struct frame {
+  struct frame : detail::idle {
     explicit frame(const executable& like) : code(like) {}
     executable code;
     handle arena;
@@ -75,7 +75,6 @@ class known_program {
     detail::filled_literals literals;
     std::vector<std::byte*> inputs, outputs;
     std::vector<const array*> donors;  // one an input, null if it stays the caller's
-    frame* next = nullptr;
   };
 
   executable code_;  // what frames are copies of: it never runs

@@ -3,100 +3,153 @@
 // tested by tests/runtime/dynamic_program.cpp
 #pragma once
 
-#include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#include <cstdint>        // uint64_t
-#include <iterator>       // prev
-#include <list>           // list
-#include <memory>         // shared_ptr
-#include <mutex>          // lock_guard
-#include <unordered_map>  // unordered_multimap
-#include <utility>        // move
+#include <cstddef>  // size_t
+#include <cstdint>  // uint64_t
+#include <memory>   // shared_ptr
+#include <utility>  // move
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+
+  #include <iterator>       // prev
+  #include <list>           // list
+  #include <mutex>          // lock_guard
+  #include <unordered_map>  // unordered_multimap
+#endif
 
 namespace tokamax::detail {
 
 /// Values by key, at most `capacity` of them: another one takes the place of the one that was found longest ago. A value
-/// that is in use stays until its user lets go of it. Threads may share a cache.
-template <class Value>
-class program_cache {
+/// that is in use stays until its user lets go of it. Threads may share a cache. What values are, its user knows.
+class untyped_cache {
  public:
   static constexpr std::size_t default_capacity = 256;
 
-  program_cache() = default;
-  program_cache(const program_cache&) = delete;
+  /// A question to a value: does it fit?
+  struct question {
+    bool (*ask)(const void* fits, const void* value);
+    const void* fits;
+  };
 
+  untyped_cache();
+  untyped_cache(const untyped_cache&) = delete;
+  ~untyped_cache();
+
+  std::shared_ptr<void> find(std::uint64_t key, question fits);
+  std::shared_ptr<void> add(std::uint64_t key, std::shared_ptr<void> value, question fits);
+  void set_capacity(std::size_t most);
+  void clear();
+  std::size_t size() const;
+
+ private:
+  struct table;
+  std::unique_ptr<table> table_;
+};
+
+/// The same, of values of one type.
+template <class Value>
+class program_cache {
+ public:
   /// The value of this key for which fits(value), or null.
   template <class Fits>
-  std::shared_ptr<Value> find(std::uint64_t key, Fits fits) {
-    const std::lock_guard lock(mutex());
-    return found(key, fits);
+  std::shared_ptr<Value> find(std::uint64_t key, const Fits& fits) {
+    return std::static_pointer_cast<Value>(values_.find(key, question(fits)));
   }
   /// Adds a value, unless another thread has added one that fits meanwhile: that is returned then.
   template <class Fits>
-  std::shared_ptr<Value> add(std::uint64_t key, std::shared_ptr<Value> value, Fits fits) {
-    std::list<place> out;
-    const std::lock_guard lock(mutex());
-    if (auto other = found(key, fits)) return other;
-    places_.push_front({key, value});
-    try {
-      by_key_.emplace(key, places_.begin());
-    } catch (...) {
-      places_.pop_front();
-      throw;
-    }
-    shrink(out);
-    return value;
+  std::shared_ptr<Value> add(std::uint64_t key, std::shared_ptr<Value> value, const Fits& fits) {
+    return std::static_pointer_cast<Value>(values_.add(key, std::move(value), question(fits)));
   }
-  void set_capacity(std::size_t most) {
-    std::list<place> out;
-    const std::lock_guard lock(mutex());
-    capacity_ = most > 0 ? most : 1;
-    shrink(out);
-  }
-  void clear() { std::list<place> out = taken(); }
-  std::size_t size() const {
-    const std::lock_guard lock(mutex());
-    return places_.size();
-  }
+  void set_capacity(std::size_t most) { values_.set_capacity(most); }
+  void clear() { values_.clear(); }
+  std::size_t size() const { return values_.size(); }
 
  private:
+  template <class Fits>
+  static untyped_cache::question question(const Fits& fits) {
+    return {[](const void* f, const void* value) -> bool {
+              return (*static_cast<const Fits*>(f))(*static_cast<const Value*>(value));
+            },
+            &fits};
+  }
+  untyped_cache values_;
+};
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+struct untyped_cache::table {
   struct place {
     std::uint64_t key;
-    std::shared_ptr<Value> value;
+    std::shared_ptr<void> value;
   };
-  using place_of = typename std::list<place>::iterator;
+  using place_list = std::list<place>;
 
   std::mutex& mutex() const { return fork_mutexes::of(this); }
-  template <class Fits>
-  std::shared_ptr<Value> found(std::uint64_t key, Fits fits) {
-    for (auto [at, end] = by_key_.equal_range(key); at != end; ++at)
-      if (fits(*at->second->value)) {
-        places_.splice(places_.begin(), places_, at->second);
+  std::shared_ptr<void> found(std::uint64_t key, question fits) {
+    for (auto [at, end] = by_key.equal_range(key); at != end; ++at)
+      if (fits.ask(fits.fits, at->second->value.get())) {
+        places.splice(places.begin(), places, at->second);
         return at->second->value;
       }
     return nullptr;
   }
   /// Moves what is too much to `out`, whose owner destroys it when the mutex is free again.
-  void shrink(std::list<place>& out) noexcept {
-    while (places_.size() > capacity_) {
-      const place_of last = std::prev(places_.end());
-      for (auto [at, end] = by_key_.equal_range(last->key); at != end; ++at)
+  void shrink(place_list& out) noexcept {
+    while (places.size() > capacity) {
+      const auto last = std::prev(places.end());
+      for (auto [at, end] = by_key.equal_range(last->key); at != end; ++at)
         if (at->second == last) {
-          by_key_.erase(at);
+          by_key.erase(at);
           break;
         }
-      out.splice(out.end(), places_, last);
+      out.splice(out.end(), places, last);
     }
   }
-  std::list<place> taken() {
-    const std::lock_guard lock(mutex());
-    by_key_.clear();
-    return std::move(places_);
-  }
 
-  std::size_t capacity_ = default_capacity;
-  std::list<place> places_;  // the one that was used last comes first
-  std::unordered_multimap<std::uint64_t, place_of> by_key_;
+  std::size_t capacity = default_capacity;
+  place_list places;  // the one that was used last comes first
+  std::unordered_multimap<std::uint64_t, place_list::iterator> by_key;
 };
+
+TOKAMAX_COMPILED_ONCE untyped_cache::untyped_cache() : table_(std::make_unique<table>()) {}
+TOKAMAX_COMPILED_ONCE untyped_cache::~untyped_cache() = default;
+
+TOKAMAX_COMPILED_ONCE std::shared_ptr<void> untyped_cache::find(std::uint64_t key, question fits) {
+  const std::lock_guard lock(table_->mutex());
+  return table_->found(key, fits);
+}
+TOKAMAX_COMPILED_ONCE std::shared_ptr<void> untyped_cache::add(std::uint64_t key, std::shared_ptr<void> value,
+                                                               question fits) {
+  table::place_list out;
+  const std::lock_guard lock(table_->mutex());
+  if (auto other = table_->found(key, fits)) return other;
+  table_->places.push_front({key, value});
+  try {
+    table_->by_key.emplace(key, table_->places.begin());
+  } catch (...) {
+    table_->places.pop_front();
+    throw;
+  }
+  table_->shrink(out);
+  return value;
+}
+TOKAMAX_COMPILED_ONCE void untyped_cache::set_capacity(std::size_t most) {
+  table::place_list out;
+  const std::lock_guard lock(table_->mutex());
+  table_->capacity = most > 0 ? most : 1;
+  table_->shrink(out);
+}
+TOKAMAX_COMPILED_ONCE void untyped_cache::clear() {
+  table::place_list out;
+  const std::lock_guard lock(table_->mutex());
+  table_->by_key.clear();
+  out.swap(table_->places);
+}
+TOKAMAX_COMPILED_ONCE std::size_t untyped_cache::size() const {
+  const std::lock_guard lock(table_->mutex());
+  return table_->places.size();
+}
+#endif
 
 }  // namespace tokamax::detail

@@ -172,7 +172,7 @@ class gemm_choice {
     const int threads = num_threads();
     const gemm_key key = detail::key_of(p, threads);
     const choice* c = place_of(key).load();
-    if (c == nullptr && measures_.load() && used_.load() < most && !thread_pool::within())
+    if (c == nullptr && measures_.load() && used_.load() < most && !detail::within_loop())
       c = measured(key, p, own_run, threads);
     if (c == nullptr || c->other == nullptr || !c->other->can(p)) return false;
     const detail::openmp_threads limit(threads);

@@ -3,28 +3,47 @@
 // tested by tests/backend/cpu/threads.cpp
 #pragma once
 
-#include <tokamax/base/requirements.hpp>  // checked before all else
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#include <array>         // array
-#include <atomic>        // atomic
-#include <chrono>        // steady_clock
-#include <cstdint>       // int64_t
-#include <cstdlib>       // getenv, strtol
-#include <exception>     // exception_ptr
-#include <new>           // placement new
-#include <system_error>  // system_error
-#include <thread>        // thread
+#include <cstdint>  // int64_t
 
-#if defined(__unix__) || defined(__APPLE__)
-  #include <pthread.h>  // pthread_atfork, pthread_sigmask
-  #include <signal.h>   // sigset_t
-#endif
-#if defined(__linux__)
-  #include <sched.h>  // sched_getaffinity
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <array>         // array
+  #include <atomic>        // atomic
+  #include <chrono>        // steady_clock
+  #include <cstdlib>       // getenv, strtol
+  #include <exception>     // exception_ptr
+  #include <new>           // placement new
+  #include <system_error>  // system_error
+  #include <thread>        // thread
+
+  #if defined(__unix__) || defined(__APPLE__)
+    #include <pthread.h>  // pthread_atfork, pthread_sigmask
+    #include <signal.h>   // sigset_t
+  #endif
+  #if defined(__linux__)
+    #include <sched.h>  // sched_getaffinity
+  #endif
 #endif
 
 namespace tokamax::simd {
 
+inline constexpr int most_threads = 256;  ///< threads of one loop
+
+namespace detail {
+/// Calls chunk(f, i) once for each i in [0, n), on at most `threads` threads, of which the caller is number 0.
+///
+/// errors  the first exception of a chunk is thrown again here; chunks that nobody has begun by then are left out
+void run_chunks(int threads, std::int64_t n, void (*chunk)(void* f, std::int64_t i), void* f);
+/// Is the calling thread at work on a chunk of a loop that has several threads?
+bool within_loop() noexcept;
+/// Number of the calling thread in the loop that it works on, 0 outside.
+int number_in_loop() noexcept;
+/// What OMP_NUM_THREADS asked for when the process began, else the processors that it may run on.
+int default_threads() noexcept;
+}  // namespace detail
+
+#if defined(TOKAMAX_COMPILED_ONCE)
 /// The worker threads of this process.
 ///
 /// A loop is a number of chunks, cut into one range a thread. A thread takes the chunks of its own range one by one, then
@@ -35,16 +54,11 @@ namespace tokamax::simd {
 /// destroyed when it ends. A child made by fork() starts with none and makes its own.
 class thread_pool {
  public:
-  static constexpr int most = 256;  ///< threads of one loop
-
   static thread_pool& instance() {
     static thread_pool* const pool = make();
     return *pool;
   }
 
-  /// Calls chunk(f, i) once for each i in [0, n), on at most `threads` threads, of which the caller is number 0.
-  ///
-  /// errors  the first exception of a chunk is thrown again here; chunks that nobody has begun by then are left out
   void run(int threads, std::int64_t n, void (*chunk)(void* f, std::int64_t i), void* f) {
     if (threads > n) threads = static_cast<int>(n);
     if (threads <= 1 || within() || taken_.exchange(true, std::memory_order_acquire)) {
@@ -72,24 +86,20 @@ class thread_pool {
     if (error) std::rethrow_exception(error);
   }
 
-  /// Is the calling thread at work on a chunk of a loop that has several threads?
   static bool& within() noexcept {
     static constinit thread_local bool yes = false;
     return yes;
   }
-  /// Number of the calling thread in the loop that it works on, 0 outside.
   static int& thread_index() noexcept {
     static constinit thread_local int number = 0;
     return number;
   }
-
-  /// What OMP_NUM_THREADS asked for when the process began, else the processors that it may run on.
   static int default_threads() noexcept {
     static const int n = [] {
       const char* const wanted = std::getenv("OMP_NUM_THREADS");
       const long given = wanted ? std::strtol(wanted, nullptr, 10) : 0;
       const long found = given > 0 ? given : processors();
-      return static_cast<int>(found < most ? found : most);
+      return static_cast<int>(found < most_threads ? found : most_threads);
     }();
     return n;
   }
@@ -111,19 +121,19 @@ class thread_pool {
 
   static thread_pool* make() {
     auto* const pool = new thread_pool;  // never destroyed: workers and loops may outlive every static object
-#if defined(__unix__) || defined(__APPLE__)
+  #if defined(__unix__) || defined(__APPLE__)
     static thread_pool* forked;
     forked = pool;
     pthread_atfork(nullptr, nullptr, [] { new (forked) thread_pool; });  // a child has none of its parent's threads
-#endif
+  #endif
     return pool;
   }
 
   static long processors() noexcept {
-#if defined(__linux__)
+  #if defined(__linux__)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
+  #endif
     const unsigned n = std::thread::hardware_concurrency();
     return n > 0 ? static_cast<long>(n) : 1;
   }
@@ -166,9 +176,9 @@ class thread_pool {
     do {
       for (int i = 0; i < 32; ++i) {
         if (ready()) return true;
-#if defined(__x86_64__) || defined(__i386__)
+  #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
-#endif
+  #endif
       }
     } while (clock::now() - begin < patience);
     return ready();
@@ -214,22 +224,22 @@ class thread_pool {
 
   /// Makes the workers of a loop for `threads` threads; returns how many threads there are, with the caller.
   int with_workers(int threads) noexcept {
-    if (threads > most) threads = most;
+    if (threads > most_threads) threads = most_threads;
     for (; made_ + 1 < threads; ++made_) {
-#if defined(__unix__) || defined(__APPLE__)
+  #if defined(__unix__) || defined(__APPLE__)
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);  // a worker inherits it: signals are for the program's own threads
-#endif
+  #endif
       bool failed = false;
       try {
         std::thread([this, number = made_ + 1] { work(number); }).detach();
       } catch (const std::system_error&) {
         failed = true;
       }
-#if defined(__unix__) || defined(__APPLE__)
+  #if defined(__unix__) || defined(__APPLE__)
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
-#endif
+  #endif
       if (failed) break;
     }
     return threads < made_ + 1 ? threads : made_ + 1;
@@ -243,8 +253,18 @@ class thread_pool {
   int made_ = 0;  // workers
   void (*run_)(void*, std::int64_t) = nullptr;
   void* f_ = nullptr;
-  std::array<chunk_range, most> ranges_;
-  std::array<worker, most> workers_;
+  std::array<chunk_range, most_threads> ranges_;
+  std::array<worker, most_threads> workers_;
 };
+
+namespace detail {
+TOKAMAX_COMPILED_ONCE void run_chunks(int threads, std::int64_t n, void (*chunk)(void* f, std::int64_t i), void* f) {
+  thread_pool::instance().run(threads, n, chunk, f);
+}
+TOKAMAX_COMPILED_ONCE bool within_loop() noexcept { return thread_pool::within(); }
+TOKAMAX_COMPILED_ONCE int number_in_loop() noexcept { return thread_pool::thread_index(); }
+TOKAMAX_COMPILED_ONCE int default_threads() noexcept { return thread_pool::default_threads(); }
+}  // namespace detail
+#endif
 
 }  // namespace tokamax::simd

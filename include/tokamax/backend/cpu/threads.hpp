@@ -2,21 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/thread_pool.hpp>  // thread_pool
+#include <tokamax/backend/cpu/thread_pool.hpp>  // run_chunks
 
 #include <atomic>   // atomic
 #include <cstdint>  // int64_t
-#include <cstdlib>  // aligned_alloc, free
-#include <new>      // bad_alloc
 
-#if defined(__linux__)
-  #include <sys/mman.h>  // madvise
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <cstdlib>  // aligned_alloc, free
+  #include <new>      // bad_alloc
+
+  #if defined(__linux__)
+    #include <sys/mman.h>  // madvise
+  #endif
 #endif
 
 namespace tokamax::simd {
 
 namespace detail {
-inline std::atomic<int> thread_limit{0};  // 0: thread_pool::default_threads
+inline std::atomic<int> thread_limit{0};  // 0: default_threads
 }  // namespace detail
 
 /// Threads that parallel_for uses; 1 inside another parallel_for, and where TOKAMAX_ONE_THREAD is defined.
@@ -24,19 +27,19 @@ inline int num_threads() noexcept {
 #if defined(TOKAMAX_ONE_THREAD)
   return 1;
 #else
-  if (thread_pool::within()) return 1;
+  if (detail::within_loop()) return 1;
   const int limit = detail::thread_limit.load(std::memory_order_relaxed);
-  return limit > 0 ? limit : thread_pool::default_threads();
+  return limit > 0 ? limit : detail::default_threads();
 #endif
 }
 
 /// Limits the threads of later loops; 0 goes back to OMP_NUM_THREADS, or all processors. Results never depend on it.
 inline void set_num_threads(int n) noexcept {
-  detail::thread_limit.store(n <= 0 ? 0 : n < thread_pool::most ? n : thread_pool::most, std::memory_order_relaxed);
+  detail::thread_limit.store(n <= 0 ? 0 : n < most_threads ? n : most_threads, std::memory_order_relaxed);
 }
 
 /// Number of the calling thread inside parallel_for, 0 outside.
-inline int thread_index() noexcept { return thread_pool::thread_index(); }
+inline int thread_index() noexcept { return detail::number_in_loop(); }
 
 /// Calls f(i) for i in [0, n), each thread a contiguous range, so that later loops find their data in the same cache. A
 /// thread that has done its own range helps with the others'.
@@ -49,7 +52,7 @@ template <class F>
 void parallel_for(std::int64_t n, F f) {
   if (const int threads = n > 1 ? num_threads() : 1; threads > 1) {
     const auto run = [](void* chunk, std::int64_t i) { (*static_cast<F*>(chunk))(i); };
-    return thread_pool::instance().run(threads, n, run, &f);
+    return detail::run_chunks(threads, n, run, &f);
   }
   for (std::int64_t i = 0; i < n; ++i) f(i);
 }
@@ -60,32 +63,37 @@ class scratch_memory {
   scratch_memory() = default;
   scratch_memory(const scratch_memory&) = delete;
   scratch_memory& operator=(const scratch_memory&) = delete;
-  ~scratch_memory() { std::free(data_); }
+  ~scratch_memory();
 
-  float* grow(std::int64_t floats) {
-    if (floats > capacity_) {
-      if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // more than addresses
-      // pages, and huge ones for what is large: packed panels are read from end to end again and again
-      constexpr std::int64_t huge = std::int64_t{1} << 21;
-      const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
-      const std::int64_t page = wanted >= huge ? huge : 4096;
-      const std::int64_t bytes = (wanted + page - 1) / page * page;
-      std::free(data_);
-      capacity_ = 0;
-      data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
-      if (data_ == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-      if (page == huge) madvise(data_, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-#endif
-      capacity_ = bytes / static_cast<std::int64_t>(sizeof(float));
-    }
-    return data_;
-  }
+  float* grow(std::int64_t floats);
 
  private:
   float* data_ = nullptr;
   std::int64_t capacity_ = 0;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE scratch_memory::~scratch_memory() { std::free(data_); }
+TOKAMAX_COMPILED_ONCE float* scratch_memory::grow(std::int64_t floats) {
+  if (floats > capacity_) {
+    if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // more than addresses
+    // pages, and huge ones for what is large: packed panels are read from end to end again and again
+    constexpr std::int64_t huge = std::int64_t{1} << 21;
+    const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t page = wanted >= huge ? huge : 4096;
+    const std::int64_t bytes = (wanted + page - 1) / page * page;
+    std::free(data_);
+    capacity_ = 0;
+    data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
+    if (data_ == nullptr) throw std::bad_alloc();
+  #if defined(__linux__)
+    if (page == huge) madvise(data_, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  #endif
+    capacity_ = bytes / static_cast<std::int64_t>(sizeof(float));
+  }
+  return data_;
+}
+#endif
 
 // A local: gcc 12 never destroys a thread_local variable template.
 template <class Tag>

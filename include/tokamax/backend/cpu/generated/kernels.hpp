@@ -10,6 +10,7 @@
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
+#include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
@@ -54,8 +55,10 @@
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
+#include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/known_program.hpp>
+#include <tokamax/runtime/program_cache.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
