@@ -7,7 +7,6 @@
 //   core/buffer.hpp            reference-counted storage.
 //   core/buffer_pool.hpp       the pool that makes a repeated step allocate nothing, and that gives memory back.
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
-//   core/fork_mutexes.hpp      mutexes that a child made by fork() finds free, and what they guard whole.
 //   core/graph.hpp             the flat table of nodes, each there once, that every pass reads and writes.
 //   core/inline.hpp            repeat the nodes of one graph in another.
 //   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
@@ -29,7 +28,6 @@
 #include <tokamax/core/buffer.hpp>
 #include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/dependencies.hpp>
-#include <tokamax/core/fork_mutexes.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/kernel_arguments.hpp>
