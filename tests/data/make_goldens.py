@@ -590,6 +590,43 @@ def write_optim():
 
     r.note("the same with call n's gradient multiplied by n + 1, so that the mean differs from its parts")
     varying("multi_steps_2_sgd_varying", optax.MultiSteps(optax.sgd(0.01), 2).gradient_transformation())
+    r.note("three leaves blocks[0].kernel, blocks[0].bias, head, which start at x0 times 1, 2, -1, each with f: [steps, 3, 3]")
+
+    def of_three(name, make, steps=5):
+        named = dict(blocks=[dict(kernel=f32(1, 2, 3), bias=f32(2, 4, 6))], head=f32(-1, -2, -3))
+        labels = lambda f: dict(blocks=[dict(kernel=f("kernel"), bias=f("bias"))], head=f("head"))
+        optimizer = make(labels)
+        state, rows = optimizer.init(named), []
+        loss = lambda p: sum((x * x * weights).sum() for x in jax.tree_util.tree_leaves(p))
+        for _ in range(steps):
+            value, grads = jax.value_and_grad(loss)(named)
+            updates, state = optax.with_extra_args_support(optimizer).update(grads, state, named, value=value)
+            named = optax.apply_updates(named, updates)
+            block = named["blocks"][0]
+            rows.append(jnp.stack([block["kernel"], block["bias"], named["head"]]))
+        r.put(name, jnp.stack(rows))
+
+    of_three("masked_decay", lambda labels: optax.adamw(0.1, weight_decay=0.5, mask=labels(lambda n: n == "kernel")))
+    of_three("masked_adam", lambda labels: optax.masked(optax.adam(0.1), labels(lambda n: n != "head")))
+    of_three("frozen_bias", lambda labels: optax.chain(
+        optax.clip_by_global_norm(1.0), optax.adam(0.1), optax.masked(optax.set_to_zero(), labels(lambda n: n == "bias"))))
+    of_three("multi_transform", lambda labels: optax.multi_transform(dict(
+        kernel=optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(0.1, weight_decay=0.1)), bias=optax.sgd(0.05, momentum=0.9),
+        head=optax.set_to_zero()), labels(lambda n: n)))
+    of_three("reduce_on_plateau", lambda labels: optax.chain(optax.sgd(0.4), optax.contrib.reduce_on_plateau(
+        factor=0.5, patience=2, rtol=1e-4, cooldown=1, accumulation_size=1)), steps=14)
+    of_three("reduce_on_plateau_mean", lambda labels: optax.chain(optax.sgd(0.4), optax.contrib.reduce_on_plateau(
+        factor=0.3, patience=1, atol=1e6, rtol=0, cooldown=2, accumulation_size=2, min_scale=0.1)), steps=16)
+    r.note("schedules at steps 0, 1, ..., 20: joined at 5 and 12, linear 0 to 1 in 5, cosine 1 in 7 with alpha 0.2, 0.05;")
+    r.note("pieces at 5, 11 and 17 of 0.5, 0.1 and 4")
+    r.put("joined", at_steps(optax.join_schedules([optax.linear_schedule(0, 1, 5), optax.cosine_decay_schedule(1.0, 7, 0.2),
+                                                   optax.constant_schedule(0.05)], [5, 12])))
+    pieces = {5: 0.5, 11: 0.1, 17: 4.0}
+    r.put("piecewise_constant", at_steps(optax.piecewise_constant_schedule(2.0, pieces)))
+    r.put("piecewise_linear", at_steps(optax.piecewise_interpolate_schedule("linear", 2.0, pieces)))
+    r.put("piecewise_cosine", at_steps(optax.piecewise_interpolate_schedule("cosine", 2.0, pieces)))
+    trajectory("adam_joined", optax.adam(optax.join_schedules([optax.linear_schedule(0, 0.1, 3), optax.exponential_decay(
+        0.1, 2, 0.5)], [3])), steps=8)
     r.put("global_norm", optax.global_norm([f32(1, 2), f32(-2, 4)]))
     r.save("optim.txt")
 

@@ -42,30 +42,32 @@ struct scale_by_adam {
   }
 };
 
+template <class Schedule = schedule>
 struct adam_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
 };
 /// Adam: `adam({.learning_rate = 1e-3})`.
 /// source  optax.adam
-template <class Options = adam_options>
-constexpr auto adam(std::type_identity_t<Options> o) {
+template <class Options = adam_options<>>
+constexpr auto adam(const Options& o) {
   return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, scale_by_learning_rate{o.learning_rate});
 }
 
+template <class Schedule = schedule, class Mask = mask>
 struct adamw_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
   double weight_decay = 1e-4;
-  mask only = everything;  ///< what decays; `matrices` leaves biases and scales alone
+  Mask only = everything;  ///< what decays; `matrices` leaves biases and scales alone
 };
 /// Adam whose weight decay is not divided by the root of squares.
 ///
 ///   params - rate * (u + weight_decay * params)
 ///
 /// source  optax.adamw; Loshchilov, Hutter 2019, arXiv:1711.05101
-template <class Options = adamw_options>
-constexpr auto adamw(std::type_identity_t<Options> o) {
+template <class Options = adamw_options<>>
+constexpr auto adamw(const Options& o) {
   return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, add_decayed_weights{o.weight_decay, o.only},
                scale_by_learning_rate{o.learning_rate});
 }

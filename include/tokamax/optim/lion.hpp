@@ -31,14 +31,15 @@ struct scale_by_lion {
   }
 };
 
+template <class Schedule = schedule, class Mask = mask>
 struct lion_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double b1 = 0.9, b2 = 0.99, weight_decay = 1e-3;
-  mask only = everything;
+  Mask only = everything;
 };
 /// source  optax.lion
-template <class Options = lion_options>
-constexpr auto lion(std::type_identity_t<Options> o) {
+template <class Options = lion_options<>>
+constexpr auto lion(const Options& o) {
   return chain(scale_by_lion{o.b1, o.b2}, add_decayed_weights{o.weight_decay, o.only},
                scale_by_learning_rate{o.learning_rate});
 }

@@ -32,14 +32,15 @@ struct multi_steps {
     auto state = inner.init(params);
     return multi_steps_state<Params, decltype(state)>{zeros({}, i32), zeros({}, i32), zeros_like(params), state};
   }
-  template <class Params, class State>
+  template <class Params, class State, class Extra = nothing_extra>
   constexpr std::pair<Params, multi_steps_state<Params, State>> update(const Params& g,
                                                                        const multi_steps_state<Params, State>& s,
-                                                                       const Params& params) const {
+                                                                       const Params& params,
+                                                                       const Extra& extra = {}) const {
     const array seen = astype(s.mini_step, f32) + 1.0, now = s.mini_step == every - 1;
     auto fold = [&](const array& a, const array& x) { return a + (x - a) / astype(seen, a.dtype()); };
     const Params average = map_floating(fold, s.average, g);
-    auto [updates, next] = inner.update(average, s.inner, params);
+    auto [updates, next] = update_with(inner, average, s.inner, params, extra);
     for_each_leaf([&](auto& after, const array& before) { static_cast<array&>(after) = select(now, after, before); },
                   next, s.inner);
     auto or_zero = [&](const array& u) { return select(now, u, zeros(u.shape(), u.dtype())); };

@@ -55,23 +55,25 @@ struct scale_by_rss {
   }
 };
 
+template <class Schedule = schedule>
 struct rmsprop_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double decay = 0.9, eps = 1e-8, initial = 0;
 };
 /// source  optax.rmsprop
-template <class Options = rmsprop_options>
-constexpr auto rmsprop(std::type_identity_t<Options> o) {
+template <class Options = rmsprop_options<>>
+constexpr auto rmsprop(const Options& o) {
   return chain(scale_by_rms{o.decay, o.eps, o.initial}, scale_by_learning_rate{o.learning_rate});
 }
 
+template <class Schedule = schedule>
 struct adagrad_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double initial = 0.1, eps = 1e-7;
 };
 /// source  optax.adagrad
-template <class Options = adagrad_options>
-constexpr auto adagrad(std::type_identity_t<Options> o) {
+template <class Options = adagrad_options<>>
+constexpr auto adagrad(const Options& o) {
   return chain(scale_by_rss{o.initial, o.eps}, scale_by_learning_rate{o.learning_rate});
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/core/partition.hpp>   // filter
 #include <tokamax/optim/schedule.hpp>   // schedule
 #include <tokamax/optim/transform.hpp>  // map_floating
 
@@ -47,10 +48,11 @@ struct step_count {
   array count = zeros({}, i32);
 };
 
-/// updates * factor(step), the first step being 0.
+/// updates * factor(step), the first step being 0. `factor` is a number, a `schedule`, or any function of the i32 scalar.
 /// source  optax.scale_by_schedule
+template <class Schedule = schedule>
 struct scale_by_schedule {
-  schedule factor;
+  Schedule factor;
 
   template <class Params>
   constexpr step_count init(const Params&) const {
@@ -63,11 +65,14 @@ struct scale_by_schedule {
     return {scaled, {incremented(s.count)}};
   }
 };
+template <class Schedule>
+scale_by_schedule(Schedule) -> scale_by_schedule<schedule_of<Schedule>>;
 
 /// updates * -rate(step): the last member of an optimiser.
 /// source  optax.scale_by_learning_rate
+template <class Schedule = schedule>
 struct scale_by_learning_rate {
-  schedule rate;
+  Schedule rate;
 
   template <class Params>
   constexpr step_count init(const Params&) const {
@@ -80,18 +85,36 @@ struct scale_by_learning_rate {
     return {scaled, {incremented(s.count)}};
   }
 };
+template <class Schedule>
+scale_by_learning_rate(Schedule) -> scale_by_learning_rate<schedule_of<Schedule>>;
 
-/// Which parameters a transform is for; a captureless lambda is one.
+/// Which parameters a transform is for, by their arrays. Transforms also take any other function of path and array, of the
+/// path or of the array: `matching("*.kernel")`.
 using mask = bool (*)(const array&);
 constexpr bool everything(const array&) { return true; }
 /// Kernels and embeddings, but not biases and scales.
 constexpr bool matrices(const array& p) { return p.rank() >= 2; }
 
-/// updates + weight_decay * params, where `only(param)`.
+namespace detail {
+template <class T>
+struct mask_type {
+  using type = T;
+};
+template <class T>  // all functions of an array are of one type
+  requires std::is_convertible_v<T, mask>
+struct mask_type<T> {
+  using type = mask;
+};
+}  // namespace detail
+template <class T>
+using mask_of = typename detail::mask_type<T>::type;
+
+/// updates + weight_decay * params, for the parameters that `only` wants.
 /// source  optax.add_decayed_weights
+template <class Mask = mask>
 struct add_decayed_weights {
   double weight_decay = 0;
-  mask only = everything;
+  Mask only = everything;
 
   template <class Params>
   constexpr empty_state init(const Params&) const {
@@ -99,12 +122,23 @@ struct add_decayed_weights {
   }
   template <class Params>
   constexpr std::pair<Params, empty_state> update(const Params& updates, empty_state s, const Params& params) const {
-    auto add = [this](const array& u, const array& p) {
-      if (!only(p)) return u;
-      return u + weight_decay * p;
-    };
-    return {map_floating(add, updates, params), s};
+    if constexpr (std::is_invocable_v<const Mask&, const array&>) {
+      auto add = [this](const array& u, const array& p) {
+        if (!only(p)) return u;
+        return u + weight_decay * p;
+      };
+      return {map_floating(add, updates, params), s};
+    } else {
+      auto add = [this](const array& u, const array& p) {
+        if (is_absent(p)) return u;
+        return u + weight_decay * p;
+      };
+      return {map_floating(add, updates, filter(params, only)), s};
+    }
   }
 };
+add_decayed_weights(double) -> add_decayed_weights<mask>;
+template <class Mask>
+add_decayed_weights(double, Mask) -> add_decayed_weights<mask_of<Mask>>;
 
 }  // namespace tokamax::optim

@@ -10,7 +10,8 @@
 namespace tokamax::optim {
 
 /// A number that may depend on the step: `schedule(0.1)`, one of the functions below, or any captureless function of an
-/// i32 scalar: `schedule([](const array& step) { return ...; })`. One type, so that options can hold any of them.
+/// i32 scalar: `schedule([](const array& step) { return ...; })`. One type, so that `adam({.learning_rate = ...})` takes
+/// any of them. A function with state names the options: `adam(adam_options{.learning_rate = f})`.
 class schedule {
  public:
   using parameters = std::array<double, 6>;
@@ -29,6 +30,22 @@ class schedule {
   rule rule_;
   parameters p_{};
 };
+
+namespace detail {
+template <class T>
+struct schedule_type {
+  using type = T;
+};
+template <class T>
+  requires std::is_convertible_v<T, schedule>
+struct schedule_type<T> {
+  using type = schedule;
+};
+}  // namespace detail
+/// The type in which a transform keeps a schedule that was given as a T: `schedule` if it can, else T, which may be any
+/// function of the step.
+template <class T>
+using schedule_of = typename detail::schedule_type<T>::type;
 
 namespace detail {
 constexpr array linear_rule(const array& step, const schedule::parameters& p) {

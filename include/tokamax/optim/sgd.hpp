@@ -31,8 +31,9 @@ struct trace {
   }
 };
 
+template <class Schedule = schedule>
 struct sgd_options {
-  schedule learning_rate;
+  Schedule learning_rate;
   double momentum = 0.9;
   bool nesterov = false;
 };
@@ -41,8 +42,9 @@ struct sgd_options {
 /// source  optax.sgd
 constexpr auto sgd(schedule learning_rate) { return scale_by_learning_rate{learning_rate}; }
 /// The same with momentum: `sgd({.learning_rate = 0.1, .momentum = 0.9})`.
-template <class Options = sgd_options>
-constexpr auto sgd(std::type_identity_t<Options> o) {
+template <class Options = sgd_options<>>
+  requires requires(const Options& o) { o.momentum; }
+constexpr auto sgd(const Options& o) {
   return chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
 }
 

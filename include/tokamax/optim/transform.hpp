@@ -7,7 +7,7 @@
 #include <tokamax/lax/iota.hpp>        // zeros
 
 #include <tuple>        // tuple
-#include <type_traits>  // type_identity_t
+#include <type_traits>  // is_same_v
 #include <utility>      // pair
 
 namespace tokamax::optim {
@@ -16,13 +16,28 @@ namespace tokamax::optim {
 ///
 ///   init(params) -> state
 ///   update(updates, state, params) -> pair{updates, state}
+///   update(updates, state, params, extra) -> the same, for a transform that wants to know more
 ///
-/// States are trees of arrays, so they are traced, donated and saved as models are.
+/// States are trees of arrays, so they are traced, donated and saved as models are. `extra` is a record whose fields
+/// transforms know by name, such as `value`, the loss; chains hand it on to those that take it.
+/// source  optax.GradientTransformation, GradientTransformationExtraArgs
 template <class T, class Params = array>
 concept gradient_transform = requires(const T& t, const Params& params) { t.update(params, t.init(params), params); };
 
 /// The state of a transform that needs none.
 struct empty_state {};
+/// What transforms are told beside gradients and parameters if nobody says more.
+struct nothing_extra {};
+
+/// t.update(updates, state, params), with `extra` if t takes it.
+template <class Transform, class Updates, class State, class Params, class Extra>
+constexpr auto update_with(const Transform& t, const Updates& updates, const State& state, const Params& params,
+                           const Extra& extra) {
+  if constexpr (requires { t.update(updates, state, params, extra); })
+    return t.update(updates, state, params, extra);
+  else
+    return t.update(updates, state, params);
+}
 
 /// Puts f(leaf, rest_leaf...) in the place of each floating leaf of `tree`; others stay.
 template <class F, class Tree, class... Rest>
@@ -62,6 +77,19 @@ struct unsuitable_state {
                 "tokamax: update(updates, state, params): found another state, expected what init(params) gives");
 };
 
+namespace detail {
+/// Gradients are to have the shapes of their parameters.
+template <class Updates, class Params>
+constexpr void require_shapes(const char* what, const Updates& updates, const Params& params, source_line l) {
+  const auto look = [&](const array& u, const array& p) {
+    if (!is_floating(p.dtype()) || u.shape() == p.shape()) return;
+    const array both[] = {u, p};
+    reject(both, 2, l, what, u.type(), text("the shape of its parameter, ") << p.type());
+  };
+  for_each_leaf(look, updates, params);
+}
+}  // namespace detail
+
 /// What `chain` returns.
 template <class... Transforms>
 struct chained {
@@ -69,32 +97,37 @@ struct chained {
 
   template <class Params>
   constexpr auto init(const Params& params) const {
-    return std::apply([&](const auto&... t) { return std::tuple{t.init(params)...}; }, transforms);
+    return std::apply([&](const auto&... t) { return std::tuple<decltype(t.init(params))...>{t.init(params)...}; },
+                      transforms);
   }
-  template <class Updates, class State, class Params>
-  constexpr std::pair<Updates, State> update(Updates updates, State state, const Params& params) const {
+  template <class Updates, class State, class Params, class Extra = nothing_extra>
+  constexpr std::pair<Updates, State> update(Updates updates, State state, const Params& params,
+                                             const Extra& extra = {}, source_line l = source_line::current()) const {
     using expected = decltype(init(params));
-    if constexpr (std::is_same_v<State, expected>)
-      step<0>(updates, state, params);
-    else
+    if constexpr (std::is_same_v<State, expected>) {
+      detail::require_shapes("update: gradient", updates, params, l);
+      step<0>(updates, state, params, extra);
+    } else {
       static_cast<void>(sizeof(unsuitable_state<State, expected>));
+    }
     return {std::move(updates), std::move(state)};
   }
 
  private:
-  template <std::size_t I, class Updates, class State, class Params>
-  constexpr void step(Updates& updates, State& state, const Params& params) const {
+  template <std::size_t I, class Updates, class State, class Params, class Extra>
+  constexpr void step(Updates& updates, State& state, const Params& params, const Extra& extra) const {
     if constexpr (I < sizeof...(Transforms)) {
-      auto next = std::get<I>(transforms).update(updates, std::get<I>(state), params);
+      auto next = update_with(std::get<I>(transforms), updates, std::get<I>(state), params, extra);
       updates = std::move(next.first);
       std::get<I>(state) = std::move(next.second);
-      step<I + 1>(updates, state, params);
+      step<I + 1>(updates, state, params, extra);
     }
   }
 };
 
 /// Applies transforms one after the other; the state is the tuple of theirs. Functions that return chains (`adam`) are
 /// templates, so that a file makes those alone that it calls.
+/// errors  "update: gradient" of another shape than its parameter, at the line that calls `update`
 /// source  optax.chain
 template <class... Transforms>
 constexpr chained<Transforms...> chain(Transforms... transforms) {
@@ -102,9 +135,11 @@ constexpr chained<Transforms...> chain(Transforms... transforms) {
 }
 
 /// params + updates, in the dtypes of params.
+/// errors  "apply_updates: update" of another shape than its parameter
 /// source  optax.apply_updates
 template <class Params>
-constexpr Params apply_updates(const Params& params, const Params& updates) {
+constexpr Params apply_updates(const Params& params, const Params& updates, source_line l = source_line::current()) {
+  detail::require_shapes("apply_updates: update", updates, params, l);
   return map_floating([](const array& p, const array& u) { return astype(p + u, p.dtype()); }, params, updates);
 }
 

@@ -1,0 +1,114 @@
+// tokamax/optim/join_schedules.hpp: schedules made of others, or of pieces.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/optim/schedule.hpp>  // schedule
+
+#include <array>    // array
+#include <cstdint>  // int64_t
+#include <tuple>    // tuple
+
+namespace tokamax::optim {
+
+/// What `join_schedules` returns.
+template <class... Schedules>
+struct joined_schedules {
+  std::array<std::int64_t, sizeof...(Schedules) - 1> boundaries;
+  std::tuple<Schedules...> schedules;
+
+  constexpr array operator()(const array& step) const { return from<0>(step); }
+
+ private:
+  template <std::size_t I>
+  constexpr array from(const array& step) const {
+    if constexpr (I == 0)
+      return until<I>(step, std::get<I>(schedules)(step));
+    else
+      return until<I>(step, std::get<I>(schedules)(step - boundaries[I - 1]));
+  }
+  template <std::size_t I>
+  constexpr array until(const array& step, const array& value) const {
+    if constexpr (I + 1 == sizeof...(Schedules))
+      return value;
+    else
+      return select(step < boundaries[I], value, from<I + 1>(step));
+  }
+};
+
+/// Schedules one after the other: the first up to step boundaries[0], the next from there on, which counts its steps from
+/// there, and so on: `join_schedules({100}, linear(0, 1, 100), cosine({.init = 1, .steps = 900}))`.
+/// source  optax.join_schedules
+template <std::size_t N, class... Schedules>
+constexpr auto join_schedules(const std::int64_t (&boundaries)[N], const Schedules&... schedules) {
+  static_assert(N + 1 == sizeof...(Schedules), "tokamax: join_schedules: one boundary between two schedules");
+  return joined_schedules<schedule_of<Schedules>...>{std::to_array(boundaries), {schedule_of<Schedules>(schedules)...}};
+}
+
+/// From step `at` on, the value times `scale`.
+struct boundary {
+  std::int64_t at = 0;
+  double scale = 1;
+};
+enum class interpolation { none, linear, cosine };
+
+/// What `piecewise_constant` and `piecewise_interpolate` return.
+template <std::size_t N>
+struct piecewise_schedule {
+  interpolation kind;
+  double init;
+  std::array<boundary, N> boundaries;
+
+  constexpr array operator()(const array& step) const {
+    const array now = astype(step, f32);
+    double before = init;
+    std::int64_t begin = 0;
+    array value = array(init, {f32, false, {}});
+    for (std::size_t i = 0; i < N; ++i) {
+      const auto [end, scale] = boundaries[i];
+      const double after = before * scale;
+      if (kind != interpolation::none)
+        value = select(now < static_cast<double>(begin), value, between(now, before, after, begin, end));
+      value = select(now < static_cast<double>(end), value, array(after, {f32, false, {}}));
+      before = after;
+      begin = end;
+    }
+    return value;
+  }
+
+ private:
+  constexpr array between(const array& now, double before, double after, std::int64_t begin, std::int64_t end) const {
+    const array done = (now - static_cast<double>(begin)) / static_cast<double>(end - begin);
+    if (kind == interpolation::linear) return (after - before) * done + before;
+    return after + (before - after) / 2.0 * (cos(3.14159265358979323846 * done) + 1.0);
+  }
+};
+
+namespace detail {
+template <std::size_t N>
+constexpr void require_order(const boundary (&boundaries)[N]) {
+  std::int64_t before = 0;
+  for (const boundary& b : boundaries) {
+    if (b.at <= before) throw error("piecewise: boundary", std::to_string(b.at), "above " + std::to_string(before));
+    before = b.at;
+  }
+}
+}  // namespace detail
+
+/// `init`, multiplied by a scale at each boundary: `piecewise_constant(1.0, {{100, 0.5}, {200, 0.1}})`.
+/// errors  "piecewise: boundary" that is not above 0 and the one before
+/// source  optax.piecewise_constant_schedule
+template <std::size_t N>
+constexpr piecewise_schedule<N> piecewise_constant(double init, const boundary (&boundaries)[N]) {
+  detail::require_order(boundaries);
+  return {interpolation::none, init, std::to_array(boundaries)};
+}
+/// The same values at the boundaries, and between them a straight line or half a cosine.
+/// source  optax.piecewise_interpolate_schedule
+template <std::size_t N>
+constexpr piecewise_schedule<N> piecewise_interpolate(interpolation kind, double init,
+                                                      const boundary (&boundaries)[N]) {
+  detail::require_order(boundaries);
+  return {kind, init, std::to_array(boundaries)};
+}
+
+}  // namespace tokamax::optim
