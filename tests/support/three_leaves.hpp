@@ -6,7 +6,7 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/optim/transform.hpp>
 #include <tokamax/runtime/jit.hpp>
-#include <tokamax/transforms/vjp.hpp>
+#include <tokamax/transforms/grad.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden.hpp"

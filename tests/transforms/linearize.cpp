@@ -40,10 +40,10 @@ TEST_CASE("a linearised function gives the derivative along every direction") {
 TEST_CASE("linearize in vmap and in programs: static, at run time and eager have the same bits") {
   using numbers = tensor<f32, 3>;
   constexpr auto f = [](const numbers& a, const numbers& b) {
-    const auto [y, derivative] = linearize([](const array& x, const array& z) { return x * sin(z); }, array(a), array(b));
-    const array each = vmap([](const array& x) {
-      return linearize([](const array& v) { return v * v; }, x).second(2.0f);
-    })(array(a));
+    const auto [y, derivative] =
+        linearize([](const array& x, const array& z) { return x * sin(z); }, array(a), array(b));
+    const array each =
+        vmap([](const array& x) { return linearize([](const array& v) { return v * v; }, x).second(2.0f); })(array(a));
     return std::tuple{y, derivative(array(b), array(a)), derivative(y, y), each};
   };
   const numbers a = noise({3}, 1), b = noise({3}, 2);
