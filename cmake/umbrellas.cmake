@@ -107,6 +107,7 @@ foreach(header IN LISTS headers)
       string(REGEX REPLACE ".* ([a-z0-9_]+_p).*" "\\1" name "${name}")
       set(needed ON)
       string(APPEND linked "TOKAMAX_KERNELS const op* descriptor_of<${name}>();\n")
+      list(APPEND ops "&${name}")
     endforeach()
   endif()
   if(NOT header MATCHES "base/linked.hpp|/generated/")
@@ -138,6 +139,7 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 list(REMOVE_DUPLICATES functions)
+list(JOIN ops ",\n          " ops)
 foreach(name IN LISTS functions)
   string(APPEND linked "TOKAMAX_KERNELS struct linked_function<${name}>;\n")
 endforeach()
@@ -171,6 +173,14 @@ ${facts}}  // namespace tokamax
 namespace tokamax {
 ${linked}}  // namespace tokamax
   #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+namespace tokamax {
+TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
+  return {${ops}};
+}
+}  // namespace tokamax
 #endif
 ")
 report_problems("umbrellas are complete")

@@ -1,21 +1,24 @@
 // tokamax/compiler.hpp: all of compiler.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   compiler/donate.hpp        which results of a region's steps are written over operands that nobody reads again.
-//   compiler/freeze.hpp        exact-size constant copies of what a constant expression built.
-//   compiler/fuse.hpp          which elementwise ops share one loop, and in which order loops and kernels run.
-//   compiler/loop_builder.hpp  write one fused loop of a plan, line by line.
-//   compiler/loop_text.hpp     fused loops as C++ functions, for compilers of other devices and for readers.
-//   compiler/lower.hpp         rewrite a traced program into ops that the backend has kernels for.
-//   compiler/materialize.hpp   which values of a program lie in memory, and which are computed where they are read.
-//   compiler/memory.hpp        one arena for all intermediate buffers of a region.
-//   compiler/plan.hpp          the tables that a program is run from.
-//   compiler/print.hpp         programs as text and as Graphviz drawings, before and after compilation.
-//   compiler/schedule.hpp      from a lowered graph to steps, operands and buffers.
-//   compiler/split.hpp         the order in which a fused group that is too large for one loop is cut into several.
-//   compiler/views.hpp         which values are other values' memory seen with other strides.
+//   compiler/attribute_text.hpp  attributes, constants and types of a graph's nodes as text.
+//   compiler/donate.hpp          which results of a region's steps are written over operands that nobody reads again.
+//   compiler/freeze.hpp          exact-size constant copies of what a constant expression built.
+//   compiler/fuse.hpp            which elementwise ops share one loop, and in which order loops and kernels run.
+//   compiler/loop_builder.hpp    write one fused loop of a plan, line by line.
+//   compiler/loop_text.hpp       fused loops as C++ functions, for compilers of other devices and for readers.
+//   compiler/lower.hpp           rewrite a traced program into ops that the backend has kernels for.
+//   compiler/materialize.hpp     which values of a program lie in memory, and which are computed where they are read.
+//   compiler/memory.hpp          one arena for all intermediate buffers of a region.
+//   compiler/parse.hpp           graphs from their text.
+//   compiler/plan.hpp            the tables that a program is run from.
+//   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
+//   compiler/schedule.hpp        from a lowered graph to steps, operands and buffers.
+//   compiler/split.hpp           the order in which a fused group that is too large for one loop is cut into several.
+//   compiler/views.hpp           which values are other values' memory seen with other strides.
 #pragma once
 
+#include <tokamax/compiler/attribute_text.hpp>
 #include <tokamax/compiler/donate.hpp>
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
@@ -24,6 +27,7 @@
 #include <tokamax/compiler/lower.hpp>
 #include <tokamax/compiler/materialize.hpp>
 #include <tokamax/compiler/memory.hpp>
+#include <tokamax/compiler/parse.hpp>
 #include <tokamax/compiler/plan.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/compiler/schedule.hpp>

@@ -15,6 +15,7 @@
 //   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
 //   core/partition.hpp         split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp             arrays as text, in NumPy's format.
+//   core/schema.hpp            names and kinds of an op's attributes, so that graphs can be printed and read.
 //   core/spelled.hpp           a value type on which element functions are written down instead of computed.
 //   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp             call a function with its arguments as nodes of a graph.
@@ -36,6 +37,7 @@
 #include <tokamax/core/open_graph.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
+#include <tokamax/core/schema.hpp>
 #include <tokamax/core/spelled.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/check_op.hpp"
 
+#include <tokamax/compiler/parse.hpp>
+#include <tokamax/compiler/print.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 
@@ -46,6 +48,25 @@ values floats_of(const values& v) {
   values out;
   std::copy_if(v.begin(), v.end(), std::back_inserter(out), [](const value& x) { return is_floating(x.type.type); });
   return out;
+}
+
+void add_ops(vec<const op*>& ops, const graph& g) {
+  for (const node& n : g.nodes)
+    if (n.kind) ops.push_back(n.kind);
+  for (const graph& body : g.bodies) add_ops(ops, body);
+}
+bool equal(const graph& a, const graph& b) {
+  bool same = a.count() == b.count() && a.bodies.count() == b.bodies.count() && a.outputs.count() == b.outputs.count();
+  for (int k = 0; same && k < a.outputs.count(); ++k) same = a.outputs[k] == b.outputs[k];
+  for (int k = 0; same && k < a.bodies.count(); ++k) same = equal(a.bodies[k], b.bodies[k]);
+  for (int i = 0; same && i < a.count(); ++i) {
+    const node &x = a[i], &y = b[i];
+    same = x.kind == y.kind && x.operand_count == y.operand_count && x.word_count == y.word_count && x.type == y.type &&
+           x.type.weak == y.type.weak;
+    for (int k = 0; same && k < x.operand_count; ++k) same = a.operand(x, k) == b.operand(y, k);
+    for (int k = 0; same && k < x.word_count; ++k) same = a.words_of(x)[k] == b.words_of(y)[k];
+  }
+  return same;
 }
 
 /// What infer says of an op is what its compose gives.
@@ -169,8 +190,21 @@ void check_batches(const function& f, const std::vector<array>& inputs, const ch
 
 }  // namespace
 
+void check_text(const graph& g) {
+  const std::string text = to_text(g);
+  INFO(text);
+  vec<const op*> ops = library_ops();
+  add_ops(ops, g);
+  try {
+    CHECK(equal(parse_graph(text, ops), g));
+  } catch (const error& e) {
+    FAIL_CHECK(e.what());
+  }
+}
+
 void check_function(const function& f, const std::vector<array>& inputs, const check_options& o) {
   check_types(trace(f, types_of(inputs)));
+  check_text(trace(f, types_of(inputs)));
   check_values(f, inputs, o.tolerance);
   if (o.batch) check_batches(f, inputs, o);
   function at = f;
@@ -186,6 +220,7 @@ void check_function(const function& f, const std::vector<array>& inputs, const c
     check_values(jvp_of(at, n), joined(x, tangents), o.tolerance, false);
     at = vjp_of(at, n);
     x = joined(x, cts);
+    check_text(trace(at, types_of(x)));
     check_values(at, x, o.tolerance, false);
     if (o.batch && order == 1) check_batches(at, x, o);
   }

@@ -22,8 +22,12 @@ struct check_options {
 ///   the CPU's results, called op by op, as one graph and through jit, are those of the reference in double,
 ///   vjp = the rule derived from compose = central differences, and the same for jvp and their derivatives,
 ///   <ct, jvp(t)> = <vjp(ct), t>,
-///   vmap, also of the gradient, is the loop over slices, whichever inputs carry the axis.
+///   vmap, also of the gradient, is the loop over slices, whichever inputs carry the axis,
+///   the text of the graph, and of its gradient's, reads back as an equal graph.
 void check_function(const function& f, const std::vector<array>& inputs, const check_options& options = {});
+
+/// The text of a graph is that of an equal one.
+void check_text(const graph& g);
 
 /// An op's operands and attributes, `pack(...)` of its record.
 struct example {

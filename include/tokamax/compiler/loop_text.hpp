@@ -6,9 +6,7 @@
 #include <tokamax/compiler/plan.hpp>       // plan_view
 #include <tokamax/core/op.hpp>             // spell
 
-#include <charconv>  // to_chars
-#include <string>    // string
-#include <vector>    // vector
+#include <string>  // string
 
 namespace tokamax {
 
@@ -29,7 +27,14 @@ namespace tokamax {
 /// template `op_NAME`, beside which a device may have its own overload for its numbers.
 std::string loops_to_cpp(const plan_view& p);
 
+}  // namespace tokamax
+
 #if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <charconv>  // to_chars
+  #include <vector>    // vector
+
+namespace tokamax {
 namespace detail {
 
 /// The lines of an element function as expressions. Values used more than once are named.
@@ -195,6 +200,6 @@ class loop_writer {
 }  // namespace detail
 
 TOKAMAX_COMPILED_ONCE std::string loops_to_cpp(const plan_view& p) { return detail::loop_writer(p).run(); }
-#endif
 
 }  // namespace tokamax
+#endif

@@ -4,15 +4,14 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/plan.hpp>       // plan_view
-#include <tokamax/core/op.hpp>             // graph, op
+#include <tokamax/core/op.hpp>             // graph
 
-#include <algorithm>  // min
-#include <sstream>    // ostringstream
-#include <string>     // string
+#include <string>  // string
 
 namespace tokamax {
 
-/// A graph as text: one line a node, `%5 = add(%3, %4) : f32[2,3]`.
+/// A graph as text: one line a node, `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`, after the bodies of its control flow.
+/// Attributes that have the values of a default-made record are left out. `parse_graph` reads it.
 std::string to_text(const graph& g);
 
 /// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
@@ -30,7 +29,18 @@ std::string loops_to_text(const plan_view& p);
 /// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
 std::string to_text(const plan_view& p);
 
+}  // namespace tokamax
+
 #if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <tokamax/compiler/attribute_text.hpp>  // attributes_text
+  #include <tokamax/core/bind.hpp>                // constant_p
+
+  #include <algorithm>  // min
+  #include <sstream>    // ostringstream
+  #include <vector>     // vector
+
+namespace tokamax {
 namespace detail {
 inline std::string as_string(const text& t) { return std::string(t.view()); }
 // append, for g++ 12 warns of what + does with a literal and a new string
@@ -44,40 +54,35 @@ inline std::string spaces(std::size_t width, const std::string& beside) {
 inline std::string op_name(const node& n) { return n.kind ? std::string(n.kind->name) : "input"; }
 inline std::string node_value(const graph& g, int id) {
   const node& n = g[id];
-  std::ostringstream s;
-  if (n.kind && n.kind->name == "constant") {
-    const element_bits v{static_cast<std::uint64_t>(*g.words_of(n))};
-    s.precision(bits_of(n.type.type) == 64 ? 17 : 10);
-    s << "constant ";
-    if (is_signed(n.type.type))
-      s << static_cast<std::int64_t>(v.value);
-    else if (is_integer(n.type.type))
-      s << v.value;
-    else
-      s << as_double(v, n.type.type);
-    return s.str();
+  if (n.kind == &constant_p) return "constant " + element_text(constant_bits(g, n), n.type.type);
+  std::string s = op_name(n) + "(";
+  for (int k = 0; k < n.operand_count; ++k) s.append(k ? ", " : "").append(node_name(g, g.operand(n, k)));
+  const std::string attributes = attributes_text(g, n);
+  return s.append(attributes, n.operand_count || attributes.empty() ? 0 : 2) + ")";
+}
+inline void append_graph(std::string& s, const graph& g, const std::string& indent) {
+  for (int b = 0; b < g.bodies.count(); ++b) {
+    s.append(indent).append("body ").append(std::to_string(b)).append(" {\n");
+    append_graph(s, g.bodies[b], indent + "  ");
+    s.append(indent).append("}\n");
   }
-  s << op_name(n) << '(';
-  for (int k = 0; k < n.operand_count; ++k) s << (k ? ", " : "") << node_name(g, g.operand(n, k));
-  s << ')';
-  if (n.kind && n.kind->name == "get") s << " output " << *g.words_of(n);
-  return s.str();
+  for (int i = 0; i < g.count(); ++i) {
+    const node& n = g[i];
+    s.append(indent).append(node_name(g, i));
+    if (n.kind) s.append(" = ").append(node_value(g, i));
+    if (n.type.type != dtype::none) s.append(" : ").append(type_text(n.type));
+    s += '\n';
+  }
+  s.append(indent).append("return");
+  for (int k = 0; k < g.outputs.count(); ++k) s.append(k ? ", " : " ").append(node_name(g, g.outputs[k]));
+  s += '\n';
 }
 }  // namespace detail
 
 TOKAMAX_COMPILED_ONCE std::string to_text(const graph& g) {
-  std::ostringstream s;
-  for (int i = 0; i < g.count(); ++i) {
-    const node& n = g[i];
-    s << detail::node_name(g, i);
-    if (n.kind) s << " = " << detail::node_value(g, i);
-    if (n.type.type != dtype::none) s << " : " << detail::as_string(n.type);
-    s << '\n';
-  }
-  s << "return";
-  for (int k = 0; k < g.outputs.count(); ++k) s << (k ? ", " : " ") << detail::node_name(g, g.outputs[k]);
-  s << '\n';
-  return s.str();
+  std::string s;
+  detail::append_graph(s, g, "");
+  return s;
 }
 
 TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
@@ -180,6 +185,6 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
   }
   return s.str();
 }
-#endif
 
 }  // namespace tokamax
+#endif

@@ -21,7 +21,10 @@ inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.const
 /// A concrete array that a run-time trace closed over.
 inline constexpr op captured_p{.name = "captured", .unique = true};
 /// Picks one output of a node with several.
-inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}};
+struct get_attributes {
+  int output = -1;
+};
+inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}, .attributes = schema<get_attributes>};
 
 /// A value that is not known yet, in a trace that will be thrown away (see core/open_graph.hpp).
 inline constexpr op stand_in_p{.name = "stand_in", .unique = true};

@@ -6,6 +6,7 @@
 #include <tokamax/base/modular.hpp>        // modular
 #include <tokamax/base/reflect.hpp>        // fields: options to attribute words
 #include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/schema.hpp>         // attribute_schema
 #include <tokamax/core/spelled.hpp>        // spelled
 
 #include <bit>          // bit_cast
@@ -34,6 +35,9 @@ template <class T>
 constexpr void pack_value(words& w, T v) {
   w.push_back(static_cast<std::int64_t>(v));
 }
+constexpr void pack_value(words& w, const words& rest) {
+  for (std::int64_t v : rest) w.push_back(v);
+}
 constexpr void unpack_value(const std::int64_t*& w, shape& s) {
   const auto n = *w++;
   for (std::int64_t i = 0; i < n; ++i) s.push_back(*w++);
@@ -46,13 +50,19 @@ constexpr void unpack_value(const std::int64_t*& w, T& v) {
 }
 }  // namespace detail
 
-/// Attribute words of an options record (integers, enums, doubles and shapes).
+/// Attribute words of an options record (integers, enums, doubles and shapes; `words` may be the last field).
 template <class Options>
 constexpr words pack(const Options& options) {
   words w;
   w.reserve(sizeof(Options) / sizeof(std::int64_t) + 8);
   visit_fields(options, [&](const auto&... field) { (detail::pack_value(w, field), ...); });
   return w;
+}
+
+/// What the attribute words of an op are, from its options record: `.attributes = schema<dot_dimensions>`.
+template <class Options>
+attribute_schema schema() {
+  return {detail::attribute_fields<Options>(std::make_index_sequence<field_count<Options>>{}), pack(Options{})};
 }
 
 namespace detail {
@@ -192,11 +202,13 @@ struct op {
   std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
   accepts dtypes = accepts::all;    ///< of the operands of an elementwise op
   bool unique = false;              ///< two equal calls stay two nodes
+  int operands = -1;                ///< how many an elementwise op has; -1: as many as infer takes
   algebra_facts algebra = {};
   memory_facts memory = {};
   body_facts bodies = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
+  attribute_schema (*attributes)() = nullptr;      ///< names and kinds of the attributes, `schema` of their record
   array_type (*infer)(const call&) = nullptr;      ///< dtype and shape rule; the only place that rejects arguments
   types (*infer_all)(const call&) = nullptr;       ///< the same for several outputs
   arrays (*compose)(const call&) = nullptr;        ///< meaning in smaller ops

@@ -63,6 +63,7 @@ inline constexpr op reduce_sum_p{
     .name = "reduce_sum",
     .stablehlo = "stablehlo.reduce",
     .algebra = {.linear = true},
+    .attributes = schema<reduce_attributes>,
     .infer = detail::reduce_infer,
     .vjp = [](const call& c) -> arrays {
       return detail::expand_reduced(c.ct(), c[0].shape(), c.attrs<reduce_attributes>().axis);
@@ -77,6 +78,7 @@ inline constexpr op broadcast_in_dim_p{
     .stablehlo = "stablehlo.broadcast_in_dim",
     .algebra = {.linear = true},
     .memory = {.kind = op_kind::view},
+    .attributes = schema<broadcast_options>,
     .infer = [](const call& c) -> array_type {
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       const shape& x = c[0].shape();

@@ -199,6 +199,7 @@ struct conv_rhs_vjp_options {
 /// summed over the places.
 inline constexpr op conv_rhs_vjp_p{
     .name = "conv_rhs_vjp",
+    .attributes = schema<conv_rhs_vjp_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_rhs_vjp_options>();
       array_type t{c[0].dtype(), false, o.window};
@@ -221,6 +222,7 @@ inline constexpr op conv_rhs_vjp_p{
 inline constexpr op conv_general_dilated_p{
     .name = "conv_general_dilated",
     .stablehlo = "stablehlo.convolution",
+    .attributes = schema<conv_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_options>();
       const array &x = c[0], &w = c[1];

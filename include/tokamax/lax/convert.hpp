@@ -26,8 +26,10 @@ struct convert_fn {
 inline constexpr op convert_element_type_p{
     .name = "convert_element_type",
     .stablehlo = "stablehlo.convert",
+    .operands = 1,
     .algebra = {.linear = true, .fold = fold<convert_fn, 1>},
     .memory = {.kind = op_kind::elementwise},
+    .attributes = schema<convert_options>,
     .infer = [](const call& c) -> array_type {
       const auto [type, weak] = c.attrs<convert_options>();
       return {type, weak, c[0].shape()};
@@ -73,6 +75,7 @@ inline constexpr op bitcast_convert_type_p{
     .name = "bitcast_convert_type",
     .stablehlo = "stablehlo.bitcast_convert",
     .memory = {.kind = op_kind::view},
+    .attributes = schema<bitcast_options>,
     .infer = [](const call& c) -> array_type {
       const dtype type = c.attrs<bitcast_options>().type;
       if (size_of(type) != size_of(c[0].dtype())) return c.fail("bitcast_convert_type: width", c[0].type(), name(type));

@@ -100,6 +100,7 @@ inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
     .precision = {.has_algorithm = true, .product_operands = 2},
+    .attributes = schema<dot_dimensions>,
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];

@@ -51,6 +51,7 @@ constexpr array dynamic_update(const arrays& operands, const dynamic_slice_optio
 inline constexpr op dynamic_slice_p{
     .name = "dynamic_slice",
     .stablehlo = "stablehlo.dynamic_slice",
+    .attributes = schema<dynamic_slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       array_type t = c[0].type();
@@ -83,6 +84,7 @@ inline constexpr op dynamic_update_slice_p{
     .name = "dynamic_update_slice",
     .stablehlo = "stablehlo.dynamic_update_slice",
     .memory = {.overwrites = 0},
+    .attributes = schema<dynamic_slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       const array_type t = c[0].type();

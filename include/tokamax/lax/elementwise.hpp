@@ -50,6 +50,7 @@ consteval op elementwise(op o) {
     o.algebra.fold = fold<F, Arity>;
   else
     o.algebra.fold_integers = fold<F, Arity, Number>;
+  o.operands = Arity;
   o.spell = spelling_of<F, Arity>();
   if (!o.infer) o.infer = detail::same_type_infer;
   if (!o.batch) o.batch = detail::elementwise_batch;

@@ -70,6 +70,7 @@ inline constexpr op gather_p{
 inline constexpr op scatter_add_p{
     .name = "scatter_add",
     .stablehlo = "stablehlo.scatter",
+    .attributes = schema<scatter_attributes>,
     .infer = [](const call& c) -> array_type {
       return detail::scatter_type(c, c[0], c[1], c.attrs<scatter_attributes>().rows);
     },

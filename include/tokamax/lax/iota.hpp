@@ -18,6 +18,7 @@ struct iota_attributes {
 inline constexpr op iota_p{
     .name = "iota",
     .stablehlo = "stablehlo.iota",
+    .attributes = schema<iota_attributes>,
     .infer = [](const call& c) -> array_type {
       const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();
       if (dimension < (extents.rank() == 0 ? -1 : 0) || dimension >= extents.rank())

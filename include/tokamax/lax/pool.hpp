@@ -127,6 +127,7 @@ constexpr array split_batches(const array& y, std::int64_t batches, std::int64_t
 /// The gradient of max_pool: of an image and the cotangent of its windows.
 inline constexpr op max_pool_vjp_p{
     .name = "max_pool_vjp",
+    .attributes = schema<max_pool_attributes>,
     .infer = [](const call& c) -> array_type { return c[0].type(); },
     .compose = [](const call& c) -> arrays {
       return detail::max_pool_cotangent(c[0], c[1], c.attrs<max_pool_attributes>());
@@ -141,6 +142,7 @@ inline constexpr op max_pool_vjp_p{
 
 inline constexpr op max_pool_p{
     .name = "max_pool",
+    .attributes = schema<max_pool_attributes>,
     .infer = [](const call& c) -> array_type {
       const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();
       const int d = window.rank();

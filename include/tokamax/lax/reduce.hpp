@@ -59,6 +59,7 @@ constexpr arrays choose_vjp(const call& c) {
 }
 consteval op reduction(op o) {
   o.stablehlo = "stablehlo.reduce";
+  o.attributes = schema<reduce_attributes>;
   if (!o.infer) o.infer = reduce_infer;
   if (!o.batch) o.batch = reduce_batch;
   return o;
@@ -163,11 +164,13 @@ constexpr array arg_reduce(const op& o, const char* what, const array& x, int ax
 }  // namespace detail
 
 inline constexpr op argmax_p{.name = "argmax",
+                             .attributes = schema<arg_attributes>,
                              .infer = detail::arg_infer,
                              .vjp = detail::no_gradient,
                              .batch = detail::arg_batch,
                              .kernels = kernels_of<argmax_p>};
 inline constexpr op argmin_p{.name = "argmin",
+                             .attributes = schema<arg_attributes>,
                              .infer = detail::arg_infer,
                              .vjp = detail::no_gradient,
                              .batch = detail::arg_batch,

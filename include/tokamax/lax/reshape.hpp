@@ -18,6 +18,7 @@ inline constexpr op reshape_p{
     .stablehlo = "stablehlo.reshape",
     .algebra = {.linear = true},
     .memory = {.kind = op_kind::view},
+    .attributes = schema<reshape_options>,
     .infer = [](const call& c) -> array_type {
       const shape s = c.attrs<reshape_options>().extents;
       if (size(s) != c[0].size())

@@ -15,6 +15,7 @@ inline constexpr op reverse_p{
     .name = "reverse",
     .stablehlo = "stablehlo.reverse",
     .algebra = {.linear = true},
+    .attributes = schema<reverse_options>,
     .infer = [](const call& c) -> array_type {
       const axes d = c.attrs<reverse_options>().dimensions;
       const int rank = c[0].rank();

@@ -36,6 +36,7 @@ inline constexpr op slice_p{
     .stablehlo = "stablehlo.slice",
     .algebra = {.linear = true},
     .memory = {.kind = op_kind::view},
+    .attributes = schema<slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       array_type t = c[0].type();
@@ -75,6 +76,7 @@ inline constexpr op slice_p{
 inline constexpr op pad_p{
     .name = "pad",
     .stablehlo = "stablehlo.pad",
+    .attributes = schema<pad_options>,
     .infer = [](const call& c) -> array_type {
       const auto [low, high, interior] = c.attrs<pad_options>();
       array_type t = c[0].type();

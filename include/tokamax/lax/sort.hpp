@@ -23,6 +23,7 @@ constexpr arrays sort_all(const op& o, const arrays& operands, const sort_option
 inline constexpr op sort_p{
     .name = "sort",
     .stablehlo = "stablehlo.sort",
+    .attributes = schema<sort_options>,
     .infer_all = [](const call& c) -> types {
       const int axis = c.attrs<sort_options>().axis;
       if (axis < 0 || axis >= c[0].rank()) c.fail("sort: axis", text() << axis, text("an axis of ") << c[0].type());

@@ -13,17 +13,18 @@ namespace detail {
 struct split_attributes {
   int axis = 0;
   words sizes;
-  constexpr explicit split_attributes(const call& c)
-      : axis(static_cast<int>(c.attributes[0])),
-        sizes(c.attributes + 1, static_cast<std::size_t>(c.attribute_count - 1)) {}
 };
+constexpr split_attributes split_of(const call& c) {
+  return {static_cast<int>(c.attributes[0]), words(c.attributes + 1, static_cast<std::size_t>(c.attribute_count - 1))};
+}
 }  // namespace detail
 
 /// Views; as one op, so that the gradient writes the cotangents side by side instead of adding padded ones.
 inline constexpr op split_p{
     .name = "split",
+    .attributes = schema<detail::split_attributes>,
     .infer_all = [](const call& c) -> types {
-      const auto [axis, sizes] = detail::split_attributes(c);
+      const auto [axis, sizes] = detail::split_of(c);
       array_type t = c[0].type();
       types ts;
       std::int64_t total = 0;
@@ -42,7 +43,7 @@ inline constexpr op split_p{
       return ts;
     },
     .compose = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_attributes(c);
+      const auto [axis, sizes] = detail::split_of(c);
       arrays parts;
       std::int64_t at = 0;
       for (std::int64_t n : sizes) {
@@ -52,7 +53,7 @@ inline constexpr op split_p{
       return parts;
     },
     .vjp = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_attributes(c);
+      const auto [axis, sizes] = detail::split_of(c);
       arrays parts;
       for (int k = 0; k < sizes.count(); ++k) {
         shape extents = c[0].shape();
@@ -62,11 +63,11 @@ inline constexpr op split_p{
       return concatenate(parts, axis);
     },
     .jvp = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_attributes(c);
+      const auto [axis, sizes] = detail::split_of(c);
       return split(c.tangents[0], sizes, axis);
     },
     .batch = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_attributes(c);
+      const auto [axis, sizes] = detail::split_of(c);
       return split(c[0], sizes, axis + 1);
     },
 };

@@ -41,6 +41,7 @@ constexpr two_words threefry_rounds(array k0, array k1, array x0, array x1) {
 
 inline constexpr op threefry2x32_p{
     .name = "threefry2x32",
+    .attributes = schema<threefry_options>,
     .infer = [](const call& c) -> array_type {
       const auto [extents, pairs] = c.attrs<threefry_options>();
       const array &keys = c[0], &first = c[1];

@@ -18,6 +18,7 @@ inline constexpr op transpose_p{
     .stablehlo = "stablehlo.transpose",
     .algebra = {.linear = true},
     .memory = {.kind = op_kind::view},
+    .attributes = schema<transpose_options>,
     .infer = [](const call& c) -> array_type {
       const axes p = c.attrs<transpose_options>().permutation;
       array_type t = c[0].type();

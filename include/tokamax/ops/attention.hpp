@@ -110,6 +110,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .precision = {.has_algorithm = true, .product_operands = 3},
+    .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
@@ -140,6 +141,7 @@ inline constexpr op attention_vjp_p{
 inline constexpr op attention_p{
     .name = "attention",
     .precision = {.has_algorithm = true, .product_operands = 3},
+    .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
       array_type lse{f32, false, {}};
       if (!is_floating(c[0].dtype()) || c[0].rank() != 4)

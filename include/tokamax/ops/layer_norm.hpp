@@ -55,6 +55,7 @@ constexpr arrays layer_norm_gradients(const array& x, const array& scale, const 
 /// The gradients of layer_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op layer_norm_vjp_p{
     .name = "layer_norm_vjp",
+    .attributes = schema<layer_norm_options>,
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
         c.fail("layer_norm_vjp: x", c[0].type(), "floats with an axis");
@@ -77,6 +78,7 @@ inline constexpr op layer_norm_vjp_p{
 inline constexpr op layer_norm_p{
     .name = "layer_norm",
     .stablehlo = "tokamax.layer_norm",
+    .attributes = schema<layer_norm_options>,
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
         return c.fail("layer_norm: x", c[0].type(), "floats with an axis");

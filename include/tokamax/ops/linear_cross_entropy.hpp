@@ -35,6 +35,7 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
     .precision = {.has_algorithm = true},
+    .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
       const bool fit = is_floating(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
@@ -72,6 +73,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
     .precision = {.has_algorithm = true},
+    .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       array_type t{f32, false, {}};
       for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));

@@ -34,6 +34,7 @@ constexpr arrays rms_norm_gradients(const array& x, const array& scale, const ar
 /// The gradients of rms_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op rms_norm_vjp_p{
     .name = "rms_norm_vjp",
+    .attributes = schema<rms_norm_options>,
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
         c.fail("rms_norm_vjp: x", c[0].type(), "floats with an axis");
@@ -56,6 +57,7 @@ inline constexpr op rms_norm_vjp_p{
 inline constexpr op rms_norm_p{
     .name = "rms_norm",
     .stablehlo = "tokamax.rms_norm",
+    .attributes = schema<rms_norm_options>,
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
         return c.fail("rms_norm: x", c[0].type(), "floats with an axis");

@@ -33,6 +33,7 @@ constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
 inline constexpr op rotary_embedding_p{
     .name = "rotary_embedding",
     .stablehlo = "tokamax.rotary_embedding",
+    .attributes = schema<rotary_embedding_options>,
     .infer = [](const call& c) -> array_type {
       const array_type x = c[0].type();
       if (!is_floating(x.type) || x.extents.rank() < 3 || x.extents[-1] <= 0 || x.extents[-1] % 2 != 0)

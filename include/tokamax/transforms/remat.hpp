@@ -16,6 +16,7 @@ struct remat_attributes {
 inline constexpr op remat_p{
     .name = "remat",
     .bodies = {.count = 1},
+    .attributes = schema<remat_attributes>,
     .infer_all = [](const call& c) -> types {
       const graph& body = c.trace->bodies[c.attrs<remat_attributes>().body];
       types t;

@@ -43,6 +43,7 @@ inline constexpr op scan_p{
     .name = "scan",
     .unique = true,
     .bodies = {.count = 1, .carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; }},
+    .attributes = schema<scan_attributes>,
     .infer_all = [](const call& c) -> types {
       const auto w = c.attrs<scan_attributes>();
       const graph& body = c.body(0);
