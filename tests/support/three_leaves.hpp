@@ -17,7 +17,7 @@ struct two_leaves {
   array kernel = zeros({3}), bias = zeros({3});
 };
 struct three_leaves {
-  std::array<two_leaves, 1> blocks{};
+  std::array<two_leaves, 1> blocks{{{zeros({3}), zeros({3})}}};
   array head = zeros({3});
 };
 struct loss_is {
