@@ -24,6 +24,10 @@ if(TOKAMAX_BUILD_EXAMPLES)
     cmake_path(GET source STEM name)
     tokamax_program(example_${name} ${source})
     if(TOKAMAX_BUILD_TESTS)
+      file(STRINGS ${source} calls REGEX "tk::jit\\(" LIMIT_COUNT 1)
+      if(calls)  # one build for both: what the example prints, and that static = run time = eager in its first calls
+        target_compile_options(example_${name} PRIVATE -include ${PROJECT_SOURCE_DIR}/tests/support/three_ways.hpp)
+      endif()
       add_test(NAME example.${name} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_${name}>
                -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/${name}.expected -P ${scripts}/run_example.cmake)
     endif()

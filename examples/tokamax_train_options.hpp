@@ -27,30 +27,37 @@ struct settings {
   std::int64_t warmup_steps() const { return warmup.value_or(std::min<std::int64_t>(100, steps / 2)); }
 };
 
+/// Calls `visit` with the name, the value, the range and the meaning of each option that is a number.
+template <class Settings>
+void for_each_number(Settings& s, const auto& visit) {
+  visit("--layers", s.layers, 1, 10000, "transformer blocks");
+  visit("--width", s.width, 1, 1 << 20, "size of a token's vector");
+  visit("--heads", s.heads, 1, s.width, "attention heads; they divide the width");
+  visit("--context", s.context, 1, 1 << 24, "tokens that a prediction can look at");
+  visit("--batch", s.batch, 1, 1 << 24, "windows a step");
+  visit("--steps", s.steps, 1, 2000000000, "training steps in all");
+  visit("--learning-rate", s.learning_rate, 1e-30, 1e6, "highest learning rate");
+  visit("--final-rate", s.final_rate, 0.0, 1e6, "learning rate at the end of the cosine");
+  visit("--weight-decay", s.weight_decay, 0.0, 1e6, "decoupled decay of matrices");
+  visit("--clip", s.clip, 1e-30, 1e30, "largest global norm of the gradient");
+  visit("--eval-every", s.eval_every, 1, 2000000000, "steps between validation losses");
+  visit("--save-every", s.save_every, 1, 2000000000, "steps between checkpoints");
+  visit("--seed", s.seed, 0, 2000000000, "seed of everything random");
+  visit("--threads", s.threads, 0, 1024, "threads; 0 takes all");
+  visit("--sample-tokens", s.sample_tokens, 0, 100000000, "length of the sample");
+}
+
 /// Declares the options; `s` gets their values when the command line is parsed.
 inline void declare_options(CLI::App& app, settings& s) {
-  const auto add = [&](const char* name, auto& value, const char* about) {
-    return app.add_option(name, value, about)->capture_default_str();
-  };
-  add("--data", s.data, "text file to learn")->required();
-  add("--out", s.out, "folder for checkpoints, metrics and the loss curve; one that no run has used, unless --resume");
-  add("--layers", s.layers, "transformer blocks");
-  add("--width", s.width, "size of a token's vector");
-  add("--heads", s.heads, "attention heads; they divide the width");
-  add("--context", s.context, "tokens that a prediction can look at");
-  add("--batch", s.batch, "windows a step");
-  add("--steps", s.steps, "training steps in all");
+  app.add_option("--data", s.data, "text file to learn")->required();
+  app.add_option("--out", s.out,
+                 "folder for checkpoints, metrics and the loss curve; one that no run has used, unless --resume")
+      ->capture_default_str();
+  for_each_number(s, [&](const char* name, auto& value, auto, auto, const char* about) {
+    app.add_option(name, value, about)->capture_default_str();
+  });
   app.add_option("--warmup", s.warmup, "steps over which the learning rate rises [100, or half of few steps]");
-  add("--learning-rate", s.learning_rate, "highest learning rate");
-  add("--final-rate", s.final_rate, "learning rate at the end of the cosine");
-  add("--weight-decay", s.weight_decay, "decoupled decay of matrices");
-  add("--clip", s.clip, "largest global norm of the gradient");
-  add("--eval-every", s.eval_every, "steps between validation losses");
-  add("--save-every", s.save_every, "steps between checkpoints");
-  add("--seed", s.seed, "seed of everything random");
-  add("--threads", s.threads, "threads; 0 takes all");
   app.add_option("--sample", s.sample, "text to continue at the end [a new line, or the text's first symbol]");
-  add("--sample-tokens", s.sample_tokens, "length of the sample");
   CLI::Option* resume = app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
   app.add_flag("--allow-changes", s.allow_changes, "resume although the model, the text or other settings differ")
       ->needs(resume);
@@ -64,33 +71,16 @@ inline void declare_options(CLI::App& app, settings& s) {
 
 /// errors  tokamax::error that names the option whose value cannot be used
 inline void check_options(const settings& s) {
-  const auto check = [](const char* option, auto value, auto low, auto high) {
+  if (s.data.empty()) throw tokamax::error("--data", "no name", "the name of a file");
+  if (s.out.empty()) throw tokamax::error("--out", "no name", "the name of a folder");
+  const auto check = [](const char* option, auto value, auto low, auto high, const char* = "") {
     if (!(value >= low && value <= high))  // nan fails too
       throw tokamax::error(option, fmt::format("{}", value), fmt::format("{} to {}", low, high));
   };
-  const auto count = [&](const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
-    check(option, value, low, high);
-  };
-  if (s.data.empty()) throw tokamax::error("--data", "no name", "the name of a file");
-  if (s.out.empty()) throw tokamax::error("--out", "no name", "the name of a folder");
-  count("--layers", s.layers, 1, 10000);
-  count("--width", s.width, 1, 1 << 20);
-  count("--heads", s.heads, 1, s.width);
+  for_each_number(s, check);
+  check("--warmup", s.warmup_steps(), std::int64_t{0}, s.steps - 1);
   if (s.width % s.heads != 0)
     throw tokamax::error("--heads", std::to_string(s.heads), fmt::format("a divisor of the width {}", s.width));
-  count("--context", s.context, 1, 1 << 24);
-  count("--batch", s.batch, 1, 1 << 24);
-  count("--steps", s.steps, 1, 2000000000);
-  count("--warmup", s.warmup_steps(), 0, s.steps - 1);
-  check("--learning-rate", s.learning_rate, 1e-30, 1e6);
-  check("--final-rate", s.final_rate, 0.0, 1e6);
-  check("--weight-decay", s.weight_decay, 0.0, 1e6);
-  check("--clip", s.clip, 1e-30, 1e30);
-  count("--eval-every", s.eval_every, 1, 2000000000);
-  count("--save-every", s.save_every, 1, 2000000000);
-  count("--seed", s.seed, 0, 2000000000);
-  count("--threads", s.threads, 0, 1024);
-  count("--sample-tokens", s.sample_tokens, 0, 100000000);
 }
 
 /// A bound from below of what a training step keeps: weights, gradients, two moments, and logits with their gradient.

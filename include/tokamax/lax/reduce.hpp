@@ -92,8 +92,8 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var are computed in f32 and rounded once, and
-///         those of integers are f32; all and any give bool
+/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var are computed in f32 and rounded
+///         once, and those of integers are f32; all and any give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {

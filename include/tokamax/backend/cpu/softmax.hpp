@@ -54,11 +54,15 @@ template <bool Keep, class Done>
 struct log_normaliser {
   float lse, correction;
 };
+[[gnu::noinline, gnu::cold]] inline float large_correction(float lse, float lost) noexcept {
+  return std::isfinite(lse) ? std::exp(-lost) : 1.0f;
+}
 [[gnu::always_inline]] inline log_normaliser log_of(float shift, float log_sum) noexcept {
   const float lse = shift + log_sum, of_sum = lse - shift;
   const float lost = (shift - (lse - of_sum)) + (log_sum - of_sum);  // exactly
-  if (std::abs(lost) < 0x1p-13f) return {lse, 1.0f - lost};          // e^-lost to a float's precision
-  return {lse, std::isfinite(lse) ? std::exp(-lost) : 1.0f};
+  if (std::abs(lost) < 0x1p-13f) [[likely]]
+    return {lse, 1.0f - lost};  // e^-lost to a float's precision
+  return {lse, large_correction(lse, lost)};
 }
 
 // The shift of one row and sum(exp(x - shift)). Infinity less itself is NaN: only one in x may make the sum NaN.
@@ -158,11 +162,10 @@ void softmax_cross_entropy(std::int64_t rows, std::int64_t cols, const float* lo
     const float* const x = logits + r * cols;
     const auto [shift, sum] = detail::normaliser_of(x, cols);
     const float log_sum = std::log(sum);
-    const detail::log_normaliser log = detail::log_of(shift, log_sum);
     const std::int64_t at = detail::class_of(labels[r], cols);
     loss[r] = at < 0 ? std::numeric_limits<float>::quiet_NaN() : log_sum + (shift - x[at]);
-    if (lse != nullptr) lse[r] = log.lse;
-    if (correction != nullptr) correction[r] = log.correction;
+    if (lse != nullptr) lse[r] = shift + log_sum;
+    if (correction != nullptr) correction[r] = detail::log_of(shift, log_sum).correction;
   });
 }
 

@@ -47,7 +47,8 @@ void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index*
 struct scatter_order;
 
 /// Each row of the result is the sum of a row of `onto`, if that is not null, and its updates in their order. So neither
-/// rows nor columns need to know of each other, whichever thread takes them. A stable counting sort brings the updates of a row together.
+/// rows nor columns need to know of each other, whichever thread takes them. A stable counting sort brings the updates of
+/// a row together.
 template <class T>
 void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m,
                       T* out, std::int64_t rows) {

@@ -1,0 +1,61 @@
+// tests/support/three_ways.hpp: included before an example, makes its `jit` run each function also traced at run time and
+// eagerly, on the same arguments, and stops the program where the results have other bits.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/tokamax.hpp>
+
+#include <cstdio>   // fprintf
+#include <cstdlib>  // exit
+#include <cstring>  // memcmp
+
+namespace tokamax {
+
+template <class F, class Device, trace_time When>
+struct three_ways : jit_function<F, Device, When> {
+  static constexpr int most = 4;  ///< calls that are compared: eager ones take long
+  F f;
+  jit_function<F, Device, trace_time::at_run_time> late;
+  mutable int calls = 0;
+
+  explicit three_ways(const F& g) : jit_function<F, Device, When>(g), f(g), late(g) {}
+
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    const auto run = [&] { return jit_function<F, Device, When>::operator()(std::forward<Args>(args)...); };
+    if (calls == most || trace_of(args...)) return run();
+    ++calls;
+    const arrays traced = leaves(late(std::as_const(args)...)), eager = leaves(f(std::as_const(args)...));
+    auto result = run();
+    const arrays compiled = leaves(result);
+    for (int i = 0; i < compiled.count(); ++i) {
+      check("traced at run time", traced[i], compiled[i], i);
+      check("run eagerly", eager[i], compiled[i], i);
+    }
+    return result;
+  }
+
+ private:
+  void check(const char* how, const array& found, const array& expected, int leaf) const {
+    array a = found, b = expected;
+    a.materialize(), b.materialize();
+    if (a.type() == b.type() &&
+        std::memcmp(a.storage()->data, b.storage()->data, static_cast<std::size_t>(a.size() * size_of(a.dtype()))) == 0)
+      return;
+    std::fprintf(stderr, "three ways: call %d, leaf %d of the result has other bits when it is %s\n", calls, leaf, how);
+    std::exit(1);
+  }
+};
+
+template <class F, class Device>
+auto jit_three_ways(F f, Device) {
+  return three_ways<F, Device, trace_time::earliest>(f);
+}
+template <class F, class Device, trace_time When>
+auto jit_three_ways(F f, Device, trace_tag<When>) {
+  return three_ways<F, Device, When>(f);
+}
+
+}  // namespace tokamax
+
+#define jit jit_three_ways
