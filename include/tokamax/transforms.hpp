@@ -4,6 +4,9 @@
 //   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
+//   transforms/custom_jvp.hpp       functions with a derivative of their own.
+//   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
+//   transforms/custom_vjp.hpp       functions with a gradient of their own.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
 //   transforms/jvp.hpp              the derivative of a function along a direction.
@@ -21,6 +24,9 @@
 #include <tokamax/transforms/arguments.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/custom_jvp.hpp>
+#include <tokamax/transforms/custom_rules.hpp>
+#include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>

@@ -64,6 +64,9 @@
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/custom_jvp.hpp>
+#include <tokamax/transforms/custom_rules.hpp>
+#include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/linear_function.hpp>
 #include <tokamax/transforms/remat.hpp>
@@ -371,6 +374,8 @@ TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
+TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
 TOKAMAX_KERNELS struct linked_function<lift_here>;
@@ -389,6 +394,7 @@ TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::batched_body_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;

@@ -1,0 +1,188 @@
+// tokamax/transforms/custom_jvp.hpp: functions with a derivative of their own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/transforms/custom_rules.hpp>  // trace_rule
+
+namespace tokamax {
+
+/// Attributes of custom_jvp. Operands are [arguments, what the function closes over, what its rule closes over]. The first
+/// body maps arguments to results; the second one arguments, then tangents of those that are floats, to results, then
+/// tangents of the results.
+struct custom_jvp_attributes {
+  std::int64_t function = 0, rule = 0;
+  int arguments = 0, closed_over = 0;
+};
+
+namespace detail {
+
+/// Tangents of the results. Tangents of arguments are those that `tangent(k)` gives.
+template <class Tangent>
+constexpr arrays push_forward(const call& c, const Tangent& tangent) {
+  const auto w = c.attrs<custom_jvp_attributes>();
+  const graph rule(c.body(1));
+  arrays in;
+  append(in, c, 0, w.arguments);
+  for (int k = 0; k < w.arguments; ++k)
+    if (is_floating(c[k].dtype())) in.push_back(tangent(k));
+  append(in, c, w.arguments + w.closed_over, c.count - w.arguments - w.closed_over);
+  const arrays all = inline_graph(*c.trace, rule, in.data());
+  arrays tangents;
+  for (int k = all.count() / 2; k < all.count(); ++k) {
+    tangents.push_back(array());
+    if (is_floating(all[k].dtype())) tangents.back() = lift(*c.trace, all[k]);
+  }
+  return tangents;
+}
+constexpr arrays custom_jvp_jvp(const call& c) {
+  const auto w = c.attrs<custom_jvp_attributes>();
+  for (int k = w.arguments; k < c.count; ++k)
+    if (c.tangents[k].exists()) refuse_closed_over(c);
+  return push_forward(c, [&](int k) {
+    array t = c.tangents[k];
+    if (!t.exists()) t = zero_like(c[k]);
+    return t;
+  });
+}
+/// The rule is linear in the tangents: its transpose at any of them.
+constexpr arrays custom_jvp_vjp(const call& c) {
+  const auto w = c.attrs<custom_jvp_attributes>();
+  for (int k = w.arguments; k < c.count; ++k)
+    if (c.needs(k) && is_floating(c[k].dtype())) refuse_closed_over(c);
+  arrays directions;
+  for (int k = 0; k < w.arguments; ++k) {
+    directions.push_back(array());
+    if (is_floating(c[k].dtype()))
+      directions.back() = bind(variable_p, {lift(*c.trace, zero_like(c[k]))}, words{}, c.where);
+  }
+  const arrays ys = push_forward(c, [&](int k) { return directions[k]; });
+  arrays results, cts, wrt;
+  for (int k = 0; k < ys.count(); ++k)
+    if (ys[k].exists()) results.push_back(ys[k]), cts.push_back(c.cotangents[k]);
+  for (const array& d : directions)
+    if (d.exists()) wrt.push_back(d);
+  const arrays pulled = backward(*c.trace, results, cts, wrt);
+  arrays out;
+  for (int k = 0, i = 0; k < w.arguments; ++k) {
+    out.push_back(array());
+    if (directions[k].exists()) out.back() = pulled[i++];
+  }
+  for (int k = w.arguments; k < c.count; ++k) out.push_back(array());
+  return out;
+}
+constexpr arrays custom_jvp_batch(const call& c) {
+  auto w = c.attrs<custom_jvp_attributes>();
+  const int rest = c.count - w.arguments - w.closed_over;
+  vec<char> of_function, of_rule;
+  append_flags(of_function, c, 0, w.arguments + w.closed_over);
+  append_flags(of_rule, c, 0, w.arguments);
+  for (int k = 0; k < w.arguments; ++k)
+    if (is_floating(c[k].dtype())) of_rule.push_back(c.batched(k));
+  append_flags(of_rule, c, w.arguments + w.closed_over, rest);
+  graph function = batched_body(c.body(0), of_function, c.batch_size);
+  graph rule = batched_body(c.body(1), of_rule, c.batch_size);
+  w.function = c.trace->bodies.count();
+  w.rule = w.function + 1;
+  c.trace->bodies.push_back(std::move(function));
+  c.trace->bodies.push_back(std::move(rule));
+  return bind_all(*c.self, c.inputs, c.count, pack(w), c.where);
+}
+
+}  // namespace detail
+
+/// A call of a function that has its own rule. It is a call until it is differentiated or lowered.
+inline constexpr op custom_jvp_p{
+    .name = "custom_jvp",
+    .bodies = {.count = 2},
+    .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
+    .compose = [](const call& c) -> arrays {
+      const graph function(c.body(0));
+      return inline_graph(*c.trace, function, c.inputs);
+    },
+    .vjp = [](const call& c) -> arrays { return detail::custom_jvp_vjp(c); },
+    .jvp = [](const call& c) -> arrays { return detail::custom_jvp_jvp(c); },
+    .batch = [](const call& c) -> arrays { return detail::custom_jvp_batch(c); },
+};
+
+/// What `custom_jvp(f, rule)` returns.
+template <class F, class Rule>
+struct custom_jvp_function {
+  [[no_unique_address]] F f;
+  [[no_unique_address]] Rule rule;
+  source_line where{};  ///< of the call of custom_jvp
+
+  template <class... Args>
+  constexpr auto operator()(const Args&... args) const {
+    return run(detail::as_argument<true>(args)...);
+  }
+
+ private:
+  template <class... Args>
+  constexpr auto run(const Args&... args) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
+    static_assert(std::is_invocable_v<const Rule&, const Args&..., const Args&...>,
+                  "tokamax: custom_jvp: the rule takes the arguments of the function, then their tangents");
+    return in_trace([this](graph& g, const Args&... traced) -> result_type { return trace<result_type>(g, traced...); },
+                    args...);
+  }
+  template <class Result, class... Args>
+  constexpr Result trace(graph& g, const Args&... args) const {
+    detail::rule_body function, derivative;
+    const Result y = detail::trace_rule(g, function, f, args...);
+    const auto both = detail::trace_rule(g, derivative, rule, args..., args...);
+    static_assert(requires { both.second; }, "tokamax: custom_jvp: the rule is to return a pair: value and tangent");
+    detail::require_like(g, "custom_jvp: value of the rule", leaves(both.first), leaves(y), where);
+    detail::require_like(g, "custom_jvp: tangent of the rule", leaves(both.second), leaves(y), where);
+    drop_integer_tangents(derivative.body, args...);
+    arrays operands;
+    (for_each_leaf([&](const array& a) { operands.push_back(a); }, args), ...);
+    const int arguments = operands.count(), first = g.bodies.count();
+    for (const array& a : function.captured) operands.push_back(a);
+    for (const array& a : derivative.captured) operands.push_back(a);
+    g.bodies.push_back(std::move(function.body));
+    g.bodies.push_back(std::move(derivative.body));
+    if (g.error.failed) return detail::with_cotangents(y, arrays(leaves(y).size()));
+    return with_leaves(
+        y, bind_all(custom_jvp_p, operands.data(), operands.count(),
+                    pack(custom_jvp_attributes{first, first + 1, arguments, function.captured.count()}), where));
+  }
+  /// Arguments that are no floats have no tangents: the rule sees zeros.
+  template <class... Args>
+  static constexpr void drop_integer_tangents(graph& rule, const Args&... args) {
+    int count = 0;
+    (for_each_leaf([&](const array&) { ++count; }, args), ...);
+    graph changed;
+    arrays in;
+    for (int k = 0; k < rule.inputs.count(); ++k) {
+      const array_type& t = rule[rule.inputs[k]].type;
+      if (k >= count && k < 2 * count && !is_floating(t.type))
+        in.push_back(array(0.0, {t.type, false, t.extents}));
+      else
+        in.push_back(array(&changed, changed.input(t), t));
+    }
+    for (const array& y : inline_graph(changed, rule, in.data())) changed.outputs.push_back(lift(changed, y).id());
+    rule = std::move(changed);
+  }
+};
+
+/// The function f with a derivative given by `rule`: of arguments, then their tangents, to the pair of f's value and its
+/// tangent, which is linear in the tangents. Forward and reverse mode, of vmap and in programs, use it, never f.
+///
+///   constexpr auto softplus = custom_jvp([](const array& x) { return log(1 + exp(x)); },
+///                                        [](const array& x, const array& dx) {
+///                                          return std::pair{logaddexp(x, 0.0f), dx * logistic(x)};
+///                                        });
+///
+/// What f and the rule close over is constant; the rule may call f, but not the function that custom_jvp returns.
+///
+/// errors  "custom_jvp: value of the rule", "custom_jvp: tangent of the rule" if these are not like f's value;
+///         "custom_jvp: derivative" with respect to a value that is closed over
+/// source  jax.custom_jvp
+template <class F, class Rule>
+constexpr custom_jvp_function<F, Rule> custom_jvp(F f, Rule rule, source_line l = source_line::current()) {
+  return {f, rule, l};
+}
+template <class F, class Rule>
+inline constexpr bool is_stateless<custom_jvp_function<F, Rule>> = is_stateless<F> && is_stateless<Rule>;
+
+}  // namespace tokamax

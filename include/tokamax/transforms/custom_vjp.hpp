@@ -1,0 +1,156 @@
+// tokamax/transforms/custom_vjp.hpp: functions with a gradient of their own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/reduce.hpp>               // sum
+#include <tokamax/transforms/custom_rules.hpp>  // trace_rule
+
+namespace tokamax {
+
+/// Attributes of custom_vjp. Operands are [arguments, what the function, forward and backward close over]. The bodies map
+/// arguments to results; arguments to results, then residuals; residuals and cotangents to cotangents of the arguments.
+struct custom_vjp_attributes {
+  std::int64_t function = 0, forward = 0, backward = 0;
+  int arguments = 0, function_values = 0, forward_values = 0;  ///< numbers of arguments, and of values closed over
+};
+
+namespace detail {
+
+constexpr arrays custom_vjp_vjp(const call& c) {
+  const auto w = c.attrs<custom_vjp_attributes>();
+  const graph forward(c.body(1)), backward(c.body(2));
+  const int first = w.arguments + w.function_values, last = first + w.forward_values;
+  for (int k = w.arguments; k < c.count; ++k)
+    if (c.needs(k) && is_floating(c[k].dtype())) refuse_closed_over(c);
+  arrays in;
+  append(in, c, 0, w.arguments);
+  append(in, c, first, w.forward_values);
+  const arrays known = inline_graph(*c.trace, forward, in.data());
+  const int results = c.body(0).outputs.count();
+  arrays pulled_from;
+  for (int k = results; k < known.count(); ++k) pulled_from.push_back(known[k]);
+  for (int k = 0; k < results; ++k) {
+    array ct = c.cotangents[k];
+    if (!ct.exists()) ct = zero_like(c.outputs[k]);
+    pulled_from.push_back(ct);
+  }
+  append(pulled_from, c, last, c.count - last);
+  arrays out = inline_graph(*c.trace, backward, pulled_from.data());
+  for (array& a : out) a = lift(*c.trace, a);
+  for (int k = 0; k < w.arguments; ++k)
+    if (!is_floating(c[k].dtype())) out[k] = array();
+  while (out.count() < c.count) out.push_back(array());
+  return out;
+}
+/// The bodies on whole batches. An argument that all examples share gets the sum of their cotangents.
+constexpr arrays custom_vjp_batch(const call& c) {
+  auto w = c.attrs<custom_vjp_attributes>();
+  const int first = w.arguments + w.function_values, last = first + w.forward_values;
+  vec<char> of_function, of_forward, of_backward;
+  append_flags(of_function, c, 0, first);
+  append_flags(of_forward, c, 0, w.arguments);
+  append_flags(of_forward, c, first, w.forward_values);
+  for (int k = last; k < c.count; ++k) of_backward.push_back(c.batched(k));
+  vec<char> flags(c.body(2).inputs.size() - of_backward.size(), 1);
+  for (const char f : of_backward) flags.push_back(f);
+  graph function = batched_body(c.body(0), of_function, c.batch_size);
+  graph forward = batched_body(c.body(1), of_forward, c.batch_size);
+  graph backward = batched_body(c.body(2), flags, c.batch_size);
+  for (int k = 0; k < w.arguments; ++k)
+    if (!c.batched(k) && is_floating(c[k].dtype())) {
+      int& id = backward.outputs[k];
+      id = sum(array(&backward, id, backward[id].type), {{0}}).id();
+    }
+  w.function = c.trace->bodies.count();
+  w.forward = w.function + 1, w.backward = w.function + 2;
+  c.trace->bodies.push_back(std::move(function));
+  c.trace->bodies.push_back(std::move(forward));
+  c.trace->bodies.push_back(std::move(backward));
+  return bind_all(*c.self, c.inputs, c.count, pack(w), c.where);
+}
+
+}  // namespace detail
+
+/// A call of a function that has its own gradient. It is a call until it is differentiated or lowered.
+inline constexpr op custom_vjp_p{
+    .name = "custom_vjp",
+    .bodies = {.count = 3},
+    .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
+    .compose = [](const call& c) -> arrays {
+      const graph function(c.body(0));
+      return inline_graph(*c.trace, function, c.inputs);
+    },
+    .vjp = [](const call& c) -> arrays { return detail::custom_vjp_vjp(c); },
+    .jvp = [](const call& c) -> arrays {
+      c.fail("custom_vjp: derivative", "jvp", "vjp or grad; custom_jvp has both");
+      return arrays(static_cast<std::size_t>(c.body(0).outputs.count()));
+    },
+    .batch = [](const call& c) -> arrays { return detail::custom_vjp_batch(c); },
+};
+
+/// What `custom_vjp(f, forward, backward)` returns.
+template <class F, class Forward, class Backward>
+struct custom_vjp_function {
+  [[no_unique_address]] F f;
+  [[no_unique_address]] Forward forward;
+  [[no_unique_address]] Backward backward;
+  source_line where{};  ///< of the call of custom_vjp
+
+  template <class... Args>
+  constexpr auto operator()(const Args&... args) const {
+    return run(detail::as_argument<true>(args)...);
+  }
+
+ private:
+  template <class... Args>
+  constexpr auto run(const Args&... args) const {
+    using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
+    return in_trace([this](graph& g, const Args&... traced) -> result_type { return trace<result_type>(g, traced...); },
+                    args...);
+  }
+  template <class Result, class... Args>
+  constexpr Result trace(graph& g, const Args&... args) const {
+    arrays operands;
+    (for_each_leaf([&](const array& a) { operands.push_back(a); }, args), ...);
+    const int arguments = operands.count(), first = g.bodies.count();
+    detail::rule_body bodies[3];
+    const Result y = detail::trace_rule(g, bodies[0], f, args...);
+    const auto known = detail::trace_rule(g, bodies[1], forward, args...);
+    static_assert(
+        requires { known.second; },
+        "tokamax: custom_vjp: forward is to return a pair: the value and what backward needs");
+    detail::require_like(g, "custom_vjp: value of forward", leaves(known.first), leaves(y), where);
+    const auto cts = detail::trace_rule(g, bodies[2], backward, known.second, y);
+    detail::require_like(g, "custom_vjp: cotangents of backward", leaves(cts), operands, where);
+    for (const detail::rule_body& b : bodies)
+      for (const array& a : b.captured) operands.push_back(a);
+    for (detail::rule_body& b : bodies) g.bodies.push_back(std::move(b.body));
+    if (g.error.failed) return detail::with_cotangents(y, arrays(leaves(y).size()));
+    const custom_vjp_attributes w{
+        first, first + 1, first + 2, arguments, bodies[0].captured.count(), bodies[1].captured.count()};
+    return with_leaves(y, bind_all(custom_vjp_p, operands.data(), operands.count(), pack(w), where));
+  }
+};
+
+/// The function f with a gradient of its own: `forward`, of the arguments, gives the pair of f's value and of what
+/// `backward` needs; `backward`, of that and of a cotangent like the value, gives those of the arguments, one or a tuple.
+///
+///   constexpr auto clipped = custom_vjp([](const array& x) { return x; },
+///                                       [](const array& x) { return std::pair{x, nothing{}}; },
+///                                       [](nothing, const array& ct) { return clip(ct, -1.0f, 1.0f); });
+///
+/// What the three close over is constant; none may call the function that custom_vjp returns.
+///
+/// errors  "custom_vjp: value of forward", "custom_vjp: cotangents of backward" if these are not like f's value and
+///         arguments; "custom_vjp: derivative" of a jvp, or with respect to a value that is closed over
+/// source  jax.custom_vjp
+template <class F, class Forward, class Backward>
+constexpr custom_vjp_function<F, Forward, Backward> custom_vjp(F f, Forward forward, Backward backward,
+                                                               source_line l = source_line::current()) {
+  return {f, forward, backward, l};
+}
+template <class F, class Forward, class Backward>
+inline constexpr bool is_stateless<custom_vjp_function<F, Forward, Backward>> =
+    is_stateless<F> && is_stateless<Forward> && is_stateless<Backward>;
+
+}  // namespace tokamax
