@@ -4,11 +4,13 @@
 //   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
+//   transforms/compute_dtype.hpp    repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
 //   transforms/custom_jvp.hpp       functions with a derivative of their own.
 //   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
 //   transforms/custom_vjp.hpp       functions with a gradient of their own.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
+//   transforms/jacobian.hpp         whole Jacobians and Hessians: jacfwd, jacrev, hessian.
 //   transforms/jvp.hpp              the derivative of a function along a direction.
 //   transforms/linear_function.hpp  the linear part of a derivative, kept apart so that it runs many times.
 //   transforms/linearize.hpp        a function's value together with its derivative there as a function.
@@ -24,11 +26,13 @@
 #include <tokamax/transforms/arguments.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/compute_dtype.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/grad.hpp>
+#include <tokamax/transforms/jacobian.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/linear_function.hpp>
 #include <tokamax/transforms/linearize.hpp>

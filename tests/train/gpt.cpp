@@ -101,3 +101,47 @@ TEST_CASE("impossible sizes are refused") {
   CHECK_THROWS_WITH(tk::train::make_gpt({.width = 30, .heads = 4}), contains("found 30, expected a multiple of 4"));
   CHECK_THROWS_WITH(tk::train::make_gpt({.layers = 0}), contains("gpt: layers: found 0"));
 }
+
+namespace {
+/// Means of the losses of 50 steps each. Each id is three times the one before plus one of four numbers by chance.
+template <tk::precision_policy Policy>
+std::vector<double> losses_of_windows() {
+  constexpr tk::train::gpt_config small{.vocabulary = 32, .context = 16, .width = 32, .heads = 2, .layers = 2};
+  constexpr auto step = [](const state<tk::train::gpt>& s, const tk::array& ids) {
+    const auto loss = [](const tk::train::gpt& model, const tk::array& b) {
+      const tk::array inputs = tk::slice_in_dim(b, 0, 16, 1), targets = tk::slice_in_dim(b, 1, 17, 1);
+      return tk::mean(tk::softmax_cross_entropy(model(inputs), targets));
+    };
+    auto [value, grads] = tk::value_and_grad(tk::with_precision<Policy>(loss))(s.model, ids);
+    auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
+    return std::pair{state<tk::train::gpt>{tk::optim::apply_updates(s.model, updates), memory}, value};
+  };
+  const auto run = tk::jit(step, tk::cpu, tk::at_run_time);
+  const tk::train::gpt model = tk::init(tk::train::make_gpt(small), tk::random::key(1));
+  state<tk::train::gpt> s{model, optimizer.init(model)};
+  std::vector<double> means(6, 0.0);
+  unsigned chance = 12345;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::int32_t> ids(8 * 17);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      chance = chance * 1664525u + 1013904223u;
+      ids[k] = static_cast<std::int32_t>(k % 17 == 0 ? chance >> 27 : (3u * ids[k - 1] + (chance >> 30)) % 32u);
+    }
+    auto [next, value] = run(std::move(s), tk::array::from<std::int32_t>(ids, {8, 17}));
+    s = std::move(next);
+    means[static_cast<std::size_t>(i / 50)] += static_cast<double>(value.item()) / 50;
+    tk::for_each_leaf([](const tk::array& a) { REQUIRE((a.dtype() == tk::f32 || a.dtype() == tk::i32)); }, s);
+  }
+  return means;
+}
+}  // namespace
+
+TEST_CASE("bf16 as compute dtype trains to the losses of f32, to 1 %") {
+  const std::vector<double> exact = losses_of_windows<tk::precision_policy{}>(),
+                            narrow = losses_of_windows<tk::bf16_compute>();
+  CHECK(exact[5] < 0.6 * exact[0]);
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    INFO("steps " << 50 * k << " on: " << exact[k] << " and " << narrow[k]);
+    CHECK(std::abs(narrow[k] - exact[k]) <= 0.01 * exact[k]);
+  }
+}

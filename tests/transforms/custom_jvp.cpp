@@ -30,7 +30,7 @@ void check_close(const array& found, const array& expected) {
 }
 }  // namespace
 
-TEST_CASE("forward and reverse mode use the rule, values the function") {
+TEST_CASE("custom_jvp: forward and reverse mode use the rule, values the function") {
   const array x = noise({3}, 1), dx = noise({3}, 2);
   check_close(f(x), sin(x));
   const auto [y, dy] = jvp(f, x, dx);
@@ -42,7 +42,7 @@ TEST_CASE("forward and reverse mode use the rule, values the function") {
   CHECK(grad(grad(f))(1.0f).item() == Approx(-3 * std::sin(1.0)).epsilon(1e-5));
 }
 
-TEST_CASE("arguments are trees, and each has its tangent") {
+TEST_CASE("custom_jvp: arguments are trees, and each has its tangent") {
   const array x = noise({3}, 1), y = noise({3}, 2), ones3 = ones({3});
   check_close(jvp(product, std::tuple{x, y}, std::tuple{ones3, zeros({3})}).second, 2.0f * y);
   const auto [gx, gy] = grad<0, 1>([](const array& a, const array& b) { return sum(product(a, b)); })(x, y);
@@ -62,7 +62,7 @@ TEST_CASE("arguments are trees, and each has its tangent") {
   CHECK(to_value(tangent.second).data == std::vector<double>{0, 0, 0});  // integers have none
 }
 
-TEST_CASE("the rule survives vmap, in either order, with arguments that are shared") {
+TEST_CASE("custom_jvp: the rule survives vmap, in either order, with arguments that are shared") {
   const array x = noise({4, 3}, 1), y = noise({3}, 2);
   check_close(vmap(grad([](const array& a) { return sum(f(a)); }))(x), 3.0f * cos(x));
   check_close(grad([](const array& a) { return sum(vmap(f)(a)); })(x), 3.0f * cos(x));
@@ -76,7 +76,7 @@ TEST_CASE("the rule survives vmap, in either order, with arguments that are shar
   check_close(vmap(vmap(grad(f)))(x), 3.0f * cos(x));
 }
 
-TEST_CASE("in loops, in what is computed again, and of each other") {
+TEST_CASE("custom_jvp: in loops, in what is computed again, and of each other") {
   const array x = noise({3}, 1);
   const auto loop = [](const array& a) {
     return sum(
@@ -101,7 +101,7 @@ TEST_CASE("in loops, in what is computed again, and of each other") {
   check_close(grad(through)(x), 9.0f * cos(x) * cos(sin(x)));
 }
 
-TEST_CASE("rules in programs: static, at run time and eager have the same bits") {
+TEST_CASE("custom_jvp: rules in programs: static, at run time and eager have the same bits") {
   using numbers = tensor<f32, 3>;
   constexpr auto all = [](const numbers& x, const numbers& y) {
     const auto total = [](const array& a, const array& b) { return sum(vmap(f)(product(a, b))); };
@@ -118,7 +118,7 @@ TEST_CASE("rules in programs: static, at run time and eager have the same bits")
   check_close(eager[0], 6.0f * cos(array(x) * array(y)) * array(y));
 }
 
-TEST_CASE("values that are closed over are constant, and no derivative is taken for them") {
+TEST_CASE("custom_jvp: values that are closed over are constant, and no derivative is taken for them") {
   const array w = noise({3}, 1), x = noise({3}, 2);
   const auto scaled = [](const array& s) {
     return custom_jvp([=](const array& a) { return a * s; },
@@ -133,7 +133,7 @@ TEST_CASE("values that are closed over are constant, and no derivative is taken 
   CHECK_THROWS_WITH(jvp([&](const array& s) { return sum(scaled(s)(x)); }, w, w), contains("custom_jvp: derivative"));
 }
 
-TEST_CASE("rules with other values or tangents are refused by name, with the user's line") {
+TEST_CASE("custom_jvp: rules with other values or tangents are refused by name, with the user's line") {
   const auto identity = [](const array& x) { return x; };
   const array x = noise({3}, 1);
   CHECK_THROWS_WITH(

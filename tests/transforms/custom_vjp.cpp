@@ -37,7 +37,7 @@ void check_close(const array& found, const array& expected) {
 }
 }  // namespace
 
-TEST_CASE("gradients use the rule, values the function") {
+TEST_CASE("custom_vjp: gradients use the rule, values the function") {
   const array x = noise({3}, 1), ct = noise({3}, 2);
   check_close(f(x), sin(x));
   check_close(vjp(f, x).second(ct), 3.0f * cos(x) * ct);
@@ -50,7 +50,7 @@ TEST_CASE("gradients use the rule, values the function") {
   CHECK(grad(grad(f))(1.0f).item() == Approx(-3 * std::sin(1.0)).epsilon(1e-5));
 }
 
-TEST_CASE("trees with several results, of which some have no cotangent, and integers") {
+TEST_CASE("custom_vjp: trees with several results, of which some have no cotangent, and integers") {
   struct model {
     array w, steps;
   };
@@ -68,7 +68,7 @@ TEST_CASE("trees with several results, of which some have no cotangent, and inte
   CHECK(to_value(gx).data == std::vector<double>{100, 100});
 }
 
-TEST_CASE("the rule survives vmap, in either order; shared arguments get the sum") {
+TEST_CASE("custom_vjp: the rule survives vmap, in either order; shared arguments get the sum") {
   const array x = noise({4, 3}, 1), y = noise({3}, 2);
   check_close(vmap(grad([](const array& a) { return sum(f(a)); }))(x), 3.0f * cos(x));
   check_close(grad([](const array& a) { return sum(vmap(f)(a)); })(x), 3.0f * cos(x));
@@ -81,7 +81,7 @@ TEST_CASE("the rule survives vmap, in either order; shared arguments get the sum
   check_close(vmap(vmap(grad(f)))(x), 3.0f * cos(x));
 }
 
-TEST_CASE("in loops, in what is computed again, and of each other") {
+TEST_CASE("custom_vjp: in loops, in what is computed again, and of each other") {
   const array x = noise({3}, 1);
   const auto twice = [](const array& a) {
     return scan([](const array& s, const nothing&) { return std::pair{f(s), nothing{}}; }, a, nothing{}, {.length = 2})
@@ -103,7 +103,7 @@ TEST_CASE("in loops, in what is computed again, and of each other") {
   check_close(grad([&](const array& a) { return sum(outer(a)); })(x), 300.0f * cos(x));
 }
 
-TEST_CASE("rules in programs: static, at run time and eager have the same bits") {
+TEST_CASE("custom_vjp: rules in programs: static, at run time and eager have the same bits") {
   using numbers = tensor<f32, 3>;
   constexpr auto all = [](const numbers& x, const numbers& y) {
     const auto total = [](const array& a, const array& b) { return sum(vmap(f)(product(a, b))); };
@@ -119,7 +119,7 @@ TEST_CASE("rules in programs: static, at run time and eager have the same bits")
   check_close(eager[0], 6.0f * cos(array(x) * array(y)) * array(y));
 }
 
-TEST_CASE("forward mode, and derivatives of what is closed over, are refused") {
+TEST_CASE("custom_vjp: forward mode, and derivatives of what is closed over, are refused") {
   const array w = noise({3}, 1), x = noise({3}, 2);
   CHECK_THROWS_WITH(jvp(f, x, x), contains("custom_vjp: derivative: found jvp, expected vjp or grad"));
   const auto scaled = [](const array& s) {
@@ -134,7 +134,7 @@ TEST_CASE("forward mode, and derivatives of what is closed over, are refused") {
                     contains("custom_vjp: derivative: found with respect to a value that the function closes over"));
 }
 
-TEST_CASE("rules with other values or cotangents are refused by name, with the user's line") {
+TEST_CASE("custom_vjp: rules with other values or cotangents are refused by name, with the user's line") {
   const array x = noise({3}, 1);
   const auto identity = [](const array& a) { return a; };
   const auto keep = [](const array& a) { return std::pair{a, a}; };

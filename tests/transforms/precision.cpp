@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
+#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/index.hpp>
 #include <tokamax/lax/random.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
@@ -82,4 +84,76 @@ TEST_CASE("with_precision reaches into scans, and compiled code has the bits of 
   CHECK(distance(y, h) < 1e-4);
   CHECK(distance(jit(narrow, cpu)(x, w), y) == 0);
   CHECK(distance(jit(narrow, cpu, at_run_time)(x, w), y) == 0);
+}
+
+namespace {
+array narrow(const array& a) { return astype(a, bf16); }
+array wide(const array& a) { return astype(a, f32); }
+}  // namespace
+
+TEST_CASE("a compute dtype: arguments are rounded, operations are in it, results are f32") {
+  const matrix a(noise(1, {8, 8})), b(noise(2, {8, 8}));
+  const array y = with_precision<bf16_compute>(product)(a, b);
+  CHECK(y.dtype() == f32);
+  CHECK(distance(y, wide(tanh(matmul(narrow(a), narrow(b))))) == 0);
+  // numbers and what is computed from none but them take the dtype of what they meet
+  const auto scaled = [](const array& x) { return x * 0.3f + wide(arange(8)) * 0.1f; };
+  const array ramp = narrow(wide(arange(8)) * 0.1f);
+  CHECK(distance(with_precision<bf16_compute>(scaled)(a), wide(narrow(a) * 0.3f + ramp)) == 0);
+  // a product that names its numbers keeps them
+  CHECK(distance(with_precision<bf16_compute>(exact_product)(a, b), exact_product(a, b)) == 0);
+  // integers and other floats are what they were
+  const auto others = [](const array& x, const array& i) { return std::pair{x + x, i + 1}; };
+  const auto [half, ids] = with_precision<bf16_compute>(others)(narrow(a), arange(3));
+  CHECK(half.dtype() == bf16);
+  CHECK(ids.dtype() == i32);
+}
+
+TEST_CASE("a compute dtype: sums are f32, and so is what depends on them until the next product") {
+  const matrix x(noise(3, {8, 8})), w(noise(4, {8, 8}));
+  const auto error_of = [](const array& p, const array& q) { return mean(square(p - q)); };
+  const array d = narrow(x) - narrow(w);
+  CHECK(distance(with_precision<bf16_compute>(error_of)(x, w), mean(wide(d * d))) == 0);
+  const auto centred = [](const array& p, const array& q) { return matmul(p - mean(p, {{-1}, true}), q); };
+  const array c = array(x) - mean(array(x), {{-1}, true});
+  CHECK(distance(with_precision<bf16_compute>(centred)(x, w), wide(matmul(narrow(c), narrow(w)))) == 0);
+}
+
+TEST_CASE("a compute dtype: gradients are f32, and those of tables are added up in f32") {
+  const matrix x(noise(5, {8, 8})), w(noise(6, {8, 8}));
+  const array g = grad(with_precision<bf16_compute>([&](const array& p) { return loss(x, matrix(p)); }))(array(w));
+  CHECK(g.dtype() == f32);
+  CHECK(distance(g, grad([&](const array& p) { return loss(x, matrix(p)); })(array(w))) < 0.5);
+  const array rows = full({1000}, 3, i32);  // ones in bf16 would not add up to more than 256
+  const array table = noise(7, {8, 4});
+  const array h = grad(with_precision<bf16_compute>([&](const array& t) { return sum(gather(t, rows)); }))(table);
+  CHECK(h[3][0].item() == 1000);
+  CHECK(distance(with_precision<bf16_compute>([&](const array& t) { return gather(t, rows); })(table)[0],
+                 wide(narrow(table[3]))) == 0);
+  const array outside =
+      with_precision<bf16_compute>(grad([&](const array& p) { return loss(x, matrix(p)); }))(array(w));
+  CHECK(outside.dtype() == f32);
+  CHECK(distance(outside, g) < 0.5);
+}
+
+TEST_CASE("a compute dtype reaches into scans, and compiled code has the bits of eager code") {
+  const matrix x(noise(5, {8, 8}));
+  const matrices w(noise(6, {3, 8, 8}));
+  constexpr auto policy = with_precision<bf16_compute>(stacked);
+  array h = narrow(x);
+  for (int i = 0; i < 3; ++i) h = tanh(matmul(h, narrow(squeeze(slice_in_dim(w, i, i + 1, 0), 0))));
+  CHECK(distance(policy(x, w), wide(h)) == 0);
+  constexpr auto step = [](const matrix& a, const matrices& b) {
+    return value_and_grad<0, 1>(with_precision<bf16_compute>([](const array& p, const array& q) {
+      return sum(
+          scan([](const array& s, const array& l) { return std::pair{tanh(matmul(s, l)), nothing{}}; }, p, q).first);
+    }))(array(a), array(b));
+  };
+  const auto known = leaves(jit(step, cpu, while_compiling)(x, w)), late = leaves(jit(step, cpu, at_run_time)(x, w)),
+             eager = leaves(step(x, w));
+  for (int k = 0; k < 3; ++k) {
+    CHECK(known[k].dtype() == f32);
+    CHECK(distance(known[k], late[k]) == 0);
+    CHECK(distance(known[k], eager[k]) == 0);
+  }
 }

@@ -192,6 +192,9 @@ enum class effect_kind : std::uint8_t {
 struct precision_facts {
   bool has_algorithm = false;  ///< the last attribute word is the dot_algorithm of its products
   int product_operands = 0;    ///< number of leading operands that only these products read: they may be rounded early
+  bool sums = false;  ///< adds many numbers up: f32 operands and results stay f32 where a policy narrows others
+  bool selects =
+      false;  ///< picks elements of its first operand, whose cotangents are added up: only results are narrowed
 };
 
 /// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing

@@ -15,6 +15,7 @@ struct cumulative_options {
 inline constexpr op cumsum_p{
     .name = "cumsum",
     .algebra = {.linear = true},
+    .precision = {.sums = true},
     .attributes = schema<cumulative_options>,
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<cumulative_options>().axis;

@@ -48,6 +48,7 @@ constexpr array_type scatter_type(const call& c, const array& indices, const arr
 inline constexpr op gather_p{
     .name = "gather",
     .stablehlo = "stablehlo.gather",
+    .precision = {.selects = true},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1) return c.fail("gather: table", c[0].type(), "at least one axis");
       if (c[1].dtype() != i32) return c.fail("gather: index dtype", c[1].type(), "i32");
@@ -70,6 +71,7 @@ inline constexpr op gather_p{
 inline constexpr op scatter_add_p{
     .name = "scatter_add",
     .stablehlo = "stablehlo.scatter",
+    .precision = {.sums = true},
     .attributes = schema<scatter_attributes>,
     .infer = [](const call& c) -> array_type {
       return detail::scatter_type(c, c[0], c[1], c.attrs<scatter_attributes>().rows);
@@ -99,6 +101,7 @@ inline constexpr op scatter_add_p{
 inline constexpr op scatter_add_onto_p{
     .name = "scatter_add_onto",
     .memory = {.overwrites = 0},
+    .precision = {.sums = true},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1 || c[0].dtype() == bool_)
         return c.fail("scatter_add: operand", c[0].type(), "numbers with at least one axis");

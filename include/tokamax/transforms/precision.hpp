@@ -2,16 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/inline.hpp>      // inline_graph
-#include <tokamax/core/trace.hpp>       // in_trace
-#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
+#include <tokamax/core/trace.hpp>                // in_trace
+#include <tokamax/transforms/compute_dtype.hpp>  // precision_policy
 
 namespace tokamax {
-
-/// What with_precision changes. Arrays keep their dtypes: parameters stay f32.
-struct precision_policy {
-  dot_algorithm dots = dot_algorithm::unspecified;  ///< of products that do not name their own
-};
 
 /// Products in bfloat16 that are summed in f32: what "mixed precision" training computes in.
 inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16_f32};
@@ -19,6 +13,10 @@ inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16
 /// Products of f32 by three or six bfloat16 ones: what lies between, and f32 by the fastest unit. No array is rounded.
 inline constexpr precision_policy bf16_x3_products{.dots = dot_algorithm::bf16_bf16_f32_x3},
     bf16_x6_products{.dots = dot_algorithm::bf16_bf16_f32_x6};
+
+/// Whole programs in bfloat16: parameters and inputs are rounded where they enter, activations and what the backward pass
+/// keeps are bfloat16, while sums, losses, gradients of arguments and the inside of normalisations are f32.
+inline constexpr precision_policy bf16_compute{.compute = bf16};
 
 namespace detail {
 /// Repeats a graph under a policy, and the bodies of its loops.
@@ -60,7 +58,10 @@ struct precision_function {
           graph body;
           arrays operands;
           const result_type out = trace_body(g, body, operands, f, traced...);
-          return with_leaves(out, inline_graph(g, body, operands.data(), detail::apply_policy{Policy}));
+          if constexpr (Policy.compute != dtype::none)
+            return with_leaves(out, detail::compute_in(g, body, operands, Policy));
+          else
+            return with_leaves(out, inline_graph(g, body, operands.data(), detail::apply_policy{Policy}));
         },
         args...);
   }
@@ -70,7 +71,7 @@ struct precision_function {
 /// `value_and_grad(with_precision<bf16_products>(loss))`.
 ///
 /// errors  those of f
-/// source  jax.default_matmul_precision, as a transformation of the function
+/// source  jax.default_matmul_precision, as a transformation of the function; with a compute dtype, jmp.Policy
 template <precision_policy Policy, class F>
 constexpr precision_function<F, Policy> with_precision(F f) {
   return {f};

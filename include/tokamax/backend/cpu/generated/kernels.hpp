@@ -64,6 +64,7 @@
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/compute_dtype.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
@@ -394,6 +395,7 @@ TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
 TOKAMAX_KERNELS struct linked_function<detail::batched_body_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;

@@ -1,0 +1,129 @@
+// tokamax/transforms/compute_dtype.hpp: repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/precision.cpp
+#pragma once
+
+#include <tokamax/base/linked.hpp>      // linked
+#include <tokamax/core/inline.hpp>      // live_nodes, emit
+#include <tokamax/lax/convert.hpp>      // convert_element_type
+#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
+
+namespace tokamax {
+
+/// What with_precision changes. Arguments and results keep their dtypes: parameters stay f32, and gradients come back in f32.
+struct precision_policy {
+  dot_algorithm dots = dot_algorithm::unspecified;  ///< of products that do not name their own
+  /// What f32 values are computed in. Sums, losses and products that name their algorithm stay f32.
+  dtype compute = dtype::none;
+};
+
+namespace detail {
+
+constexpr arrays compute_in_here(graph& to, const graph& from, const arrays& args, const precision_policy& policy);
+constexpr arrays compute_in(graph& to, const graph& from, const arrays& args, const precision_policy& policy) {
+  return linked<detail::compute_in_here>(to, from, args, policy);
+}
+
+/// Repeats one graph in another under a policy. What was f32 is one of
+///   loose    a constant, or computed from constants and integers: it takes the dtype of what it meets
+///   entered  an argument, or the result of a loop: still f32, narrow for whom it meets
+///   narrow   of the compute dtype
+///   wide     f32, because it is a sum or depends on one: what it meets is computed in f32, until a product makes it narrow
+class compute_dtype_pass {
+ public:
+  constexpr compute_dtype_pass(graph& to, const graph& from, const precision_policy& policy)
+      : to_(to), from_(from), policy_(policy), values_(from.nodes.size()), states_(from.nodes.size(), unchanged) {}
+
+  constexpr arrays run(const arrays& args) {
+    for (int k = 0; k < from_.inputs.count(); ++k) set(from_.inputs[k], lift(to_, args[k]), entered);
+    const vec<char> live = live_nodes(from_);
+    for (int i = 0; i < from_.count(); ++i)
+      if (live[i] && from_[i].kind) repeat(i, from_[i]);
+    arrays results;
+    for (const int o : from_.outputs) results.push_back(as(o, from_[o].type.type));
+    return results;
+  }
+
+ private:
+  enum state : char { unchanged, loose, entered, narrow, wide };
+
+  constexpr void set(int i, const array& value, state f32_state) {
+    values_[i] = value;
+    if (from_[i].type.type == f32) states_[i] = value.dtype() == policy_.compute ? narrow : f32_state;
+  }
+  /// The value of node i: of dtype `t`, if it was f32.
+  constexpr array as(int i, dtype t) const {
+    if (from_[i].type.type != f32 || values_[i].dtype() == t) return values_[i];
+    return lift(to_, convert_element_type(values_[i], t));
+  }
+
+  constexpr void repeat(int i, const node& n) {
+    const op& o = *n.kind;
+    if (&o == &get_p) {
+      const int tuple = from_.operand(n, 0);
+      return set(i, tuples_[tuple_of_[tuple]][static_cast<int>(*from_.words_of(n))],
+                 static_cast<state>(states_[tuple]));
+    }
+    words w = carry_words(from_, n, to_);
+    if (n.operand_count == 0)
+      return set(i, array(&to_, add_node(to_, o, nullptr, 0, w, n.type, n.where), n.type), loose);
+    const bool product = o.precision.has_algorithm;
+    const bool exact = product && w.back() != static_cast<std::int64_t>(dot_algorithm::unspecified);
+    if (product && !exact) w.back() = static_cast<std::int64_t>(policy_.dots);
+    state met = unchanged;  // the strongest of the operands
+    for (int k = 0; k < n.operand_count; ++k)
+      if (const char s = states_[from_.operand(n, k)]; s > met) met = static_cast<state>(s);
+    if (o.memory.kind == op_kind::alias || met <= loose)
+      return emit_in(i, n, w, dtype::none, met < loose ? loose : met);
+    if (o.bodies.count) {
+      for (int b = 0; b < body_count(n); ++b) narrow_body(static_cast<int>(w[b]));
+      return emit_in(i, n, w, f32, entered);
+    }
+    if (exact || o.precision.sums || (met == wide && !product)) return emit_in(i, n, w, f32, wide);
+    if (!o.precision.selects || states_[from_.operand(n, 0)] != entered) return emit_in(i, n, w, policy_.compute, wide);
+    emit_in(i, n, w, f32, wide);
+    set(i, as(i, policy_.compute), narrow);
+  }
+  /// The op on operands that, if they were f32, are of dtype t; dtype::none: that are as they are.
+  constexpr void emit_in(int i, const node& n, const words& w, dtype t, state f32_state) {
+    arrays in;
+    for (int k = 0; k < n.operand_count; ++k) {
+      const int operand = from_.operand(n, k);
+      if (t == dtype::none)
+        in.push_back(values_[operand]);
+      else
+        in.push_back(as(operand, t));
+    }
+    arrays out = emit(to_, *n.kind, in.data(), in.count(), w, n.where);
+    if (!n.kind->infer_all) return set(i, lift(to_, out[0]), f32_state);
+    states_[i] = f32_state;
+    tuple_of_.resize(from_.nodes.size(), -1);
+    tuple_of_[i] = tuples_.count();
+    tuples_.push_back(std::move(out));
+  }
+  /// Inside of a loop too. Its carries and results stay f32: what is narrow loses nothing by it.
+  constexpr void narrow_body(int b) {
+    const graph body(to_.bodies[b]);
+    graph changed;
+    arrays inputs;
+    for (const int id : body.inputs) inputs.push_back(array(&changed, changed.input(body[id].type), body[id].type));
+    for (const array& y : compute_in(changed, body, inputs, policy_)) changed.outputs.push_back(lift(changed, y).id());
+    to_.bodies[b] = std::move(changed);
+  }
+
+  graph& to_;
+  const graph& from_;
+  const precision_policy& policy_;
+  vec<array> values_;   // in `to`, of each node
+  vec<char> states_;    // of each node
+  vec<arrays> tuples_;  // results of nodes with several
+  vec<int> tuple_of_;
+};
+
+constexpr arrays compute_in_here(graph& to, const graph& from, const arrays& args, const precision_policy& policy) {
+  return compute_dtype_pass(to, from, policy).run(args);
+}
+
+}  // namespace detail
+
+}  // namespace tokamax

@@ -1,0 +1,234 @@
+// tokamax/transforms/jacobian.hpp: whole Jacobians and Hessians: jacfwd, jacrev, hessian.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/iota.hpp>              // eye
+#include <tokamax/lax/transpose.hpp>         // transpose
+#include <tokamax/transforms/arguments.hpp>  // has_aux
+#include <tokamax/transforms/batch.hpp>      // batch
+#include <tokamax/transforms/forward.hpp>    // forward, backward
+
+#include <array>   // a tree of Jacobians
+#include <vector>  // a tree of Jacobians
+
+namespace tokamax {
+
+namespace detail {
+
+/// `tree` with `leaf()` in the place of each leaf.
+template <class Tree, class Leaf>
+constexpr auto replace_leaves(const Tree& tree, const Leaf& leaf) {
+  static_assert(
+      kind_of<Tree> == tree_kind::leaf,
+      "tokamax: jacobian: trees of Jacobians are made of pairs, tuples, std::array and std::vector of arrays");
+  return leaf();
+}
+template <class A, class B, class Leaf>
+constexpr auto replace_leaves(const std::pair<A, B>& tree, const Leaf& leaf) {
+  auto first = replace_leaves(tree.first, leaf);
+  auto second = replace_leaves(tree.second, leaf);
+  return std::pair{std::move(first), std::move(second)};
+}
+template <class... T, class Leaf>
+constexpr auto replace_leaves(const std::tuple<T...>& tree, const Leaf& leaf) {
+  return std::apply(
+      [&](const T&... each) {  // braces: from left to right
+        return std::tuple<decltype(replace_leaves(each, leaf))...>{replace_leaves(each, leaf)...};
+      },
+      tree);
+}
+template <class T, class Leaf>
+constexpr auto replace_leaves(const std::vector<T>& tree, const Leaf& leaf) {
+  std::vector<decltype(replace_leaves(tree[0], leaf))> out;
+  for (const T& each : tree) out.push_back(replace_leaves(each, leaf));
+  return out;
+}
+template <class T, std::size_t N, class Leaf>
+constexpr auto replace_leaves(const std::array<T, N>& tree, const Leaf& leaf) {
+  std::array<decltype(replace_leaves(tree[0], leaf)), N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = replace_leaves(tree[i], leaf);
+  return out;
+}
+/// A tree of arrays of any type: itself, if its leaves are arrays, else one of those that replace_leaves knows.
+template <class Tree>
+constexpr auto with_free_leaves(const Tree& tree) {
+  if constexpr (kind_of<Tree> == tree_kind::record && !requires { fields_of<Tree>::positional; }) {
+    for_each_leaf(
+        [](const auto& a) {
+          static_assert(
+              std::is_same_v<std::remove_cvref_t<decltype(a)>, array>,
+              "tokamax: jacobian: the leaves of a struct are to be of type array, which has room for Jacobians");
+        },
+        tree);
+    return tree;
+  } else {
+    return replace_leaves(tree, [] { return array(); });
+  }
+}
+
+/// The n unit vectors of arrays like x, of n elements: [n, ...].
+constexpr array basis_like(graph& g, const array& x) {
+  shape s{x.size()};
+  for (const std::int64_t e : x.shape()) s.push_back(e);
+  return lift(g, reshape(eye(x.size(), x.dtype()), s));
+}
+constexpr shape joined(const array& y, const array& x) {
+  shape s = y.shape();
+  for (const std::int64_t e : x.shape()) s.push_back(e);
+  return s;
+}
+/// What `results`, functions of `direction`, are along all unit vectors: [n, ...] each.
+constexpr arrays along_basis(graph& g, const array& direction, const arrays& results) {
+  arrays existing;
+  for (const array& r : results)
+    if (r.exists()) existing.push_back(lift(g, r));
+  const arrays mapped = batch(g, direction.size(), direction, basis_like(g, direction), existing);
+  arrays out(results.size());
+  for (int k = 0, i = 0; k < results.count(); ++k) {
+    if (!results[k].exists()) continue;
+    out[k] = mapped[i];
+    if (!out[k].exists()) out[k] = with_leading_axis(existing[i], direction.size());
+    ++i;
+  }
+  return out;
+}
+/// dy/dx for all ys and xs: [y0/x0, y0/x1, ..., y1/x0, ...], each [...y, ...x].
+constexpr arrays jacobians(graph& g, bool forward_mode, const arrays& ys, const arrays& xs) {
+  const int m = ys.count(), n = xs.count();
+  arrays out(static_cast<std::size_t>(m) * static_cast<std::size_t>(n));
+  for (int i = 0; i < n && forward_mode; ++i) {
+    if (!is_floating(xs[i].dtype())) continue;
+    const array dx = placeholder(g, xs[i].type());
+    const arrays columns = along_basis(g, dx, forward(g, xs[i], dx, ys));  // [x, ...y]
+    for (int j = 0; j < m; ++j) {
+      if (!columns[j].exists()) continue;
+      axes last;
+      for (int k = 1; k <= ys[j].rank(); ++k) last.push_back(k);
+      last.push_back(0);
+      out[j * n + i] = reshape(transpose(columns[j], last), joined(ys[j], xs[i]));
+    }
+  }
+  for (int j = 0; j < m && !forward_mode; ++j) {
+    const array ct = placeholder(g, ys[j].type());
+    const arrays rows = along_basis(g, ct, backward(g, ys[j], ct, xs));  // [y, ...x]
+    for (int i = 0; i < n; ++i)
+      if (rows[i].exists()) out[j * n + i] = reshape(rows[i], joined(ys[j], xs[i]));
+  }
+  for (int j = 0; j < m; ++j)
+    for (int i = 0; i < n; ++i)
+      if (array& a = out[j * n + i]; !a.exists()) a = array(0.0, {xs[i].dtype(), false, joined(ys[j], xs[i])});
+  return out;
+}
+
+}  // namespace detail
+
+/// What `jacfwd(f)` and `jacrev(f)` return.
+template <class F, bool Forward, bool Aux, int... Arguments>
+struct jacobian_function {
+  [[no_unique_address]] F f;
+  source_line where{};  ///< of the call of jacfwd or jacrev
+
+  template <class... Args>
+  constexpr auto operator()(const Args&... args) const {
+    return start<detail::argument_numbers<static_cast<int>(sizeof...(Args)), Arguments...>>(
+        std::index_sequence_for<Args...>{}, args...);
+  }
+
+ private:
+  template <class Numbers, std::size_t... I, class... Args>
+  constexpr auto start(std::index_sequence<I...>, const Args&... args) const {
+    return run<Numbers>(detail::as_argument<Numbers::has(I)>(args)...);
+  }
+  template <class Numbers, class... Args>
+  constexpr auto run(const Args&... args) const {
+    return in_trace(
+        [this](graph& g, const Args&... traced) {
+          return trace<Numbers>(g, std::index_sequence_for<Args...>{}, std::make_index_sequence<Numbers::count>{},
+                                traced...);
+        },
+        args...);
+  }
+  template <class Numbers, std::size_t... I, std::size_t... K, class... Args>
+  constexpr auto trace(graph& g, std::index_sequence<I...>, std::index_sequence<K...>, const Args&... args) const {
+    const std::tuple<Args...> variables{variables_of<Numbers::has(I)>(g, args)...};  // braces: from left to right
+    const auto result = std::apply(f, variables);
+    const auto& value = detail::differentiated<Aux>(result);
+    arrays ys, xs;
+    for (const array& y : leaves(value)) ys.push_back(lift(g, y, where));
+    if constexpr (!Forward)
+      for (const array& y : ys)
+        if (!is_floating(y.dtype())) reject(&g, where, "jacrev: value of the function", y.type(), "floats");
+    (for_each_leaf([&](const array& a) { xs.push_back(a); }, std::get<Numbers::template at<K>()>(variables)), ...);
+    const arrays all = detail::jacobians(g, Forward, ys, xs);
+    int next = 0;
+    auto tree = detail::replace_leaves(value, [&] {
+      auto inner =
+          detail::one_or_tuple(std::tuple{detail::with_free_leaves(std::get<Numbers::template at<K>()>(variables))...});
+      inner = with_leaves(inner, all, next);
+      next += xs.count();
+      return inner;
+    });
+    if constexpr (Aux)
+      return std::pair{std::move(tree), result.second};
+    else
+      return tree;
+  }
+  template <bool Differentiated, class Tree>
+  constexpr Tree variables_of(graph& g, const Tree& tree) const {
+    if constexpr (Differentiated) {
+      detail::require_floats(g, Forward ? "jacfwd: argument" : "jacrev: argument", tree, where);
+      return detail::as_variables(tree);
+    } else {
+      return copy_tree(tree);
+    }
+  }
+};
+
+/// The Jacobian of f, column by column in forward mode: for functions of few numbers. A tree like the value, with a tree like
+/// f's first argument in the place of each leaf; `jacfwd<0, 2>(f)` by argument numbers, with a tuple there.
+///
+///   J[i..., k...] = d f(x)[i...] / d x[k...]
+///
+/// shapes  f [...] -> [m...]: [m..., ...]
+/// errors  "jacfwd: argument" without floating leaves
+/// source  jax.jacfwd; with `has_aux` f returns a pair, of which the second part is passed on
+template <int... Arguments, class F>
+constexpr jacobian_function<F, true, false, Arguments...> jacfwd(F f, source_line l = source_line::current()) {
+  return {f, l};
+}
+template <int... Arguments, class F>
+constexpr jacobian_function<F, true, true, Arguments...> jacfwd(F f, has_aux_tag,
+                                                                source_line l = source_line::current()) {
+  return {f, l};
+}
+
+/// The same row by row in reverse mode: for functions with few results.
+/// errors  "jacrev: argument" without floating leaves, "jacrev: value of the function" for integers
+/// source  jax.jacrev
+template <int... Arguments, class F>
+constexpr jacobian_function<F, false, false, Arguments...> jacrev(F f, source_line l = source_line::current()) {
+  return {f, l};
+}
+template <int... Arguments, class F>
+constexpr jacobian_function<F, false, true, Arguments...> jacrev(F f, has_aux_tag,
+                                                                 source_line l = source_line::current()) {
+  return {f, l};
+}
+template <class F, bool Forward, bool Aux, int... Arguments>
+inline constexpr bool is_stateless<jacobian_function<F, Forward, Aux, Arguments...>> = is_stateless<F>;
+
+/// The second derivatives of f, forward over reverse; by argument numbers a tuple of tuples.
+///
+///   H[i..., j...] = d^2 f(x) / d x[i...] d x[j...]
+///
+/// source  jax.hessian
+template <int... Arguments, class F>
+constexpr auto hessian(F f, source_line l = source_line::current()) {
+  return jacfwd<Arguments...>(jacrev<Arguments...>(f, l), l);
+}
+template <int... Arguments, class F>
+constexpr auto hessian(F f, has_aux_tag, source_line l = source_line::current()) {
+  return jacfwd<Arguments...>(jacrev<Arguments...>(f, has_aux, l), has_aux, l);
+}
+
+}  // namespace tokamax
