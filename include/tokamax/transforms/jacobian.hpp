@@ -15,9 +15,18 @@ namespace tokamax {
 
 namespace detail {
 
+template <class A, class B, class Leaf>
+constexpr auto replace_leaves(const std::pair<A, B>& tree, const Leaf& leaf);
+template <class... T, class Leaf>
+constexpr auto replace_leaves(const std::tuple<T...>& tree, const Leaf& leaf);
+template <class T, class Leaf>
+constexpr auto replace_leaves(const std::vector<T>& tree, const Leaf& leaf);
+template <class T, std::size_t N, class Leaf>
+constexpr auto replace_leaves(const std::array<T, N>& tree, const Leaf& leaf);
+
 /// `tree` with `leaf()` in the place of each leaf.
 template <class Tree, class Leaf>
-constexpr auto replace_leaves(const Tree& tree, const Leaf& leaf) {
+constexpr auto replace_leaves(const Tree&, const Leaf& leaf) {
   static_assert(
       kind_of<Tree> == tree_kind::leaf,
       "tokamax: jacobian: trees of Jacobians are made of pairs, tuples, std::array and std::vector of arrays");
