@@ -94,6 +94,7 @@ constexpr arrays custom_jvp_batch(const call& c) {
 inline constexpr op custom_jvp_p{
     .name = "custom_jvp",
     .bodies = {.count = 2},
+    .attributes = schema<custom_jvp_attributes>,
     .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
     .compose = [](const call& c) -> arrays {
       const graph function(c.body(0));

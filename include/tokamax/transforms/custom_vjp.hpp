@@ -75,6 +75,7 @@ constexpr arrays custom_vjp_batch(const call& c) {
 inline constexpr op custom_vjp_p{
     .name = "custom_vjp",
     .bodies = {.count = 3},
+    .attributes = schema<custom_vjp_attributes>,
     .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
     .compose = [](const call& c) -> arrays {
       const graph function(c.body(0));

@@ -511,6 +511,8 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &softmax_vjp_p,
           &softmax_p,
           &placeholder_p,
+          &custom_jvp_p,
+          &custom_vjp_p,
           &remat_p,
           &scan_p};
 }
