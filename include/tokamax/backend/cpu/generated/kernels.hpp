@@ -407,6 +407,8 @@ TOKAMAX_KERNELS attribute_schema schema<layer_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
+TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
 TOKAMAX_KERNELS struct linked_function<lift_here>;
