@@ -17,6 +17,7 @@
 //   core/print.hpp             arrays as text, in NumPy's format.
 //   core/schema.hpp            names and kinds of an op's attributes, so that graphs can be printed and read.
 //   core/spelled.hpp           a value type on which element functions are written down instead of computed.
+//   core/symbolic.hpp          arguments some of whose extents are symbols, so that one trace at run time serves them all.
 //   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp             call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp        how an array knows at run time whether the graph that it points to still exists.
@@ -39,6 +40,7 @@
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/schema.hpp>
 #include <tokamax/core/spelled.hpp>
+#include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>
 #include <tokamax/core/trace_life.hpp>

@@ -13,6 +13,7 @@
 //   runtime/known_program.hpp      what a program known while compiling does at run time, the same for all of them.
 //   runtime/program.hpp            a function on trees as a plan, worked out by the compiler.
 //   runtime/program_cache.hpp      the programs that were used last, found in constant time.
+//   runtime/runner_pool.hpp        copies of an executable, each for one run at a time, laid out for the extents it ran with.
 //   runtime/tree_layout.hpp        where the arrays and static values of a tree lie in an object of its type.
 //   runtime/work.hpp               what a step of a program computes and moves, for profiles.
 #pragma once
@@ -29,5 +30,6 @@
 #include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
+#include <tokamax/runtime/runner_pool.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/runtime/work.hpp>

@@ -48,6 +48,7 @@ constexpr dtype literal_dtype(T value) {
     const auto v = static_cast<std::int64_t>(value);
     if (v == static_cast<std::int32_t>(v)) return i32;
     if (v <= -(std::int64_t{1} << 60) && std::is_constant_evaluated()) return i32;  // a dynamic extent
+    if (is_dyn(v) && is_extent(v)) throw error("dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   }
   throw error("array: literal", std::to_string(value), "an integer of 32 bits");
 }

@@ -5,11 +5,13 @@
 #include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/lower.hpp>           // lower
 #include <tokamax/compiler/schedule.hpp>        // make_plan
+#include <tokamax/core/symbolic.hpp>            // declared_type
 #include <tokamax/core/trace.hpp>               // trace_into
 #include <tokamax/runtime/executable.hpp>       // executable
 #include <tokamax/runtime/filled_literals.hpp>  // filled_literals
 #include <tokamax/runtime/idle_list.hpp>        // idle_list
-#include <tokamax/runtime/program_cache.hpp>    // program_cache
+#include <tokamax/runtime/program_cache.hpp>    // program_cache, running_hash
+#include <tokamax/runtime/runner_pool.hpp>      // runner_pool
 
 #include <memory>  // unique_ptr
 
@@ -91,6 +93,33 @@ struct traced_frame : idle {
   std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
 };
 
+/// The values of dynamic extents, found in the arguments of a call; 1 for those that no argument has.
+struct found_symbols {
+  std::int64_t values[max_symbols] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+  /// errors  "jit: argument" for an array that is not of the declared type
+  template <class Tree>
+  void find(const Tree& tree, int position) {
+    for_each_leaf([&](const auto& a) { add(declared_type(a), a.type(), position); }, tree);
+  }
+  void finish() {
+    for (std::int64_t& v : values)
+      if (v < 0) v = 1;
+  }
+
+ private:
+  void add(const array_type& declared, const array_type& given, int position) {
+    if (&declared != &given && !fits(declared, given, values)) reject(declared, given, position);
+  }
+  [[noreturn]] static void reject(const array_type& declared, const array_type& given, int position);
+};
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void found_symbols::reject(const array_type& declared, const array_type& given, int position) {
+  throw error("jit: argument", std::string(text(given).view()), std::string(text(declared).view()),
+              "argument " + std::to_string(position));
+}
+#endif
+
 /// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
 template <class Tree>
 void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
@@ -107,14 +136,15 @@ void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
 
 /// Makes the buffers of the results, or takes them from arguments where the plan has found that safe.
 template <class Result>
-Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f) {
+Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f, const std::int64_t* symbols) {
   Result result = copy_tree(skeleton);
   int k = p.regions[0].outputs;
   for_each_leaf(
       [&](auto& leaf) {
         array& a = static_cast<array&>(leaf);
         const int donor = p.buffers[p.numbers[k++]].donor;
-        const array_type type = a.type();
+        array_type type = a.type();
+        for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols);
         const array* const from = donor >= 0 && donor < static_cast<int>(f.donors.size())
                                       ? f.donors[static_cast<std::size_t>(donor)]
                                       : nullptr;
@@ -125,24 +155,12 @@ Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f)
   return result;
 }
 
-/// A hash of numbers that come one by one.
-class running_hash {
- public:
-  void add(std::int64_t n) {
-    value_ = (value_ ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15u;
-    value_ ^= value_ >> 29;
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0x243f6a8885a308d3u;
-};
-
 }  // namespace detail
 
 /// Programs of one function, kept by the dtypes and shapes (and static fields) of the arguments they were traced for: the
-/// last `default_capacity` that were used, or `set_capacity`. Threads may call it at the same time; if they need the
-/// same new program, each of them traces it.
+/// last `default_capacity` that were used, or `set_capacity`. An extent that an argument declares to be dynamic is a symbol
+/// in the trace, and its value no part of the program. Threads may call it at the same time; if they need the same new
+/// program, each of them traces it.
 template <class Device, class F>
 class dynamic_program {
  public:
@@ -150,6 +168,10 @@ class dynamic_program {
   auto run(const F& f, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
+    detail::found_symbols symbols;
+    int position = 0;
+    (symbols.find(given, position++), ...);
+    symbols.finish();
     const std::shared_ptr<entry> e = find_or_trace<skeleton_type>(f, given...);
     std::unique_ptr<detail::traced_frame> frame = frames_.take();
     if (!frame) frame = std::make_unique<detail::traced_frame>();
@@ -159,13 +181,13 @@ class dynamic_program {
     detail::filled_literals literals;
     (detail::take_leaves(*frame, literals, std::forward<Given>(given)), ...);
     for (const handle& h : e->program->captured) frame->inputs.push_back(h->data);
-    std::unique_ptr<runner> code = e->idle.take();
-    if (!code) code = std::make_unique<runner>(e->program->code);
+    detail::runner_pool::loan loan = e->runners->take(symbols.values);
+    executable& code = loan.one->code;
     result_type result =
-        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, code->code.plan(), *frame);
+        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, code.plan(), *frame, symbols.values);
     const detail::given_away<Given...> moved{{std::forward<Given>(given)...}};
-    code->code.run(frame->inputs.data(), frame->outputs.data(), frame->arena);
-    e->idle.give(std::move(code));
+    code.run(frame->inputs.data(), frame->outputs.data(), frame->arena);
+    e->runners->give(std::move(loan));
     frames_.give(std::move(frame));
     return result;
   }
@@ -200,12 +222,16 @@ class dynamic_program {
     auto made = std::make_shared<entry>();
     each_number<Skeleton>([&](std::int64_t n) { made->signature.push_back(n); }, given...);
     auto trees = std::make_shared<Skeleton>();
-    graph g;
-    trace_into(g, f, trees->result, given...);
     trees->arguments = std::tuple<Given...>(copy_tree(given)...);
-    std::apply([](auto&... tree) { (for_each_leaf([](auto& a) { static_cast<array&>(a) = array(); }, tree), ...); },
-               trees->arguments);
+    const auto each_leaf = [&](const auto& change) {
+      std::apply([&](auto&... tree) { (for_each_leaf(change, tree), ...); }, trees->arguments);
+    };
+    each_leaf([](auto& a) { static_cast<array&>(a) = array(array_type(detail::declared_type(a))); });
+    graph g;
+    std::apply([&](const auto&... tree) { trace_into(g, f, trees->result, tree...); }, trees->arguments);
+    each_leaf([](auto& a) { static_cast<array&>(a) = array(); });
     made->program = detail::owned_program::make(g, Device::interpreted_loop(), Device::name, kernels_on<Device>);
+    made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
     made->trees = std::move(trees);
     return programs_.add(key.value(), std::move(made), fits);
   }
@@ -213,10 +239,11 @@ class dynamic_program {
   template <class Skeleton, class Visit, class... Given>
   static void each_number(Visit visit, const Given&... given) {
     visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
-    auto leaf = [&](const array& a) {
-      visit(static_cast<std::int64_t>(a.dtype()) << 1 | a.type().weak);
-      visit(a.rank());
-      for (std::int64_t e : a.shape()) visit(e);
+    auto leaf = [&](const auto& a) {
+      const array_type& t = detail::declared_type(a);
+      visit(static_cast<std::int64_t>(t.type) << 1 | t.weak);
+      visit(t.extents.rank());
+      for (std::int64_t e : t.extents) visit(e);
     };
     (for_each_leaf(leaf, given), ...);
   }
@@ -231,15 +258,11 @@ class dynamic_program {
   };
   template <class T>
   static constexpr char type_mark = 0;
-  struct runner : detail::idle {
-    explicit runner(const executable& like) : code(like) {}
-    executable code;
-  };
   struct entry {
     std::vector<std::int64_t> signature;
-    std::unique_ptr<detail::owned_program> program;  // its code never runs: runners are copies
     std::shared_ptr<void> trees;
-    detail::idle_list<runner> idle;
+    std::unique_ptr<detail::owned_program> program;  // its code never runs: runners are copies
+    std::unique_ptr<detail::runner_pool> runners;
   };
   detail::program_cache<entry> programs_;
   detail::idle_list<detail::traced_frame> frames_;

@@ -182,6 +182,7 @@ class jit_function {
 
 /// Compiles f. If f is stateless and a constant expression, and its arguments' shapes are part of their types, it is traced,
 /// differentiated, fused and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
+/// One program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
 ///
 /// Several threads may call it at the same time, and so may both processes after a fork(). The memory of intermediate
 /// values is kept for the next call.

@@ -21,6 +21,19 @@
 
 namespace tokamax::detail {
 
+/// A hash of numbers that come one by one.
+class running_hash {
+ public:
+  void add(std::int64_t n) {
+    value_ = (value_ ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15u;
+    value_ ^= value_ >> 29;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0x243f6a8885a308d3u;
+};
+
 /// Values by key, at most `capacity` of them: another one takes the place of the one that was found longest ago. A value
 /// that is in use stays until its user lets go of it. Threads may share a cache. What values are, its user knows.
 class untyped_cache {

@@ -18,6 +18,7 @@
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/spelled.hpp>
+#include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>
@@ -61,6 +62,7 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
+#include <tokamax/runtime/runner_pool.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>

@@ -1,0 +1,63 @@
+// tokamax/core/symbolic.hpp: arguments some of whose extents are symbols, so that one trace at run time serves them all.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/runtime/symbolic.cpp
+#pragma once
+
+#include <tokamax/core/array.hpp>  // array
+
+#include <utility>  // move
+
+namespace tokamax {
+
+/// An array that programs traced at run time take with other extents too; see `symbolic`. To everybody else it is an array.
+class symbolic_array : public array {
+ public:
+  constexpr symbolic_array() = default;
+  symbolic_array(array x, array_type declared) : array(std::move(x)), declared_(declared) {}
+  /// The type for which programs are traced: its dynamic extents are the symbols.
+  constexpr const array_type& declared() const { return declared_; }
+
+ private:
+  array_type declared_;
+};
+
+template <>
+inline constexpr bool is_leaf<symbolic_array> = true;
+
+namespace detail {
+/// The type of an argument for which a program is traced at run time.
+template <class Leaf>
+constexpr const array_type& declared_type(const Leaf& a) {
+  if constexpr (std::is_same_v<Leaf, symbolic_array>) return a.declared();
+  if constexpr (requires { Leaf::static_type; })
+    if constexpr (is_dynamic(Leaf::static_type.extents)) return Leaf::static_type;
+  return a.type();
+}
+
+[[noreturn]] void no_such_symbol(int symbol);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void no_such_symbol(int symbol) {
+  throw error("symbolic: symbol", std::to_string(symbol), "a symbol from 0 to " + std::to_string(max_symbols - 1));
+}
+#endif
+}  // namespace detail
+
+/// `x` as an argument whose extent along `axis` is the symbol `symbol`: `run(model, symbolic(x))` traces once, and serves
+/// batches of any size. A tensor says the same by its type, `tensor<f32, dyn(), 784>`, also within structs.
+///
+/// shapes  any; what depends on the symbol has it as an extent while f is traced. Symbols that occur more than once have
+///         one value in a call; other extents, and the numbers of other axes, are part of the program.
+/// errors  "axis" and "symbolic: symbol" for none; an op that cannot do with an unknown extent is "dynamic extent: ..."
+/// source  jax.export.symbolic_shape, here by the axis instead of a name
+inline symbolic_array symbolic(symbolic_array x, int axis = 0, int symbol = 0) {
+  if (symbol < 0 || symbol >= max_symbols) detail::no_such_symbol(symbol);
+  array_type t = x.declared();
+  t.extents[axis] = detail::dynamic_extent(1, 1u << 2 * symbol);
+  return {static_cast<array&&>(x), t};
+}
+inline symbolic_array symbolic(array x, int axis = 0, int symbol = 0) {
+  const array_type t = x.type();
+  return symbolic(symbolic_array(std::move(x), t), axis, symbol);
+}
+
+}  // namespace tokamax

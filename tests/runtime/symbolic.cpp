@@ -1,0 +1,190 @@
+// tests/runtime/symbolic.cpp: one trace at run time serves all values of a dynamic extent, with the bits of programs for each.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/core/symbolic.hpp>
+#include <tokamax/runtime/runner_pool.hpp>
+#include <tokamax/tokamax.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace tk = tokamax;
+using tk::array, tk::dyn, tk::tensor;
+
+namespace {
+
+bool same_bits(const array& a, const array& b) {
+  return a.type() == b.type() &&
+         std::memcmp(a.data<float>(), b.data<float>(), sizeof(float) * static_cast<std::size_t>(a.size())) == 0;
+}
+array numbers(const tk::shape& s) { return tk::random::normal(tk::random::key(7), s); }
+
+/// A transformer block with a head: attention within each row of the batch, so that rows know nothing of each other.
+struct server {
+  tk::nn::embed token{32, 16};
+  tk::train::gpt_block block{16, 2};
+  tk::nn::layer_norm norm{16};
+  constexpr array operator()(const array& ids) const {  // [B, T] -> [B, 32]
+    const array x = norm(block(token(ids)));
+    return tk::softmax(token.logits(tk::mean(x, {.axis = {1}})));
+  }
+};
+array ids(std::int64_t rows) { return tk::random::randint(tk::random::key(3), {rows, 8}, 0, 32); }
+
+}  // namespace
+
+TEST_CASE("a server that was traced once serves 1..64 rows with the bits of one program a size") {
+  const server model = tk::init<server>(tk::random::key(1));
+  int traces = 0;
+  const auto answer = [&](const server& m, const array& x) {
+    ++traces;
+    return m(x);
+  };
+  const auto run = tk::jit(answer, tk::cpu);
+  const auto typed =
+      tk::jit([&](const server& m, const tensor<tk::i32, dyn(), 8>& x) { return answer(m, x); }, tk::cpu);
+  const auto each = tk::jit(answer, tk::cpu);
+  const auto compare = [&](std::int64_t rows) {
+    const array x = ids(rows);
+    const array y = run(model, tk::symbolic(x)), z = typed(model, tensor<tk::i32, dyn(), 8>(x));
+    CHECK(traces == 2);
+    INFO(rows << " rows");
+    CHECK(y.shape() == tk::shape{rows, 32});
+    const array expected = each(model, x);
+    --traces;
+    CHECK(same_bits(y, expected));
+    CHECK(same_bits(z, expected));
+  };
+  for (std::int64_t rows = 1; rows <= 64; ++rows) compare(rows);
+  traces = 2;
+  const array last = run(model, tk::symbolic(ids(3)));
+  CHECK(same_bits(last, each(model, ids(3))));
+  CHECK(traces == 2);
+  CHECK(run(model, tk::symbolic(ids(0))).shape() == tk::shape{0, 32});
+  CHECK(run(model, tk::symbolic(ids(1000))).shape() == tk::shape{1000, 32});
+  CHECK(traces == 2);
+}
+
+TEST_CASE("gradients and losses of any number of rows") {
+  struct rows {
+    tensor<tk::f32, dyn(), 4> x;
+    tensor<tk::f32, dyn()> y;
+  };
+  int traces = 0;
+  const auto loss = [&](const tk::nn::linear& f, const rows& r) {
+    ++traces;
+    return tk::mean(tk::square(tk::reshape(f(r.x), {-1}) - r.y));
+  };
+  const auto step = [&](const tk::nn::linear& f, const rows& r) { return tk::value_and_grad(loss)(f, r); };
+  const auto run = tk::jit(step, tk::cpu);
+  const auto model = tk::init(tk::nn::linear{4, 1}, tk::random::key(2));
+  for (std::int64_t n : {5, 1, 17, 5}) {
+    const rows r{numbers({n, 4}), numbers({n})};
+    const auto [value, grads] = run(model, r);
+    const int before = traces;
+    const auto [expected, expected_grads] = step(model, r);
+    traces = before;
+    CHECK(value.item() == Approx(expected.item()).epsilon(1e-6));
+    CHECK(tk::max(tk::abs(grads.kernel - expected_grads.kernel)).item() < 1e-6);
+  }
+  CHECK(traces == 1);
+  CHECK_THROWS_WITH(run(model, rows{numbers({3, 4}), numbers({2})}),
+                    contains("argument 1") && contains("f32[2]") && contains("f32[n]"));
+}
+
+TEST_CASE("several symbols, one symbol twice, and arguments that are moved in") {
+  int traces = 0;
+  const auto run = tk::jit(
+      [&](const array& x, const array& w) {
+        ++traces;
+        return tk::matmul(x, w) * 2;
+      },
+      tk::cpu);
+  for (std::int64_t n : {3, 1, 4})
+    for (std::int64_t m : {2, 5}) {
+      const array x = numbers({n, 6}), w = numbers({6, m});
+      CHECK(same_bits(run(tk::symbolic(x), tk::symbolic(w, 1, 1)), tk::matmul(x, w) * 2));
+    }
+  CHECK(traces == 1);
+  const array square = numbers({4, 4});
+  const auto squares = tk::jit([&](const array& x) { return tk::matmul(x, x); }, tk::cpu);
+  CHECK(same_bits(squares(tk::symbolic(tk::symbolic(square), -1)), tk::matmul(square, square)));
+  CHECK_THROWS_WITH(squares(tk::symbolic(tk::symbolic(numbers({4, 3})), 1)),
+                    contains("argument 0") && contains("f32[4,3]") && contains("f32[n,n]"));
+
+  const auto twice = tk::jit([](const array& x) { return x * 2; }, tk::cpu);
+  array given = numbers({8, 8});
+  const array expected = given * 2;
+  const float* const buffer = given.data<float>();
+  const array doubled = twice(tk::symbolic(std::move(given)));
+  CHECK(doubled.data<float>() == buffer);
+  CHECK(same_bits(doubled, expected));
+}
+
+TEST_CASE("other extents and dtypes are part of the program; to functions that nobody compiled it is an array") {
+  int traces = 0;
+  const auto f = [&](const array& x) {
+    ++traces;
+    return tk::sum(x, {.axis = {0}});
+  };
+  const auto run = tk::jit(f, tk::cpu);
+  (void)run(tk::symbolic(numbers({2, 3})));
+  (void)run(tk::symbolic(numbers({7, 3})));
+  CHECK(traces == 1);
+  (void)run(tk::symbolic(numbers({2, 4})));
+  (void)run(tk::symbolic(tk::ones({2, 3}, tk::i32)));
+  (void)run(numbers({2, 3}));
+  CHECK(traces == 4);
+  CHECK(same_bits(f(tk::symbolic(numbers({2, 3}))), f(numbers({2, 3}))));
+  const auto around = tk::jit([&](const array& x) { return run(tk::symbolic(x)) * 2; }, tk::cpu);
+  CHECK(same_bits(around(numbers({2, 3})), f(numbers({2, 3})) * 2));
+}
+
+TEST_CASE("what needs a known extent is refused by name, and the function works on") {
+  const auto shortened = tk::jit([](const array& x) { return tk::slice_in_dim(x, 0, 1, 0); }, tk::cpu);
+  CHECK_THROWS_WITH(shortened(tk::symbolic(numbers({2, 3}))), contains("slice: bounds") && contains("f32[n,3]"));
+  CHECK(shortened(numbers({2, 3})).shape() == tk::shape{1, 3});
+  const auto number = tk::jit([](const array& x) { return x * x.extent(0); }, tk::cpu);
+  CHECK_THROWS_WITH(number(tk::symbolic(numbers({2, 3}))),
+                    contains("dynamic extent: as a number") && contains("extent_as_array"));
+  const auto exact = tk::jit([](const array& x) { return tensor<tk::f32, 2, 3>(x); }, tk::cpu);
+  CHECK_THROWS_WITH(exact(tk::symbolic(numbers({2, 3}))), contains("f32[n,3]") && contains("f32[2,3]"));
+  CHECK_THROWS_WITH(tk::symbolic(numbers({2, 3}), 2), contains("axis"));
+  CHECK_THROWS_WITH(tk::symbolic(numbers({2, 3}), 0, 8), contains("symbolic: symbol") && contains("from 0 to 7"));
+  const auto longer = tk::jit([](const array& x) { return tk::concatenate({x, tk::ones({1, 3})}); }, tk::cpu);
+  CHECK_THROWS_WITH(longer(tk::symbolic(numbers({2, 3}))), contains("dynamic extent: concatenate"));
+  const auto twice = tk::jit([](const array& x) { return x * 2; }, tk::cpu);
+  CHECK_THROWS_WITH(twice(tk::symbolic(array(tk::array_type{tk::f32, false, {2, 3}}))), contains("without data"));
+}
+
+TEST_CASE("layouts are kept for the last extents only, and threads share them") {
+  tk::graph g;
+  const tk::array_type t{tk::f32, false, {dyn(), 4}};
+  array result;
+  tk::trace_into(g, [](const array& x) { return tk::tanh(tk::matmul(x, tk::transpose(x))); }, result, array(t));
+  const auto program = tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
+  tk::detail::runner_pool pool(program->code, true);
+  for (std::int64_t n = 1; n <= 100; ++n) {
+    const std::int64_t symbols[tk::max_symbols] = {n, 1, 1, 1, 1, 1, 1, 1};
+    pool.give(pool.take(symbols));
+  }
+  CHECK(pool.layouts() == tk::detail::runner_pool::most_layouts);
+
+  const auto run = tk::jit([](const array& x) { return tk::sum(tk::tanh(x * 2), {.axis = {1}}); }, tk::cpu);
+  const auto each = tk::jit([](const array& x) { return tk::sum(tk::tanh(x * 2), {.axis = {1}}); }, tk::cpu);
+  std::vector<array> in, out(4);
+  for (std::int64_t n = 1; n <= 4; ++n) in.push_back(numbers({n, 9}));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (std::size_t k = 0; k < 200; ++k) {
+        const array y = run(tk::symbolic(in[(i + k) % 4]));
+        if ((i + k) % 4 == i) out[i] = y;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < 4; ++i) CHECK(same_bits(out[i], each(in[i])));
+}
