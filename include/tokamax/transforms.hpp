@@ -4,10 +4,14 @@
 //   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
+//   transforms/body.hpp             functions as bodies of ops: how they are traced, differentiated and batched.
 //   transforms/compute_dtype.hpp    repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
+//   transforms/cond.hpp             one of two functions, or of several, chosen when the program runs.
+//   transforms/cond_rules.hpp       the op that runs one of several bodies, its derivatives and batches, and how it runs.
 //   transforms/custom_jvp.hpp       functions with a derivative of their own.
 //   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
 //   transforms/custom_vjp.hpp       functions with a gradient of their own.
+//   transforms/fori_loop.hpp        a loop over the integers from one bound to another.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
 //   transforms/jacobian.hpp         whole Jacobians and Hessians: jacfwd, jacrev, hessian.
@@ -21,15 +25,21 @@
 //   transforms/scan_run.hpp         how a scan runs its body.
 //   transforms/vjp.hpp              a function's value together with the transpose of its derivative.
 //   transforms/vmap.hpp             a function of one example as a function of a batch.
+//   transforms/while_loop.hpp       a loop that goes on while a predicate holds.
+//   transforms/while_rules.hpp      the while_loop op, its forward mode and batches, and how it runs.
 #pragma once
 
 #include <tokamax/transforms/arguments.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/body.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
+#include <tokamax/transforms/cond.hpp>
+#include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/fori_loop.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jacobian.hpp>
@@ -43,3 +53,5 @@
 #include <tokamax/transforms/scan_run.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
+#include <tokamax/transforms/while_loop.hpp>
+#include <tokamax/transforms/while_rules.hpp>

@@ -11,7 +11,9 @@
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
+#include <tokamax/transforms/while_rules.hpp>
 
 #include <cmath>
 #include <limits>
@@ -296,6 +298,21 @@ values scan(const asked& a) {
   return out;
 }
 
+values while_loop(const asked& a) {
+  const auto w = a.attrs<while_attributes>();
+  values state = a.in;
+  while (evaluate(a.g.bodies[w.predicate], state)[0].data[0] != 0) {
+    const values next = evaluate(a.g.bodies[w.body], state);
+    std::copy(next.begin(), next.end(), state.begin());
+  }
+  state.resize(static_cast<std::size_t>(w.carries));
+  return state;
+}
+values cond(const asked& a) {
+  const auto branch = static_cast<int>(a.in[0].data[0]);
+  return evaluate(a.g.bodies[a.g.words_of(a.n)[branch]], values(a.in.begin() + 1, a.in.end()));
+}
+
 values same(const asked& a) { return {a.in[0]}; }
 values elementwise(const asked& a) {
   value y = zeros_of(a.n.type);
@@ -366,6 +383,8 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&convert_element_type_p, r::convert},
       {&bitcast_convert_type_p, r::bitcast},
       {&scan_p, r::scan},
+      {&while_loop_p, r::while_loop},
+      {&cond_p, r::cond},
       {&stop_gradient_p, r::same},
       {&variable_p, r::same},
       {&optimization_barrier_p, r::same}};

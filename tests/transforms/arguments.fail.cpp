@@ -12,6 +12,23 @@ constexpr auto twice = [](const array& x) { return x * 2.0f; };
 constexpr auto add = [](const array& a, const array& b) { return a + b; };
 constexpr auto total = [](const array& x) { return tk::sum(tk::astype(x, tk::f32)); };
 constexpr auto step = [](const array& c, const tk::nothing&) { return std::pair{c * 2.0f, c}; };
+constexpr auto negative = [](const array& x) { return tk::any(x < 0.0f); };
+constexpr auto below_zero = [](const array& x) {
+  if (pick(0, 1)) return negative(x);
+  return x < 0.0f;
+};
+constexpr auto summed = [](const array& x) {
+  if (pick(0, 1)) return x;
+  return tk::sum(x);
+};
+constexpr auto number = [](const array& x) {
+  if (pick(0, 1)) return tk::astype(tk::sum(x), tk::i32);
+  return x;
+};
+constexpr auto looped = [](const array& x) {
+  if (pick(0, 1)) return tk::sum(x);
+  return tk::sum(tk::while_loop(negative, twice, x));
+};
 
 int main() {
   // expects: "vmap: in_axes".*"\[0\]".*"one entry for each of 2 arguments"
@@ -26,6 +43,18 @@ int main() {
   trace<scalar>([](array x) { return tk::scan(step, x, tk::nothing{}, {.length = pick(-1, 3)}).first; });
   // expects: "scan: length".*"-3".*"0 or more, or something to scan"
   trace<scalar>([](array x) { return tk::scan(step, x, tk::nothing{}, {.length = pick(-3, 3)}).first; });
+  // expects: "while_loop: carry".*"f32\[\]".*"f32\[3\]"
+  trace<vector>([](array x) { return tk::while_loop(negative, summed, x); });
+  // expects: "while_loop: predicate".*"bool\[3\]".*"a bool scalar"
+  trace<vector>([](array x) { return tk::while_loop(below_zero, twice, x); });
+  // expects: "while_loop: reverse mode"
+  trace<vector>([](array x) { return tk::grad(looped)(x); });
+  // expects: "cond: branches".*"f32\[3\]".*"f32\[\]"
+  trace<vector>([](array x) { return tk::cond(negative(x), twice, summed, x); });
+  // expects: "cond: predicate".*"bool\[3\]".*"a bool scalar"
+  trace<vector>([](array x) { return tk::cond(below_zero(x), twice, twice, x); });
+  // expects: "switch_: index".*"f32\[3\]".*"an integer scalar"
+  trace<vector>([](array x) { return tk::switch_(number(x), std::tuple{twice, twice}, x); });
   // expects: "grad: argument".*"i32\[3\]".*"at least one floating leaf"
   trace<ids, vector>([](array i, array x) { return tk::grad(total)(pick(0, 1) ? x : i); });
   // expects: "jvp: tangent".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"

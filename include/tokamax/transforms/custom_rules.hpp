@@ -3,10 +3,9 @@
 // tested by tests/transforms/custom_vjp.cpp
 #pragma once
 
-#include <tokamax/base/linked.hpp>           // linked
 #include <tokamax/transforms/arguments.hpp>  // require_types
 #include <tokamax/transforms/backward.hpp>   // backward
-#include <tokamax/transforms/batch.hpp>      // batch
+#include <tokamax/transforms/body.hpp>       // batched_body
 
 namespace tokamax {
 
@@ -48,38 +47,6 @@ constexpr types result_types(const graph& body) {
 constexpr void append(arrays& to, const call& c, int first, int count) {
   for (int k = first; k < first + count; ++k) to.push_back(c[k]);
 }
-constexpr array zero_like(const array& x) { return array(0.0, {x.dtype(), false, x.shape()}); }
-
-/// A body on inputs with a leading batch axis where `flags` says so; its results all have one.
-constexpr graph batched_body_here(const graph& body, const vec<char>& flags, std::int64_t n) {
-  graph b;
-  arrays args, placeholders, batches;
-  for (int k = 0; k < body.inputs.count(); ++k) {
-    const array_type one{body[body.inputs[k]].type.type, false, body[body.inputs[k]].type.extents};
-    array_type whole{one.type, false, {n}};
-    for (const std::int64_t e : one.extents) whole.extents.push_back(e);
-    const array_type& t = *(flags[k] ? &whole : &one);
-    const array input(&b, b.input(t), t);
-    args.push_back(input);
-    if (!flags[k]) continue;
-    args.back() = placeholder(b, one);
-    placeholders.push_back(args.back());
-    batches.push_back(input);
-  }
-  arrays ys = inline_graph(b, body, args.data());
-  for (array& y : ys) y = lift(b, y);
-  const arrays mapped = batch(b, n, placeholders, batches, ys);
-  for (int k = 0; k < ys.count(); ++k) {
-    array y = mapped[k];
-    if (!y.exists()) y = with_leading_axis(ys[k], n);
-    b.outputs.push_back(lift(b, y).id());
-  }
-  return b;
-}
-constexpr graph batched_body(const graph& body, const vec<char>& flags, std::int64_t n) {
-  return linked<detail::batched_body_here>(body, flags, n);
-}
-
 /// Flags of the operands `first`, ..., as those of a body's inputs.
 constexpr void append_flags(vec<char>& to, const call& c, int first, int count) {
   for (int k = first; k < first + count; ++k) to.push_back(c.batched(k));

@@ -5,8 +5,13 @@
 #include <tokamax/core/inline.hpp>          // inline_graph
 #include <tokamax/core/trace.hpp>           // in_trace
 #include <tokamax/transforms/backward.hpp>  // backward
+#include <tokamax/transforms/body.hpp>      // forward_body
 
 namespace tokamax {
+
+namespace detail {
+constexpr arrays remat_jvp(const call& c);
+}  // namespace detail
 
 /// Attributes of remat: its body, a function of the operands.
 struct remat_attributes {
@@ -39,7 +44,26 @@ inline constexpr op remat_p{
       }
       return backward(*c.trace, ys, cts, again);
     },
+    .jvp = [](const call& c) -> arrays { return detail::remat_jvp(c); },
 };
+
+namespace detail {
+/// A function of values and tangents that is run again too.
+constexpr arrays remat_jvp(const call& c) {
+  const graph body(c.body(0));
+  const int results = body.outputs.count();
+  const vec<int> in{c.count};
+  vec<char> moving;
+  for (int k = 0; k < c.count; ++k) moving.push_back(c.tangents[k].exists());
+  const std::int64_t both = add_body(*c.trace, forward_body(body, in, moving, {results}));
+  const arrays operands = with_tangents(c, 0, in, moving);
+  const arrays ys = bind_all(remat_p, operands.data(), operands.count(), pack(remat_attributes{both}), c.where);
+  arrays out(static_cast<std::size_t>(results));
+  for (int k = 0, at = results; k < results; ++k)
+    if (is_floating(ys[k].dtype())) out[k] = ys[at++];
+  return out;
+}
+}  // namespace detail
 
 /// What `remat(f)` returns.
 template <class F>

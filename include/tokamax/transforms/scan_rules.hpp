@@ -7,8 +7,7 @@
 #include <tokamax/core/inline.hpp>            // inline_graph
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
 #include <tokamax/lax/transpose.hpp>          // transpose
-#include <tokamax/transforms/batch.hpp>       // batch
-#include <tokamax/transforms/forward.hpp>     // forward, backward
+#include <tokamax/transforms/body.hpp>        // forward_body, batched_body
 
 namespace tokamax {
 
@@ -27,11 +26,6 @@ constexpr arrays scan_jvp(const call& c);
 constexpr arrays scan_batch(const call& c);
 void run_scan(const kernel_arguments& a);
 
-constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
-  array_type s{t.type, false, {n}};
-  for (std::int64_t e : t.extents) s.extents.push_back(e);
-  return s;
-}
 constexpr array_type entry_type(const array_type& t) {
   array_type s{t.type, false, {}};
   for (int i = 1; i < t.extents.rank(); ++i) s.extents.push_back(t.extents[i]);
@@ -63,11 +57,9 @@ namespace detail {
 
 /// Adds `body` to the trace and a scan over it.
 constexpr arrays bind_scan(const call& c, scan_attributes w, graph body, const arrays& operands) {
-  c.trace->bodies.push_back(std::move(body));
-  w.body = c.trace->bodies.count() - 1;
+  w.body = add_body(*c.trace, std::move(body));
   return bind_all(scan_p, operands.data(), operands.count(), pack(w), c.where);
 }
-constexpr array body_input(graph& g, const array_type& t) { return array(&g, g.input(t), t); }
 
 /// The backward loop: its carry holds the cotangents of the carries and the sums of those of the closed-over values; the
 /// body runs the forward body again from the saved carry and pulls the cotangents through it.
@@ -156,92 +148,55 @@ constexpr arrays scan_vjp(const call& c) { return linked<detail::scan_vjp_here>(
 constexpr arrays scan_jvp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
-  const int groups[3] = {w.carries, w.sequences, w.constants};
-  auto floating = [&](int k) { return is_floating(c[k].dtype()); };
-  graph b;
-  arrays args, tangents, operands;
-  for (int group = 0, first = 0; group < 3; first += groups[group], ++group) {  // values, then tangents, in each group
-    for (int k = first; k < first + groups[group]; ++k) {
-      args.push_back(
-          body_input(b, group == 1 ? entry_type(c[k].type()) : array_type{c[k].dtype(), false, c[k].shape()}));
-      operands.push_back(c[k]);
-    }
-    for (int k = first; k < first + groups[group]; ++k) {
-      tangents.push_back(floating(k) ? body_input(b, args[k].type()) : array());
-      if (floating(k))
-        operands.push_back(c.tangents[k].exists() ? c.tangents[k] : array(0.0, {c[k].dtype(), false, c[k].shape()}));
-    }
-  }
-  arrays ys = inline_graph(b, body, args.data());
-  for (array& y : ys) y = lift(b, y);
-  const arrays dys = forward(b, args, tangents, ys);
+  const vec<int> in{w.carries, w.sequences, w.constants}, out{w.carries, w.stacked};
+  vec<char> moving;
+  for (int k = 0; k < c.count; ++k) moving.push_back(is_floating(c[k].dtype()));
+  const auto tangents_of = [&](int first, int n) {
+    int count = 0;
+    for (int k = first; k < first + n; ++k) count += moving[k];
+    return count;
+  };
+  graph b = forward_body(body, in, moving, out);
   scan_attributes jw = w;
-  auto count = [&](int from, int n) {
-    int f = 0;
-    for (int k = from; k < from + n; ++k) f += floating(k);
-    return f;
-  };
-  jw.carries += count(0, w.carries);
-  jw.sequences += count(w.carries, w.sequences);
-  jw.constants += count(w.carries + w.sequences, w.constants);
-  auto put = [&](int from, int n) {
-    for (int k = from; k < from + n; ++k) b.outputs.push_back(ys[k].id());
-    for (int k = from; k < from + n; ++k)
-      if (is_floating(ys[k].dtype()))
-        b.outputs.push_back(lift(b, dys[k].exists() ? dys[k] : array(0.0, ys[k].type())).id());
-  };
-  put(0, w.carries);
-  put(w.carries, w.stacked);
+  jw.carries += tangents_of(0, w.carries);
+  jw.sequences += tangents_of(w.carries, w.sequences);
+  jw.constants += tangents_of(w.carries + w.sequences, w.constants);
   jw.stacked = b.outputs.count() - jw.carries;
-  const arrays results = bind_scan(c, jw, std::move(b), operands);
-  arrays out(static_cast<std::size_t>(w.carries + w.stacked));
+  const arrays results = bind_scan(c, jw, std::move(b), with_tangents(c, 0, in, moving));
+  arrays tangents(static_cast<std::size_t>(w.carries + w.stacked));
   int at = w.carries;
   for (int k = 0; k < w.carries; ++k)
-    if (floating(k)) out[k] = results[at++];
+    if (moving[k]) tangents[k] = results[at++];
   at = jw.carries + w.stacked;
-  for (int k = 0; k < w.stacked; ++k)
-    if (is_floating(ys[w.carries + k].dtype())) out[w.carries + k] = results[at++];
-  return out;
+  for (int k = w.carries; k < w.carries + w.stacked; ++k)
+    if (is_floating(c.outputs[k].dtype())) tangents[k] = results[at++];
+  return tangents;
 }
 constexpr arrays scan_jvp(const call& c) { return linked<detail::scan_jvp_here>(c); }
+
+/// x with its first two axes exchanged.
+constexpr array swapped_axes(const array& x) {
+  axes p = iota_axes(x.rank());
+  p[0] = 1, p[1] = 0;
+  return transpose(x, p);
+}
 
 /// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
 constexpr arrays scan_batch_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
-  graph b;
-  arrays args, placeholders, batched, operands;
+  arrays operands;
+  vec<char> batched;
   for (int k = 0; k < c.count; ++k) {
     const bool carry = k < w.carries, sequence = !carry && k < w.carries + w.sequences;
-    array x = c[k];
-    if (carry && !c.batched(k)) x = with_leading_axis(x, c.batch_size);
-    if (sequence && c.batched(k)) {  // [batch, length, ...] -> [length, batch, ...]
-      axes p = iota_axes(x.rank());
-      p[0] = 1, p[1] = 0;
-      x = transpose(x, p);
-    }
+    batched.push_back(carry || c.batched(k));
+    array x = carry ? with_batch_axis(c, k) : c[k];
+    if (sequence && c.batched(k)) x = swapped_axes(x);  // [batch, length, ...] -> [length, batch, ...]
     operands.push_back(x);
-    const array_type whole = sequence ? entry_type(x.type()) : array_type{x.dtype(), false, x.shape()};
-    const array input = body_input(b, whole);
-    if (!carry && !c.batched(k)) {
-      args.push_back(input);
-      continue;
-    }
-    args.push_back(placeholder(b, entry_type(whole)));
-    placeholders.push_back(args.back());
-    batched.push_back(input);
   }
-  arrays ys = inline_graph(b, body, args.data());
-  for (array& y : ys) y = lift(b, y);
-  const arrays mapped = batch(b, c.batch_size, placeholders, batched, ys);
-  for (int k = 0; k < ys.count(); ++k)
-    b.outputs.push_back(lift(b, mapped[k].exists() ? mapped[k] : with_leading_axis(ys[k], c.batch_size)).id());
+  graph b = batched_body(body, c.batch_size, batched);
   arrays out = bind_scan(c, w, std::move(b), operands);
-  for (int k = w.carries; k < out.count(); ++k) {  // [length, batch, ...] -> [batch, length, ...]
-    axes p = iota_axes(out[k].rank());
-    p[0] = 1, p[1] = 0;
-    out[k] = transpose(out[k], p);
-  }
+  for (int k = w.carries; k < out.count(); ++k) out[k] = swapped_axes(out[k]);
   return out;
 }
 constexpr arrays scan_batch(const call& c) { return linked<detail::scan_batch_here>(c); }

@@ -67,14 +67,15 @@
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
+#include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
-#include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/linear_function.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 #include <tokamax/transforms/scan_run.hpp>
+#include <tokamax/transforms/while_rules.hpp>
 
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
@@ -377,10 +378,12 @@ TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
+TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
 TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<dot_dimensions>();
 TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
@@ -413,6 +416,7 @@ TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS struct linked_function<lift_here>;
 TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
 TOKAMAX_KERNELS struct linked_function<bind_all_here>;
@@ -430,12 +434,16 @@ TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_here>;
 TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
-TOKAMAX_KERNELS struct linked_function<detail::batched_body_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_batch_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::while_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -545,10 +553,12 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &softmax_vjp_p,
           &softmax_p,
           &placeholder_p,
+          &cond_p,
           &custom_jvp_p,
           &custom_vjp_p,
           &remat_p,
-          &scan_p};
+          &scan_p,
+          &while_loop_p};
 }
 }  // namespace tokamax
 #endif

@@ -1,0 +1,159 @@
+// tokamax/transforms/body.hpp: functions as bodies of ops: how they are traced, differentiated and batched.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/while_loop.cpp
+#pragma once
+
+#include <tokamax/core/trace.hpp>          // ambient_trace, leaves
+#include <tokamax/transforms/batch.hpp>    // batch
+#include <tokamax/transforms/forward.hpp>  // forward
+
+namespace tokamax::detail {
+
+constexpr array body_input(graph& g, const array_type& t) {
+  const array_type strong{t.type, false, t.extents};
+  return array(&g, g.input(strong), strong);
+}
+
+/// Traces f inside of `g` into `body`, whose inputs are like the leaves of `args`, then what f closes over. The results
+/// of f are its outputs. An input has no weak type: a loop hands its results on to it.
+template <class F, class... Args>
+constexpr auto trace_body_of(graph& g, graph& body, location where, const F& f, const Args&... args) {
+  body.parent = &g;
+  body.depth = g.depth + 1;
+  body.dynamic = g.dynamic;
+  auto result = [&] {
+    const ambient_trace scope(body);
+    [[maybe_unused]] auto enter = [&](auto tree) {
+      for_each_leaf([&](auto& a) { static_cast<array&>(a) = body_input(body, a.type()); }, tree);
+      return tree;
+    };
+    const std::tuple<Args...> inside{enter(args)...};  // braces: inputs are numbered from left to right
+    return std::apply(f, inside);
+  }();
+  for (const array& a : leaves(result)) body.outputs.push_back(lift(body, a, where).id());
+  order_captures(body);
+  return result;
+}
+
+/// Hands bodies that were traced side by side to `g`. Each of them then has the same inputs: after its own those for all
+/// that any of them closes over, which joins the operands. Returns their indices, the leading attribute words of their op.
+constexpr words add_bodies(graph& g, vec<graph>& bodies, arrays& operands) {
+  vec<int> captures;  // ids in g
+  const auto known = [&](int id) {
+    for (int c : captures)
+      if (c == id) return true;
+    return false;
+  };
+  for (const graph& b : bodies)
+    for (int id : b.captures)
+      if (!known(id)) captures.push_back(id);
+  words indices;
+  for (graph& b : bodies) {
+    const int own = b.inputs.count() - b.captures.count();
+    vec<int> inputs(b.inputs.data(), static_cast<std::size_t>(own));
+    for (int id : captures) {
+      int input = -1;
+      for (int k = 0; k < b.captures.count(); ++k)
+        if (b.captures[k] == id) input = b.inputs[own + k];
+      if (input < 0) input = b.input(g[id].type);
+      b.nodes[input].first_word = inputs.count();
+      inputs.push_back(input);
+    }
+    b.inputs = inputs;
+    close_body(b);
+    g.bodies.push_back(std::move(b));
+    indices.push_back(g.bodies.count() - 1);
+  }
+  for (int id : captures) operands.push_back(array(&g, id, g[id].type));
+  return indices;
+}
+
+/// The index of a graph that becomes a body of a call in `g`.
+constexpr std::int64_t add_body(graph& g, graph body) {
+  g.bodies.push_back(std::move(body));
+  return g.bodies.count() - 1;
+}
+
+constexpr array zero_like(const array& x) { return array(0.0, {x.dtype(), false, x.shape()}); }
+
+/// A body on values and their tangents. Its inputs come in groups, whose sizes are `in`: the values of a group, then the
+/// tangents of those in `moving`. So do its results: values, then the tangents of the floating ones.
+constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<char>& moving, const vec<int>& out) {
+  graph b;
+  arrays args, tangents;
+  for (int group : in) {
+    const int first = args.count();
+    for (int k = first; k < first + group; ++k) args.push_back(body_input(b, body[body.inputs[k]].type));
+    for (int k = first; k < first + group; ++k) tangents.push_back(moving[k] ? body_input(b, args[k].type()) : array());
+  }
+  arrays ys = inline_graph(b, body, args.data());
+  for (array& y : ys) y = lift(b, y);
+  const arrays dys = forward(b, args, tangents, ys);
+  int first = 0;
+  for (int group : out) {
+    for (int k = first; k < first + group; ++k) b.outputs.push_back(ys[k].id());
+    for (int k = first; k < first + group; ++k)
+      if (is_floating(ys[k].dtype())) b.outputs.push_back(lift(b, dys[k].exists() ? dys[k] : zero_like(ys[k])).id());
+    first += group;
+  }
+  return b;
+}
+/// The operands of such a body: values and tangents, zeros where there are none.
+constexpr arrays with_tangents(const call& c, int first, const vec<int>& in, const vec<char>& moving) {
+  arrays operands;
+  for (int group : in) {
+    for (int k = first; k < first + group; ++k) operands.push_back(c[k]);
+    for (int k = first; k < first + group; ++k)
+      if (moving[k]) operands.push_back(c.tangents[k].exists() ? c.tangents[k] : zero_like(c[k]));
+    first += group;
+  }
+  return operands;
+}
+
+constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
+  array_type s{t.type, false, {n}};
+  for (std::int64_t e : t.extents) s.extents.push_back(e);
+  return s;
+}
+/// A body on whole batches of n: the inputs in `batched` have the batch axis, and so do the results in `results`.
+constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>& batched, const vec<char>& results) {
+  graph b;
+  arrays args, examples, batches;
+  for (int k = 0; k < body.inputs.count(); ++k) {
+    const array_type& t = body[body.inputs[k]].type;
+    if (!batched[k]) {
+      args.push_back(body_input(b, t));
+      continue;
+    }
+    batches.push_back(body_input(b, stacked_type(t, n)));
+    examples.push_back(placeholder(b, {t.type, false, t.extents}));
+    args.push_back(examples.back());
+  }
+  arrays ys = inline_graph(b, body, args.data());
+  for (array& y : ys) y = lift(b, y);
+  const arrays mapped = batch(b, n, examples, batches, ys);
+  for (int k = 0; k < ys.count(); ++k) {
+    array y = mapped[k].exists() ? mapped[k] : ys[k];
+    if (results[k] && !mapped[k].exists()) y = with_leading_axis(y, n);
+    b.outputs.push_back(lift(b, y).id());
+  }
+  return b;
+}
+
+/// The same where all results get it.
+constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>& batched) {
+  return batched_body(body, n, batched, vec<char>(body.outputs.size(), 1));
+}
+
+/// Which outputs of a body depend on the inputs in `from`.
+constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from) {
+  vec<char> depends(body.nodes.size(), 0);
+  for (int k = 0; k < body.inputs.count(); ++k) depends[body.inputs[k]] = from[k];
+  for (int i = 0; i < body.count(); ++i)
+    for (int k = 0; k < body[i].operand_count && !depends[i]; ++k) depends[i] = depends[body.operand(body[i], k)];
+  vec<char> out;
+  for (int o : body.outputs) out.push_back(depends[o]);
+  return out;
+}
+
+}  // namespace tokamax::detail

@@ -1,0 +1,157 @@
+// tokamax/transforms/while_rules.hpp: the while_loop op, its forward mode and batches, and how it runs.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/while_loop.cpp
+#pragma once
+
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/linked.hpp>            // linked
+#include <tokamax/core/kernel_arguments.hpp>  // body_runs
+#include <tokamax/lax/compare.hpp>            // select
+#include <tokamax/lax/reduce.hpp>             // any
+#include <tokamax/transforms/body.hpp>        // forward_body, batched_body
+
+#include <cstring>  // memcpy
+
+namespace tokamax {
+
+/// Attributes of while_loop. Operands are [carries, closed-over values], which both bodies take; results are the carries.
+struct while_attributes {
+  std::int64_t predicate = 0, body = 0;
+  int carries = 0;
+};
+
+namespace detail {
+constexpr arrays while_jvp(const call& c);
+constexpr arrays while_batch(const call& c);
+void run_while(const kernel_arguments& a);
+}  // namespace detail
+
+inline constexpr op while_loop_p{
+    .name = "while_loop",
+    .stablehlo = "stablehlo.while",
+    .unique = true,
+    .bodies = {.count = 2, .carries = [](const std::int64_t* w) { return unpack<while_attributes>(w).carries; }},
+    .attributes = schema<while_attributes>,
+    .infer_all = [](const call& c) -> types {
+      types t;
+      for (int k = 0; k < c.attrs<while_attributes>().carries; ++k) t.push_back({c[k].dtype(), false, c[k].shape()});
+      return t;
+    },
+    .vjp = [](const call& c) -> arrays {
+      c.fail("while_loop: reverse mode", "a number of steps that nobody knows", "scan, or fori_loop with known bounds");
+      return arrays(static_cast<std::size_t>(c.count));
+    },
+    .jvp = [](const call& c) -> arrays { return detail::while_jvp(c); },
+    .batch = [](const call& c) -> arrays { return detail::while_batch(c); },
+    .run = detail::run_while,
+};
+
+namespace detail {
+
+constexpr arrays bind_while(const call& c, graph predicate, graph body, int carries, const arrays& operands) {
+  while_attributes w;
+  w.predicate = add_body(*c.trace, std::move(predicate));
+  w.body = add_body(*c.trace, std::move(body));
+  w.carries = carries;
+  return bind_all(while_loop_p, operands.data(), operands.count(), pack(w), c.where);
+}
+
+/// One loop that carries values and tangents together.
+constexpr arrays while_jvp_here(const call& c) {
+  const int carries = c.attrs<while_attributes>().carries;
+  const vec<int> in{carries, c.count - carries};
+  vec<char> moving;
+  int all = carries;
+  for (int k = 0; k < c.count; ++k) {
+    moving.push_back(k < carries ? is_floating(c[k].dtype()) : c.tangents[k].exists());
+    all += k < carries && moving[k];
+  }
+  graph predicate = forward_body(graph(c.body(0)), in, moving, {1});
+  graph body = forward_body(graph(c.body(1)), in, moving, {carries});
+  const arrays operands = with_tangents(c, 0, in, moving);
+  const arrays results = bind_while(c, std::move(predicate), std::move(body), all, operands);
+  arrays out(static_cast<std::size_t>(carries));
+  for (int k = 0, at = carries; k < carries; ++k)
+    if (moving[k]) out[k] = results[at++];
+  return out;
+}
+constexpr arrays while_jvp(const call& c) { return linked<detail::while_jvp_here>(c); }
+
+/// The body of a loop whose examples end at different steps: it keeps the carries of those that have ended.
+constexpr graph body_while_any(const graph& predicate, const graph& body) {
+  graph b;
+  arrays args;
+  for (int i : body.inputs) args.push_back(body_input(b, body[i].type));
+  const array running = lift(b, inline_graph(b, predicate, args.data())[0]);  // [n]
+  const arrays next = inline_graph(b, body, args.data());
+  for (int k = 0; k < next.count(); ++k) {
+    const array there = broadcast_in_dim(running, next[k].shape(), {0});
+    b.outputs.push_back(lift(b, select(there, next[k], args[k])).id());
+  }
+  return b;
+}
+constexpr graph any_of(graph predicate) {
+  const array each = array(&predicate, predicate.outputs[0], predicate[predicate.outputs[0]].type);  // [n]
+  predicate.outputs[0] = lift(predicate, any(each)).id();
+  return predicate;
+}
+
+/// The loop over whole batches. Carries get the axis that depend on something with it; if the predicate does, the loop
+/// goes on until no example does, and all carries have it.
+constexpr arrays while_batch_here(const call& c) {
+  const int carries = c.attrs<while_attributes>().carries;
+  const graph predicate(c.body(0)), body(c.body(1));
+  vec<char> batched;
+  for (int k = 0; k < c.count; ++k) batched.push_back(c.batched(k));
+  bool each_ends = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    each_ends = dependent_outputs(predicate, batched)[0];
+    const vec<char> next = dependent_outputs(body, batched);
+    for (int k = 0; k < carries; ++k)
+      if (!batched[k] && (next[k] || each_ends)) batched[k] = changed = true;
+  }
+  vec<char> results(batched.data(), static_cast<std::size_t>(carries));
+  graph until = batched_body(predicate, c.batch_size, batched, {char(each_ends)});
+  graph step = batched_body(body, c.batch_size, batched, results);
+  if (each_ends) {
+    step = body_while_any(until, step);
+    until = any_of(std::move(until));
+  }
+  arrays operands;
+  for (int k = 0; k < c.count; ++k) operands.push_back(batched[k] ? with_batch_axis(c, k) : c[k]);
+  arrays out = bind_while(c, std::move(until), std::move(step), carries, operands);
+  for (int k = 0; k < carries; ++k)
+    if (!batched[k]) out[k] = with_leading_axis(out[k], c.batch_size);
+  return out;
+}
+constexpr arrays while_batch(const call& c) { return linked<detail::while_batch_here>(c); }
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+/// Each step writes the carries over those that it reads, or else into the result and a second buffer by turns.
+TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
+  const int carries = a.attrs<while_attributes>().carries;
+  std::byte** const inputs = a.bodies->pointers;
+  std::byte** const outputs = inputs + a.in_count;
+  for (int k = 0; k < a.in_count; ++k) inputs[k] = a.in[k].as<std::byte>();
+  for (bool even = true;; even = !even) {
+    alignas(64) std::byte goes_on[64] = {};
+    std::byte* const verdict = goes_on;
+    a.bodies->run(0, inputs, &verdict);
+    if (goes_on[0] == std::byte{}) break;
+    for (int k = 0; k < carries; ++k) {
+      std::byte* const spare = a.bodies->spare(k);
+      outputs[k] = spare && !even ? spare : a.out[k].as<std::byte>();
+    }
+    a.bodies->run(1, inputs, outputs);
+    for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
+  }
+  for (int k = 0; k < carries; ++k)
+    if (const std::int64_t n = a.out[k].size() * size_of(a.out[k].type); n > 0 && a.out[k].data != inputs[k])
+      std::memcpy(a.out[k].data, inputs[k], static_cast<std::size_t>(n));
+}
+#endif
+
+}  // namespace detail
+
+}  // namespace tokamax
