@@ -90,7 +90,7 @@ TEST_CASE("what is no text of a graph is refused, with its place") {
   const std::string in = "%in0 : f32[3]\n";
   fails("", "the end, expected \"%\" (line 1, column 1");
   fails(in, "the end, expected \"%\" (line 2, column 1");
-  fails("%in1 : f32[3]\nreturn\n", "%in1, expected %in0 (line 1, column 1");
+  fails("%in1 : f32[3]\nreturn\n", "return, expected %in0 (line 2, column 1");
   fails("%in0 : f33[3]\nreturn\n", "f33, expected a dtype (line 1, column 8");
   fails("%in0 : none[3]\nreturn\n", "none[3], expected the dtype of an array (line 1, column 8");
   fails("%in0 : f32[-3]\nreturn\n", "f32[-3], expected extents from 0 on (line 1, column 8");

@@ -178,6 +178,11 @@ class graph_parser {
       g.bodies.push_back(std::move(body));
     }
     for (skip_blank(); !accept("return"); skip_blank()) read_node(g, known);
+    for (int k = 0; k < g.inputs.count(); ++k) {  // what a body closes over may stand in any order
+      const int id = known.inputs[static_cast<std::size_t>(k)];
+      if (id < 0) fail_at(at_ - 6, "%in" + std::to_string(k), "return");
+      g.inputs[k] = id;
+    }
     if (!accept("\n")) {
       do g.outputs.push_back(value(g, known));
       while (accept(","));
@@ -211,9 +216,10 @@ class graph_parser {
     const bool input = accept("in");
     const int k = place("the number of a value");
     if (input) {
-      if (k != g.inputs.count()) fail_at(begin, "%in" + std::to_string(g.inputs.count()), "%in" + std::to_string(k));
       expect(":");
-      define(known.inputs, k, g.input(type()), begin);
+      const int id = g.input(type());
+      g.nodes[id].first_word = k;
+      define(known.inputs, k, id, begin);
     } else {
       expect("=");
       define(known.nodes, k, accept("constant ") ? constant(g) : use_of_op(g, known), begin);
