@@ -12,7 +12,7 @@ static_assert(size_of(bool_) == 1 && size_of(i8) == 1 && size_of(bf16) == 2 && s
 static_assert(name(i32) == "i32" && info(bool_).stablehlo == "i1" && info(i8).stablehlo == "i8");
 static_assert(is_floating(bf16) && !is_floating(u32) && is_integer(u32) && is_integer(i8) && !is_integer(bool_));
 static_assert(dtype_of<float> == f32 && dtype_of<bfloat16> == bf16 && dtype_of<bool> == bool_ &&
-              dtype_of<std::int8_t> == i8 && dtype_of<double> == dtype::none);
+              dtype_of<std::int8_t> == i8 && dtype_of<char> == dtype::none);
 static_assert(lowest_of(i8) == -128 && highest_of(i8) == 127);
 static_assert(lowest_of(i32) == -2147483648.0 && highest_of(i32) == 2147483647.0);
 static_assert(lowest_of(u32) == 0 && highest_of(u32) == 4294967295.0);

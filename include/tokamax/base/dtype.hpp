@@ -11,14 +11,38 @@
 namespace tokamax {
 
 /// The type of an array's elements.
-enum class dtype : std::uint8_t { none, bool_, i8, i32, u32, bf16, f32 };
+enum class dtype : std::uint8_t {
+  none,
+  bool_,
+  i8,
+  i16,
+  i32,
+  i64,
+  u16,
+  u32,
+  u64,
+  f8e4m3fn,
+  f8e5m2,
+  f16,
+  bf16,
+  f32,
+  f64
+};
 
 inline constexpr dtype bool_ = dtype::bool_;
 inline constexpr dtype i8 = dtype::i8;
+inline constexpr dtype i16 = dtype::i16;
 inline constexpr dtype i32 = dtype::i32;
+inline constexpr dtype i64 = dtype::i64;
+inline constexpr dtype u16 = dtype::u16;
 inline constexpr dtype u32 = dtype::u32;
+inline constexpr dtype u64 = dtype::u64;
+inline constexpr dtype f8e4m3fn = dtype::f8e4m3fn;
+inline constexpr dtype f8e5m2 = dtype::f8e5m2;
+inline constexpr dtype f16 = dtype::f16;
 inline constexpr dtype bf16 = dtype::bf16;
 inline constexpr dtype f32 = dtype::f32;
+inline constexpr dtype f64 = dtype::f64;
 
 /// What promotion asks of a dtype first: bool < integer < floating, whatever the widths.
 enum class dtype_kind : std::uint8_t { none, boolean, signed_integer, unsigned_integer, floating };
@@ -35,10 +59,18 @@ inline constexpr dtype_info dtype_table[] = {
     {"none", "none", "", 0, dtype_kind::none},
     {"bool", "i1", "BOOL", 8, dtype_kind::boolean},
     {"i8", "i8", "I8", 8, dtype_kind::signed_integer},
+    {"i16", "i16", "I16", 16, dtype_kind::signed_integer},
     {"i32", "i32", "I32", 32, dtype_kind::signed_integer},
+    {"i64", "i64", "I64", 64, dtype_kind::signed_integer},
+    {"u16", "ui16", "U16", 16, dtype_kind::unsigned_integer},
     {"u32", "ui32", "U32", 32, dtype_kind::unsigned_integer},
+    {"u64", "ui64", "U64", 64, dtype_kind::unsigned_integer},
+    {"f8e4m3fn", "f8E4M3FN", "F8_E4M3", 8, dtype_kind::floating},
+    {"f8e5m2", "f8E5M2", "F8_E5M2", 8, dtype_kind::floating},
+    {"f16", "f16", "F16", 16, dtype_kind::floating},
     {"bf16", "bf16", "BF16", 16, dtype_kind::floating},
     {"f32", "f32", "F32", 32, dtype_kind::floating},
+    {"f64", "f64", "F64", 64, dtype_kind::floating},
 };
 inline constexpr int dtype_count = static_cast<int>(sizeof dtype_table / sizeof *dtype_table);  ///< with none
 
@@ -63,6 +95,16 @@ constexpr dtype narrowest(dtype_kind kind, int bits) {
     if (info(t).kind == kind && bits_of(t) >= bits && (best == dtype::none || bits_of(t) < bits_of(best))) best = t;
   }
   return best;
+}
+
+/// What functions of real numbers compute integers and truth values in: f64 for 64-bit ones.
+constexpr dtype floating_for(dtype t) {
+  return is_floating(t) ? t : narrowest(dtype_kind::floating, bits_of(t) == 64 ? 64 : 32);
+}
+/// The same of floats narrower than 32 bits: what sums and derivatives of them are carried in.
+constexpr dtype carrying(dtype t) {
+  const dtype real = floating_for(t);
+  return bits_of(real) < 32 ? narrowest(dtype_kind::floating, 32) : real;
 }
 
 /// A dtype that may be weak: Python-like scalars take the dtype of what they meet within their kind.

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/bfloat16.hpp>  // bfloat16
-#include <tokamax/base/dtype.hpp>     // dtype
-#include <tokamax/base/error.hpp>     // error
+#include <tokamax/base/bfloat16.hpp>     // bfloat16
+#include <tokamax/base/dtype.hpp>        // dtype
+#include <tokamax/base/error.hpp>        // error
+#include <tokamax/base/small_float.hpp>  // float16
 
 #include <bit>          // bit_cast
 #include <limits>       // numeric_limits
@@ -25,12 +26,40 @@ struct element<i8> {
   using type = std::int8_t;
 };
 template <>
+struct element<i16> {
+  using type = std::int16_t;
+};
+template <>
 struct element<i32> {
   using type = std::int32_t;
 };
 template <>
+struct element<i64> {
+  using type = std::int64_t;
+};
+template <>
+struct element<u16> {
+  using type = std::uint16_t;
+};
+template <>
 struct element<u32> {
   using type = std::uint32_t;
+};
+template <>
+struct element<u64> {
+  using type = std::uint64_t;
+};
+template <>
+struct element<f8e4m3fn> {
+  using type = float8_e4m3fn;
+};
+template <>
+struct element<f8e5m2> {
+  using type = float8_e5m2;
+};
+template <>
+struct element<f16> {
+  using type = float16;
 };
 template <>
 struct element<bf16> {
@@ -39,6 +68,10 @@ struct element<bf16> {
 template <>
 struct element<f32> {
   using type = float;
+};
+template <>
+struct element<f64> {
+  using type = double;
 };
 }  // namespace detail
 
@@ -55,14 +88,30 @@ constexpr decltype(auto) dispatch(dtype t, F&& f) {
       return f.template operator()<bool_>();
     case i8:
       return f.template operator()<i8>();
+    case i16:
+      return f.template operator()<i16>();
     case i32:
       return f.template operator()<i32>();
+    case i64:
+      return f.template operator()<i64>();
+    case u16:
+      return f.template operator()<u16>();
     case u32:
       return f.template operator()<u32>();
+    case u64:
+      return f.template operator()<u64>();
+    case f8e4m3fn:
+      return f.template operator()<f8e4m3fn>();
+    case f8e5m2:
+      return f.template operator()<f8e5m2>();
+    case f16:
+      return f.template operator()<f16>();
     case bf16:
       return f.template operator()<bf16>();
     case f32:
       return f.template operator()<f32>();
+    case f64:
+      return f.template operator()<f64>();
     case dtype::none:
       break;
   }

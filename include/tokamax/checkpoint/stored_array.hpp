@@ -19,12 +19,8 @@ struct stored_array {
   std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
 };
 
-/// f32 -> F32: the format spells the dtypes in capitals.
-inline std::string stored_name(dtype type) {
-  std::string result(name(type));
-  for (char& c : result) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  return result;
-}
+/// f32 -> F32, as the format spells it.
+inline std::string stored_name(dtype type) { return std::string(info(type).safetensors); }
 
 /// F32 -> f32; dtype::none if there is no such dtype.
 inline dtype dtype_stored_as(std::string_view text) {

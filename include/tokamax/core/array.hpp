@@ -66,12 +66,21 @@ class array {
   constexpr array() = default;
   /// An abstract array.
   constexpr explicit array(array_type type) : type_(type) { detail::stay_a_call(); }
-  /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x. Integers are i32, unsigned ones that do not fit
-  /// there u32.
+  /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x; a float keeps its digits until it has met an x.
+  /// Integers are i32, unsigned ones that do not fit there u32; floats are f32.
   /// errors  tokamax::error "array: literal" for an integer of more than 32 bits
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
-      : array(value, array_type{detail::literal_dtype(value), !std::is_same_v<T, bool>, {}}) {}
+      : type_{detail::literal_dtype(value), !std::is_same_v<T, bool>, {}} {
+    if constexpr (std::is_floating_point_v<T>) {
+      value_ = element_bits::of(static_cast<double>(value));
+      holds_ = contents::digits;
+    } else {
+      value_ = detail::kept_of(value, type_.type);
+      holds_ = contents::number;
+    }
+    if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
+  }
   /// One value everywhere: what the dtype keeps of it.
   template <arithmetic T>
   constexpr array(T value, const array_type& type) : array(detail::kept_of(value, type.type), type) {}
@@ -126,8 +135,8 @@ class array {
   constexpr std::int64_t size() const { return tokamax::size(type_.extents); }
 
   constexpr bool is_traced() const { return graph_ != nullptr; }
-  constexpr bool is_literal() const { return holds_ == contents::number; }
-  constexpr bool is_concrete() const { return holds_ == contents::number || (holds_ == contents::data && block_); }
+  constexpr bool is_literal() const { return holds_ == contents::number || holds_ == contents::digits; }
+  constexpr bool is_concrete() const { return is_literal() || (holds_ == contents::data && block_); }
   constexpr bool is_abstract() const { return !graph_ && holds_ == contents::nothing; }
   constexpr bool exists() const { return type_.type != dtype::none; }  ///< false for a default-made array
   /// Was this array moved from, by C++ or as an argument that gave its buffer to a result?
@@ -138,10 +147,19 @@ class array {
   constexpr graph* trace() const { return graph_; }
   constexpr int id() const { return id_; }
   /// The value of a literal: as a number, exact but for integers beyond 2^53, and the bits of its dtype.
-  constexpr double literal() const { return as_double(value_, type_.type); }
-  constexpr element_bits literal_bits() const { return value_; }
+  constexpr double literal() const { return as_double(literal_bits(), type_.type); }
+  constexpr element_bits literal_bits() const { return holds_ == contents::digits ? literal_as(type_.type) : value_; }
+  /// The same converted to another dtype, from all digits that it was written with.
+  constexpr element_bits literal_as(tokamax::dtype type) const {
+    return holds_ == contents::digits ? detail::converted_to(type, value_.as<double>())
+                                      : converted(value_, type_.type, type);
+  }
   /// The same literal with another shape.
-  constexpr array reshaped(const tokamax::shape& s) const { return array(value_, {type_.type, type_.weak, s}); }
+  constexpr array reshaped(const tokamax::shape& s) const {
+    array a(value_, {type_.type, type_.weak, s});
+    a.holds_ = holds_;
+    return a;
+  }
   constexpr const handle& storage() const { return block_; }
 
   /// The elements, row-major, to read. They stay where they are as long as this array or a copy of it does.
@@ -174,7 +192,7 @@ class array {
       using stored = element_t<E>;
       stored v;
       if (is_literal())
-        v = value_.as<stored>();
+        v = literal_bits().template as<stored>();
       else
         v = *reinterpret_cast<const stored*>(bytes_of(E));
       if constexpr (std::is_arithmetic_v<stored>)
@@ -188,15 +206,14 @@ class array {
   static array filled(const array_type& type, double value) { return filled(type, kept(value, type.type)); }
   /// Gives a literal a buffer of its own; every other array stays as it is.
   void materialize() {
-    if (is_literal()) *this = filled(type_, value_);
+    if (is_literal()) *this = filled(type_, literal_bits());
   }
 
  private:
   template <class T>
   static array list_of(std::initializer_list<T> list) {
-    using element = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> ||
-                                           std::is_same_v<T, std::uint32_t>,
-                                       T, std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+    constexpr bool kept = dtype_of<T> != dtype::none && sizeof(T) <= 4;
+    using element = std::conditional_t<kept, T, std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
     array a = uninitialized({dtype_of<element>, false, {static_cast<std::int64_t>(list.size())}});
     auto* to = reinterpret_cast<element*>(a.block_->data);
     for (const T v : list) {
@@ -209,7 +226,7 @@ class array {
     return a;
   }
 
-  enum class contents : std::uint8_t { nothing, number, data };
+  enum class contents : std::uint8_t { nothing, number, digits, data };  // digits: a number as a double
 
   static void check_extents(const array_type& type);
   static array copy_of(const void* values, std::size_t count, const array_type& type);
@@ -258,7 +275,7 @@ TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) c
   require_data(element);
   if (!is_literal()) return block_->data;
   check_extents(type_);
-  return detail::literal_data(block_, type_, value_);
+  return detail::literal_data(block_, type_, literal_bits());
 }
 /// Makes this array the only owner of its data.
 TOKAMAX_COMPILED_ONCE void array::own_data() {

@@ -70,12 +70,17 @@ constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
 /// Is this what becomes of a dynamic extent that was taken for a number, or of its inverse?
-constexpr bool comes_of_dynamic_extent(double v, dtype t) {
-  if (is_floating(t)) return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
-  return v <= -0x1p60;
+constexpr bool comes_of_dynamic_extent(element_bits bits, dtype t) {
+  if (is_integer(t)) {
+    const auto whole = static_cast<std::int64_t>(bits.value);
+    if (bits_of(t) == 64) return is_signed(t) && is_dyn(whole) && is_extent(whole);
+    return may_be_extent(whole);
+  }
+  const double v = as_double(bits, t);
+  return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
 }
 constexpr int add_constant(graph& g, element_bits value, const array_type& t, location l) {
-  if (g.dynamic && comes_of_dynamic_extent(as_double(value, t.type), t.type))
+  if (g.dynamic && comes_of_dynamic_extent(value, t.type))
     reject(&g, l, "dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   const auto bits = static_cast<std::int64_t>(value.value);
   return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);

@@ -13,7 +13,7 @@ namespace tokamax {
 /// from its neighbours, columns aligned, lines of 75 characters, and of more than 1000 elements three at each end of an
 /// axis. An array without data gives its type and what it is: `f32[2,3] (traced)`.
 ///
-/// dtypes  any; bf16 with the digits of its value in f32
+/// dtypes  any; narrower floats with the digits of their values in f32
 /// source  numpy.array_str with NumPy's default options
 std::string to_string(const array& x);
 
@@ -55,7 +55,6 @@ class array_printer {
  private:
   using strings = std::vector<std::string>;
   static constexpr std::int64_t edge = 3;
-  static constexpr double many = 1e6;  // f32 has 6 digits: what is longer has an exponent
 
   bool is_float() const { return is_floating(x_.dtype()); }
   bool is_elided(int axis) const { return elided_ && x_.extent(axis) > 2 * edge; }
@@ -83,14 +82,19 @@ class array_printer {
     const std::uint64_t v = bits(at).value;
     return is_signed(x_.dtype()) ? std::to_string(static_cast<std::int64_t>(v)) : std::to_string(v);
   }
-  /// The shortest digits that give v back in f32, or `digits` of them after the point.
-  static std::string digits_of(double v, std::chars_format format, int digits = -1) {
-    char buffer[128];
-    const auto f = static_cast<float>(v);
-    const auto end = digits < 0 ? std::to_chars(buffer, buffer + sizeof buffer, f, format)
-                                : std::to_chars(buffer, buffer + sizeof buffer, f, format, digits);
+  /// The shortest digits that give v back in f32, or f64, or `digits` of them after the point.
+  template <class T>
+  static std::string digits_in(T v, std::chars_format format, int digits) {
+    char buffer[512];
+    const auto end = digits < 0 ? std::to_chars(buffer, buffer + sizeof buffer, v, format)
+                                : std::to_chars(buffer, buffer + sizeof buffer, v, format, digits);
     return {buffer, end.ptr};
   }
+  std::string digits_of(double v, std::chars_format format, int digits = -1) const {
+    return is_wide() ? digits_in(v, format, digits) : digits_in(static_cast<float>(v), format, digits);
+  }
+  bool is_wide() const { return bits_of(x_.dtype()) == 64; }
+  double many() const { return is_wide() ? 1e8 : 1e6; }  // f32 has 6 digits: what is longer has an exponent
   struct number {
     std::string whole, fraction, exponent;
   };
@@ -115,7 +119,7 @@ class array_printer {
     if (x_.dtype() == bool_) return v != 0 ? "True" : "False";
     if (!is_float()) return whole(0);
     if (!std::isfinite(v)) return special(v);
-    const bool plain = v == 0 || (std::abs(v) < many && std::abs(v) >= 1e-4);
+    const bool plain = v == 0 || (std::abs(v) < (is_wide() ? 1e16 : many()) && std::abs(v) >= 1e-4);
     std::string s = digits_of(v, plain ? std::chars_format::fixed : std::chars_format::scientific);
     if (plain && s.find('.') == std::string::npos) s += ".0";
     return s;
@@ -136,7 +140,7 @@ class array_printer {
       largest = std::max(largest, a);
       smallest = smallest == 0 ? a : std::min(smallest, a);
     }
-    scientific_ = smallest != 0 && (largest >= many || smallest < 0.0001 || largest / smallest > 1000);
+    scientific_ = smallest != 0 && (largest >= many() || smallest < 0.0001 || largest / smallest > 1000);
     for (std::int64_t at : shown_) {
       if (!std::isfinite(value(at))) continue;
       const number n = parts(value(at));

@@ -189,7 +189,7 @@ struct element_of<sign_p> : sign_fn {};
 /// Arithmetic with NumPy broadcasting and JAX promotion.
 ///
 /// shapes  a, b broadcast together
-/// dtypes  their promotion; `/` of integers is done in f32
+/// dtypes  their promotion; `/` of integers is done in f32, of 64-bit ones in f64
 /// errors  "add: shapes" (and so on) if the shapes do not broadcast
 /// zeros   a constant 0 beside + or - is dropped, so that -0 + 0.0 stays -0 in a program, where IEEE 754 has 0
 /// source  jax.numpy
@@ -198,7 +198,8 @@ constexpr array operator-(const array& a, const located& b) { return detail::bin
 constexpr array operator*(const array& a, const located& b) { return detail::binary(mul_p, a, b.value, b.where); }
 constexpr array operator/(const array& a, const located& b) {
   if (is_floating(a.dtype()) || is_floating(b.value.dtype())) return detail::binary(div_p, a, b.value, b.where);
-  return detail::binary(div_p, convert_element_type(a, f32, a.type().weak && b.value.type().weak), b.value, b.where);
+  const dtype type = bits_of(a.dtype()) == 64 ? f64 : floating_for(b.value.dtype());
+  return detail::binary(div_p, convert_element_type(a, type, a.type().weak && b.value.type().weak), b.value, b.where);
 }
 constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 

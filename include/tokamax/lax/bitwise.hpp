@@ -9,11 +9,15 @@ namespace tokamax {
 namespace detail {
 constexpr array_type unsigned_infer(const call& c) {
   const array_type t = same_type_infer(c);
-  return t.type == u32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "u32");
+  return is_unsigned(t.type) && bits_of(t.type) >= 32
+             ? t
+             : c.fail(text(c.self->name) << ": dtype", c[0].type(), "u32 or u64");
 }
 constexpr array_type signed_infer(const call& c) {
   const array_type t = same_type_infer(c);
-  return t.type == i32 ? t : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32");
+  return is_signed(t.type) && bits_of(t.type) >= 32
+             ? t
+             : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32 or i64");
 }
 template <class F, int Arity>
 consteval op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),
@@ -53,12 +57,17 @@ struct bitwise_not_fn {
   }
 };
 
-// An amount outside of [0, 32) moves every bit out.
+// An amount outside of [0, bits) moves every bit out.
+template <class V>
+constexpr V last_shift() {
+  using T = typename V::value_type;
+  return V(static_cast<T>(8 * sizeof(T) - 1));
+}
 struct shift_left_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & V(31);
+    const V low = s & last_shift<V>();
     return select(low == s, a << low, V(0));
   }
 };
@@ -66,7 +75,7 @@ struct shift_right_logical_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & V(31);
+    const V low = s & last_shift<V>();
     return select(low == s, a >> low, V(0));
   }
 };
@@ -74,8 +83,8 @@ struct shift_right_arithmetic_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & V(31);
-    return a >> select(low == s, low, V(31));
+    const V low = s & last_shift<V>();
+    return a >> select(low == s, low, last_shift<V>());
   }
 };
 
@@ -115,11 +124,13 @@ namespace detail {
 constexpr array bits_or_logic(const op& bits, const op& logic, const array& a, const array& b, location l) {
   return binary(a.dtype() == bool_ && b.dtype() == bool_ ? logic : bits, a, b, l);
 }
-/// The bits of an integer in a u32, with zeros above them.
+constexpr dtype unsigned_word(dtype t) { return bits_of(t) == 64 ? u64 : u32; }
+/// The bits of an integer in a u32 or u64, with zeros above them.
 constexpr array bits_in_word(const array& a, source_line l) {
-  const array word = convert_element_type(a, u32, false, l);
-  if (size_of(a.dtype()) == 4) return word;
-  return binary(bitwise_and_p, word, array(255.0, {u32, false, {}}), l);
+  const dtype type = unsigned_word(a.dtype());
+  const array word = convert_element_type(a, type, false, l);
+  if (bits_of(a.dtype()) == bits_of(type) || is_unsigned(a.dtype())) return word;
+  return binary(bitwise_and_p, word, array((1 << bits_of(a.dtype())) - 1, {type, false, {}}), l);
 }
 }  // namespace detail
 
@@ -153,31 +164,35 @@ constexpr array shift_left(const array& a, const array& amount, source_line l = 
   return convert_element_type(moved, a.dtype(), false, l);
 }
 constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
-  return convert_element_type(
-      detail::binary(shift_right_logical_p, detail::bits_in_word(a, l), convert_element_type(amount, u32), l),
-      a.dtype());
+  return convert_element_type(detail::binary(shift_right_logical_p, detail::bits_in_word(a, l),
+                                             convert_element_type(amount, detail::unsigned_word(a.dtype())), l),
+                              a.dtype());
 }
 constexpr array shift_right_arithmetic(const array& a, const array& amount, source_line l = source_line::current()) {
-  return convert_element_type(
-      detail::binary(shift_right_arithmetic_p, convert_element_type(a, i32), convert_element_type(amount, i32), l),
-      a.dtype());
+  const dtype word = bits_of(a.dtype()) == 64 ? i64 : i32;
+  const array with_sign = convert_element_type(a, narrowest(dtype_kind::signed_integer, bits_of(a.dtype())));
+  return convert_element_type(detail::binary(shift_right_arithmetic_p, convert_element_type(with_sign, word),
+                                             convert_element_type(amount, word), l),
+                              a.dtype());
 }
 
 /// Number of ones among the bits, and number of zeros above the highest one.
 /// source  jax.lax.population_count, jax.lax.clz
 constexpr array population_count(const array& a, source_line l = source_line::current()) {
-  auto word = [](std::uint32_t v) { return array(static_cast<double>(v), {u32, false, {}}); };
+  const dtype type = detail::unsigned_word(a.dtype());
+  auto word = [&](std::uint64_t v) { return array(v, {type, false, {}}); };  // the low bits, of a u32
   auto shifted = [&](const array& x, int by) { return shift_right_logical(x, by, l); };
   array x = detail::bits_in_word(a, l);
-  x = x - bitwise_and(shifted(x, 1), word(0x55555555), l);  // counts of pairs, of fours, of bytes
-  x = bitwise_and(x, word(0x33333333), l) + bitwise_and(shifted(x, 2), word(0x33333333), l);
-  x = bitwise_and(x + shifted(x, 4), word(0x0f0f0f0f), l);
-  return convert_element_type(shifted(x * word(0x01010101), 24), a.dtype());
+  x = x - bitwise_and(shifted(x, 1), word(0x5555555555555555), l);  // counts of pairs, of fours, of bytes
+  x = bitwise_and(x, word(0x3333333333333333), l) + bitwise_and(shifted(x, 2), word(0x3333333333333333), l);
+  x = bitwise_and(x + shifted(x, 4), word(0x0f0f0f0f0f0f0f0f), l);
+  return convert_element_type(shifted(x * word(0x0101010101010101), bits_of(type) - 8), a.dtype());
 }
 constexpr array clz(const array& a, source_line l = source_line::current()) {
   array x = detail::bits_in_word(a, l);
-  for (int by = 1; by < 32; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);
-  const array above(32.0 - 8 * size_of(a.dtype()), {u32, false, {}});  // zeros that are no bits of a
+  const int bits = bits_of(x.dtype());
+  for (int by = 1; by < bits; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);
+  const array above(bits - bits_of(a.dtype()), {x.dtype(), false, {}});  // zeros that are no bits of a
   return convert_element_type(population_count(bitwise_not(x, l), l) - above, a.dtype());
 }
 

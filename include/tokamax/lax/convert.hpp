@@ -55,7 +55,7 @@ constexpr array convert_element_type(const array& x, dtype type, bool weak, sour
   if (x.dtype() == type && x.type().weak == weak) return x;
   if (x.is_literal()) {
     if (type == dtype::none) return x;
-    return array(converted(x.literal_bits(), x.dtype(), type), {type, weak, x.shape()});
+    return array(x.literal_as(type), {type, weak, x.shape()});
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
   return bind(convert_element_type_p, {x}, convert_options{type, weak}, l);

@@ -116,7 +116,7 @@ constexpr array remainder(const array& dividend, const array& divisor, source_li
 /// source  jax.numpy.floor_divide
 constexpr array floor_divide(const array& dividend, const array& divisor, source_line l = source_line::current()) {
   const auto [a, b, zero] = detail::dividends(rem_p, dividend, divisor, l);
-  if (a.dtype() == u32) return quotient(a, b, l);
+  if (is_unsigned(a.dtype())) return quotient(a, b, l);
   const array r = rem(a, b, l), one(1.0, {r.dtype(), true, {}});
   if (is_integer(r.dtype())) {
     const array q = quotient(a, b, l);

@@ -63,6 +63,8 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   const array y = transpose(g, back);
   return convert_element_type(y, mine.dtype(), y.type().weak);  // of the sums' dtype, where that is preferred
 }
+/// Do kernels of several products read this dtype as it lies?
+constexpr bool has_product_kernels(dtype t) { return t == f32 || t == bf16; }
 /// What arrays of a type are multiplied in: those of bf16 as they are, unless f32 is asked for.
 constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
   return type == bf16 && asked != dot_algorithm::f32_f32_f32 ? dot_algorithm::bf16_bf16_f32 : asked;
@@ -189,6 +191,11 @@ inline constexpr op dot_general_p{
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind
 constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimensions& dimensions, source_line l) {
   const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
+  if (p.type == dtype::none) {
+    const array both[2] = {lhs, rhs};
+    detail::refuse_promotion(dot_general_p, both, 2, lhs.dtype(), rhs.dtype(), l);
+    return lhs;
+  }
   return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)},
               dimensions, l);
 }

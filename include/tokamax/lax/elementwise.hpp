@@ -89,11 +89,21 @@ constexpr array broadcast_to(const array& x, const shape& s, source_line l = sou
 }
 
 namespace detail {
+/// Some dtypes meet no other without being converted, as 8-bit floats.
+constexpr void refuse_promotion(const op& o, const array* x, int n, dtype a, dtype b, location where) {
+  reject(x, n, where, text(o.name) << ": dtypes", text(name(a)) << " with " << name(b),
+         "dtypes that promote, or astype");
+}
 /// Gives the operands one dtype (JAX's promotion) and one shape (NumPy's broadcasting).
 template <int N>
 constexpr void unify(const op& o, array (&x)[N], location where, int first_value = 0) {
   promoted p{x[first_value].dtype(), x[first_value].type().weak};
-  for (int i = first_value + 1; i < N; ++i) p = promote(p, {x[i].dtype(), x[i].type().weak});
+  for (int i = first_value + 1; i < N; ++i) {
+    const promoted both = promote(p, {x[i].dtype(), x[i].type().weak});
+    if (both.type == dtype::none && p.type != dtype::none && x[i].exists())
+      return refuse_promotion(o, x, N, p.type, x[i].dtype(), where);
+    p = both;
+  }
   shape s = x[0].shape();
   bool ok = true;
   for (int i = 1; i < N; ++i) {
@@ -166,10 +176,10 @@ constexpr array unary(const op& o, const array& a, location where) {
   }
   return bind_one(o, &a, 1, words{}, where);
 }
-/// Integers and booleans become f32 first, as jax.numpy's functions of real numbers do.
+/// Integers and booleans become f32 first, those of 64 bits f64, as jax.numpy's functions of real numbers do.
 constexpr array in_floats(const array& a) {
   if (is_floating(a.dtype())) return a;
-  return convert_element_type(a, f32, a.type().weak);
+  return convert_element_type(a, floating_for(a.dtype()), a.type().weak);
 }
 constexpr array float_unary_here(const op& o, const array& a, location where) { return unary(o, in_floats(a), where); }
 constexpr array float_unary(const op& o, const array& a, location where) {

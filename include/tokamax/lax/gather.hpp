@@ -17,6 +17,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
                             source_line l = source_line::current());
 
 namespace detail {
+constexpr bool is_index(dtype t) { return t == i32 || t == i64; }
 /// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)
@@ -33,7 +34,7 @@ constexpr array_type scatter_type(const call& c, const array& indices, const arr
   const int n = indices.rank();
   if (!are_extents({rows})) return c.fail("scatter_add: rows", text() << rows, "0 or more");
   if (updates.dtype() == bool_) return c.fail("scatter_add: updates", updates.type(), "numbers");
-  bool ok = indices.dtype() == i32 && n <= updates.rank();
+  bool ok = is_index(indices.dtype()) && n <= updates.rank();
   for (int i = 0; ok && i < n; ++i) ok = indices.extent(i) == updates.extent(i);
   if (!ok) return c.fail("scatter_add: updates", updates.type(), text("axes of ") << indices.type() << " first");
   if (rows > most_indices || size(indices.shape()) > most_indices)
@@ -51,7 +52,7 @@ inline constexpr op gather_p{
     .precision = {.selects = true},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1) return c.fail("gather: table", c[0].type(), "at least one axis");
-      if (c[1].dtype() != i32) return c.fail("gather: index dtype", c[1].type(), "i32");
+      if (!detail::is_index(c[1].dtype())) return c.fail("gather: index dtype", c[1].type(), "i32 or i64");
       array_type t{c[0].dtype(), false, c[1].shape()};
       for (int i = 1; i < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
       return t;
@@ -114,10 +115,11 @@ inline constexpr op scatter_add_onto_p{
     .kernels = kernels_of<scatter_add_onto_p>,
 };
 
-/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest i8 or i32, the highest u32).
+/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest
+/// number of signed integers, the highest of unsigned ones).
 ///
 /// shapes  table [R, ...], indices [...] -> indices.shape + table.shape[1:]
-/// dtypes  indices i32
+/// dtypes  indices i32 or i64
 /// errors  "gather: table", "gather: index dtype"
 /// source  jax.lax.gather with mode "fill"
 constexpr array gather(const array& table, const array& indices, source_line l) {
@@ -136,7 +138,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 /// `operand` plus the rows of `updates` by index; indices outside are dropped.
 ///
 /// shapes  operand [rows] + rest, indices [...], updates indices.shape + rest -> operand.shape
-/// dtypes  all but bool; indices i32
+/// dtypes  all but bool; indices i32 or i64
 /// errors  "scatter_add: updates", "scatter_add: operand"
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& operand, const array& indices, const array& updates,
@@ -147,7 +149,7 @@ constexpr array scatter_add(const array& operand, const array& indices, const ar
 /// Elements of `x` by index along one axis; negative indices count from the end, others outside give NaN.
 ///
 /// shapes  x [..., R, ...], indices [...] -> indices.shape in the place of axis
-/// dtypes  indices i32, or an integer literal
+/// dtypes  indices i32, i64, or an integer literal
 /// errors  "take: axis", "take: extent", "gather: index dtype"
 /// source  jax.numpy.take
 constexpr array take(const array& x, const array& indices, int axis = 0, source_line l = source_line::current()) {

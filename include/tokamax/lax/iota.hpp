@@ -25,7 +25,8 @@ inline constexpr op iota_p{
         return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
       if (type == dtype::none || type == bool_) return c.fail("iota: dtype", name(type), "numbers");
       if (!are_extents(extents)) return c.fail("iota: shape", text() << extents, "extents from 0 on");
-      if (type != i8 && dimension >= 0 && extents[dimension] > (type == u32 ? 2 : 1) * (most_indices + 1))
+      const bool wraps = is_integer(type) && bits_of(type) < 32, counts = bits_of(type) == 64;
+      if (!wraps && !counts && dimension >= 0 && extents[dimension] > (type == u32 ? 2 : 1) * (most_indices + 1))
         return c.fail("iota: extent", text() << extents[dimension], text("numbers of ") << name(type));
       return {type, false, extents};
     },

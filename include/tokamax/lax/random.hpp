@@ -27,7 +27,7 @@ constexpr double float_round(double v) { return static_cast<double>(static_cast<
 
 constexpr array uniform_here(const key& k, const shape& s, dtype type, const array& low, const array& high,
                              source_line l) {
-  if (!is_floating(type)) {
+  if (type != f32 && type != bf16) {
     reject(k, l, "uniform: dtype", name(type), "f32 or bf16");
     return k;
   }
@@ -43,7 +43,7 @@ constexpr array uniform_here(const key& k, const shape& s, dtype type, const arr
   return maximum(from, fma(f, span, from, l), l);
 }
 constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
-  if (!is_floating(type)) {
+  if (type != f32 && type != bf16) {
     reject(k, l, "normal: dtype", name(type), "f32 or bf16");
     return k;
   }

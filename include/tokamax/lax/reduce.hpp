@@ -71,7 +71,8 @@ inline constexpr op sum_in_f32_p = detail::reduction({
     .name = "sum_in_f32",
     .algebra = {.linear = true},
     .infer = [](const call& c) -> array_type {
-      if (!is_floating(c[0].dtype())) return c.fail("sum_in_f32: dtype", c[0].type(), "a floating dtype");
+      if (!is_floating(c[0].dtype()) || bits_of(c[0].dtype()) > 32)
+        return c.fail("sum_in_f32: dtype", c[0].type(), "a float of at most 32 bits");
       array_type t = detail::reduce_infer(c);
       t.type = f32;
       return t;
@@ -92,13 +93,13 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32, that of bool and i8 is i32; mean and var are computed in f32 and rounded
-///         once, and those of integers are f32; all and any give bool
+/// dtypes  sum of 16-bit floats is carried in f32, that of bool and narrow integers is i32 or u32; mean and var are computed
+///         in f32 and rounded once, and those of integers are f32; of 64-bit dtypes all are f64; all and any give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  if (x.dtype() != bool_ && x.dtype() != i8) return detail::reduce(reduce_sum_p, x, o, l);
-  return detail::reduce(reduce_sum_p, astype(x, i32), o, l);
+  if (is_floating(x.dtype()) || bits_of(x.dtype()) >= 32) return detail::reduce(reduce_sum_p, x, o, l);
+  return detail::reduce(reduce_sum_p, astype(x, is_unsigned(x.dtype()) ? u32 : i32), o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::extreme(reduce_max_p, "max: extents", x, o, l);
@@ -113,19 +114,20 @@ constexpr array any(const array& x, reduce_options o = {}, source_line l = sourc
   return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
 }
 namespace detail {
-/// Sum and quotient in f32, also of bf16. Statements: g++ 12 destroys the temporaries of ?: twice while compiling.
+/// Sum and quotient in f32 at least, also of bf16. Statements: g++ 12 destroys the temporaries of ?: twice while compiling.
 constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line l) {
   array total;
-  if (x.dtype() == bf16)
+  const dtype type = carrying(x.dtype());
+  if (is_floating(x.dtype()) && x.dtype() != type)
     total = reduce(sum_in_f32_p, x, o, l);
   else
-    total = sum(astype(x, f32), o, l);
+    total = sum(astype(x, type), o, l);
   const std::int64_t n = reduced_count(x, o.axis);
-  if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), f32), l);
+  if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), type), l);
   return total / located(static_cast<double>(n), l);
 }
 /// What mean and var of these are.
-constexpr dtype mean_dtype(const array& x) { return is_floating(x.dtype()) ? x.dtype() : f32; }
+constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
 }  // namespace detail
 
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
@@ -133,7 +135,7 @@ constexpr array mean(const array& x, reduce_options o = {}, source_line l = sour
 }
 /// Mean of squared deviations, by two passes.
 constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array centred = astype(x, f32, l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
+  const array centred = astype(x, carrying(x.dtype()), l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
   return astype(detail::mean_in_f32(centred * located(centred, l), o, l), detail::mean_dtype(x), l);
 }
 

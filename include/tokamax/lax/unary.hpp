@@ -179,10 +179,12 @@ template <>
 struct element_of<cos_p> : cos_fn {};
 
 namespace detail {
-/// The cotangent of a function with the derivative d, computed in f32: constants of bf16 would lose most of their digits.
+/// The cotangent of a function with the derivative d, computed in f32 at least: constants of bf16 would lose most of their
+/// digits.
 template <class D>
 constexpr arrays chain_in_f32(const call& c, const array& at, const D& d) {
-  return astype(astype(c.ct(), f32) * d(astype(at, f32)), c.ct().dtype());
+  const dtype wide = carrying(c.ct().dtype());
+  return astype(astype(c.ct(), wide) * d(astype(at, wide)), c.ct().dtype());
 }
 }  // namespace detail
 

@@ -112,7 +112,7 @@ inline constexpr op attention_vjp_p{
     .precision = {.has_algorithm = true, .product_operands = 3},
     .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
-      if (!is_floating(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
+      if (!detail::has_product_kernels(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
                text("[B,S,K,H] for q ") << c[0].type());
       else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()))
@@ -144,8 +144,8 @@ inline constexpr op attention_p{
     .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
       array_type lse{f32, false, {}};
-      if (!is_floating(c[0].dtype()) || c[0].rank() != 4)
-        c.fail("attention: q", c[0].type(), "floats [B,T,N,H]");
+      if (!detail::has_product_kernels(c[0].dtype()) || c[0].rank() != 4)
+        c.fail("attention: q", c[0].type(), "f32 or bf16 [B,T,N,H]");
       else if (!detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention: k, v", text(c[1].type()) << ", " << c[2].type(), text("[B,S,K,H] for q ") << c[0].type());
       else if (is_dyn(c[0].extent(3)))
@@ -221,7 +221,8 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///         Dao et al. 2022, arXiv:2205.14135
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},
                                       source_line l = source_line::current()) {
-  return attention(q, k, v, options, l)[0];
+  if (!is_floating(q.dtype()) || detail::has_product_kernels(q.dtype())) return attention(q, k, v, options, l)[0];
+  return astype(attention(astype(q, f32, l), astype(k, f32, l), astype(v, f32, l), options, l)[0], q.dtype(), l);
 }
 
 /// The same, where only the keys with a true `mask` are seen. A query that sees none gets the mean of the values.

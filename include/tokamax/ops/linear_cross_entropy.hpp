@@ -38,7 +38,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
-      const bool fit = is_floating(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
+      const bool fit = detail::has_product_kernels(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
                        c[1].dtype() == c[0].dtype() && c[1].extent(features) == c[0].extent(-1) && c[2].dtype() == i32;
       if (!fit)
         c.fail("linear_cross_entropy_vjp: x, weights", text(c[0].type()) << ", " << c[1].type(),
@@ -78,7 +78,7 @@ inline constexpr op linear_cross_entropy_p{
       array_type t{f32, false, {}};
       for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
       const bool transposed = c.attrs<linear_cross_entropy_options>().transposed;
-      if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
+      if (!detail::has_product_kernels(c[0].dtype()) || c[0].rank() == 0)
         c.fail("linear_cross_entropy: x", c[0].type(), "floats with an axis of features");
       else if (c[1].rank() != 2 || c[1].dtype() != c[0].dtype() || c[1].extent(transposed ? 1 : 0) != c[0].extent(-1))
         c.fail("linear_cross_entropy: weights", c[1].type(),
@@ -121,7 +121,9 @@ inline constexpr op linear_cross_entropy_p{
 constexpr array linear_cross_entropy(const array& x, const array& weights, const array& labels,
                                      linear_cross_entropy_options options = {},
                                      source_line l = source_line::current()) {
-  const array in[] = {x, weights, labels};
+  const bool wide = is_floating(x.dtype()) && !detail::has_product_kernels(x.dtype()) && x.dtype() == weights.dtype();
+  array in[] = {x, weights, labels};
+  if (wide) in[0] = astype(x, f32, l), in[1] = astype(weights, f32, l);
   return bind_all(linear_cross_entropy_p, in, 3, pack(options), l)[0];
 }
 

@@ -36,8 +36,8 @@ inline constexpr op rotary_embedding_p{
     .attributes = schema<rotary_embedding_options>,
     .infer = [](const call& c) -> array_type {
       const array_type x = c[0].type();
-      if (!is_floating(x.type) || x.extents.rank() < 3 || x.extents[-1] <= 0 || x.extents[-1] % 2 != 0)
-        return c.fail("rotary_embedding: x", x, "floats [...,T,N,H], H = 2, 4, ...");
+      if ((x.type != f32 && x.type != bf16) || x.extents.rank() < 3 || x.extents[-1] <= 0 || x.extents[-1] % 2 != 0)
+        return c.fail("rotary_embedding: x", x, "f32 or bf16 [...,T,N,H], H = 2, 4, ...");
       shape places;  // [..., T]
       for (int i = 0; i + 2 < x.extents.rank(); ++i) places.push_back(x.extents[i]);
       bool fit = c[1].dtype() == i32;
@@ -101,7 +101,9 @@ inline constexpr op rotary_embedding_p{
 /// see     dot_product_attention
 constexpr array rotary_embedding(const array& x, const array& positions, rotary_embedding_options options,
                                  source_line l) {
-  return bind(rotary_embedding_p, {x, positions}, options, l);
+  if (!is_floating(x.dtype()) || x.dtype() == f32 || x.dtype() == bf16)
+    return bind(rotary_embedding_p, {x, positions}, options, l);
+  return astype(bind(rotary_embedding_p, {astype(x, f32, l), positions}, options, l), x.dtype(), l);
 }
 
 }  // namespace tokamax

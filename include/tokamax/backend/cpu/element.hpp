@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/elementary.hpp>  // exp, power, f32v, mask
+#include <tokamax/backend/cpu/pack.hpp>        // pack
 #include <tokamax/lax/compare.hpp>             // element_of
 #include <tokamax/lax/convert.hpp>             // convert_element_type_p
 #include <tokamax/lax/logaddexp.hpp>           // logaddexp_p
@@ -18,7 +19,7 @@ namespace tokamax::simd {
 namespace detail {
 template <class T>
 struct register_of {
-  using type = xsimd::batch<T>;
+  using type = std::conditional_t<sizeof(T) == 4, xsimd::batch<T>, pack<T>>;
 };
 template <>
 struct register_of<bool> {
@@ -35,10 +36,14 @@ template <dtype T>
 register_t<T> narrowed(register_t<T> v) noexcept {
   if constexpr (T == bf16) {
     return round_to_bfloat16(v);
-  } else if constexpr (T == i8) {
-    return (v << 24) >> 24;
-  } else {
+  } else if constexpr (T == compute_dtype(T)) {
     return v;
+  } else if constexpr (is_signed(T)) {
+    return (v << (32 - bits_of(T))) >> (32 - bits_of(T));
+  } else if constexpr (is_unsigned(T)) {
+    return v & u32v((1u << bits_of(T)) - 1u);
+  } else {
+    return detail::load_floats<element_t<T>>(detail::store_floats<element_t<T>>(v).lane);
   }
 }
 /// Are registers wider than what they hold of dtype T?
@@ -75,6 +80,14 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
       return load_bfloat16_partial(q, n);
   } else if constexpr (T == i8) {
     return load_int8(reinterpret_cast<const std::int8_t*>(p), Full ? width : n);
+  } else if constexpr (detail::is_pack<register_t<T>>) {
+    register_t<T> v{};
+    std::memcpy(v.lane, p, static_cast<std::size_t>(Full ? width : n) * sizeof(element_t<T>));
+    return v;
+  } else if constexpr (is_narrow<T> && is_integer(T)) {
+    return detail::load_integers<register_t<T>>(reinterpret_cast<const element_t<T>*>(p), Full ? width : n);
+  } else if constexpr (is_narrow<T>) {
+    return detail::load_floats(reinterpret_cast<const element_t<T>*>(p), Full ? width : n);
   } else {
     using V = register_t<T>;
     const auto* q = reinterpret_cast<const typename V::value_type*>(p);
@@ -103,6 +116,13 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
     store_upper_halves(q, v, Full ? width : n);  // registers hold what narrowed() left
   } else if constexpr (T == i8) {
     store_int8(reinterpret_cast<std::int8_t*>(p), v, Full ? width : n);
+  } else if constexpr (detail::is_pack<register_t<T>>) {
+    std::memcpy(p, v.lane, static_cast<std::size_t>(Full ? width : n) * sizeof(element_t<T>));
+  } else if constexpr (is_narrow<T> && is_integer(T)) {
+    detail::store_integers(reinterpret_cast<element_t<T>*>(p), v, Full ? width : n);
+  } else if constexpr (is_narrow<T>) {
+    const auto narrow = detail::store_floats<element_t<T>>(v);
+    std::memcpy(p, narrow.lane, static_cast<std::size_t>(Full ? width : n) * sizeof(element_t<T>));
   } else {
     auto* q = reinterpret_cast<typename register_t<T>::value_type*>(p);
     if constexpr (Full)
@@ -122,18 +142,32 @@ register_t<T> splat(element_bits v) noexcept {
     return register_t<T>(static_cast<typename register_t<T>::value_type>(value));
 }
 
-/// first, first + step, ... as elements of dtype T.
+namespace detail {
 template <dtype T>
-register_t<T> count_from(std::int64_t first, std::int64_t step) noexcept {
+register_t<T> count_in_words(std::int64_t first, std::int64_t step) noexcept {
   const i32v v = i32v(static_cast<std::int32_t>(first)) + iota() * i32v(static_cast<std::int32_t>(step));
-  if constexpr (T == i32 || T == i8)
+  if constexpr (is_signed(T))
     return narrowed<T>(v);
-  else if constexpr (T == u32)
-    return bitcast<u32v>(v);
+  else if constexpr (is_unsigned(T))
+    return narrowed<T>(bitcast<u32v>(v));
   else if constexpr (T == bool_)
     return detail::int_to_mask(v);
   else
     return narrowed<T>(xsimd::to_float(v));
+}
+}  // namespace detail
+
+/// first, first + step, ... as elements of dtype T.
+template <dtype T>
+register_t<T> count_from(std::int64_t first, std::int64_t step) noexcept {
+  if constexpr (detail::is_pack<register_t<T>>) {
+    register_t<T> p;
+    for (std::size_t i = 0; i < f32v::size; ++i)
+      p.lane[i] = static_cast<element_t<T>>(first + static_cast<std::int64_t>(i) * step);
+    return p;
+  } else {
+    return detail::count_in_words<T>(first, step);
+  }
 }
 
 namespace detail {
@@ -157,40 +191,60 @@ inline u32v float_to_unsigned(f32v v) noexcept {
 }
 }  // namespace detail
 
-/// convert_element_type from register to register.
+namespace detail {
+/// Between the dtypes that registers hold.
 template <dtype To, dtype From>
-register_t<To> convert(register_t<From> v) noexcept {
-  constexpr bool from_float = From == f32 || From == bf16, to_float = To == f32 || To == bf16;
+register_t<To> convert_words(register_t<From> v) noexcept {
   if constexpr (To == From)
     return v;
+  else if constexpr (is_pack<register_t<To>> || is_pack<register_t<From>>)
+    return convert_lanes<register_t<To>>(v);
   else if constexpr (From == bool_) {
-    if constexpr (to_float)
+    if constexpr (To == f32)
       return select(v, f32v(1.0f), f32v(0.0f));
     else
       return select_bits(v, register_t<To>(1), register_t<To>(0));
   } else if constexpr (To == bool_) {
-    if constexpr (from_float)
+    if constexpr (From == f32)
       return !(v == f32v(0.0f));
     else
       return to_mask(v != register_t<From>(0));
-  } else if constexpr (to_float) {
-    f32v f;
-    if constexpr (from_float)
-      f = v;
-    else if constexpr (From == i32 || From == i8)
-      f = xsimd::to_float(v);
+  } else if constexpr (To == f32) {
+    if constexpr (From == i32)
+      return xsimd::to_float(v);
     else
-      f = detail::unsigned_to_float(v);
-    return narrowed<To>(f);
-  } else if constexpr (from_float) {
-    if constexpr (To == u32)
-      return detail::float_to_unsigned(v);
-    else if constexpr (To == i8)
-      return max(min(detail::float_to_int(v), i32v(127)), i32v(-128));
+      return unsigned_to_float(v);
+  } else if constexpr (From == f32) {
+    if constexpr (To == i32)
+      return float_to_int(v);
     else
-      return detail::float_to_int(v);
+      return float_to_unsigned(v);
   } else {
-    return narrowed<To>(bitcast<register_t<To>>(v));
+    return bitcast<register_t<To>>(v);
+  }
+}
+/// Integers of a register made of floats as a narrow dtype keeps them: the nearest.
+template <dtype T>
+register_t<T> saturated(register_t<T> v) noexcept {
+  using V = register_t<T>;
+  using limits = std::numeric_limits<element_t<T>>;
+  return max(min(v, V(limits::max())), V(limits::lowest()));
+}
+}  // namespace detail
+
+/// convert_element_type from register to register.
+template <dtype To, dtype From>
+register_t<To> convert(register_t<From> v) noexcept {
+  if constexpr (To == From) {
+    return v;
+  } else {
+    const auto word = detail::convert_words<compute_dtype(To), compute_dtype(From)>(v);
+    if constexpr (!is_narrow<To>)
+      return word;
+    else if constexpr (is_integer(To) && is_floating(From))
+      return detail::saturated<To>(word);
+    else
+      return narrowed<To>(word);
   }
 }
 
@@ -280,7 +334,9 @@ struct register_function<min_p> : element_of<min_p> {
 template <const op& Op, dtype Result, class A, class... Rest>
 auto apply_element(A a, Rest... rest) noexcept {
   using F = register_function<Op>;
-  if constexpr (sizeof...(Rest) == 2 && std::is_same_v<A, mask>) {
+  if constexpr (detail::is_pack<A> || (detail::is_pack<Rest> || ...)) {
+    return detail::apply_lanes<element_of<Op>>(detail::lanes_of(a), detail::lanes_of(rest)...);
+  } else if constexpr (sizeof...(Rest) == 2 && std::is_same_v<A, mask>) {
     using V = std::tuple_element_t<0, std::tuple<Rest...>>;
     if constexpr (std::is_same_v<V, mask>) {
       return [](mask m, mask x, mask y) { return (m & x) | (~m & y); }(a, rest...);

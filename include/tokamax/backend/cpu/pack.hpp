@@ -14,7 +14,7 @@ namespace tokamax::simd {
 template <class T>
 struct pack {
   using value_type = T;
-  alignas(64) T lane[f32v::size];
+  T lane[f32v::size];
 
   pack() = default;
   explicit pack(T v) noexcept {
@@ -48,7 +48,7 @@ const pack<T>& lanes_of(const pack<T>& v) noexcept {
 template <class T>
 pack<T> lanes_of(xsimd::batch<T> v) noexcept {
   pack<T> p;
-  v.store_aligned(p.lane);
+  v.store_unaligned(p.lane);
   return p;
 }
 inline pack<bool> lanes_of(mask m) noexcept {
@@ -65,9 +65,9 @@ V from_lanes(const pack<T>& p) noexcept {
   } else if constexpr (std::is_same_v<V, mask>) {
     pack<std::int32_t> flags;
     for (std::size_t i = 0; i < f32v::size; ++i) flags.lane[i] = p.lane[i];
-    return to_mask(i32v::load_aligned(flags.lane) != i32v(0));
+    return to_mask(i32v::load_unaligned(flags.lane) != i32v(0));
   } else {
-    return V::load_aligned(p.lane);
+    return V::load_unaligned(p.lane);
   }
 }
 
@@ -89,6 +89,50 @@ auto apply_lanes(const pack<T>&... x) noexcept {
     for (std::size_t i = 0; i < f32v::size; ++i) y.lane[i] = plain_value(F::apply(lane_value(x.lane[i])...));
     return y;
   }
+}
+}  // namespace detail
+
+namespace detail {
+/// n <= width floats of 8 or 16 bits; the other lanes are zero.
+template <class T>
+f32v load_floats(const T* p, std::int64_t n = width) noexcept {
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<T, float16> && f32v::size == 8) {
+    __m128i half{};
+    std::memcpy(&half, p, static_cast<std::size_t>(n) * sizeof(T));
+    return f32v(_mm256_cvtph_ps(half));
+  }
+#endif
+  alignas(64) float lanes[f32v::size] = {};
+  for (std::int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return f32v::load_aligned(lanes);
+}
+/// Rounded to the nearest.
+template <class T>
+pack<T> store_floats(f32v v) noexcept {
+  pack<T> p;
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<T, float16> && f32v::size == 8) {
+    const __m128i half = _mm256_cvtps_ph(v.data, _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(static_cast<void*>(p.lane), &half, sizeof half);
+    return p;
+  }
+#endif
+  const pack<float> wide = lanes_of(v);
+  for (std::size_t i = 0; i < f32v::size; ++i) p.lane[i] = T(wide.lane[i]);
+  return p;
+}
+/// n <= width integers of 8 or 16 bits, and back to memory.
+template <class V, class T>
+V load_integers(const T* p, std::int64_t n) noexcept {
+  vector_t<T, f32v::size> narrow{};
+  std::memcpy(&narrow, p, static_cast<std::size_t>(n) * sizeof(T));
+  return from_native<V>(__builtin_convertvector(narrow, native_t<V>));
+}
+template <class T, class V>
+void store_integers(T* p, V v, std::int64_t n) noexcept {
+  const auto narrow = __builtin_convertvector(native(v), vector_t<T, f32v::size>);
+  std::memcpy(p, &narrow, static_cast<std::size_t>(n) * sizeof(T));
 }
 }  // namespace detail
 

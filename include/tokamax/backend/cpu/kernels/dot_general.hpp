@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/element.hpp>                 // conversions of other dtypes
 #include <tokamax/backend/cpu/gemm.hpp>                    // gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
+#include <tokamax/backend/cpu/kernels/lanes.hpp>           // dispatch_size
 #include <tokamax/lax/dot_general.hpp>                     // dot_general_p
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
 
@@ -39,6 +40,16 @@ struct dot_scratch_a;
 struct dot_scratch_b;
 struct dot_scratch_c;
 
+/// An element of a floating dtype of at most 32 bits.
+inline float float_at(const array_view& v, std::int64_t at) {
+  return dispatch(v.type, [&]<dtype E>() -> float {
+    if constexpr (is_floating(E))
+      return static_cast<float>(v.as<element_t<E>>()[at]);
+    else
+      return 0;
+  });
+}
+
 /// A dense f32 copy [batch, rows, columns] of an operand, for layouts that gemm does not read.
 template <class Tag>
 array_view dense_copy(const array_view& v, const axes& order) {
@@ -53,7 +64,7 @@ array_view dense_copy(const array_view& v, const axes& order) {
   for (std::int64_t n = 0, total = d.size(); n < total; ++n) {
     std::int64_t at = 0;
     for (int i = 0; i < order.rank(); ++i) at += index[i] * v.stride(static_cast<int>(order[i]));
-    to[n] = v.type == f32 ? v.as<float>()[at] : static_cast<float>(v.as<bfloat16>()[at]);
+    to[n] = v.type == f32 ? v.as<float>()[at] : float_at(v, at);
     for (int i = index.rank() - 1; i >= 0 && ++index[i] == d.extents[i]; --i) index[i] = 0;
   }
   return d;
@@ -63,9 +74,10 @@ inline gemm_element gemm_element_of(const array_view& v) noexcept {
   return v.type == bf16 ? gemm_element::bfloat16 : v.type == i8 ? gemm_element::int8 : gemm_element::f32;
 }
 
-/// Exact products of integers of type T, summed in the bits of R, in plain loops.
-template <class T, class R>
-void integer_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
+/// Products of numbers of type T in plain loops: integers exact in the low 64 bits, of which the result keeps its own.
+template <class T>
+void plain_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
+  using S = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
@@ -87,13 +99,17 @@ void integer_dot(const array_view& a, const array_view& b, const array_view& c, 
   for (std::int64_t s = 0; s < batches; ++s)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
-        std::uint32_t sum = 0;
+        S sum = 0;
         const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i),
                            pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
         for (std::int64_t x = 0; x < k; ++x)
-          sum += static_cast<std::uint32_t>(a.as<T>()[pa + offset(a, d.lhs_contracting, x)]) *
-                 static_cast<std::uint32_t>(b.as<T>()[pb + offset(b, d.rhs_contracting, x)]);
-        c.as<R>()[(s * m + i) * n + j] = static_cast<R>(sum);
+          sum += static_cast<S>(a.as<T>()[pa + offset(a, d.lhs_contracting, x)]) *
+                 static_cast<S>(b.as<T>()[pb + offset(b, d.rhs_contracting, x)]);
+        const std::int64_t at = (s * m + i) * n + j;
+        if constexpr (std::is_integral_v<T>)
+          dispatch_size(c.type, [&]<class R>(R*) { c.as<R>()[at] = static_cast<R>(sum); });
+        else
+          c.as<T>()[at] = sum;
       }
 }
 
@@ -131,19 +147,22 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     rows = tokamax::detail::range_axes(nb, nr);
     columns = tokamax::detail::range_axes(nb + nr, columns.rank());
   };
-  if (is_integer(x.type) && x.type != i8) return integer_dot<std::uint32_t, std::uint32_t>(x, y, a.out[0], d);
-  if (x.type == i8 &&
-      !(regular(x, d.lhs_batch, fx, d.lhs_contracting) && regular(y, d.rhs_batch, d.rhs_contracting, fy)))
-    return a.out[0].type == i8 ? integer_dot<std::int8_t, std::int8_t>(x, y, a.out[0], d)
-                               : integer_dot<std::int8_t, std::int32_t>(x, y, a.out[0], d);
-  if (!regular(x, d.lhs_batch, fx, d.lhs_contracting))
+  const bool straight =
+      regular(x, d.lhs_batch, fx, d.lhs_contracting) && regular(y, d.rhs_batch, d.rhs_contracting, fy);
+  if (x.type == f64 ||
+      (is_integer(x.type) && (x.type != i8 || (a.out[0].type != i8 && a.out[0].type != i32) || !straight)))
+    return dispatch(x.type, [&]<dtype E>() {
+      if constexpr (E == f64 || is_integer(E)) plain_dot<element_t<E>>(x, y, a.out[0], d);
+    });
+  const auto converted = [](const array_view& v) { return is_floating(v.type) && v.type != f32 && v.type != bf16; };
+  if (converted(x) || !regular(x, d.lhs_batch, fx, d.lhs_contracting))
     straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
-  if (!regular(y, d.rhs_batch, d.rhs_contracting, fy))
+  if (converted(y) || !regular(y, d.rhs_batch, d.rhs_contracting, fy))
     straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
-  const bool narrow = a.out[0].type == bf16;
+  const bool narrow = is_floating(a.out[0].type) && a.out[0].type != f32;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
   const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
       vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
@@ -156,7 +175,11 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
                        m.extent * n.extent, simd::gemm_mode::assign, {}, precision);
   if (narrow)
-    for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i) a.out[0].as<bfloat16>()[i] = bfloat16(c[i]);
+    dispatch(a.out[0].type, [&]<dtype E>() {
+      if constexpr (is_floating(E))
+        for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i)
+          a.out[0].as<element_t<E>>()[i] = static_cast<element_t<E>>(c[i]);
+    });
 }
 
 }  // namespace tokamax

@@ -14,6 +14,11 @@ namespace tokamax {
 
 namespace simd::detail {
 
+/// An index, i32 or i64.
+inline std::int64_t index_at(const array_view& v, std::int64_t i) noexcept {
+  return v.type == i64 ? v.as<const std::int64_t>()[i] : v.as<const std::int32_t>()[i];
+}
+
 /// Calls copy(place in the array, place in the box, bytes) for the contiguous runs of the box, whose starts are the
 /// operands from `first_start` on.
 template <class F>
@@ -41,7 +46,7 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
       for (int i = 0; i < rank; ++i) {
         std::int64_t start = 0;
         if (i >= batch) {
-          start = a.in[first_start + i - batch].as<std::int32_t>()[entry];
+          start = index_at(a.in[first_start + i - batch], entry);
           if (start < 0) start += x.extent(i);
           start = std::clamp<std::int64_t>(start, 0, x.extent(i) - box.extent(i));
         }

@@ -36,8 +36,10 @@ void widen(const array_view& v, float* to) {
       }
       float* const row = to + r * cols;
       std::int64_t j = 0;
-      if (step == 1)
-        for (; j + lanes<T>::size <= cols; j += lanes<T>::size) lanes<float>::store(row + j, lanes<T>::load(from + j));
+      if constexpr (std::is_same_v<typename lanes<T>::scalar, float>)
+        if (step == 1)
+          for (; j + lanes<T>::size <= cols; j += lanes<T>::size)
+            lanes<float>::store(row + j, lanes<T>::load(from + j));
       for (; j < cols; ++j) row[j] = static_cast<float>(from[j * step]);
     }
   });
@@ -48,14 +50,13 @@ void widen(const array_view& v, float* to) {
 template <class Tag>
 const float* copied_floats(const array_view& v) {
   float* const to = scratch<Tag>(std::max<std::int64_t>(1, v.size()));
-  if (v.type == bf16)
-    detail::widen<bfloat16>(v, to);
-  else
-    detail::widen<float>(v, to);
+  dispatch(v.type, [&]<dtype E>() {
+    if constexpr (is_floating(E)) detail::widen<element_t<E>>(v, to);
+  });
   return to;
 }
 
-/// An operand as dense f32: where it lies if it is that already, or a copy.
+/// An operand as dense f32: where it lies if it is that already, or a copy; f64 is rounded.
 template <class Tag>
 const float* dense_floats(const array_view& v) {
   return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
@@ -70,19 +71,28 @@ class float_result {
   float_result(const float_result&) = delete;
   ~float_result() {
     if (view_.type == f32) return;
-    const std::int64_t n = view_.size(), grain = 16384;
-    parallel_for((n + grain - 1) / grain, [this, n](std::int64_t chunk) {
-      const std::int64_t end = std::min(n, (chunk + 1) * grain);
-      bfloat16* const to = view_.as<bfloat16>();
-      for (std::int64_t i = chunk * grain; i < end; i += width) {
-        const std::int64_t left = std::min<std::int64_t>(width, end - i);
-        lanes<bfloat16>::store(to + i, lanes<float>::load(data_ + i, left, 0.0f), left);
-      }
+    dispatch(view_.type, [this]<dtype E>() {
+      if constexpr (is_floating(E)) round_to<element_t<E>>();
     });
   }
   float* data() const noexcept { return data_; }
 
  private:
+  template <class T>
+  void round_to() {
+    const std::int64_t n = view_.size(), grain = 16384;
+    parallel_for((n + grain - 1) / grain, [this, n](std::int64_t chunk) {
+      const std::int64_t end = std::min(n, (chunk + 1) * grain);
+      T* const to = view_.as<T>();
+      for (std::int64_t i = chunk * grain; i < end; i += width) {
+        const std::int64_t left = std::min<std::int64_t>(width, end - i);
+        if constexpr (sizeof(T) < 4)
+          lanes<T>::store(to + i, lanes<float>::load(data_ + i, left, 0.0f), left);
+        else
+          for (std::int64_t j = i; j < i + left; ++j) to[j] = static_cast<T>(data_[j]);
+      }
+    });
+  }
   array_view view_;
   float* data_;
 };

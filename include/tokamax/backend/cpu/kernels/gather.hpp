@@ -45,6 +45,18 @@ void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index*
 }
 
 struct scatter_order;
+struct scatter_indices;
+
+/// Indices as i32; those outside of [0, rows) are -1.
+inline const std::int32_t* scatter_places(const array_view& v, std::int64_t rows) {
+  if (v.type == i32) return v.as<const std::int32_t>();
+  auto* const to = reinterpret_cast<std::int32_t*>(scratch<scatter_indices>(std::max<std::int64_t>(1, v.size())));
+  for (std::int64_t i = 0; i < v.size(); ++i) {
+    const std::int64_t row = v.as<const std::int64_t>()[i];
+    to[i] = row >= 0 && row < rows ? static_cast<std::int32_t>(row) : -1;
+  }
+  return to;
+}
 
 /// Each row of the result is the sum of a row of `onto`, if that is not null, and its updates in their order. So neither
 /// rows nor columns need to know of each other, whichever thread takes them. A stable counting sort brings the updates of
@@ -103,8 +115,10 @@ inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t m = n ? a.out[0].size() / n : 0;
   const std::uint64_t outside = simd::detail::fill_value(a.out[0].type).value;
   simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
-    simd::detail::gather_rows(a.in[0].as<const T>(), rows, m, a.in[1].as<const std::int32_t>(), n, a.out[0].as<T>(),
-                              static_cast<T>(outside));
+    const auto rows_at = [&](const auto* index) {
+      simd::detail::gather_rows(a.in[0].as<const T>(), rows, m, index, n, a.out[0].as<T>(), static_cast<T>(outside));
+    };
+    a.in[1].type == i64 ? rows_at(a.in[1].as<const std::int64_t>()) : rows_at(a.in[1].as<const std::int32_t>());
   });
 }
 
@@ -113,8 +127,8 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   dispatch(a.out[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
-    simd::detail::scatter_add_rows<T>(nullptr, a.in[0].as<std::int32_t>(), a.in[0].size(), a.in[1].as<T>(), m,
-                                      a.out[0].as<T>(), rows);
+    simd::detail::scatter_add_rows<T>(nullptr, simd::detail::scatter_places(a.in[0], rows), a.in[0].size(),
+                                      a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
   });
 }
 
@@ -123,8 +137,8 @@ inline void kernel(op_c<scatter_add_onto_p>, cpu_tag, const kernel_arguments& a)
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   dispatch(a.out[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
-    simd::detail::scatter_add_rows<T>(a.in[0].as<T>(), a.in[1].as<std::int32_t>(), a.in[1].size(), a.in[2].as<T>(), m,
-                                      a.out[0].as<T>(), rows);
+    simd::detail::scatter_add_rows<T>(a.in[0].as<T>(), simd::detail::scatter_places(a.in[1], rows), a.in[1].size(),
+                                      a.in[2].as<T>(), m, a.out[0].as<T>(), rows);
   });
 }
 

@@ -3,6 +3,7 @@
 // tested by tests/lax/reduce.cpp
 #pragma once
 
+#include <tokamax/backend/cpu/pack.hpp>  // load_floats, load_integers
 #include <tokamax/backend/cpu/simd.hpp>  // f32v, load, store
 #include <tokamax/base/element.hpp>      // dispatch, bfloat16
 
@@ -51,6 +52,63 @@ struct lanes<std::int8_t> {
   static void store(std::int8_t* p, vector v) noexcept { store_int8(p, v); }
   static void store(std::int8_t* p, vector v, std::int64_t n) noexcept { store_int8(p, v, n); }
   static vector all(std::int32_t v) noexcept { return vector(v); }
+};
+
+/// Floats of 8 and 16 bits as f32, integers as words of 32.
+template <class T>
+  requires(sizeof(T) < 4)
+struct lanes<T> {
+  using scalar = element_t<compute_dtype(dtype_of<T>)>;
+  using vector = xsimd::batch<scalar>;
+  static constexpr std::int64_t size = width;
+  static vector load(const T* p) noexcept { return first(p, width); }
+  static vector load(const T* p, std::int64_t n, scalar padding) noexcept {
+    if constexpr (std::is_same_v<scalar, float>)
+      return select(first_lanes(n), first(p, n), vector(padding));
+    else
+      return select_bits(first_lanes(n), first(p, n), vector(padding));
+  }
+  static void store(T* p, vector v) noexcept { store(p, v, width); }
+  static void store(T* p, vector v, std::int64_t n) noexcept {
+    if constexpr (std::is_integral_v<T>) {
+      detail::store_integers(p, v, n);
+    } else {
+      const pack<T> narrow = detail::store_floats<T>(v);
+      std::memcpy(p, narrow.lane, static_cast<std::size_t>(n) * sizeof(T));
+    }
+  }
+  static vector all(scalar v) noexcept { return vector(v); }
+
+ private:
+  static vector first(const T* p, std::int64_t n) noexcept {
+    if constexpr (std::is_integral_v<T>)
+      return detail::load_integers<vector>(p, n);
+    else
+      return detail::load_floats(p, n);
+  }
+};
+
+/// Half as many numbers of 64 bits.
+template <class T>
+  requires(sizeof(T) == 8)
+struct lanes<T> {
+  using scalar = T;
+  using vector = xsimd::batch<T>;
+  static constexpr std::int64_t size = static_cast<std::int64_t>(vector::size);
+  static vector load(const T* p) noexcept { return vector::load_unaligned(p); }
+  static vector load(const T* p, std::int64_t n, T padding) noexcept {
+    T whole[vector::size];
+    for (T& v : whole) v = padding;
+    std::memcpy(whole, p, static_cast<std::size_t>(n) * sizeof(T));
+    return vector::load_unaligned(whole);
+  }
+  static void store(T* p, vector v) noexcept { v.store_unaligned(p); }
+  static void store(T* p, vector v, std::int64_t n) noexcept {
+    T whole[vector::size];
+    v.store_unaligned(whole);
+    std::memcpy(p, whole, static_cast<std::size_t>(n) * sizeof(T));
+  }
+  static vector all(T v) noexcept { return vector(v); }
 };
 
 /// Eight truth values in one word, for bitwise logic.

@@ -167,9 +167,9 @@ inline void kernel(op_c<max_pool_p>, cpu_tag, const kernel_arguments& a) {
   const array_view &x = a.in[0], &y = a.out[0];
   if (y.size() == 0) return;
   const simd::conv_frame frame = simd::detail::pool_frame(x, y, a.attrs<max_pool_attributes>());
-  dispatch(x.type, [&]<dtype Element>() {
-    using T = element_t<Element>;
-    if constexpr (!std::is_same_v<T, bool>) simd::detail::max_pool(frame, x.as<const T>(), y.as<T>());
+  dispatch(x.type, [&]<dtype E>() {
+    using T = element_t<E>;
+    if constexpr (E != bool_ && bits_of(E) <= 32) simd::detail::max_pool(frame, x.as<const T>(), y.as<T>());
   });
 }
 

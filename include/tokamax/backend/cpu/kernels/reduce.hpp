@@ -29,7 +29,8 @@ typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
     combine<Op>(lane, 8, 1);
     return lane[0];
   } else {
-    return fold<typename lanes<T>::scalar, f32v::size>(native(v), [](auto a, auto b) { return Op::apply(a, b); });
+    return fold<typename lanes<T>::scalar, static_cast<std::size_t>(lanes<T>::size)>(
+        native(v), [](auto a, auto b) { return Op::apply(a, b); });
   }
 }
 
@@ -223,10 +224,10 @@ inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::sum_of>(a);
 }
 inline void kernel(op_c<sum_in_f32_p>, cpu_tag, const kernel_arguments& a) {
-  if (a.in[0].type == bf16)
-    simd::detail::reduce_typed<simd::detail::sum_of, bfloat16, float>(a);
-  else
-    simd::detail::reduce_typed<simd::detail::sum_of, float>(a);
+  dispatch(a.in[0].type, [&]<dtype E>() {
+    if constexpr (is_floating(E) && bits_of(E) <= 32)
+      simd::detail::reduce_typed<simd::detail::sum_of, element_t<E>, float>(a);
+  });
 }
 inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::max_of>(a);

@@ -13,20 +13,25 @@
 
 namespace tokamax::simd::detail {
 
-/// The unsigned type of the same size as an i32 or a compiler vector of them; void for other types.
+/// The unsigned type of the same size as a signed integer or a compiler vector of them; void for other types.
 template <class V>
 struct wrapping {
   using type = void;
 };
-template <>
-struct wrapping<std::int32_t> {
-  using type = std::uint32_t;
+template <class T>
+  requires(std::is_integral_v<T> && std::is_signed_v<T>)
+struct wrapping<T> {
+  using type = std::make_unsigned_t<T>;
 };
 template <class V>
-  requires(sizeof(V) > 4 &&
-           requires(V v) { requires std::is_same_v<std::remove_cvref_t<decltype(v[0])>, std::int32_t>; })
+  requires(!std::is_arithmetic_v<V> &&
+           requires(V v) {
+             requires std::is_integral_v<std::remove_cvref_t<decltype(v[0])>> &&
+                          std::is_signed_v<std::remove_cvref_t<decltype(v[0])>>;
+           })
 struct wrapping<V> {
-  using type = vector_t<std::uint32_t, sizeof(V) / 4>;
+  using lane = std::remove_cvref_t<decltype(std::declval<V>()[0])>;
+  using type = vector_t<std::make_unsigned_t<lane>, sizeof(V) / sizeof(lane)>;
 };
 
 struct sum_of {
@@ -51,7 +56,7 @@ struct max_of {  // NaN if one of them is
   }
   template <class T>
   static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_floating_point_v<T>)
       return xsimd::select((a > b) | xsimd::isnan(a), a, b);
     else
       return xsimd::max(a, b);
@@ -67,7 +72,7 @@ struct min_of {
   }
   template <class T>
   static xsimd::batch<T> apply(xsimd::batch<T> a, xsimd::batch<T> b) noexcept {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_floating_point_v<T>)
       return xsimd::select((a < b) | xsimd::isnan(a), a, b);
     else
       return xsimd::min(a, b);
