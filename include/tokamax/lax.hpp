@@ -6,6 +6,7 @@
 //   lax/broadcast_in_dim.hpp  repeat an array along axes, and its transpose, reduce_sum.
 //   lax/compare.hpp           comparisons, logic on booleans, and select.
 //   lax/concatenate.hpp       arrays one after the other along an axis, old or new.
+//   lax/constant.hpp          tables of numbers that stand in the program's text.
 //   lax/conv.hpp              convolutions over any number of spatial axes\; their derivatives are convolutions too.
 //   lax/convert.hpp           convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp        running sums along an axis.
@@ -42,6 +43,7 @@
 #include <tokamax/lax/broadcast_in_dim.hpp>
 #include <tokamax/lax/compare.hpp>
 #include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/constant.hpp>
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/convert.hpp>
 #include <tokamax/lax/cumulative.hpp>

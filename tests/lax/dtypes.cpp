@@ -147,7 +147,7 @@ std::vector<array> literals_of(const array& a) {
 }  // namespace
 
 TEST_CASE("promotion of all pairs") {
-  REQUIRE(rows("promote").size() >= 17 * 17);
+  REQUIRE(rows("promote").size() >= 16 * 16);
   const auto operand = [](const std::string& s) {
     return s == "i*" ? promoted{i32, true} : s == "f*" ? promoted{f32, true} : promoted{dtype_named(s), false};
   };
@@ -160,7 +160,7 @@ TEST_CASE("promotion of all pairs") {
 }
 
 TEST_CASE("conversions between all pairs, of data and of literals") {
-  REQUIRE(rows("cast").size() >= 15 * 15);
+  REQUIRE(rows("cast").size() >= 14 * 14);
   for (const row& r : rows("cast")) {
     INFO(r.line);
     const dtype to = dtype_named(r[2]);
@@ -189,13 +189,14 @@ TEST_CASE("arithmetic on edge values, also of constants in a trace") {
     }
     const array z = parsed(type, r.parts[1]);
     const binary_function f = binary().at(r[1]);
-    check(f(x, z), y, tolerance);
+    check(reshape(f(x, expand_dims(z, 1)), {y.size()}), y, tolerance);
     if (is_floating(type)) continue;
     const std::vector<array> a = literals_of(x), b = literals_of(z);
     const auto folded = jit(
         [&](const array&) {
           std::vector<array> all;
-          for (std::size_t i = 0; i < a.size(); ++i) all.push_back(f(a[i], b[i]));
+          for (const array& second : b)
+            for (const array& first : a) all.push_back(f(first, second));
           return all;
         },
         cpu, at_run_time)(array(1.0f));

@@ -72,6 +72,10 @@ T minimum(T a, T b) {
   return a < b ? a : b;
 }
 template <class T>
+T last_shift(T) {
+  return static_cast<T>(8 * sizeof(T) - 1);
+}
+template <class T>
 T quotient(T a, T b) {
   return b == 0 ? static_cast<T>(-1) : tokamax::detail::wraps(a, b) ? a : a / b;
 }

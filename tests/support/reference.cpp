@@ -410,7 +410,15 @@ values evaluate(const graph& g, const values& inputs) {
     else if (n.kind == &constant_p)
       out = {{n.type, std::vector<double>(static_cast<std::size_t>(size(n.type.extents)),
                                           as_double(constant_bits(g, n), n.type.type))}};
-    else if (n.kind == &captured_p)
+    else if (n.kind == &dense_p) {
+      value v = zeros_of(n.type);
+      const auto* from = reinterpret_cast<const std::byte*>(g.words_of(n));
+      dispatch(n.type.type, [&]<dtype T>() {
+        for (std::size_t k = 0; k < v.data.size(); ++k)
+          v.data[k] = as_double(element_bits::of(reinterpret_cast<const element_t<T>*>(from)[k]), T);
+      });
+      out = {v};
+    } else if (n.kind == &captured_p)
       out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
     else if (rule != reference_rules().end())
       out = rule->second(a);

@@ -65,7 +65,7 @@ class donations {
     const plan_buffer* const buffers = p_.buffers.data();
     const plan_buffer &from = buffers[in.buffer], &to = buffers[out.buffer];
     if (in.offset != 0 || from.bytes != to.bytes || size_of(in.type) != size_of(out.type)) return false;
-    if (from.kind == plan_buffer::what::output) return false;
+    if (from.kind == plan_buffer::what::output || from.kind == plan_buffer::what::constant) return false;
     if (how == by_loop && (to.kind == plan_buffer::what::output) != (from.kind == plan_buffer::what::input))
       return false;
     const int count = st.kind == plan_step::what::loop ? st.rank : 2 * out.rank;

@@ -21,7 +21,8 @@ namespace tokamax {
 ///   as<bf16>(x)                   x as an element of this dtype would keep it: convert_element_type
 ///   store<f32>(at, slot, x)       writes an element
 ///   exp(x), select(c, x, y), ...  of numbers: +, -, *, /, comparisons, bits and shifts of integers, T(0.5), and the functions
-///                                 in core/spelled.hpp; maximum, minimum, quotient and rem are the ops of these names
+///                                 in core/spelled.hpp; maximum, minimum, quotient and rem are the ops of these names;
+///                                 last_shift(x) is the number of bits of x less 1
 ///
 /// What an op does is what its element function writes down. One that is more than a function or operator becomes a
 /// template `op_NAME`, beside which a device may have its own overload for its numbers.

@@ -234,25 +234,26 @@ class graph_parser {
     const array_type t = type();
     const std::size_t end = at_;
     at_ = begin;
-    element_bits v;
-    if (accept("0x"))
-      v.value = number<std::uint64_t>("bits", 16);
-    else if (is_floating(t.type))
-      v = converted_to(t.type, number<double>("a number"));
-    else if (t.type == u64_or_none())
-      v.value = number<std::uint64_t>("an integer");
-    else
-      v.value = static_cast<std::uint64_t>(number<std::int64_t>("an integer"));
+    vec<element_bits> all;
+    const bool dense = accept("[");
+    if (!dense || !accept("]")) {
+      do all.push_back(element(t.type));
+      while (dense && accept(","));
+      if (dense) expect("]");
+    }
     skip_spaces();
     if (peek() != ':') fail("\":\"");
     at_ = end;
-    return add_constant(g, v, t, {});
+    if (!dense) return add_constant(g, all[0], t, {});
+    if (all.count() != size(t.extents)) fail_at(begin, type_text(t), std::to_string(all.count()) + " elements");
+    const words w = packed_elements(t.type, all);
+    return add_node(g, dense_p, nullptr, 0, w, t, {});
   }
-  /// The dtype whose numbers i64 does not have, if there is one.
-  static constexpr dtype u64_or_none() {
-    for (int t = 1; t < dtype_count; ++t)
-      if (const auto d = static_cast<dtype>(t); is_integer(d) && !is_signed(d) && bits_of(d) == 64) return d;
-    return dtype::none;
+  element_bits element(dtype t) {
+    if (accept("0x")) return {number<std::uint64_t>("bits", 16)};
+    if (is_floating(t)) return converted_to(t, number<double>("a number"));
+    if (t == u64) return {number<std::uint64_t>("an integer")};
+    return {static_cast<std::uint64_t>(number<std::int64_t>("an integer"))};
   }
   int use_of_op(graph& g, values& known) {
     skip_spaces();

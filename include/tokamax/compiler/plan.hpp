@@ -60,9 +60,9 @@ struct plan_step {
 };
 
 struct plan_buffer {
-  enum class what : std::uint8_t { arena, input, output };
+  enum class what : std::uint8_t { arena, input, output, constant };
   what kind = what::arena;
-  int index = -1;           ///< of the input or output
+  int index = -1;           ///< of the input or output; constant: where its bytes lie in `numbers`
   std::int64_t bytes = 0;   ///< may be dynamic
   std::int64_t offset = 0;  ///< in the arena
   int reuse = -1;           ///< number in its region of a buffer whose place it may take, or -1

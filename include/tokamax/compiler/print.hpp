@@ -52,9 +52,21 @@ inline std::string spaces(std::size_t width, const std::string& beside) {
   return std::string(width - std::min(width, beside.size()), ' ');
 }
 inline std::string op_name(const node& n) { return n.kind ? std::string(n.kind->name) : "input"; }
+/// The elements of a dense constant.
+inline std::string dense_text(const graph& g, const node& n) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(g.words_of(n));
+  std::string s = "[";
+  dispatch(n.type.type, [&]<dtype T>() {
+    for (std::int64_t i = 0; i < size(n.type.extents); ++i)
+      s.append(i ? ", " : "")
+          .append(element_text(element_bits::of(reinterpret_cast<const element_t<T>*>(bytes)[i]), T));
+  });
+  return s + "]";
+}
 inline std::string node_value(const graph& g, int id) {
   const node& n = g[id];
   if (n.kind == &constant_p) return "constant " + element_text(constant_bits(g, n), n.type.type);
+  if (n.kind == &dense_p) return "constant " + dense_text(g, n);
   std::string s = op_name(n) + "(";
   for (int k = 0; k < n.operand_count; ++k) s.append(k ? ", " : "").append(node_name(g, g.operand(n, k)));
   const std::string attributes = attributes_text(g, n);
@@ -160,6 +172,7 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
     const plan_buffer& b = p.buffers[o.buffer];
     if (b.kind == plan_buffer::what::input) return detail::numbered("input ", b.index);
     if (b.kind == plan_buffer::what::output) return detail::numbered("output ", b.index);
+    if (b.kind == plan_buffer::what::constant) return "constant";
     return detail::numbered("arena+", b.offset);
   };
   auto what = [&](const plan_step& st) -> std::string {

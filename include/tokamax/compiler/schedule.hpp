@@ -63,6 +63,11 @@ class scheduler : materialization {
       at_[id].buffer = add_buffer(plan_buffer::what::input, k, nodes_[id].type);
       p_.numbers.push_back(at_[id].buffer);
     }
+    for (int i = 0; i < g_.count(); ++i) {
+      if (nodes_[i].kind != &dense_p) continue;
+      at_[i].buffer = add_buffer(plan_buffer::what::constant, p_.numbers.count(), nodes_[i].type);
+      for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
+    }
     output_buffer_.resize(g_.outputs.size(), -1);
     for (int k = 0; k < g_.outputs.count(); ++k) {  // an output that is computed is computed in place
       const int id = real(g_.outputs[k]);
@@ -78,7 +83,7 @@ class scheduler : materialization {
   // --- steps
   constexpr void emit(int i) {
     const node& n = nodes_[i];
-    if (!n.kind || n.kind == &get_p || n.kind == &optimization_barrier_p) return;
+    if (!n.kind || n.kind == &get_p || n.kind == &dense_p || n.kind == &optimization_barrier_p) return;
     if (is_elementwise(nodes_[i])) {
       if (root_[i] == i) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {

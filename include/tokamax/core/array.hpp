@@ -5,6 +5,7 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/base/tree.hpp>           // is_leaf
+#include <tokamax/base/vec.hpp>            // vec
 #include <tokamax/core/graph.hpp>          // graph, location
 #include <tokamax/core/literal_data.hpp>   // literal_storage
 
@@ -16,6 +17,7 @@
 namespace tokamax {
 
 struct index_list;
+class array;
 
 template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
@@ -35,6 +37,14 @@ constexpr element_bits kept_of(T value, dtype type) {
   else
     return kept(static_cast<std::int64_t>(value), type);
 }
+
+/// The dtype of numbers of type T in a list: T's own, but 32 bits for those of 64.
+template <arithmetic T>
+inline constexpr dtype number_dtype = dtype_of<T> != dtype::none && sizeof(T) <= 4 ? dtype_of<T>
+                                      : std::is_integral_v<T>                      ? i32
+                                                                                   : f32;
+/// An array of these elements: data, or in a constant expression a node of a trace; see core/bind.hpp.
+constexpr array table_of(const array_type& type, const vec<element_bits>& values);
 
 template <arithmetic T>
 constexpr dtype literal_dtype(T value) {
@@ -91,7 +101,7 @@ class array {
   /// also in braces.
   /// errors  "array: number" if an integer does not fit its dtype
   template <arithmetic First, arithmetic Second, arithmetic... Rest>
-  array(First first, Second second, Rest... rest)  // NOLINT: lists of numbers are arrays
+  constexpr array(First first, Second second, Rest... rest)  // NOLINT: lists of numbers are arrays
       : array(list_of({static_cast<std::common_type_t<First, Second, Rest...>>(first),
                        static_cast<std::common_type_t<First, Second, Rest...>>(second),
                        static_cast<std::common_type_t<First, Second, Rest...>>(rest)...})) {}
@@ -211,19 +221,17 @@ class array {
 
  private:
   template <class T>
-  static array list_of(std::initializer_list<T> list) {
-    constexpr bool kept = dtype_of<T> != dtype::none && sizeof(T) <= 4;
-    using element = std::conditional_t<kept, T, std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
-    array a = uninitialized({dtype_of<element>, false, {static_cast<std::int64_t>(list.size())}});
-    auto* to = reinterpret_cast<element*>(a.block_->data);
+  static constexpr array list_of(std::initializer_list<T> list) {
+    using element = element_t<detail::number_dtype<T>>;
+    vec<element_bits> values;
     for (const T v : list) {
       if constexpr (std::is_integral_v<T>)
         if (static_cast<T>(static_cast<element>(v)) != v)
           throw error("array: number", std::to_string(v),
                       std::string("a number of ") + std::string(name(dtype_of<element>)));
-      *to++ = static_cast<element>(v);
+      values.push_back(element_bits::of(static_cast<element>(v)));
     }
-    return a;
+    return detail::table_of({dtype_of<element>, false, {static_cast<std::int64_t>(list.size())}}, values);
   }
 
   enum class contents : std::uint8_t { nothing, number, digits, data };  // digits: a number as a double

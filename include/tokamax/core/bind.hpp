@@ -18,6 +18,8 @@ inline thread_local graph* ambient_graph = nullptr;
 
 /// One value in every element.
 inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.constant"};
+/// Known elements, packed into the attribute words as they lie in memory.
+inline constexpr op dense_p{.name = "dense"};
 /// A concrete array that a run-time trace closed over.
 inline constexpr op captured_p{.name = "captured", .unique = true};
 /// Picks one output of a node with several.
@@ -275,6 +277,31 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
     if (t->floating) owner = in[i].storage();
   }
   return g;
+}
+
+/// Elements as they lie in memory.
+constexpr words packed_elements(dtype type, const vec<element_bits>& values) {
+  const auto bytes = static_cast<std::size_t>(size_of(type));
+  words w((values.size() * bytes + 7) / 8, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = i * bytes;
+    const std::uint64_t low = bytes == 8 ? values[i].value : values[i].value & ((std::uint64_t{1} << 8 * bytes) - 1);
+    w[at / 8] = static_cast<std::int64_t>(static_cast<std::uint64_t>(w[at / 8]) | low << 8 * (at % 8));
+  }
+  return w;
+}
+constexpr array table_of(const array_type& type, const vec<element_bits>& values) {
+  if (!std::is_constant_evaluated()) {
+    array a = array::uninitialized(type);
+    dispatch(type.type, [&]<dtype T>() {
+      auto* to = a.mutable_data<element_t<T>>();
+      for (const element_bits& v : values) *to++ = v.as<element_t<T>>();
+    });
+    return a;
+  }
+  const handle shared = make_floating_graph();
+  graph& g = *shared->expression;
+  return array(&g, add_node(g, dense_p, nullptr, 0, packed_elements(type.type, values), type, {}), type, shared);
 }
 
 arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where);

@@ -59,15 +59,16 @@ struct bitwise_not_fn {
 
 // An amount outside of [0, bits) moves every bit out.
 template <class V>
-constexpr V last_shift() {
+constexpr V last_shift(V) {
   using T = typename V::value_type;
   return V(static_cast<T>(8 * sizeof(T) - 1));
 }
+inline spelled last_shift(spelled a) { return spelled::call("last_shift", {a}); }
 struct shift_left_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & last_shift<V>();
+    const V low = s & last_shift(s);
     return select(low == s, a << low, V(0));
   }
 };
@@ -75,7 +76,7 @@ struct shift_right_logical_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & last_shift<V>();
+    const V low = s & last_shift(s);
     return select(low == s, a >> low, V(0));
   }
 };
@@ -83,8 +84,8 @@ struct shift_right_arithmetic_fn {
   template <class V>
   static constexpr V apply(V a, V s) {
     using namespace scalar_math;
-    const V low = s & last_shift<V>();
-    return a >> select(low == s, low, last_shift<V>());
+    const V low = s & last_shift(s);
+    return a >> select(low == s, low, last_shift(s));
   }
 };
 

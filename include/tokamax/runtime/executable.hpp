@@ -170,9 +170,21 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
   const plan_region& r = plan_.regions[region];
   for (int b = r.first_buffer; b < r.first_buffer + r.buffer_count; ++b) {
     const plan_buffer& p = plan_.buffers[b];
-    base_[static_cast<std::size_t>(b)] = p.kind == plan_buffer::what::arena   ? arena + p.offset
-                                         : p.kind == plan_buffer::what::input ? (inputs ? inputs[p.index] : nullptr)
-                                                                              : (outputs ? outputs[p.index] : nullptr);
+    std::byte*& base = base_[static_cast<std::size_t>(b)];
+    switch (p.kind) {
+      case plan_buffer::what::arena:
+        base = arena + p.offset;
+        break;
+      case plan_buffer::what::input:
+        base = inputs ? inputs[p.index] : nullptr;
+        break;
+      case plan_buffer::what::output:
+        base = outputs ? outputs[p.index] : nullptr;
+        break;
+      case plan_buffer::what::constant:  // only read: the planner gives its memory to nothing
+        base = reinterpret_cast<std::byte*>(const_cast<std::int64_t*>(plan_.numbers + p.index));
+        break;
+    }
   }
   if (r.step_count == 0) return;
   for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {

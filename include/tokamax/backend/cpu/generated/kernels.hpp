@@ -190,6 +190,7 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
 TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
 TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
 TOKAMAX_KERNELS const op* descriptor_of<get_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
