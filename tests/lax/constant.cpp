@@ -1,5 +1,6 @@
 // tests/lax/constant.cpp: tables in the text of a program, eager, traced at run time and compiled.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/compiler/parse.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/tokamax.hpp>
 
@@ -54,4 +55,16 @@ TEST_CASE("tables of one value are one node, and rows have one length") {
   constexpr auto twice = [](const tensor<f32, 2>& x) { return x * constant({2.0f, 3.0f}) + constant({2.0f, 3.0f}); };
   CHECK(to_string(jit(twice, cpu, while_compiling)(tensor<f32, 2>(array{1.0f, 1.0f}))) == "[4. 6.]");
   CHECK_THROWS_WITH(constant({{1, 2}, {3}}), contains("constant: rows"));
+}
+
+TEST_CASE("graphs with tables print and read back") {
+  graph g;
+  const array x(&g, g.input({f32, false, {3}}), {f32, false, {3}});
+  const words w = detail::packed_elements(
+      f32, {element_bits::of(1.5f), element_bits::of(-0.0f), element_bits::of(std::numeric_limits<float>::infinity())});
+  const int table = detail::add_node(g, dense_p, nullptr, 0, w, x.type(), {});
+  g.outputs.push_back(lift(g, x * array(&g, table, x.type())).id());
+  const std::string text = to_text(g);
+  CHECK_THAT(text, contains("constant [1.5, -0, inf] : f32[3]"));
+  CHECK(to_text(parse_graph(text)) == text);
 }
