@@ -108,7 +108,7 @@ const std::map<std::string, array (*)(const array&)>& unary() {
       {"min", [](const array& x) { return min(x); }},
       {"mean", [](const array& x) { return mean(x); }},
       {"sort", [](const array& x) { return sort(x); }},
-      {"cumsum", [](const array& x) { return cumsum(x); }},
+      {"cumsum", [](const array& x) { return cumsum(abs(x)); }},
       {"argmax", [](const array& x) { return argmax(x); }},
       {"argsort", [](const array& x) { return argsort(x); }}};
   return table;
