@@ -453,6 +453,7 @@ TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
 namespace tokamax {
 TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
   return {&constant_p,
+          &dense_p,
           &captured_p,
           &get_p,
           &stand_in_p,
