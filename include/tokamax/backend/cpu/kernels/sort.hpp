@@ -60,7 +60,9 @@ const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t
       items[i] = static_cast<std::uint64_t>(i);
       order[i] = order_of(key[i * stride]) ^ turn;
     }
-    std::stable_sort(items, items + n, [order](std::uint64_t a, std::uint64_t b) { return order[a] < order[b]; });
+    std::sort(items, items + n, [order](std::uint64_t a, std::uint64_t b) {
+      return order[a] < order[b] || (order[a] == order[b] && a < b);
+    });
   } else {
     for (std::int64_t i = 0; i < n; ++i)
       items[i] = static_cast<std::uint64_t>(order_of(key[i * stride]) ^ turn) << 32 | static_cast<std::uint64_t>(i);
