@@ -9,6 +9,7 @@ using tk::array;
 using tk::shape;
 
 using key_words = tk::tensor<tk::u32, 2>;
+using some_rows = tk::tensor<tk::f32, tk::dyn(), 4>;
 using bools = tk::tensor<tk::bool_, 3>;
 constexpr tk::arrays one_or_none(const array& x) {
   tk::arrays xs;
@@ -163,4 +164,8 @@ int main() {
   trace<matrix>([](array a) { return tk::transpose(a, pick(shape{0}, {1, 0})); });
   // expects: "exp: dtype".*"i32\[3\]".*"a floating dtype"
   trace<ids>([](array i) { return tk::bind(tk::exp_p, {pick(i, tk::astype(i, tk::f32))}, tk::words{}, here()); });
+  // expects: "dynamic extent: concatenate".*"f32\[n,4\]"
+  trace<some_rows>([](array x) { return tk::concatenate({x, pick(tk::ones({1, 4}), x)}); });  // B3: one row more
+  // expects: "dynamic extent: as a number"
+  trace<some_rows>([](array x) { return tk::sum(x) / pick(array(x.extent(0)), array(2)); });  // P3.3
 }

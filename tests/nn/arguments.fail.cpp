@@ -31,4 +31,6 @@ int main() {
   trace<matrix, vector>([](array x, array v) { return tk::layer_norm(x, tk::slice(v, {0}, {pick(2, 3)}), v); });
   // expects: "attention: k, v".*"\[B,S,K,H\] for q
   trace<image>([](array x) { return tk::dot_product_attention(x, tk::slice_in_dim(x, 0, pick(3, 4), 2), x); });
+  // expects: "rotary_embedding: positions".*"i32\[2\]".*"i32 that fits \[1,4\]"
+  trace<image>([](array x) { return tk::rotary_embedding(x, tk::arange(pick(2, 4))); });
 }

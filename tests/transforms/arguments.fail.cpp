@@ -25,10 +25,14 @@ constexpr auto number = [](const array& x) {
   if (pick(0, 1)) return tk::astype(tk::sum(x), tk::i32);
   return x;
 };
-constexpr auto looped = [](const array& x) {
-  if (pick(0, 1)) return tk::sum(x);
-  return tk::sum(tk::while_loop(negative, twice, x));
+constexpr auto spread = [](const array& s, const array& x) { return std::pair{s + pick(tk::expand_dims(x, 1), x), s}; };
+constexpr auto narrow = [](const array& s, const array& x) {
+  return std::pair{tk::astype(s + x, pick(tk::bf16, tk::f32)), s};
 };
+constexpr auto along = [](const array& s, const std::pair<array, array>& x) {
+  return std::pair{s + x.first * x.second, s};
+};
+constexpr auto largest = [](const array& x) { return pick(tk::argmax(x), tk::max(x)); };
 
 int main() {
   // expects: "vmap: in_axes".*"\[0\]".*"one entry for each of 2 arguments"
@@ -48,7 +52,9 @@ int main() {
   // expects: "while_loop: predicate".*"bool\[3\]".*"a bool scalar"
   trace<vector>([](array x) { return tk::while_loop(below_zero, twice, x); });
   // expects: "while_loop: reverse mode"
-  trace<vector>([](array x) { return tk::grad(looped)(x); });
+  trace<vector>([](array x) {
+    return tk::grad([](const array& v) { return tk::sum(pick(tk::while_loop(negative, twice, v), v)); })(x);
+  });
   // expects: "cond: branches".*"f32\[3\]".*"f32\[\]"
   trace<vector>([](array x) { return tk::cond(negative(x), twice, summed, x); });
   // expects: "cond: predicate".*"bool\[3\]".*"a bool scalar"
@@ -61,4 +67,17 @@ int main() {
   trace<matrix, vector>([](array x, array v) { return tk::jvp(twice, x, pick(0, 1) ? x : v).second; });
   // expects: "vjp: cotangents".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
   trace<matrix, vector>([](array x, array v) { return tk::vjp(twice, x).second(pick(0, 1) ? x : v); });
+  // expects: "vmap: batch extent".*"f32\[4\]".*"leading 3"
+  trace<vector>([](array v) { return tk::vmap(add)(v, tk::ones({pick(4, 3)})); });
+  // expects: "scan: carry".*"f32\[3,3\]".*"f32\[3\]"
+  trace<vector, square>([](array v, array x) { return tk::scan(spread, v, x).first; });
+  // expects: "scan: carry".*"bf16\[3\]".*"f32\[3\]"
+  trace<vector, square>([](array v, array x) { return tk::scan(narrow, v, x).first; });
+  // expects: "scan: length".*"f32\[5\]".*"leading 3"
+  trace<vector>(
+      [](array v) { return tk::scan(along, array(0.0f), std::pair<array, array>(v, tk::ones({pick(5, 3)}))).first; });
+  // expects: "grad: value of the function".*"i32\[\]".*"a floating scalar"
+  trace<vector>([](array v) { return tk::grad(largest)(v); });
+  // expects: "grad: value of the function".*"f32\[3\]".*"a floating scalar"
+  trace<vector>([](array v) { return tk::grad(twice)(pick(v, tk::sum(v))); });  // P3.13: here, not in twice
 }

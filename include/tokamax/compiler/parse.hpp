@@ -39,8 +39,8 @@ class graph_parser {
   graph_parser(std::string_view text, const vec<const op*>& ops) : text_(text), ops_(ops) {}
   graph run() {
     graph g;
-    values values;
-    read_graph(g, values);
+    values known;
+    read_graph(g, known);
     skip_blank();
     if (at_ != text_.size()) fail("the end of the text");
     return g;
