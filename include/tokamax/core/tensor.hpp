@@ -6,6 +6,23 @@
 
 namespace tokamax {
 
+namespace detail {
+/// Throws if an array is not of a tensor's type.
+void require_tensor(const array_type& type, const array& a, source_line l);
+/// The same in a constant expression: the trace keeps the mistake.
+constexpr void note_wrong_tensor(const array_type& type, const array& a, source_line l) {
+  if (!a.trace()) return require_tensor(type, a, l);
+  if (!a.trace()->error.failed) a.trace()->error = {true, "tensor: type", a.type(), type, l};
+}
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void require_tensor(const array_type& type, const array& a, source_line l) {
+  if (!a.exists() || fits(type, a.type())) return;
+  throw error("tensor: type", std::string(text(a.type()).view()), std::string(text(type).view()),
+              std::string(l.file_name()) + ":" + std::to_string(l.line()));
+}
+#endif
+}  // namespace detail
+
 /// An array of dtype T and extents D. Default-made it is abstract, which tells `jit` the shape; made from an array it
 /// checks. An extent `dyn()`, or `dyn(1)` and so on for others, is what the array has: `tensor<f32, dyn(), 784>`.
 ///
@@ -17,25 +34,12 @@ struct tensor : array {
   static constexpr array_type static_type{T, false, {D...}};
   constexpr tensor() : array(static_type) {}
   constexpr tensor(const array& a, source_line l = source_line::current()) : array(a) {  // NOLINT: a tensor is an array
-    if (a.exists() && !fits(static_type, a.type())) call_site{l}.reject(a);
+    if (!std::is_constant_evaluated())
+      detail::require_tensor(static_type, a, l);
+    else if (a.exists() && !fits(static_type, a.type()))
+      detail::note_wrong_tensor(static_type, a, l);
     if (a.is_literal() && a.type().weak) static_cast<array&>(*this) = array(a.literal_bits(), {T, false, a.shape()});
   }
-
- private:
-  struct call_site {
-    source_line line;
-    constexpr void reject(const array& a) const {
-      if (a.trace() && std::is_constant_evaluated()) {
-        if (!a.trace()->error.failed) a.trace()->error = {true, "tensor: type", a.type(), static_type, line};
-      } else {
-        fail(a);
-      }
-    }
-    void fail(const array& a) const {
-      throw error("tensor: type", std::string(text(a.type()).view()), std::string(text(static_type).view()),
-                  std::string(line.file_name()) + ":" + std::to_string(line.line()));
-    }
-  };
 };
 
 template <dtype T, std::int64_t... D>

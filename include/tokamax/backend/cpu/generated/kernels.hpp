@@ -19,6 +19,7 @@
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/spelled.hpp>
 #include <tokamax/core/symbolic.hpp>
+#include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/lax/arithmetic.hpp>
 #include <tokamax/lax/bitwise.hpp>
