@@ -121,6 +121,10 @@ struct max_fn {
     using namespace scalar_math;
     return select((a > b) | !(a == a), a, b);
   }
+  template <class T>
+  static constexpr modular<T> apply(modular<T> a, modular<T> b) {  // integers have no NaN
+    return a > b ? a : b;
+  }
   static constexpr double apply(double a, double b) {  // 0 is larger than -0
     return a > b || a != a || (a == b && detail::is_negative(b)) ? a : b;
   }
@@ -140,6 +144,10 @@ struct min_fn {
   static constexpr V apply(V a, V b) {
     using namespace scalar_math;
     return select((a < b) | !(a == a), a, b);
+  }
+  template <class T>
+  static constexpr modular<T> apply(modular<T> a, modular<T> b) {  // integers have no NaN
+    return a < b ? a : b;
   }
   static constexpr double apply(double a, double b) {
     return a < b || a != a || (a == b && detail::is_negative(a)) ? a : b;
