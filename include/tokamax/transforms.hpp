@@ -5,12 +5,14 @@
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
 //   transforms/body.hpp             functions as bodies of ops: how they are traced, differentiated and batched.
+//   transforms/callback.hpp         calls of the host's functions while a program runs.
 //   transforms/compute_dtype.hpp    repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
 //   transforms/cond.hpp             one of two functions, or of several, chosen when the program runs.
 //   transforms/cond_rules.hpp       the op that runs one of several bodies, its derivatives and batches, and how it runs.
 //   transforms/custom_jvp.hpp       functions with a derivative of their own.
 //   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
 //   transforms/custom_vjp.hpp       functions with a gradient of their own.
+//   transforms/debug_print.hpp      values printed while a program runs.
 //   transforms/fori_loop.hpp        a loop over the integers from one bound to another.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
@@ -33,12 +35,14 @@
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/body.hpp>
+#include <tokamax/transforms/callback.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
 #include <tokamax/transforms/cond.hpp>
 #include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/debug_print.hpp>
 #include <tokamax/transforms/fori_loop.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/grad.hpp>

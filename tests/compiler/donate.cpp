@@ -167,3 +167,52 @@ TEST_CASE("B10: the backward pass of a loop with updates") {
   };
   CHECK(run(gradient, numbers({64, 33}, 1), rest).right);
 }
+
+namespace {
+/// Bytes that the steps of programs move, without those that hold other steps.
+struct byte_count : profile::observer {
+  double bytes = 0;
+  std::int64_t now() const override { return 0; }
+  void happened(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
+};
+template <class F>
+double moved(const F& f, array&& cache, const array& update) {
+  const auto jitted = jit(f, cpu, at_run_time);
+  array given = jitted(std::move(cache), update);
+  byte_count count;
+  profile::listening = &count;
+  given = jitted(std::move(given), update);
+  profile::listening = nullptr;
+  return count.bytes;
+}
+}  // namespace
+
+TEST_CASE("updates of a cache that is given away move the updates alone: chains, loops, branches") {
+  const auto write = [](const array& c, const array& u, const array& at) {
+    return dynamic_update_slice_in_dim(c, u, at, 0);
+  };
+  const array update = numbers({4, 256}, 2);
+  const auto chain = [&](const array& c, const array& u) {
+    array y = c;
+    for (int i = 0; i < 12; ++i) y = write(y, u, array(i * 4));
+    return y;
+  };
+  const auto loop = [&](const array& c, const array& u) {
+    using state = std::array<array, 2>;
+    return while_loop([](const state& s) { return s[0] < 64; },
+                      [&](const state& s) { return state{s[0] + 1, write(s[1], u, s[0] * 4)}; }, state{array(0), c})[1];
+  };
+  const auto branches = [&](const array& c, const array& u) {
+    return fori_loop(
+        0, 8,
+        [&](const array& i, const array& y) {
+          return cond(
+              i < 4, [&](const array& z) { return write(z, u, i); }, [](const array& z) { return z; }, y);
+        },
+        c);
+  };
+  const auto small = 2.0 * 64 * 4 * 256 * 4 + (1 << 17);
+  CHECK(moved(chain, zeros({1024, 256}) + 1.0f, update) < small);
+  CHECK(moved(loop, zeros({1024, 256}) + 1.0f, update) < small);
+  CHECK(moved(branches, zeros({1024, 256}) + 1.0f, update) < small);
+}

@@ -115,6 +115,7 @@ struct graph_size {
 struct graph_extent {
   int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, bodies = 0;
   int node_count = 0, operand_count = 0, word_count = 0, input_count = 0, output_count = 0, body_count = 0;
+  int effect_count = 0;  ///< effects follow the outputs
 };
 
 /// A node whose op and type are places in tables: of both there are few.
@@ -223,7 +224,7 @@ class freezer {
            room_.holds("operands", n_.operands + operands, Size.operands) &&
            room_.holds("attribute words", n_.words + words, Size.words) &&
            room_.holds("inputs", n_.inputs + g.inputs.count(), Size.inputs) &&
-           room_.holds("outputs", n_.outputs + g.outputs.count(), Size.outputs);
+           room_.holds("outputs", n_.outputs + g.outputs.count() + g.effects.count(), Size.outputs);
   }
   constexpr void add(const graph& g, int self) {
     vec<char> live = live_nodes(g);
@@ -237,6 +238,7 @@ class freezer {
     e.outputs = n_.outputs;
     e.input_count = g.inputs.count();
     e.output_count = g.outputs.count();
+    e.effect_count = g.effects.count();
     vec<int> map(g.nodes.size(), -1);
     vec<int> bodies;
     int nodes = n_.nodes, operands = n_.operands, words = n_.words;
@@ -272,6 +274,7 @@ class freezer {
     n_.words = words;
     for (int i : g.inputs) f_.inputs[n_.inputs++] = map[i];
     for (int o : g.outputs) f_.outputs[n_.outputs++] = map[o];
+    for (int i : g.effects) f_.outputs[n_.outputs++] = map[i];
     e.bodies = n_.graphs;
     e.body_count = bodies.count();
     if (!room_.holds("bodies", n_.graphs + bodies.count(), Size.graphs)) return;
@@ -305,6 +308,7 @@ constexpr graph thaw(const graph_view& f, const op* const* ops, int self = 0) {
   g.words = part(f.words, e.words, e.word_count);
   g.inputs = part(f.inputs, e.inputs, e.input_count);
   g.outputs = part(f.outputs, e.outputs, e.output_count);
+  g.effects = part(f.outputs, e.outputs + e.output_count, e.effect_count);
   for (int b = 0; b < e.body_count; ++b) g.bodies.push_back(thaw(f, ops, e.bodies + b));
   return g;
 }

@@ -38,6 +38,8 @@ struct fusion {
     char* const fusible = fusible_.data();
     int* const at = phase.data();
     const int n = g.count();
+    const int effects = g.effects.count();
+    int next_effect = 0, effect_phase = 0;
     vec<char> kinds(g.nodes.size(), 0);  // 1: elementwise, 2: free
     char* const kind = kinds.data();
     for (int i = 0; i < n; ++i) {
@@ -52,6 +54,11 @@ struct fusion {
         fusible[e] = fuses;
         const int after = at[p] + (fuses || kind[p] == 2 ? 0 : 1);
         if (after > latest) latest = after;
+      }
+      if (next_effect < effects && g.effects[next_effect] == i) {  // none comes before the one that was traced before
+        if (effect_phase > latest) latest = effect_phase;
+        effect_phase = latest;
+        ++next_effect;
       }
       at[i] = latest;
       if (latest > last_) last_ = latest;

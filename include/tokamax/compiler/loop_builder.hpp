@@ -92,6 +92,8 @@ class loop_builder {
       for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
       p_.operands.push_back(o);
     }
+    st.copies = lines_.count() == 2 && lines_[0].kind == instruction::what::load && slots_[0].offset == 0 &&
+                slots_[0].type == slots_[1].type && slots_[0].strides == slots_[1].strides;
     st.numbers = p_.numbers.count();
     for (std::int64_t e : extents) p_.numbers.push_back(e);
     for (std::int64_t c : constants_) p_.numbers.push_back(c);

@@ -57,6 +57,7 @@ struct plan_step {
   int node = 0;                      ///< in the lowered graph, for printing
   int region = 0, region_count = 0;  ///< call: of the bodies, one after the other
   int carries = 0;                   ///< call: values that the last body takes and hands on
+  bool copies = false;               ///< loop: its result is its operand, with nothing to do where they are one
 };
 
 struct plan_buffer {

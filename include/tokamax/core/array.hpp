@@ -172,6 +172,8 @@ class array {
   }
   constexpr const handle& storage() const { return block_; }
 
+  /// The elements in row-major order, whatever their dtype.
+  const std::byte* bytes() const { return bytes_of(type_.type); }
   /// The elements, row-major, to read. They stay where they are as long as this array or a copy of it does.
   /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>

@@ -53,7 +53,9 @@ constexpr words carry_words(const graph& from, const node& n, graph& to) {
 namespace detail {
 
 constexpr sharing sharing_of(const op& o) {
-  return o.unique ? sharing::none : o.algebra.commutative ? sharing::either_order : sharing::same_order;
+  return o.unique || o.effect != effect_kind::none ? sharing::none
+         : o.algebra.commutative                   ? sharing::either_order
+                                                   : sharing::same_order;
 }
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
@@ -257,6 +259,9 @@ constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const 
     ts = o.infer_all(c);
   for (const array_type& t : ts) check_result(c, t);
   const int tuple = add_node(g, o, operands.ids, n, w, {}, where);
+  bool effect = o.effect != effect_kind::none;
+  for (int b = 0; b < body_count(c); ++b) effect = effect || !c.body(b).effects.empty();
+  if (effect) g.effects.push_back(tuple);
   arrays out;
   for (int k = 0; k < ts.count(); ++k)
     out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));

@@ -53,6 +53,7 @@ struct graph {
   vec<std::int64_t> words;   ///< pool of attribute words
   vec<int> inputs, outputs;  ///< node ids
   vec<graph> bodies;         ///< scan bodies, called functions
+  vec<int> effects;          ///< nodes with an effect, or with a body that has one, in the order in which they happen
   vec<handle> captured;      ///< concrete arrays that a run-time trace closed over
   vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in input order
   graph* parent = nullptr;   ///< of a body while it is traced: the graph around it

@@ -7,10 +7,11 @@
 
 namespace tokamax {
 
-/// Which nodes the outputs need.
+/// Which nodes the outputs and effects need.
 constexpr vec<char> live_nodes(const graph& g) {
   vec<char> live(g.nodes.size(), 0);
   for (int o : g.outputs) live[o] = 1;
+  for (int e : g.effects) live[e] = 1;
   const node* const nodes = g.nodes.data();
   const int* const operands = g.operands.data();
   for (int i = g.count() - 1; i >= 0; --i) {

@@ -185,7 +185,9 @@ struct body_facts {
 /// What running a node does besides computing its results.
 enum class effect_kind : std::uint8_t {
   none,
-  ordered,  ///< something outside of the program: such nodes are never dropped, merged, or moved past each other
+  /// Something outside of the program: such nodes are never dropped, merged, or moved past each other. Their ops have an
+  /// `infer_all`, which may say that there is no result.
+  ordered,
 };
 
 /// What an op lets a precision policy choose.

@@ -46,6 +46,11 @@ class executable {
   void run_region(int region);
   void run_step(int s);
   void run_call(int s);
+  /// Has a copy nothing to do, as a body's result lies where it was handed in?
+  bool is_done(const plan_step& st) const {
+    const auto at = static_cast<std::size_t>(st.operands);
+    return st.copies && pointers_[at] == pointers_[at + 1];
+  }
   void run_observed(int s);
   loop_arguments loop_at(int s) const;
   kernel_arguments kernel_at(const plan_step& st) const;
@@ -212,6 +217,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
 
 TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   const plan_step& st = plan_.steps[s];
+  if (is_done(st)) return;
   if (st.kind == plan_step::what::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
   else if (st.kind == plan_step::what::kernel)
@@ -250,6 +256,7 @@ TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st
 
 TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const plan_step& st = plan_.steps[s];
+  if (is_done(st)) return;
   profile::observer& observer = *profile::listening;
   const std::int64_t begin = observer.now();
   run_step(s);

@@ -21,9 +21,13 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
   profile::event e;
   e.name = o.name;
   arrays in;
+  const bool in_place = o.memory.overwrites >= 0 && a.out_count > 0 && a.in[o.memory.overwrites].data == a.out[0].data;
   for (int k = 0; k < a.in_count + a.out_count; ++k) {
-    const array_view& v = a.in[k];  // results follow the operands
-    e.bytes += bytes_of(v.rank(), v.extents.begin(), v.strides.begin(), tokamax::size_of(v.type));
+    const array_view& v = a.in[k];                                                // results follow the operands
+    const bool kept = in_place && (k == o.memory.overwrites || k == a.in_count);  // what is not written over stays
+    if (!kept)
+      e.bytes +=
+          (in_place ? 2 : 1) * bytes_of(v.rank(), v.extents.begin(), v.strides.begin(), tokamax::size_of(v.type));
     if (k >= a.in_count) continue;
     in.push_back(array(array_type{v.type, false, v.extents}));
     e.name.append(" ").append(text(in.back().type()).view());

@@ -15,24 +15,59 @@ constexpr array placeholder(graph& g, array_type type) {  // a copy: the type ma
   return array(&g, detail::add_node(g, placeholder_p, nullptr, 0, {}, type, {}), type);
 }
 
+namespace detail {
+/// Takes the effects of what was traced on examples out of the trace: those on batches come in their place.
+constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batched_xs) {
+  vec<int> taken;
+  if (g.effects.empty()) return taken;
+  int first = g.count(), kept = 0;
+  for (int k = 0; k < xs.count(); ++k)
+    if (batched_xs[k].exists() && xs[k].id() < first) first = xs[k].id();
+  for (int e : g.effects) {
+    if (e < first)
+      ++kept;
+    else
+      taken.push_back(e);
+  }
+  g.effects.resize(static_cast<std::size_t>(kept));
+  return taken;
+}
+}  // namespace detail
+
 constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
+  const vec<int> effects = detail::take_effects(g, xs, batched_xs);
+  if (!effects.empty() && effects.back() > top) top = effects.back();
+  int next_effect = 0;
   vec<array> batched(static_cast<std::size_t>(top) + 1);
+  vec<array> again(batched.size());  // results of effects that all examples share: made anew to stay in order
   for (int k = 0; k < xs.count(); ++k)
     if (xs[k].id() <= top && batched_xs[k].exists()) batched[xs[k].id()] = batched_xs[k];
   for (int i = 0; i <= top; ++i) {
     const op* kind = g[i].kind;
     if (batched[i].exists() || !kind || kind == &get_p) continue;
-    bool any = false;
-    for (int k = 0; k < g[i].operand_count; ++k) any = any || batched[g.operand(g[i], k)].exists();
-    if (!any) continue;
+    const bool effect = next_effect < effects.count() && effects[next_effect] == i;
+    next_effect += effect;
+    bool any = false, anew = effect;
+    for (int k = 0; k < g[i].operand_count; ++k) {
+      any = any || batched[g.operand(g[i], k)].exists();
+      anew = anew || again[g.operand(g[i], k)].exists();
+    }
+    if (!any && !anew) continue;
     detail::recalled_call r(g, i, {});
     for (int k = 0; k < r.inputs.count(); ++k) {
       const array& b = batched[r.inputs[k].id()];
       r.flags[k] = b.exists();
+      if (const array& same = again[r.inputs[k].id()]; same.exists()) r.inputs[k] = same;
       if (b.exists()) r.inputs[k] = b;
+    }
+    if (!any) {
+      const arrays same = bind_all(*kind, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
+      for (int k = 0; k < same.count(); ++k)
+        if (r.outputs[k].id() <= top) again[r.outputs[k].id()] = same[k];
+      continue;
     }
     r.c.batch_size = n;
     arrays out;
@@ -60,7 +95,12 @@ constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const ar
       if (r.outputs[k].id() <= top) batched[r.outputs[k].id()] = out[k].exists() ? lift(g, out[k]) : out[k];
   }
   arrays result;
-  for (const array& y : ys) result.push_back(y.trace() == &g && y.id() <= top ? batched[y.id()] : array());
+  for (const array& y : ys) {
+    result.push_back(array());
+    if (y.trace() != &g || y.id() > top) continue;
+    result.back() = batched[y.id()];
+    if (const array& same = again[y.id()]; same.exists()) result.back() = with_leading_axis(same, n);
+  }
   return result;
 }
 /// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not

@@ -88,6 +88,7 @@ constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<ch
   }
   arrays ys = inline_graph(b, body, args.data());
   for (array& y : ys) y = lift(b, y);
+  b.effects.clear();  // those of the body happen once, where the values are computed
   const arrays dys = forward(b, args, tangents, ys);
   int first = 0;
   for (int group : out) {

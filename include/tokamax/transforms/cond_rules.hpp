@@ -58,6 +58,7 @@ constexpr graph backward_branch(const graph& branch, const vec<char>& wanted) {
     if (is_floating(branch[o].type.type)) cts.push_back(body_input(b, branch[o].type));
   for (const array& y : inline_graph(b, branch, args.data()))
     if (is_floating(y.dtype())) floating.push_back(lift(b, y));
+  b.effects.clear();  // they have happened
   const arrays pulled = backward(b, floating, cts, args);
   for (int k = 0; k < args.count(); ++k)
     if (wanted[k]) b.outputs.push_back(lift(b, pulled[k].exists() ? pulled[k] : zero_like(args[k])).id());

@@ -36,7 +36,9 @@ inline constexpr op remat_p{
       const graph body(c.trace->bodies[c.attrs<remat_attributes>().body]);
       arrays again;
       for (int k = 0; k < c.count; ++k) again.push_back(optimization_barrier(lift(*c.trace, c[k])));
+      const int effects = c.trace->effects.count();
       arrays ys = inline_graph(*c.trace, body, again.data());
+      c.trace->effects.resize(static_cast<std::size_t>(effects));  // they have happened
       arrays cts;
       for (int k = 0; k < ys.count(); ++k) {
         ys[k] = lift(*c.trace, ys[k]);

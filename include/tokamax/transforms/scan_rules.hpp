@@ -71,6 +71,7 @@ constexpr arrays scan_vjp_here(const call& c) {
 
   // 1. the forward loop once more, with every incoming carry as a further stacked result
   graph saving(body);
+  saving.effects.clear();  // they happen in the loop that there is
   scan_attributes sw = w;
   for (int k = 0; k < nc; ++k) saving.outputs.push_back(saving.inputs[k]);
   sw.stacked += nc;
@@ -92,6 +93,7 @@ constexpr arrays scan_vjp_here(const call& c) {
       y_ct.push_back(body_input(b, {t.type, false, t.extents}));
   for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
   const arrays ys = inline_graph(b, body, args.data());
+  b.effects.clear();
   arrays out, cts;
   for (int k = 0, i = 0; k < nc; ++k)
     if (differentiable(c[k].type())) out.push_back(lift(b, ys[k])), cts.push_back(carry_ct[i++]);

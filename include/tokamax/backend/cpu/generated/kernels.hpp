@@ -71,6 +71,7 @@
 #include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/debug_print.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/linear_function.hpp>
 #include <tokamax/transforms/remat.hpp>
@@ -383,6 +384,7 @@ TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
 TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
@@ -559,6 +561,7 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &cond_p,
           &custom_jvp_p,
           &custom_vjp_p,
+          &debug_print_p,
           &remat_p,
           &scan_p,
           &while_loop_p};

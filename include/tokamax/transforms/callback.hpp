@@ -1,0 +1,116 @@
+// tokamax/transforms/callback.hpp: calls of the host's functions while a program runs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
+#include <tokamax/core/trace.hpp>             // in_trace, leaves
+#include <tokamax/lax/concatenate.hpp>        // stack
+#include <tokamax/lax/index.hpp>              // x[i]
+#include <tokamax/transforms/body.hpp>        // stacked_type
+
+#include <cstring>  // memcpy
+
+namespace tokamax {
+
+namespace detail {
+
+/// The types of a callback's results as attribute words: how many, then dtype and shape of each.
+constexpr words pack_types(const types& list) {
+  words w{list.count()};
+  for (const array_type& t : list) {
+    pack_value(w, t.type);
+    pack_value(w, t.extents);
+  }
+  return w;
+}
+constexpr types unpack_types(const std::int64_t* w) {
+  types list(static_cast<std::size_t>(*w++));
+  for (array_type& t : list) {
+    unpack_value(w, t.type);
+    unpack_value(w, t.extents);
+  }
+  return list;
+}
+
+/// A call for each example of a batch, one after the other.
+constexpr arrays call_one_by_one(const call& c) {
+  vec<arrays> results;
+  for (std::int64_t i = 0; i < c.batch_size; ++i) {
+    arrays in;
+    for (int k = 0; k < c.count; ++k) in.push_back(c.batched(k) ? squeeze(slice_in_dim(c[k], i, i + 1, 0), 0) : c[k]);
+    arrays out = bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);
+    results.resize(out.size());
+    for (int k = 0; k < out.count(); ++k) results[k].push_back(std::move(out[k]));
+  }
+  arrays stacked;
+  for (const arrays& one : results) stacked.push_back(stack(one, 0));
+  return stacked;
+}
+
+/// The operands of a running call as arrays of their own.
+inline arrays operands_of(const kernel_arguments& a) {
+  arrays in;
+  for (int k = 0; k < a.in_count; ++k) {
+    const array_view& v = a.in[k];
+    in.push_back(array::uninitialized({v.type, false, v.extents}));
+    if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
+      std::memcpy(in.back().storage()->data, v.data, bytes);
+  }
+  return in;
+}
+template <class F>
+void run_callback(const kernel_arguments& a) {
+  const arrays out = F{}(operands_of(a));
+  if (out.count() != a.out_count)
+    throw error("callback: results", std::to_string(out.count()), std::to_string(a.out_count));
+  for (int k = 0; k < out.count(); ++k) {
+    const array_view& v = a.out[k];
+    const array_type wanted{v.type, false, v.extents};
+    if (!out[k].is_concrete() || !(out[k].type() == wanted))
+      throw error("callback: result", std::string(text(out[k].type()).view()), std::string(text(wanted).view()));
+    if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
+      std::memcpy(v.data, out[k].bytes(), bytes);
+  }
+}
+}  // namespace detail
+
+/// A call of the function object F on the host.
+template <class F, effect_kind Effect>
+inline constexpr op callback_p{
+    .name = Effect == effect_kind::none ? "pure_callback" : "io_callback",
+    .effect = Effect,
+    .infer_all = [](const call& c) -> types { return detail::unpack_types(c.attributes); },
+    .batch = [](const call& c) -> arrays { return detail::call_one_by_one(c); },
+    .run = detail::run_callback<F>,
+};
+
+namespace detail {
+template <effect_kind Effect, class F>
+constexpr arrays call_back(const F&, const types& results, const arrays& args, source_line l) {
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                "tokamax: a callback is a function without state: what it needs are its arguments");
+  return bind_all(callback_p<F, Effect>, args.data(), args.count(), pack_types(results), l);
+}
+}  // namespace detail
+
+/// f(args), a function of the host on `arrays` with data, called when the program runs. It has no effect: it may be
+/// called more than once or not at all. Under vmap it is called for each example. It has no derivative of its own, but in
+/// custom_jvp or custom_vjp.
+///
+/// shapes  f gives arrays of the types `results`
+/// errors  "callback: result" when the program runs, if a result has another type
+/// source  jax.pure_callback with vmap_method="sequential"
+template <class F>
+constexpr arrays pure_callback(const F& f, const types& results, const arrays& args,
+                               source_line l = source_line::current()) {
+  return detail::call_back<effect_kind::none>(f, results, args, l);
+}
+/// The same for a function with an effect: it is called once, in the order of the program among all that have one.
+/// source  jax.experimental.io_callback(ordered=True)
+template <class F>
+constexpr arrays io_callback(const F& f, const types& results, const arrays& args,
+                             source_line l = source_line::current()) {
+  return detail::call_back<effect_kind::ordered>(f, results, args, l);
+}
+
+}  // namespace tokamax
