@@ -206,8 +206,7 @@ TEST_CASE("updates of a cache that is given away move the updates alone: chains,
     return fori_loop(
         0, 8,
         [&](const array& i, const array& y) {
-          return cond(
-              i < 4, [&](const array& z) { return write(z, u, i); }, [](const array& z) { return z; }, y);
+          return cond(i < 4, [&](const array& z) { return write(z, u, i); }, [](const array& z) { return z; }, y);
         },
         c);
   };
