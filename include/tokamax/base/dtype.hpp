@@ -18,6 +18,7 @@ enum class dtype : std::uint8_t {
   i16,
   i32,
   i64,
+  u8,
   u16,
   u32,
   u64,
@@ -34,6 +35,7 @@ inline constexpr dtype i8 = dtype::i8;
 inline constexpr dtype i16 = dtype::i16;
 inline constexpr dtype i32 = dtype::i32;
 inline constexpr dtype i64 = dtype::i64;
+inline constexpr dtype u8 = dtype::u8;
 inline constexpr dtype u16 = dtype::u16;
 inline constexpr dtype u32 = dtype::u32;
 inline constexpr dtype u64 = dtype::u64;
@@ -62,6 +64,7 @@ inline constexpr dtype_info dtype_table[] = {
     {"i16", "i16", "I16", 16, dtype_kind::signed_integer},
     {"i32", "i32", "I32", 32, dtype_kind::signed_integer},
     {"i64", "i64", "I64", 64, dtype_kind::signed_integer},
+    {"u8", "ui8", "U8", 8, dtype_kind::unsigned_integer},
     {"u16", "ui16", "U16", 16, dtype_kind::unsigned_integer},
     {"u32", "ui32", "U32", 32, dtype_kind::unsigned_integer},
     {"u64", "ui64", "U64", 64, dtype_kind::unsigned_integer},

@@ -38,6 +38,10 @@ struct element<i64> {
   using type = std::int64_t;
 };
 template <>
+struct element<u8> {
+  using type = std::uint8_t;
+};
+template <>
 struct element<u16> {
   using type = std::uint16_t;
 };
@@ -94,6 +98,8 @@ constexpr decltype(auto) dispatch(dtype t, F&& f) {
       return f.template operator()<i32>();
     case i64:
       return f.template operator()<i64>();
+    case u8:
+      return f.template operator()<u8>();
     case u16:
       return f.template operator()<u16>();
     case u32:
