@@ -256,3 +256,30 @@ TEST_CASE("constants of 64 bits are exact, also while compiling") {
     CHECK(results[4].values<double>()[0] == 0);
   }
 }
+
+TEST_CASE("ops of rows and products take every float: their results are those in f32, rounded") {
+  const array x = sin(reshape(arange(32), {1, 2, 4, 4}) * 0.7f), q = transpose(x, {0, 2, 1, 3});
+  for (const dtype t : {f16, f8e5m2, f64, bf16}) {
+    INFO(name(t));
+    const array given = astype(x, t), rounded = astype(given, f32), queries = astype(q, t);
+    const auto same = [&](const array& found, const array& in_f32) { check(found, astype(in_f32, t)); };
+    same(softmax(given), softmax(rounded));
+    same(rms_norm(given, ones({4}, t)), rms_norm(rounded, ones({4})));
+    same(rotary_embedding(given, arange(2)), rotary_embedding(rounded, arange(2)));
+    if (t != bf16)
+      same(dot_product_attention(queries, queries, queries),
+           dot_product_attention(astype(queries, f32), astype(queries, f32), astype(queries, f32)));
+    same(max_pool(given, {2, 2}), max_pool(rounded, {2, 2}));
+  }
+}
+
+TEST_CASE("derivatives of f64 have its digits") {
+  const array x = array::from<double>({0.1, 0.7, -2.0});
+  const auto f = [](const array& v) { return sum(sin(v) * 0.3 + erf(v)); };
+  const array found = grad(f)(x), at_run = jit(grad(f), cpu, at_run_time)(x);
+  for (int i = 0; i < 3; ++i) {
+    const double v = x.values<double>()[i], exact = std::cos(v) * 0.3 + std::exp(-v * v) * 1.1283791670955126;
+    CHECK(std::abs(found.values<double>()[i] - exact) < 1e-15);
+    CHECK(at_run.values<double>()[i] == found.values<double>()[i]);
+  }
+}

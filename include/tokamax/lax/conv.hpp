@@ -286,7 +286,7 @@ constexpr array conv_rhs_vjp(const call& c) {
 /// Zeros of padding and dilation are numbers: an infinite weight that meets one makes NaN.
 ///
 /// shapes  lhs [N, space..., C], rhs [window..., C / groups, O] -> [N, places..., O]
-/// dtypes  f32, bf16 (accumulated in f32)
+/// dtypes  any float, computed in f32
 /// errors  "conv: dtypes", "conv: ranks", "conv: options", "conv: channels"
 /// source  jax.lax.conv_general_dilated with NHWC, HWIO, NHWC
 constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l) {

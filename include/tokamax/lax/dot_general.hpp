@@ -185,7 +185,8 @@ inline constexpr op dot_general_p{
 /// shapes  contracted and batched extents agree pairwise
 /// dtypes  promoted to one dtype, which the result has too, unless `preferred_element_type` names a wider one of its
 ///         kind: i8 summed in i32, bf16 in f32. bf16 accumulates in f32 in any case, and so do f32 operands that
-///         `algorithm` rounds to bf16; integers wrap
+///         `algorithm` rounds to bf16; 16- and 8-bit floats are multiplied in f32; integers wrap, and f64 and integers other
+///         than i8 are multiplied in plain loops
 /// errors  "dot_general: axes" that an operand does not have or has twice, "matmul: inner extents",
 ///         "dot_general: batch extents", "dot_general: preferred type"
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind

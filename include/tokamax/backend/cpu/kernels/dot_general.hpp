@@ -7,8 +7,11 @@
 #include <tokamax/backend/cpu/gemm.hpp>                    // gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
 #include <tokamax/backend/cpu/kernels/lanes.hpp>           // dispatch_size
+#include <tokamax/backend/cpu/threads.hpp>                 // parallel_for
 #include <tokamax/lax/dot_general.hpp>                     // dot_general_p
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
+
+#include <vector>  // vector
 
 namespace tokamax {
 
@@ -96,21 +99,27 @@ void plain_dot(const array_view& a, const array_view& b, const array_view& c, co
   };
   const std::int64_t batches = count(a, d.lhs_batch), m = count(a, fa), n = count(b, fb),
                      k = count(a, d.lhs_contracting);
-  for (std::int64_t s = 0; s < batches; ++s)
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        S sum = 0;
-        const std::int64_t pa = offset(a, d.lhs_batch, s) + offset(a, fa, i),
-                           pb = offset(b, d.rhs_batch, s) + offset(b, fb, j);
-        for (std::int64_t x = 0; x < k; ++x)
-          sum += static_cast<S>(a.as<T>()[pa + offset(a, d.lhs_contracting, x)]) *
-                 static_cast<S>(b.as<T>()[pb + offset(b, d.rhs_contracting, x)]);
-        const std::int64_t at = (s * m + i) * n + j;
-        if constexpr (std::is_integral_v<T>)
-          dispatch_size(c.type, [&]<class R>(R*) { c.as<R>()[at] = static_cast<R>(sum); });
-        else
-          c.as<T>()[at] = sum;
-      }
+  const auto places = [&](const array_view& v, const axes& which) {
+    std::vector<std::int64_t> at(static_cast<std::size_t>(k));
+    for (std::int64_t x = 0; x < k; ++x) at[static_cast<std::size_t>(x)] = offset(v, which, x);
+    return at;
+  };
+  const std::vector<std::int64_t> along_a = places(a, d.lhs_contracting), along_b = places(b, d.rhs_contracting);
+  parallel_for(batches * m, [&](std::int64_t row) {
+    const std::int64_t s = row / m, i = row % m;
+    const T* const from_a = a.as<const T>() + offset(a, d.lhs_batch, s) + offset(a, fa, i);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T* const from_b = b.as<const T>() + offset(b, d.rhs_batch, s) + offset(b, fb, j);
+      S sum = 0;
+      for (std::size_t x = 0; x < along_a.size(); ++x)
+        sum += static_cast<S>(from_a[along_a[x]]) * static_cast<S>(from_b[along_b[x]]);
+      const std::int64_t at = row * n + j;
+      if constexpr (std::is_integral_v<T>)
+        dispatch_size(c.type, [&]<class R>(R*) { c.as<R>()[at] = static_cast<R>(sum); });
+      else
+        c.as<T>()[at] = sum;
+    }
+  });
 }
 
 /// Products of i8, summed in i32; an i8 result keeps the low bits.

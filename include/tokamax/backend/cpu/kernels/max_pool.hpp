@@ -169,7 +169,7 @@ inline void kernel(op_c<max_pool_p>, cpu_tag, const kernel_arguments& a) {
   const simd::conv_frame frame = simd::detail::pool_frame(x, y, a.attrs<max_pool_attributes>());
   dispatch(x.type, [&]<dtype E>() {
     using T = element_t<E>;
-    if constexpr (E != bool_ && bits_of(E) <= 32) simd::detail::max_pool(frame, x.as<const T>(), y.as<T>());
+    if constexpr (E != bool_) simd::detail::max_pool(frame, x.as<const T>(), y.as<T>());
   });
 }
 
