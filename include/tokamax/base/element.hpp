@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/bfloat16.hpp>     // bfloat16
-#include <tokamax/base/dtype.hpp>        // dtype
-#include <tokamax/base/error.hpp>        // error
-#include <tokamax/base/small_float.hpp>  // float16
+#include <tokamax/base/bfloat16.hpp>       // bfloat16
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/dtype.hpp>          // dtype
+#include <tokamax/base/error.hpp>          // error
+#include <tokamax/base/small_float.hpp>    // float16
 
 #include <bit>          // bit_cast
 #include <limits>       // numeric_limits
@@ -213,11 +214,8 @@ namespace detail {
 constexpr bool may_be_extent(std::int64_t v) { return v <= -(std::int64_t{1} << 60); }
 }  // namespace detail
 
-/// An element as a double: exact but for integers beyond 2^53.
-constexpr double as_double(element_bits v, dtype t) {
-  if (t == f32) return static_cast<double>(v.as<float>());
-  if (is_signed(t)) return static_cast<double>(static_cast<std::int64_t>(v.value));
-  if (t == dtype::none) return 0;
+namespace detail {
+constexpr double as_double_by_dtype(element_bits v, dtype t) {
   return dispatch(t, [&]<dtype T>() {
     if constexpr (std::is_arithmetic_v<element_t<T>>)
       return static_cast<double>(v.as<element_t<T>>());
@@ -225,12 +223,43 @@ constexpr double as_double(element_bits v, dtype t) {
       return static_cast<double>(static_cast<float>(v.as<element_t<T>>()));
   });
 }
+double as_double_late(element_bits v, dtype t);  // the same, compiled once for calls at run time
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE double as_double_late(element_bits v, dtype t) { return as_double_by_dtype(v, t); }
+#endif
+}  // namespace detail
+
+/// An element as a double: exact but for integers beyond 2^53.
+constexpr double as_double(element_bits v, dtype t) {
+  if (t == f32) return static_cast<double>(v.as<float>());
+  if (is_signed(t)) return static_cast<double>(static_cast<std::int64_t>(v.value));
+  if (t == dtype::none) return 0;
+  if (__builtin_is_constant_evaluated()) return detail::as_double_by_dtype(v, t);
+  return detail::as_double_late(v, t);
+}
 
 namespace detail {
 template <class From>
-constexpr element_bits converted_to(dtype to, From v) {
-  if (to == f32) return element_bits::of(static_cast<float>(v));
+constexpr element_bits converted_by_dtype(dtype to, From v) {
   return dispatch(to, [&]<dtype T>() { return element_bits::of(tokamax::converted<element_t<T>>(v)); });
+}
+// The same, compiled once for calls at run time.
+element_bits converted_late(dtype to, double v);
+element_bits converted_late(dtype to, std::int64_t v);
+element_bits converted_late(dtype to, std::uint64_t v);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE element_bits converted_late(dtype to, double v) { return converted_by_dtype(to, v); }
+TOKAMAX_COMPILED_ONCE element_bits converted_late(dtype to, std::int64_t v) { return converted_by_dtype(to, v); }
+TOKAMAX_COMPILED_ONCE element_bits converted_late(dtype to, std::uint64_t v) { return converted_by_dtype(to, v); }
+#endif
+
+template <class From>
+constexpr element_bits converted_to(dtype to, From v) {
+  using number = std::conditional_t<std::is_floating_point_v<From>, double,
+                                    std::conditional_t<std::is_unsigned_v<From>, std::uint64_t, std::int64_t>>;
+  if (to == f32) return element_bits::of(static_cast<float>(v));
+  if (__builtin_is_constant_evaluated()) return converted_by_dtype(to, v);
+  return converted_late(to, static_cast<number>(v));
 }
 }  // namespace detail
 

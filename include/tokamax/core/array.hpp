@@ -199,19 +199,9 @@ class array {
   /// The value of an array of one element, as T.
   template <class T = float>
   T item() const {
-    if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
-    return dispatch(type_.type, [this]<tokamax::dtype E>() {
-      using stored = element_t<E>;
-      stored v;
-      if (is_literal())
-        v = literal_bits().template as<stored>();
-      else
-        v = *reinterpret_cast<const stored*>(bytes_of(E));
-      if constexpr (std::is_arithmetic_v<stored>)
-        return static_cast<T>(v);
-      else
-        return static_cast<T>(static_cast<float>(v));
-    });
+    const element_bits one = only_element();
+    if (is_floating(type_.type)) return static_cast<T>(as_double(one, type_.type));
+    return is_signed(type_.type) ? static_cast<T>(static_cast<std::int64_t>(one.value)) : static_cast<T>(one.value);
   }
   /// A concrete array with one value in every element.
   static array filled(const array_type& type, element_bits value);
@@ -242,6 +232,7 @@ class array {
   static array copy_of(const void* values, std::size_t count, const array_type& type);
   void require_data(tokamax::dtype element) const;
   const std::byte* bytes_of(tokamax::dtype element) const;
+  element_bits only_element() const;
   void own_data();
 
   array_type type_;
@@ -286,6 +277,13 @@ TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) c
   if (!is_literal()) return block_->data;
   check_extents(type_);
   return detail::literal_data(block_, type_, literal_bits());
+}
+TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
+  if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
+  if (is_literal()) return literal_bits();
+  return dispatch(type_.type, [this]<tokamax::dtype E>() {
+    return element_bits::of(*reinterpret_cast<const element_t<E>*>(bytes_of(E)));
+  });
 }
 /// Makes this array the only owner of its data.
 TOKAMAX_COMPILED_ONCE void array::own_data() {
