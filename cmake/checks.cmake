@@ -9,6 +9,7 @@ endfunction()
 check(format -P ${scripts}/check_format.cmake)
 check(includes -P ${scripts}/check_includes.cmake)
 check(umbrellas -P ${scripts}/umbrellas.cmake)
+check(passes -P ${scripts}/check_passes.cmake)
 check(headers -P ${scripts}/check_headers.cmake)
 check(readme -P ${scripts}/check_readme.cmake)
 

@@ -1,6 +1,7 @@
 // tests/compiler/views.cpp: strides under which memory is seen without moving it.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/views.hpp>
+#include <tokamax/lax/reshape.hpp>
 
 #include "support/catch.hpp"
 #include "support/reference.hpp"
@@ -61,4 +62,16 @@ TEST_CASE("a reshape that need not move reaches the same elements in the same or
         CHECK(walk(from, strides) == walk(to, s));
       }
   CHECK(possible > 150);
+}
+
+inline constexpr op blind_view_p{.name = "blind_view",
+                                 .memory = {.kind = op_kind::view},
+                                 .infer = [](const call& c) -> array_type { return c[0].type(); }};
+
+TEST_CASE("a view without a rule is refused") {
+  graph g;
+  const array_type t{f32, false, {3}};
+  const array x(&g, g.input(t), t);
+  g.outputs.push_back(bind(blind_view_p, {x}, words{}, location{}).id());
+  CHECK_THROWS_WITH(view_table(g), "blind_view: strides: found a view without a rule, expected memory.strides");
 }

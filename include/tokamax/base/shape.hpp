@@ -216,6 +216,13 @@ constexpr shape row_major(const shape& s) {
   }
   return st;
 }
+/// Are these the strides of a dense array, where extents of 1 may have any stride?
+constexpr bool is_row_major(const shape& extents, const shape& strides) {
+  const shape dense = row_major(extents);
+  for (int i = 0; i < extents.rank(); ++i)
+    if (extents[i] != 1 && strides[i] != dense[i]) return false;
+  return true;
+}
 
 /// 0, 1, ..., n - 1
 constexpr axes iota_axes(int n) {

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/views.hpp>     // view ops
-#include <tokamax/lax/stop_gradient.hpp>  // optimization_barrier_p
+#include <tokamax/compiler/views.hpp>  // view ops
+#include <tokamax/core/bind.hpp>       // constant_p
 
 namespace tokamax {
 
 constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->memory.kind == op_kind::elementwise; }
 constexpr bool is_view(const node& n) { return n.kind && n.kind->memory.kind == op_kind::view; }
 /// Values that loops make out of nothing.
-constexpr bool is_free(const node& n) { return n.kind == &constant_p || n.kind == &iota_p; }
+constexpr bool is_counting(const node& n) { return n.kind && n.kind->memory.kind == op_kind::counting; }
+constexpr bool is_free(const node& n) { return n.kind == &constant_p || is_counting(n); }
 
 /// Groups of elementwise nodes, acyclic by construction: every edge that cannot be fused leads to a strictly later
 /// phase, and a group holds nodes of one phase only.
@@ -46,7 +47,7 @@ struct fusion {
       const node& c = nodes[i];
       if (!c.kind) continue;
       const bool elementwise = c.kind->memory.kind == op_kind::elementwise;
-      kind[i] = elementwise ? 1 : c.kind == &constant_p || c.kind == &iota_p ? 2 : 0;
+      kind[i] = elementwise ? 1 : is_free(c) ? 2 : 0;
       int latest = 0;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];

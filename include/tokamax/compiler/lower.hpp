@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>         // inline_graph, ambient_trace
-#include <tokamax/lax/dot_general.hpp>    // dot_algorithm
-#include <tokamax/lax/stop_gradient.hpp>  // variable, barrier
+#include <tokamax/core/trace.hpp>       // inline_graph, ambient_trace
+#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
 
 namespace tokamax {
 
@@ -24,12 +23,11 @@ struct lowering {
 
   constexpr bool handles(const op& o) const {
     if (rounds_operands(o)) return true;
-    return &o == &variable_p || &o == &stop_gradient_p || (o.bodies.count && !o.compose) ||
-           (o.compose && !has_kernel(o));
+    return o.memory.kind == op_kind::alias || (o.bodies.count && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
-    if (&o == &variable_p || &o == &stop_gradient_p) return c[0];
+    if (o.memory.kind == op_kind::alias) return c[0];
     if (o.bodies.count && !o.compose) return with_lowered_bodies(c);
     if (rounds_operands(o)) return with_rounded_operands(c);
     graph inner;

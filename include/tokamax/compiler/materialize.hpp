@@ -5,9 +5,10 @@
 
 #include <tokamax/compiler/fuse.hpp>   // fusion
 #include <tokamax/compiler/views.hpp>  // view_table
-#include <tokamax/lax/arithmetic.hpp>  // add_p, sub_p, mul_p
 
 namespace tokamax::detail {
+
+constexpr bool is_barrier(const node& n) { return n.kind && n.kind->memory.kind == op_kind::barrier; }
 
 /// The views and groups of a lowered graph, and what becomes of each node.
 class materialization {
@@ -22,7 +23,7 @@ class materialization {
 
   /// A barrier is the value behind it.
   constexpr int real(int id) const {
-    while (nodes_[id].kind == &optimization_barrier_p) id = operands_[nodes_[id].first_operand];
+    while (is_barrier(nodes_[id])) id = operands_[nodes_[id].first_operand];
     return id;
   }
   /// The memory that `id` is read from.
@@ -112,7 +113,7 @@ class materialization {
   constexpr void mark_recomputed() {
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];
-      if (at_[i].stays || (n.kind != &add_p && n.kind != &sub_p && n.kind != &mul_p)) continue;
+      if (at_[i].stays || !n.kind || !n.kind->memory.recomputed) continue;
       int from = -1, lines = 1;
       for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
         const int o = real(operands_[e]);

@@ -83,7 +83,7 @@ class scheduler : materialization {
   // --- steps
   constexpr void emit(int i) {
     const node& n = nodes_[i];
-    if (!n.kind || n.kind == &get_p || n.kind == &dense_p || n.kind == &optimization_barrier_p) return;
+    if (!n.kind || n.kind == &get_p || n.kind == &dense_p || is_barrier(n)) return;
     if (is_elementwise(nodes_[i])) {
       if (root_[i] == i) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {

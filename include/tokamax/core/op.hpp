@@ -146,7 +146,8 @@ enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans }
 
 /// What the values of an op obey: read where nodes are shared, simplified, folded and differentiated.
 struct algebra_facts {
-  bool linear = false;  ///< linear in all its inputs together: its jvp is itself
+  bool linear = false;    ///< linear in all its inputs together: its jvp is itself
+  bool constant = false;  ///< its derivative is zero whatever its inputs are
   bool commutative = false;
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
   double left_neutral = none, right_neutral = none;  ///< op(left_neutral, x) == x == op(x, right_neutral)
@@ -160,13 +161,21 @@ enum class op_kind : std::uint8_t {
   general,      ///< anything that is none of the following
   elementwise,  ///< each output element depends on the input elements at the same place
   view,         ///< the output is the input's storage seen with other extents and strides
-  alias,        ///< a marker that leaves values alone and vanishes before scheduling
+  counting,     ///< the output is offset + i * strides[0] + ..., which loops compute instead of loading it
+  alias,        ///< a marker that leaves values alone and vanishes when a program is lowered
+  barrier,      ///< the operand, kept apart from equal work elsewhere; vanishes when a program is scheduled
 };
 
 /// Where the result of an op lies.
 struct memory_facts {
   op_kind kind = op_kind::general;
   int overwrites = -1;  ///< input whose memory the kernels may write the result to, or -1
+  /// Elementwise: so cheap that loops compute it once more where that saves memory.
+  bool recomputed = false;
+  /// View: from the offset and strides under which the operand lies to those of the result, both in elements; false if
+  /// there are none, so that the operand must be copied first. Counting: sets them.
+  bool (*strides)(const array_type& operand, const array_type& result, const std::int64_t* attributes,
+                  std::int64_t& offset, shape& strides) = nullptr;
 };
 
 /// Functions that are attributes of an op: its leading attribute words are indices of graphs among the trace's bodies. An
@@ -213,16 +222,17 @@ struct op {
   body_facts bodies = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
-  attribute_schema (*attributes)() = nullptr;      ///< names and kinds of the attributes, `schema` of their record
-  array_type (*infer)(const call&) = nullptr;      ///< dtype and shape rule; the only place that rejects arguments
-  types (*infer_all)(const call&) = nullptr;       ///< the same for several outputs
-  arrays (*compose)(const call&) = nullptr;        ///< meaning in smaller ops
-  arrays (*vjp)(const call&) = nullptr;            ///< cotangents of the inputs
-  arrays (*jvp)(const call&) = nullptr;            ///< tangents of the outputs
-  arrays (*batch)(const call&) = nullptr;          ///< the op with a leading batch axis
-  array (*simplify)(const call&) = nullptr;        ///< a cheaper equal array, or one that does not exist
-  spelled (*spell)(const spelled*) = nullptr;      ///< elementwise: the element function as text
-  kernel_set (*kernels)() = nullptr;               ///< what a run-time trace executes
+  attribute_schema (*attributes)() = nullptr;  ///< names and kinds of the attributes, `schema` of their record
+  array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
+  types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs
+  arrays (*compose)(const call&) = nullptr;    ///< meaning in smaller ops
+  arrays (*vjp)(const call&) = nullptr;        ///< cotangents of the inputs
+  arrays (*jvp)(const call&) = nullptr;        ///< tangents of the outputs
+  arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
+  array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
+  array (*add_to)(const call&, const array& sum) = nullptr;  ///< sum + the result, if that needs no array of its own
+  spelled (*spell)(const spelled*) = nullptr;                ///< elementwise: the element function as text
+  kernel_set (*kernels)() = nullptr;                         ///< what a run-time trace executes
   void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
   op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
 };

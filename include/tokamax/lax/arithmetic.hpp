@@ -27,6 +27,7 @@ inline constexpr op add_p = elementwise<add_fn, 2>({.name = "add",
                                                                 .left_neutral = 0,
                                                                 .right_neutral = 0,
                                                                 .fold_integers = fold<add_fn, 2, std::int64_t>},
+                                                    .memory = {.recomputed = true},
                                                     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
                                                     .kernels = kernels_of<add_p>});
 template <>
@@ -43,6 +44,7 @@ inline constexpr op sub_p = elementwise<sub_fn, 2>(
      .stablehlo = "stablehlo.subtract",
      .dtypes = accepts::numbers,
      .algebra = {.linear = true, .right_neutral = 0, .fold_integers = fold<sub_fn, 2, std::int64_t>},
+     .memory = {.recomputed = true},
      .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
      .kernels = kernels_of<sub_p>});
 template <>
@@ -62,6 +64,7 @@ inline constexpr op mul_p =
                                         .left_neutral = 1,
                                         .right_neutral = 1,
                                         .fold_integers = fold<mul_fn, 2, std::int64_t>},
+                            .memory = {.recomputed = true},
                             .vjp = [](const call& c) -> arrays {
                               return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
                             },

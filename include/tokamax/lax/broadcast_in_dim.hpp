@@ -78,7 +78,18 @@ inline constexpr op broadcast_in_dim_p{
     .name = "broadcast_in_dim",
     .stablehlo = "stablehlo.broadcast_in_dim",
     .algebra = {.linear = true},
-    .memory = {.kind = op_kind::view},
+    .memory = {.kind = op_kind::view,
+               .strides =
+                   [](const array_type& operand, const array_type&, const std::int64_t* w, std::int64_t&,
+                      shape& strides) {
+                     const auto [extents, dimensions] = unpack<broadcast_options>(w);
+                     const shape before = strides;
+                     strides = extents;
+                     for (int i = 0; i < extents.rank(); ++i) strides[i] = 0;
+                     for (int k = 0; k < dimensions.rank(); ++k)
+                       if (operand.extents[k] != 1) strides[static_cast<int>(dimensions[k])] = before[k];
+                     return true;
+                   }},
     .attributes = schema<broadcast_options>,
     .infer = [](const call& c) -> array_type {
       const auto [s, dimensions] = c.attrs<broadcast_options>();

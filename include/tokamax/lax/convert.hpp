@@ -74,7 +74,9 @@ struct bitcast_options {
 inline constexpr op bitcast_convert_type_p{
     .name = "bitcast_convert_type",
     .stablehlo = "stablehlo.bitcast_convert",
-    .memory = {.kind = op_kind::view},
+    .memory = {.kind = op_kind::view,
+               .strides = [](const array_type&, const array_type&, const std::int64_t*, std::int64_t&,
+                             shape&) { return true; }},
     .attributes = schema<bitcast_options>,
     .infer = [](const call& c) -> array_type {
       const dtype type = c.attrs<bitcast_options>().type;

@@ -15,6 +15,8 @@ struct scatter_attributes {
 constexpr array gather(const array& table, const array& indices, source_line l = source_line::current());
 constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows,
                             source_line l = source_line::current());
+constexpr array scatter_add(const array& operand, const array& indices, const array& updates,
+                            source_line l = source_line::current());
 
 namespace detail {
 constexpr bool is_index(dtype t) { return t == i32 || t == i64; }
@@ -96,6 +98,7 @@ inline constexpr op scatter_add_p{
       for (int i = 1; i < joint.rank(); ++i) s.push_back(joint.extent(i));
       return reshape(joint, s);
     },
+    .add_to = [](const call& c, const array& sum) -> array { return scatter_add(sum, c[0], c[1]); },
     .kernels = kernels_of<scatter_add_p>,
 };
 
@@ -141,8 +144,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 /// dtypes  all but bool; indices i32 or i64
 /// errors  "scatter_add: updates", "scatter_add: operand"
 /// source  jax.lax.scatter_add
-constexpr array scatter_add(const array& operand, const array& indices, const array& updates,
-                            source_line l = source_line::current()) {
+constexpr array scatter_add(const array& operand, const array& indices, const array& updates, source_line l) {
   return bind(scatter_add_onto_p, {operand, indices, updates}, words{}, l);
 }
 

@@ -18,6 +18,16 @@ struct iota_attributes {
 inline constexpr op iota_p{
     .name = "iota",
     .stablehlo = "stablehlo.iota",
+    .memory = {.kind = op_kind::counting,
+               .strides =
+                   [](const array_type&, const array_type&, const std::int64_t* w, std::int64_t& offset,
+                      shape& strides) {
+                     const auto [type, extents, dimension, start] = unpack<iota_attributes>(w);
+                     offset = start;
+                     strides = extents;
+                     for (int i = 0; i < strides.rank(); ++i) strides[i] = i == dimension;
+                     return true;
+                   }},
     .attributes = schema<iota_attributes>,
     .infer = [](const call& c) -> array_type {
       const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();

@@ -13,11 +13,65 @@ struct reshape_options {
 
 constexpr array reshape(const array& x, shape s, source_line l = source_line::current());
 
+/// Strides of the same memory under the extents `to`; false if it would have to move.
+constexpr bool reshape_strides(const shape& from, const shape& strides, const shape& to, shape& result) {
+  shape fe, fs;  // without extents of 1
+  for (int i = 0; i < from.rank(); ++i)
+    if (from[i] != 1) {
+      fe.push_back(from[i]);
+      fs.push_back(strides[i]);
+    }
+  result = to;
+  int i = fe.rank() - 1, j = to.rank() - 1;
+  while (j >= 0) {  // from the innermost axis out, match runs of equal size
+    if (to[j] == 1) {
+      result[j--] = 0;
+      continue;
+    }
+    if (i < 0) return false;
+    std::int64_t have = fe[i], want = to[j], inner = fs[i];
+    result[j] = inner;
+    while (have != want) {
+      if (is_dyn(have) || is_dyn(want)) return false;
+      if (have < want) {  // the next axis of the memory must continue this run
+        if (--i < 0 || fs[i] != mul_extent(inner, have)) return false;
+        if (is_dyn(fe[i])) {
+          have = mul_extent(have, fe[i]);
+          if (have != want) return false;
+        } else {
+          have *= fe[i];
+        }
+      } else {
+        do {
+          if (--j < 0) return false;
+        } while (to[j] == 1 && (result[j] = 0, true));
+        result[j] = mul_extent(inner, want);
+        if (is_dyn(to[j])) return false;
+        want *= to[j];
+      }
+    }
+    --i;
+    --j;
+  }
+  return i < 0;
+}
+
 inline constexpr op reshape_p{
     .name = "reshape",
     .stablehlo = "stablehlo.reshape",
     .algebra = {.linear = true},
-    .memory = {.kind = op_kind::view},
+    .memory = {.kind = op_kind::view,
+               .strides =
+                   [](const array_type& operand, const array_type& result, const std::int64_t*, std::int64_t&,
+                      shape& strides) {
+                     shape s;
+                     if (!reshape_strides(operand.extents, strides, result.extents, s)) {
+                       if (!is_row_major(operand.extents, strides)) return false;
+                       s = row_major(result.extents);  // dynamic extents that cannot be compared
+                     }
+                     strides = s;
+                     return true;
+                   }},
     .attributes = schema<reshape_options>,
     .infer = [](const call& c) -> array_type {
       const shape s = c.attrs<reshape_options>().extents;

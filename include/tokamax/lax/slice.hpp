@@ -35,7 +35,17 @@ inline constexpr op slice_p{
     .name = "slice",
     .stablehlo = "stablehlo.slice",
     .algebra = {.linear = true},
-    .memory = {.kind = op_kind::view},
+    .memory = {.kind = op_kind::view,
+               .strides =
+                   [](const array_type&, const array_type&, const std::int64_t* w, std::int64_t& offset,
+                      shape& strides) {
+                     const auto [start, limit, stride] = unpack<slice_options>(w);
+                     for (int i = 0; i < start.rank(); ++i) {
+                       if (start[i] != 0) offset = add_extent(offset, mul_extent(start[i], strides[i]));
+                       strides[i] = mul_extent(strides[i], stride[i]);
+                     }
+                     return offset != no_extent;  // of the copied operand it is one, as `infer` has seen
+                   }},
     .attributes = schema<slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [start, limit, stride] = c.attrs<slice_options>();

@@ -13,6 +13,7 @@ constexpr arrays identity_batch(const call& c) { return bind(*c.self, {c[0]}, wo
 
 inline constexpr op stop_gradient_p{
     .name = "stop_gradient",
+    .algebra = {.constant = true},
     .memory = {.kind = op_kind::alias},
     .infer = detail::identity_infer,
     .vjp = [](const call&) -> arrays { return arrays(); },
@@ -37,7 +38,7 @@ inline constexpr op optimization_barrier_p{
     .stablehlo = "stablehlo.optimization_barrier",
     .unique = true,
     .algebra = {.linear = true},
-    .memory = {.kind = op_kind::alias},
+    .memory = {.kind = op_kind::barrier},
     .infer = detail::identity_infer,
     .vjp = [](const call& c) -> arrays { return c.ct(); },
     .batch = detail::identity_batch,

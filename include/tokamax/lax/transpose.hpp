@@ -17,7 +17,14 @@ inline constexpr op transpose_p{
     .name = "transpose",
     .stablehlo = "stablehlo.transpose",
     .algebra = {.linear = true},
-    .memory = {.kind = op_kind::view},
+    .memory = {.kind = op_kind::view,
+               .strides =
+                   [](const array_type&, const array_type&, const std::int64_t* w, std::int64_t&, shape& strides) {
+                     const axes p = unpack<transpose_options>(w).permutation;
+                     const shape before = strides;
+                     for (int i = 0; i < p.rank(); ++i) strides[i] = before[static_cast<int>(p[i])];
+                     return true;
+                   }},
     .attributes = schema<transpose_options>,
     .infer = [](const call& c) -> array_type {
       const axes p = c.attrs<transpose_options>().permutation;

@@ -114,7 +114,7 @@ struct kernel_fact {
   bool present = false, strided = false;
 };
 inline constexpr bool needs_no_kernel(const op& o) {
-  return o.memory.kind != op_kind::general || &o == &constant_p || &o == &dense_p || &o == &iota_p;
+  return o.memory.kind != op_kind::general || &o == &constant_p || &o == &dense_p;
 }
 
 /// Is a node of this kind in a program or in one of its loops? A trace also holds what the program does not need.

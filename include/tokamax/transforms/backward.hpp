@@ -6,7 +6,6 @@
 #include <tokamax/base/linked.hpp>        // linked
 #include <tokamax/core/dependencies.hpp>  // dependencies
 #include <tokamax/lax/arithmetic.hpp>     // +: cotangents add up
-#include <tokamax/lax/gather.hpp>         // scatter_add
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
 namespace tokamax {
@@ -25,7 +24,7 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   }
   for (int i = first; i <= top; ++i) {
     const node& n = g[i];
-    if (active[i] || n.kind == &stop_gradient_p) continue;
+    if (active[i] || (n.kind && n.kind->algebra.constant)) continue;
     if (n.type.type != dtype::none && !is_floating(n.type.type)) continue;
     for (int k = 0; k < n.operand_count && !active[i]; ++k) active[i] = active[g.operand(n, k)];
   }
@@ -63,14 +62,18 @@ struct recalled_call {
   recalled_call(const recalled_call&) = delete;
 };
 
-/// a + b. Rows that one of them scatters into zeros go straight onto the other: a table's gradient is not made twice.
+/// a + b. What can be added without an array of its own is: a table's gradient is not made twice.
 constexpr array add_cotangents(graph& g, const array& a, const array& b) {
-  const auto scattered = [&](const array& x) { return x.trace() == &g && g[x.id()].kind == &scatter_add_p; };
-  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !(scattered(a) || scattered(b))) return a + b;
-  const array& sum = scattered(b) ? a : b;
-  const node n = g[(scattered(b) ? b : a).id()];
-  const array indices = node_array(g, g.operand(n, 0)), updates = node_array(g, g.operand(n, 1));
-  return scatter_add(sum, indices, updates);
+  const auto rule = [&](const array& x) {
+    return x.trace() == &g && g[x.id()].kind ? g[x.id()].kind->add_to : nullptr;
+  };
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !(rule(a) || rule(b))) return a + b;
+  const array &sum = rule(b) ? a : b, &added = rule(b) ? b : a;
+  const node n = g[added.id()];
+  arrays in;
+  for (int k = 0; k < n.operand_count; ++k) in.push_back(node_array(g, g.operand(n, k)));
+  const words w(g.words_of(n), static_cast<std::size_t>(n.word_count));
+  return rule(added)(call_of(*n.kind, in, w, &g, n.where), sum);
 }
 
 }  // namespace detail

@@ -73,7 +73,7 @@ class compute_dtype_pass {
     state met = unchanged;  // the strongest of the operands
     for (int k = 0; k < n.operand_count; ++k)
       if (const char s = states_[from_.operand(n, k)]; s > met) met = static_cast<state>(s);
-    if (o.memory.kind == op_kind::alias || met <= loose)
+    if (o.memory.kind == op_kind::alias || o.memory.kind == op_kind::barrier || met <= loose)
       return emit_in(i, n, w, dtype::none, met < loose ? loose : met);
     if (o.bodies.count) {
       for (int b = 0; b < body_count(n); ++b) narrow_body(static_cast<int>(w[b]));

@@ -24,7 +24,7 @@ constexpr vec<char> late_nodes(const graph& g, int known, const arrays& linear) 
   for (const array& a : linear) late[a.id()] = 1;
   for (int i = known; i < g.count(); ++i) {
     const node& n = g[i];
-    if (n.kind == &optimization_barrier_p) late[i] = 1;
+    if (n.kind && n.kind->memory.kind == op_kind::barrier) late[i] = 1;
     for (int k = 0; k < n.operand_count && !late[i]; ++k) late[i] = late[g.operand(n, k)];
   }
   return late;

@@ -1,0 +1,20 @@
+# check_passes.cmake: passes and transforms read the facts of an op and name none: of the nodes that they look at they may
+# know those that make up a graph. What they make themselves they may name.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
+set(structural constant_p dense_p captured_p get_p stand_in_p placeholder_p)
+
+file(GLOB headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/compiler/*.hpp ${root}/include/tokamax/transforms/*.hpp)
+foreach(header IN LISTS headers)
+  file(STRINGS ${root}/include/tokamax/${header} lines REGEX "&[a-z0-9_:]+_p[^a-z0-9_]|[a-z]->name [!=]= \"|[a-z]\\.name [!=]= \"")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCHALL "&[a-z0-9_]+_p" found "${line}")
+    list(TRANSFORM found REPLACE "&" "")
+    list(REMOVE_ITEM found ${structural})
+    if(NOT found STREQUAL "" OR line MATCHES "name [!=]= \"")
+      string(STRIP "${line}" line)
+      problem("${header} names an op: ${line}")
+    endif()
+  endforeach()
+endforeach()
+report_problems("passes name no op")
