@@ -71,7 +71,7 @@ class float_result {
   float_result(const float_result&) = delete;
   ~float_result() {
     if (view_.type == f32) return;
-    dispatch(view_.type, [this]<dtype E>() {
+    dispatch(view_.type, [&]<dtype E>() {
       if constexpr (is_floating(E)) round_to<element_t<E>>();
     });
   }
