@@ -11,11 +11,13 @@
 //   core/inline.hpp            repeat the nodes of one graph in another.
 //   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
 //   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
+//   core/named_scope.hpp       names for the parts of a program, which its nodes keep.
 //   core/op.hpp                the op descriptor: a name plus rules, all constexpr functions of one signature.
 //   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
 //   core/partition.hpp         split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp             arrays as text, in NumPy's format.
 //   core/schema.hpp            names and kinds of an op's attributes, so that graphs can be printed and read.
+//   core/scope_names.hpp       the names of the parts of a program, numbered.
 //   core/spelled.hpp           a value type on which element functions are written down instead of computed.
 //   core/symbolic.hpp          arguments some of whose extents are symbols, so that one trace at run time serves them all.
 //   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
@@ -34,11 +36,13 @@
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/kernel_arguments.hpp>
 #include <tokamax/core/literal_data.hpp>
+#include <tokamax/core/named_scope.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/open_graph.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/schema.hpp>
+#include <tokamax/core/scope_names.hpp>
 #include <tokamax/core/spelled.hpp>
 #include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/tensor.hpp>

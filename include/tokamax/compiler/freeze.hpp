@@ -10,11 +10,11 @@ namespace tokamax {
 
 /// Sizes of a plan's tables.
 struct plan_size {
-  int instructions = 0, loops = 0, ops = 0, operands = 0, steps = 0, buffers = 0, regions = 0, numbers = 0;
+  int instructions = 0, loops = 0, ops = 0, operands = 0, steps = 0, buffers = 0, regions = 0, numbers = 0, scopes = 0;
 };
 constexpr plan_size size_of(const plan& p) {
-  return {p.instructions.count(), p.loops.count(),   p.ops.count(),     p.operands.count(),
-          p.steps.count(),        p.buffers.count(), p.regions.count(), p.numbers.count()};
+  return {p.instructions.count(), p.loops.count(),   p.ops.count(),     p.operands.count(), p.steps.count(),
+          p.buffers.count(),      p.regions.count(), p.numbers.count(), p.scopes.count()};
 }
 
 /// A plan as constant objects. A program is evaluated once, into tables of generous capacity (whose unused tail costs
@@ -36,9 +36,10 @@ struct frozen_plan {
   plan_buffer buffers[Size.buffers + 1];
   plan_region regions[Size.regions + 1];
   std::int64_t numbers[Size.numbers + 1];
+  text scopes[Size.scopes + 1];
 };
 
-inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19};
+inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19, 1 << 10};
 
 namespace detail {
 /// Keeps the first table that holds more than there is room for, as the error "program_too_large: table".
@@ -64,6 +65,7 @@ constexpr diagnostic exceeded(const plan_size& n, const plan_size& limit) {
   r.holds("buffers", n.buffers, limit.buffers);
   r.holds("bodies", n.regions, limit.regions);
   r.holds("numbers", n.numbers, limit.numbers);
+  r.holds("scopes", n.scopes, limit.scopes);
   return r.error;
 }
 
@@ -80,6 +82,7 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.buffers; ++i) f.buffers[i] = p.buffers[i];
   for (int i = 0; i < n.regions; ++i) f.regions[i] = p.regions[i];
   for (int i = 0; i < n.numbers; ++i) f.numbers[i] = p.numbers[i];
+  for (int i = 0; i < n.scopes; ++i) f.scopes[i] = p.scopes[i];
 }
 
 /// What running a plan takes; printing it takes its code too.
@@ -93,7 +96,8 @@ constexpr plan_view view(const frozen_plan<Size>& p) {
           .operand_count = Size.operands,
           .step_count = Size.steps,
           .buffer_count = Size.buffers,
-          .region_count = Size.regions};
+          .region_count = Size.regions,
+          .scopes = p.scopes};
 }
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& code) {
@@ -108,7 +112,7 @@ constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& co
 
 /// Sizes of a graph's tables, its bodies laid one after the other.
 struct graph_size {
-  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0;
+  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0, scopes = 0;
 };
 
 /// Where one graph lies in the joint tables.
@@ -124,6 +128,7 @@ struct frozen_node {
   int first_operand = 0, operand_count = 0;
   int first_word = 0, word_count = 0;
   location where;
+  short scope = 0;
 };
 
 /// Pointers to the tables of a frozen graph. Those of its ops lie elsewhere, see frozen_code.
@@ -134,6 +139,8 @@ struct graph_view {
   const int *inputs = nullptr, *outputs = nullptr;
   const graph_extent* graphs = nullptr;
   const array_type* types = nullptr;
+  const text* scopes = nullptr;
+  int scope_count = 0;
 };
 
 /// A graph as one constant object: what the trace hands to the planner.
@@ -145,6 +152,7 @@ struct frozen_graph {
   int inputs[Size.inputs + 1], outputs[Size.outputs + 1];
   graph_extent graphs[Size.graphs + 1];
   array_type types[Size.types + 1];
+  text scopes[Size.scopes + 1];
 };
 /// Every op of a program and of what these are composed of.
 template <graph_size Size>
@@ -152,11 +160,12 @@ struct frozen_ops {
   const op* at[Size.ops + 1];
 };
 
-inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13, 1 << 8, 1 << 12, 1 << 8};
+inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13,
+                                           1 << 8,  1 << 12, 1 << 8,  1 << 10};
 
 template <graph_size Size>
 constexpr graph_view view(const frozen_graph<Size>& f) {
-  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types};
+  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types, f.scopes, Size.scopes};
 }
 
 namespace detail {
@@ -204,6 +213,8 @@ class freezer {
     add(g, 0);
     if (room_.holds("types", types_.values.count(), Size.types))
       for (const array_type& t : types_.values) f_.types[n_.types++] = t;
+    if (room_.holds("scopes", scopes_.count(), Size.scopes))
+      for (const text& name : scopes_) f_.scopes[n_.scopes++] = name;
     return room_.error;
   }
 
@@ -241,6 +252,9 @@ class freezer {
     e.effect_count = g.effects.count();
     vec<int> map(g.nodes.size(), -1);
     vec<int> bodies;
+    vec<short> scopes(g.scopes.size() + 1, 0);
+    for (int k = 1; k <= g.scopes.count(); ++k)
+      scopes[k] = static_cast<short>(scopes_.find_or_add(g.scopes[k - 1].view()));
     int nodes = n_.nodes, operands = n_.operands, words = n_.words;
     for (int i = 0; i < g.count(); ++i) {
       if (!live[i]) continue;
@@ -248,6 +262,7 @@ class freezer {
       frozen_node& to = f_.nodes[nodes];
       to.type = static_cast<short>(types_[from.type]);
       to.where = from.where;
+      if (from.scope) to.scope = scopes[from.scope];
       to.first_operand = operands - e.operands;
       to.operand_count = from.operand_count;
       for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)
@@ -287,6 +302,7 @@ class freezer {
   graph_size& n_;
   numbering<const op*>& ops_;
   numbering<array_type> types_;
+  scope_names scopes_;  // those of all graphs
   room room_;
 };
 }  // namespace detail
@@ -295,11 +311,12 @@ class freezer {
 constexpr graph thaw(const graph_view& f, const op* const* ops, int self = 0) {
   const graph_extent e = f.graphs[self];
   graph g;
+  for (int k = 0; k < f.scope_count; ++k) g.scopes.push_back(f.scopes[k]);
   g.nodes.reserve(static_cast<std::size_t>(e.node_count));
   for (int i = e.nodes; i < e.nodes + e.node_count; ++i) {
     const frozen_node& n = f.nodes[i];
     g.nodes.push_back(node{n.kind < 0 ? nullptr : ops[n.kind], n.first_operand, n.operand_count, n.first_word,
-                           n.word_count, f.types[n.type], n.where});
+                           n.word_count, f.types[n.type], n.where, node::in_no_list, n.scope});
   }
   auto part = []<class T>(const T* table, int from, int count) {
     return vec<T>(table + from, static_cast<std::size_t>(count));

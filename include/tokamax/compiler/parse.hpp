@@ -369,7 +369,16 @@ class graph_parser {
       t = type();
       if (!inferred.empty() && !(t == inferred[0])) fail_at(at_type, type_text(inferred[0]), type_text(t));
     }
-    return add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
+    const int scope = read_scope(g);
+    const int id = add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
+    if (id == g.count() - 1) g.nodes[id].scope = scope;
+    return id;
+  }
+  int read_scope(graph& g) {
+    if (!text_.substr(at_).starts_with(" in ")) return 0;
+    const std::size_t begin = at_ + 4;
+    at_ = std::min(text_.find('\n', begin), text_.size());
+    return g.scopes.find_or_add(text(text_.substr(begin, at_ - begin)).view());
   }
   /// The type of one result of a node with several.
   array_type type_of_result(graph& g, const vec<int>& operands, const words& attributes) {

@@ -3,8 +3,9 @@
 // tested by tests/compiler/schedule.cpp
 #pragma once
 
-#include <tokamax/base/vec.hpp>   // vec
-#include <tokamax/core/type.hpp>  // dtype, shape
+#include <tokamax/base/vec.hpp>          // vec
+#include <tokamax/core/scope_names.hpp>  // scope_names
+#include <tokamax/core/type.hpp>         // dtype, shape
 
 #include <cstdint>  // int64_t
 
@@ -58,6 +59,7 @@ struct plan_step {
   int region = 0, region_count = 0;  ///< call: of the bodies, one after the other
   int carries = 0;                   ///< call: values that the last body takes and hands on
   bool copies = false;               ///< loop: its result is its operand, with nothing to do where they are one
+  int scope = 0;                     ///< number of its name, for profiles
 };
 
 struct plan_buffer {
@@ -102,6 +104,7 @@ struct plan {
   vec<plan_buffer> buffers;
   vec<plan_region> regions;
   vec<std::int64_t> numbers;
+  scope_names scopes;
 };
 
 /// Pointers to the tables of a plan, growable or frozen. At run time a frozen plan has no loops, but labels of them.
@@ -116,12 +119,17 @@ struct plan_view {
   const std::int64_t* numbers = nullptr;
   int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
   const loop_label* labels = nullptr;
+  const text* scopes = nullptr;
+  constexpr std::string_view scope_of(const plan_step& s) const {
+    return s.scope ? scopes[s.scope - 1].view() : std::string_view();
+  }
 };
 
 constexpr plan_view view(const plan& p) {
   return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(), p.steps.data(),
           p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),   p.ops.count(),
-          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count()};
+          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count(), nullptr,
+          p.scopes.data()};
 }
 
 }  // namespace tokamax

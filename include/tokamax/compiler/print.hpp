@@ -11,7 +11,8 @@
 namespace tokamax {
 
 /// A graph as text: one line a node, `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`, after the bodies of its control flow.
-/// Attributes that have the values of a default-made record are left out. `parse_graph` reads it.
+/// Attributes that have the values of a default-made record are left out; `in blocks[3].attend` tells a scope. `parse_graph`
+/// reads it.
 std::string to_text(const graph& g);
 
 /// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
@@ -83,6 +84,7 @@ inline void append_graph(std::string& s, const graph& g, const std::string& inde
     s.append(indent).append(node_name(g, i));
     if (n.kind) s.append(" = ").append(node_value(g, i));
     if (n.type.type != dtype::none) s.append(" : ").append(type_text(n.type));
+    if (n.scope && n.kind != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
     s += '\n';
   }
   s.append(indent).append("return");
@@ -193,6 +195,7 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
       s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step);
       for (int k = 0; k < st.in_count + st.out_count; ++k)
         s << (k == st.in_count ? " -> " : k ? ", " : "") << where(p.operands[st.operands + k]);
+      if (st.scope) s << " in " << p.scope_of(st);
       s << '\n';
     }
   }

@@ -35,6 +35,7 @@ class scheduler : materialization {
     const int first = p_.steps.count();
     for (int i : groups_.order) emit(i);
     copy_outputs();
+    if (!g_.scopes.empty()) name_steps(first);
     r.first_step = first;
     r.step_count = p_.steps.count() - first;
     r.buffer_count = p_.buffers.count() - r.first_buffer;
@@ -47,6 +48,16 @@ class scheduler : materialization {
   }
 
  private:
+  /// Steps have the scopes of their nodes, numbered in one table for the graphs of all regions.
+  constexpr void name_steps(int first) {
+    vec<int> known(g_.scopes.size() + 1, -1);
+    known[0] = 0;
+    for (int s = first; s < p_.steps.count(); ++s) {
+      const int scope = nodes_[p_.steps[s].node].scope;
+      if (known[scope] < 0) known[scope] = p_.scopes.find_or_add(g_.scopes.name(scope));
+      p_.steps[s].scope = known[scope];
+    }
+  }
   constexpr int add_buffer(plan_buffer::what kind, int index, const array_type& t) {
     plan_buffer b;
     b.kind = kind;

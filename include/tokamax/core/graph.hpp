@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/vec.hpp>         // vec
-#include <tokamax/core/buffer.hpp>      // handle: constants captured at run time
-#include <tokamax/core/trace_life.hpp>  // trace_life
-#include <tokamax/core/type.hpp>        // array_type
+#include <tokamax/base/vec.hpp>          // vec
+#include <tokamax/core/buffer.hpp>       // handle: constants captured at run time
+#include <tokamax/core/scope_names.hpp>  // scope_names
+#include <tokamax/core/trace_life.hpp>   // trace_life
+#include <tokamax/core/type.hpp>         // array_type
 
 #include <cstdint>          // int64_t
 #include <source_location>  // source_location
@@ -34,6 +35,7 @@ struct node {
   location where;
   static constexpr int in_no_list = -2;
   int older = in_no_list;  ///< the next in the list in which the graph looks for equal nodes; -1: none
+  int scope = 0;  ///< 1 + place of its name in the graph's scopes; 0: none. Equal nodes are one whatever theirs are
 };
 
 /// The first mistake of a trace, kept as a value so that the compiler can print it (see runtime/jit.hpp).
@@ -65,11 +67,21 @@ struct graph {
   vec<graph*> guests;        ///< open graphs that met this one
   diagnostic error;
   trace_life life;  ///< at run time
+  scope_names scopes;
+  int scope = 0;  ///< of the nodes that are made now
 
   constexpr int count() const { return nodes.count(); }
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int operand(const node& n, int i) const { return operands[n.first_operand + i]; }
   constexpr const std::int64_t* words_of(const node& n) const { return words.data() + n.first_word; }
+
+  /// Before it is traced: the body of an op of the graph `around`, which it closes over, and whose scope it begins in.
+  constexpr void become_body_of(graph& around) {
+    parent = &around;
+    depth = around.depth + 1;
+    dynamic = around.dynamic;
+    scope = scopes.find_or_add(around.scopes.name(around.scope));
+  }
 
   /// Where the nodes of a constant expression lie that has joined this graph: one id a node, -1 for those that do not.
   constexpr vec<int>& imported_from(const graph* expression) {
@@ -103,7 +115,7 @@ struct graph {
       older = newest;
       newest = id;
     }
-    nodes.push_back(node{kind, operands.count(), n_in, words.count(), n_words, type, where, older});
+    nodes.push_back(node{kind, operands.count(), n_in, words.count(), n_words, type, where, older, scope});
     for (int i = 0; i < n_in; ++i) operands.push_back(in[i]);
     for (int i = 0; i < n_words; ++i) words.push_back(attributes[i]);
     return id;

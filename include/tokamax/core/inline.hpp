@@ -37,8 +37,14 @@ class inliner {
     const char* const live = needed.data();
     const node* const nodes = from_.nodes.data();
     const int n = from_.count();
-    for (int i = 0; i < n; ++i)
-      if (live[i] && nodes[i].kind) add(i, nodes[i]);
+    const bool scoped = !from_.scopes.empty();
+    const int around = to_.scope;
+    for (int i = 0; i < n; ++i) {
+      if (!live[i] || !nodes[i].kind) continue;
+      if (scoped) to_.scope = scope_in(around, nodes[i].scope);
+      add(i, nodes[i]);
+    }
+    to_.scope = around;
     arrays result;
     result.reserve(from_.outputs.size());
     for (int o : from_.outputs) {
@@ -54,6 +60,19 @@ class inliner {
   constexpr array value(int i) {
     if (id_[i] < 0) id_[i] = lift(to_, args_[-2 - id_[i]]).id();  // an input
     return array(&to_, id_[i], to_.nodes[id_[i]].type);
+  }
+  /// The scope of a node in `to`: its own inside the one around it, unless that is a part of its name already.
+  constexpr int scope_in(int around, int scope) {
+    if (scopes_.empty()) scopes_.resize(from_.scopes.size() + 1, -1);
+    if (scopes_[scope] < 0) scopes_[scope] = find_scope(around, scope);
+    return scopes_[scope];
+  }
+  constexpr int find_scope(int around, int scope) {
+    const std::string_view outer = to_.scopes.name(around), inner = from_.scopes.name(scope);
+    if (inner.starts_with(outer)) return to_.scopes.find_or_add(text(inner).view());
+    text whole(outer);
+    if (!inner.empty()) whole << '.' << inner;
+    return to_.scopes.find_or_add(whole.view());
   }
   constexpr void add(int i, const node& n) {
     const op& o = *n.kind;
@@ -112,6 +131,7 @@ class inliner {
   const Replace& replace_;
   vec<int> ids_;        // of each value, in `to`; -2 - k: input k, not lifted yet
   int* const id_;       // the same: what a table's accessor costs the compiler counts here
+  vec<int> scopes_;     // of each scope of `from`, in `to`; -1: not known yet
   vec<arrays> tuples_;  // results of nodes with several
   vec<int> tuple_of_;
 };

@@ -87,9 +87,7 @@ constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... arg
 /// what f closes over; `operands` receives their values in `g`.
 template <class F, class... Args>
 constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, const Args&... args) {
-  body.parent = &g;
-  body.depth = g.depth + 1;
-  body.dynamic = g.dynamic;
+  body.become_body_of(g);
   auto result = [&] {
     const ambient_trace scope(body);
     auto enter = [&](const auto& given) {

@@ -18,6 +18,7 @@ struct event {
   double bfloat16_flops = 0;             ///< those of products of bfloat16
   double bytes = 0;                      ///< read and written, each element once
   bool outer = false;                    ///< its time is that of other events, which it holds
+  std::string scope{};                   ///< the part of the program that it belongs to: `blocks[3].attend`
 };
 
 /// Is told of every step that programs run on the thread that it listens on.

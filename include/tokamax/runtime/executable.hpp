@@ -268,6 +268,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
   else
     e = {.name = std::string(plan_.ops[st.function]->name), .outer = true};
+  e.scope = plan_.scope_of(st);
   e.begin = begin;
   e.duration = end - begin;
   observer.happened(std::move(e));

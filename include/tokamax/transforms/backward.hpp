@@ -31,16 +31,19 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   return active;
 }
 
-/// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them.
+/// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them. While it
+/// lives, new nodes have the node's scope.
 struct recalled_call {
   vec<array> inputs;
   words attributes;
   arrays outputs;
   vec<char> flags;
   call c;
+  int scope_before;
 
-  constexpr recalled_call(graph& g, int id, const vec<char>& active) {
+  constexpr recalled_call(graph& g, int id, const vec<char>& active) : scope_before(g.scope) {
     const node n = g[id];
+    g.scope = n.scope;
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = g.operand(n, k);
       inputs.push_back(node_array(g, o));
@@ -59,6 +62,7 @@ struct recalled_call {
     }
     c.outputs = outputs.data();
   }
+  constexpr ~recalled_call() { c.trace->scope = scope_before; }
   recalled_call(const recalled_call&) = delete;
 };
 

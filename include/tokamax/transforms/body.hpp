@@ -18,9 +18,7 @@ constexpr array body_input(graph& g, const array_type& t) {
 /// of f are its outputs. An input has no weak type: a loop hands its results on to it.
 template <class F, class... Args>
 constexpr auto trace_body_of(graph& g, graph& body, location where, const F& f, const Args&... args) {
-  body.parent = &g;
-  body.depth = g.depth + 1;
-  body.dynamic = g.dynamic;
+  body.become_body_of(g);
   auto result = [&] {
     const ambient_trace scope(body);
     [[maybe_unused]] auto enter = [&](auto tree) {

@@ -44,9 +44,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         if (options.length < -1 || (length < 0 && !is_dyn(length)))
           reject(&g, l, "scan: length", text() << options.length, "0 or more, or something to scan");
         graph body;
-        body.parent = &g;
-        body.depth = g.depth + 1;
-        body.dynamic = g.dynamic;
+        body.become_body_of(g);
         auto as_inputs = [&](auto tree, bool slices) {
           for_each_leaf(
               [&](auto& a) {

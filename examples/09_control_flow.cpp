@@ -1,0 +1,59 @@
+// examples/09_control_flow.cpp: loops and branches on values. New here: while_loop, fori_loop, cond, switch_.
+#include <tokamax/tokamax.hpp>
+
+#include <fmt/core.h>
+
+namespace tk = tokamax;
+using tk::array;
+
+// C++'s own `if` and `for` are decided while a function is traced. What depends on values is a part of the program.
+
+// Steps of 3 n + 1 or n / 2 until n is 1: how many, only the numbers tell.
+constexpr auto collatz = [](const array& n) {
+  const auto go_on = [](const std::pair<array, array>& s) { return s.first != 1; };
+  const auto next = [](const std::pair<array, array>& s) {
+    const auto [value, steps] = s;
+    const array after = tk::cond(
+        tk::remainder(value, 2) == 0, [](const array& v) { return tk::floor_divide(v, 2); },
+        [](const array& v) { return 3 * v + 1; }, value);
+    return std::pair{after, steps + 1};
+  };
+  return tk::while_loop(go_on, next, std::pair{n, tk::zeros({}, tk::i32)}).second;
+};
+
+// A loop of a known number of steps has a gradient: the derivative of x^(2^4) goes back through its body.
+constexpr auto power_16 = [](const array& x) {
+  return tk::fori_loop(0, 4, [](const array&, const array& y) { return y * y; }, x);
+};
+
+// One of several functions, chosen by a number.
+constexpr auto activate = [](const array& which, const array& x) {
+  return tk::switch_(which,
+                     std::tuple{[](const array& v) { return tk::maximum(v, 0.0f); },
+                                [](const array& v) { return tk::tanh(v); }, [](const array& v) { return v; }},
+                     x);
+};
+
+template <class T>
+void print(const char* name, const array& a) {
+  fmt::print("{:<22}", name);
+  for (const T v : a.values<T>()) fmt::print(" {:g}", static_cast<double>(v));
+  fmt::print("\n");
+}
+
+int main() {
+  const auto compiled = tk::jit(collatz, tk::cpu);
+  fmt::print("{:<22} {}\n", "steps from 27", compiled(array(27)).item<int>());
+  // Under vmap each example goes on for as long as it has to.
+  const array starts{1, 2, 3, 6, 7, 9, 27};
+  print<std::int32_t>("steps from each", tk::vmap(collatz)(starts));
+
+  print<float>("x^16", tk::vmap(power_16)(array{0.5f, 1.0f, 1.5f}));
+  print<float>("its gradient, 16 x^15", tk::vmap(tk::grad(power_16))(array{0.5f, 1.0f, 1.5f}));
+
+  const array x{-1.0f, 0.5f};
+  for (int which : {0, 1, 2}) print<float>(fmt::format("activation {}", which).c_str(), activate(array(which), x));
+  // A gradient goes through the branch that was taken.
+  const auto slope = tk::grad([](const array& v, const array& which) { return tk::sum(activate(which, v)); });
+  print<float>("gradient of the first", slope(x, array(0)));
+}

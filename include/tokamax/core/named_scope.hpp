@@ -1,0 +1,39 @@
+// tokamax/core/named_scope.hpp: names for the parts of a program, which its nodes keep.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/core/trace.hpp>  // trace_of
+
+namespace tokamax {
+
+/// While it lives, what is traced with `arrays` gets its name, behind those of the scopes around it:
+///
+///   const named_scope scope("attend", x);                            // x + attend(x), then a part of "attend"
+///   const named_scope scope(text("blocks[") << i << "]", x);
+///
+/// Names are for readers: graphs and plans print them, profiles show them, and gradients have those of the ops that they
+/// belong to. Results do not depend on them, nodes that are equal stay one. Constant expressions have no current trace, so
+/// an array of it says which it is; eager calls have no names.
+/// source  jax.named_scope
+class named_scope {
+ public:
+  template <class... Trees>
+  constexpr explicit named_scope(const text& name, const Trees&... arrays) : graph_(trace_of(arrays...)) {
+    if (graph_ && graph_->floating) graph_ = nullptr;  // constants, which belong to no part
+    if (!graph_) return;
+    before_ = graph_->scope;
+    text whole(graph_->scopes.name(before_));
+    if (before_) whole << '.';
+    graph_->scope = graph_->scopes.find_or_add((whole << name.view()).view());
+  }
+  constexpr ~named_scope() {
+    if (graph_) graph_->scope = before_;
+  }
+  named_scope(const named_scope&) = delete;
+
+ private:
+  graph* graph_;
+  int before_ = 0;
+};
+
+}  // namespace tokamax

@@ -1,0 +1,29 @@
+// tokamax/core/scope_names.hpp: the names of the parts of a program, numbered.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/core/named_scope.cpp
+#pragma once
+
+#include <tokamax/base/vec.hpp>   // vec
+#include <tokamax/core/type.hpp>  // text
+
+#include <string_view>  // string_view
+
+namespace tokamax {
+
+/// Names such as `blocks[3].attend`, numbered from 1 (see core/named_scope.hpp).
+struct scope_names : vec<text> {
+  using vec<text>::vec;
+  /// The number of a name; 0 if it is empty.
+  constexpr int find_or_add(std::string_view name) {
+    if (name.empty()) return 0;
+    for (int k = 0; k < count(); ++k)
+      if (data()[k].view() == name) return k + 1;
+    push_back(name);
+    return count();
+  }
+  constexpr std::string_view name(int number) const {
+    return number == 0 ? std::string_view() : data()[number - 1].view();
+  }
+};
+
+}  // namespace tokamax
