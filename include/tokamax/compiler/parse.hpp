@@ -178,6 +178,7 @@ class graph_parser {
       g.bodies.push_back(std::move(body));
     }
     for (skip_blank(); !accept("return"); skip_blank()) read_node(g, known);
+    g.scope = 0;
     for (int k = 0; k < g.inputs.count(); ++k) {  // what a body closes over may stand in any order
       const int id = known.inputs[static_cast<std::size_t>(k)];
       if (id < 0) fail_at(at_ - 6, "%in" + std::to_string(k), "return");
@@ -369,16 +370,8 @@ class graph_parser {
       t = type();
       if (!inferred.empty() && !(t == inferred[0])) fail_at(at_type, type_text(inferred[0]), type_text(t));
     }
-    const int scope = read_scope(g);
-    const int id = add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
-    if (id == g.count() - 1) g.nodes[id].scope = scope;
-    return id;
-  }
-  int read_scope(graph& g) {
-    if (!text_.substr(at_).starts_with(" in ")) return 0;
-    const std::size_t begin = at_ + 4;
-    at_ = std::min(text_.find('\n', begin), text_.size());
-    return g.scopes.find_or_add(text(text_.substr(begin, at_ - begin)).view());
+    g.scope = g.scopes.read(text_, at_);
+    return add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
   }
   /// The type of one result of a node with several.
   array_type type_of_result(graph& g, const vec<int>& operands, const words& attributes) {

@@ -21,6 +21,13 @@ struct scope_names : vec<text> {
     push_back(name);
     return count();
   }
+  /// The number of the name in ` in blocks[3].attend`, if a graph's text goes on like that; `at` is then behind it.
+  constexpr int read(std::string_view line, std::size_t& at) {
+    if (!line.substr(at).starts_with(" in ")) return 0;
+    const std::size_t begin = at + 4, end = line.find('\n', begin);
+    at = end == std::string_view::npos ? line.size() : end;
+    return find_or_add(text(line.substr(begin, at - begin)).view());
+  }
   constexpr std::string_view name(int number) const {
     return number == 0 ? std::string_view() : data()[number - 1].view();
   }
