@@ -21,7 +21,7 @@ struct gpt_step {
     return tk::mean(tk::softmax_cross_entropy(m(x), y));
   };
   static constexpr auto loss = [] {
-    if constexpr (P.dots == tk::dot_algorithm::unspecified)
+    if constexpr (P.dots == tk::dot_algorithm::unspecified && P.compute == tk::dtype::none)
       return exact_loss;
     else
       return tk::with_precision<P>(exact_loss);

@@ -13,6 +13,7 @@
 //   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
 //   transforms/custom_vjp.hpp       functions with a gradient of their own.
 //   transforms/debug_print.hpp      values printed while a program runs.
+//   transforms/eval_shape.hpp       what a function would compute, without computing it: eval_shape, make_graph.
 //   transforms/fori_loop.hpp        a loop over the integers from one bound to another.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
@@ -43,6 +44,7 @@
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/debug_print.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/fori_loop.hpp>
 #include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/grad.hpp>
