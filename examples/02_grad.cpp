@@ -1,4 +1,4 @@
-// examples/02_grad.cpp: derivatives of plain functions. New here: grad, value_and_grad, jvp, Hessian-vector products.
+// examples/02_grad.cpp: derivatives of plain functions. New here: grad, jvp, vjp, hessian, custom_vjp.
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -16,6 +16,11 @@ void print(const char* name, const tk::array& a) {
   fmt::print("\n");
 }
 
+/// The identity, whose gradient is clipped.
+constexpr auto clip_gradient = tk::custom_vjp(
+    [](const tk::array& x) { return x; }, [](const tk::array& x) { return std::pair{x, tk::nothing{}}; },
+    [](const tk::nothing&, const tk::array& ct) { return tk::maximum(tk::minimum(ct, 100.0f), -100.0f); });
+
 int main() {
   const tk::array p = tk::array::from<float>({-1.2f, 1.0f}), direction = tk::array::from<float>({1.0f, 0.0f});
   print("value      ", rosenbrock(p));
@@ -25,4 +30,17 @@ int main() {
   print("H v        ", hv);
   // Reverse over reverse gives the same.
   print("grad(g . v)", tk::grad([&](const tk::array& q) { return tk::sum(tk::grad(rosenbrock)(q) * direction); })(p));
+  // The whole Hessian, where it is small.
+  print("H          ", tk::hessian(rosenbrock)(p));
+  // Gradients by argument number: of both factors of a product.
+  const auto [da, db] =
+      tk::grad<0, 1>([](const tk::array& a, const tk::array& b) { return tk::sum(a * b); })(p, direction);
+  print("d/da       ", da);
+  print("d/db       ", db);
+  // A pullback runs as often as it is called; the function itself was computed once.
+  const auto [y, pullback] = tk::vjp([](const tk::array& x) { return tk::square(x); }, p);
+  print("pullback   ", pullback(direction));
+  print("again      ", pullback(y));
+  // A derivative of one's own.
+  print("clipped    ", tk::grad([](const tk::array& x) { return rosenbrock(clip_gradient(x)); })(p));
 }

@@ -1,4 +1,4 @@
-// examples/03_vmap.cpp: functions of one example as functions of a batch. New here: vmap, per-example gradients.
+// examples/03_vmap.cpp: functions of one example as functions of a batch. New here: vmap, per-example gradients, named axes.
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -22,4 +22,10 @@ int main() {
   }
   const tk::array mean = tk::mean(per_example, {.axis = {0}});
   fmt::print("mean: {:g} {:g} {:g}\n", mean.values<float>()[0], mean.values<float>()[1], mean.values<float>()[2]);
+  // Functions may ask what the other examples have, by the name of the axis.
+  const tk::array centred =
+      tk::vmap([](const tk::array& x) { return tk::sum(x - tk::pmean(x, "batch")); }, {.axis_name = "batch"})(xs);
+  fmt::print("sums of centred rows:");
+  for (float v : centred.values<float>()) fmt::print(" {:g}", v);
+  fmt::print("\n");
 }

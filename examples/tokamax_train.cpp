@@ -57,7 +57,8 @@ tk::train::run_settings record_of(const settings& s, const tk::data::tokens& tex
           s.learning_rate,
           s.final_rate,
           s.weight_decay,
-          s.clip};
+          s.clip,
+          s.bf16};
 }
 
 // A line that cannot be written is no reason to stop: it waits for the next one, and must be there before a checkpoint.
@@ -115,7 +116,8 @@ int run(const settings& s) {
   } now{model, optimizer.init(model)};
   const auto step = tk::jit(
       [&](state t, const example& e) {
-        auto [value, grads] = tk::value_and_grad(loss)(t.model, e);
+        auto [value, grads] = s.bf16 ? tk::value_and_grad(tk::with_precision<tk::bf16_compute>(loss))(t.model, e)
+                                     : tk::value_and_grad(loss)(t.model, e);
         auto [updates, next] = optimizer.update(grads, t.memory, t.model);
         return std::pair{state{tk::optim::apply_updates(t.model, updates), next}, value};
       },

@@ -22,7 +22,7 @@ struct settings {
   std::optional<std::int64_t> warmup;  // without it 100, or half of the steps if that is less
   std::int64_t sample_tokens = 400;
   double learning_rate = 1e-3, final_rate = 1e-4, weight_decay = 0.1, clip = 1.0;
-  bool resume = false, allow_changes = false, characters = false, profile = false;
+  bool resume = false, allow_changes = false, characters = false, profile = false, bf16 = false;
 
   std::int64_t warmup_steps() const { return warmup.value_or(std::min<std::int64_t>(100, steps / 2)); }
 };
@@ -63,6 +63,7 @@ inline void declare_options(CLI::App& app, settings& s) {
       ->needs(resume);
   app.add_flag("--profile", s.profile,
                "print what the third step spends its time on, and write trace.json for Perfetto");
+  app.add_flag("--bf16", s.bf16, "compute in bfloat16; weights, sums and losses stay in 32 bits");
   app.add_flag("--characters", s.characters, "learn the text's own symbols instead of all bytes");
   app.footer(
       "SIGINT and SIGTERM end the run after the current step, with a checkpoint; the exit status is 128 and the\n"

@@ -6,6 +6,7 @@
 //   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
 //   transforms/body.hpp             functions as bodies of ops: how they are traced, differentiated and batched.
 //   transforms/callback.hpp         calls of the host's functions while a program runs.
+//   transforms/collectives.hpp      what entries of a named axis know of each other: all_gather, psum, pmean, axis_index.
 //   transforms/compute_dtype.hpp    repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
 //   transforms/cond.hpp             one of two functions, or of several, chosen when the program runs.
 //   transforms/cond_rules.hpp       the op that runs one of several bodies, its derivatives and batches, and how it runs.
@@ -37,6 +38,7 @@
 #include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/body.hpp>
 #include <tokamax/transforms/callback.hpp>
+#include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
 #include <tokamax/transforms/cond.hpp>
 #include <tokamax/transforms/cond_rules.hpp>

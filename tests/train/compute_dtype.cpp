@@ -61,7 +61,7 @@ std::vector<double> losses_of_windows() {
 TEST_CASE("bf16 as compute dtype trains to the losses of f32, to 1 %") {
   const std::vector<double> exact = losses_of_windows<tk::precision_policy{}>(),
                             narrow = losses_of_windows<tk::bf16_compute>();
-  CHECK(exact[5] < 0.6 * exact[0]);
+  CHECK(exact[5] < 0.7 * exact[0]);
   for (std::size_t k = 0; k < exact.size(); ++k) {
     INFO("steps " << 50 * k << " on: " << exact[k] << " and " << narrow[k]);
     CHECK(std::abs(narrow[k] - exact[k]) <= 0.01 * exact[k]);

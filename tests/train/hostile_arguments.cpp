@@ -178,8 +178,8 @@ const axis_row axis_rows[] = {
     {"categorical", [](const array& x, int a) { return tk::random::categorical(tk::random::key(1), x, a); }, index_of},
     {"vmap in_axes", [](const array& x, int a) { return tk::vmap([](const array& v) { return v * 2; }, {{a}})(x); },
      [](const shape& s, int a) { return of(tk::f32, inserted(without(s, a), 0, s[a])); }},
-    {"vmap out_axis",
-     [](const array& x, int a) { return tk::vmap([](const array& v) { return v * 2; }, {.out_axis = a})(x); },
+    {"vmap out_axes",
+     [](const array& x, int a) { return tk::vmap([](const array& v) { return v * 2; }, {.out_axes = {a}})(x); },
      [](const shape& s, int a) { return of(tk::f32, inserted(without(s, 0), a, s[0])); }},
 };
 

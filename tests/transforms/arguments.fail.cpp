@@ -11,6 +11,7 @@ using tk::array;
 constexpr auto twice = [](const array& x) { return x * 2.0f; };
 constexpr auto add = [](const array& a, const array& b) { return a + b; };
 constexpr auto total = [](const array& x) { return tk::sum(tk::astype(x, tk::f32)); };
+constexpr auto product = [](const array& a, const array& b) { return tk::sum(a * tk::astype(b, tk::f32)); };
 constexpr auto step = [](const array& c, const tk::nothing&) { return std::pair{c * 2.0f, c}; };
 constexpr auto negative = [](const array& x) { return tk::any(x < 0.0f); };
 constexpr auto below_zero = [](const array& x) {
@@ -41,8 +42,8 @@ int main() {
   trace<vector>([](array x) { return tk::vmap(twice, {{pick(tk::not_mapped, std::int64_t{0})}})(x); });
   // expects: "vmap: in_axes".*"2".*"an axis of f32\[2,3\]"
   trace<matrix>([](array x) { return tk::vmap(twice, {{pick(2, 1)}})(x); });
-  // expects: "vmap: out_axis".*"2".*"an axis of f32\[2,3\]"
-  trace<matrix>([](array x) { return tk::vmap(twice, {.out_axis = pick(2, 1)})(x); });
+  // expects: "vmap: out_axes".*"2".*"an axis of f32\[2,3\]"
+  trace<matrix>([](array x) { return tk::vmap(twice, {.out_axes = {pick(2, 1)}})(x); });
   // expects: "scan: length".*"-1".*"0 or more, or something to scan"
   trace<scalar>([](array x) { return tk::scan(step, x, tk::nothing{}, {.length = pick(-1, 3)}).first; });
   // expects: "scan: length".*"-3".*"0 or more, or something to scan"
@@ -80,4 +81,49 @@ int main() {
   trace<vector>([](array v) { return tk::grad(largest)(v); });
   // expects: "grad: value of the function".*"f32\[3\]".*"a floating scalar"
   trace<vector>([](array v) { return tk::grad(twice)(pick(v, tk::sum(v))); });  // P3.13: here, not in twice
+  // expects: "grad: argument".*"i32\[3\]".*"at least one floating leaf"
+  trace<ids, vector>([](array i, array x) { return tk::grad<1>(product)(x, pick(0, 1) ? x : i); });
+  // expects: "linearize: tangents".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
+  trace<matrix, vector>([](array x, array v) { return tk::linearize(twice, x).second(pick(0, 1) ? x : v); });
+  // expects: "jacrev: value of the function".*"i32\[3\]".*"floats"
+  trace<vector>(
+      [](array x) { return tk::jacrev([](const array& a) { return tk::astype(a, pick(tk::i32, tk::f32)); })(x); });
+  // expects: "custom_jvp: tangent of the rule".*"f32\[\]".*"f32\[3\]"
+  trace<vector>([](array x) {
+    return tk::custom_jvp(
+        twice, [](const array& a, const array& d) { return std::pair{a * 2.0f, pick(0, 1) ? d : tk::sum(d)}; })(x);
+  });
+  // expects: "custom_vjp: cotangents of backward".*"f32\[\]".*"f32\[3\]"
+  trace<vector>([](array x) {
+    return tk::custom_vjp(
+        twice, [](const array& a) { return std::pair{a * 2.0f, a}; },
+        [](const array&, const array& ct) { return pick(0, 1) ? ct : tk::sum(ct); })(x);
+  });
+  // expects: "custom_vjp: derivative".*"jvp".*"vjp or grad"
+  trace<vector>([](array x) {
+    const auto f = tk::custom_vjp(
+        twice, [](const array& a) { return std::pair{a * 2.0f, a}; }, [](const array&, const array& ct) { return ct; });
+    return tk::jvp([&](const array& a) { return pick(0, 1) ? twice(a) : f(a); }, x, x).second;
+  });
+  // expects: "custom_jvp: derivative".*"with respect to a value that the function closes over"
+  trace<vector>([](array x) {
+    return tk::grad([&](const array& s) {
+      const array w = pick(0, 1) ? tk::stop_gradient(s) : s;
+      return tk::sum(tk::custom_jvp([&](const array& a) { return a * w; },
+                                    [&](const array& a, const array& d) { return std::pair{a * w, d * w}; })(x));
+    })(x);
+  });
+  // expects: "psum: axis name".*"rows".*"the axis_name of a vmap around it"
+  trace<matrix>([](array x) {
+    return tk::vmap([](const array& a) { return tk::psum(a, pick<std::string_view>("rows", "columns")); },
+                    {.axis_name = "columns"})(x);
+  });
+  // expects: "vmap: axis_name".*"rows".*"a name that no vmap around it has"
+  trace<matrix>([](array x) {
+    return tk::vmap(
+        [](const array& a) { return tk::vmap(twice, {.axis_name = pick<std::string_view>("rows", "columns")})(a); },
+        {.axis_name = "rows"})(x);
+  });
+  // expects: "vmap: out_axes".*"f32\[2,3\]".*"the same for all entries"
+  trace<matrix>([](array x) { return tk::vmap(twice, {.out_axes = {pick(tk::not_mapped, std::int64_t{0})}})(x); });
 }

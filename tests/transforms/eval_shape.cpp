@@ -24,7 +24,7 @@ TEST_CASE("types of a result, of data and of arrays that no memory could hold") 
   const auto [y, at] = eval_shape(layer, noise({2, 3}, 1), noise({3, 4}, 2));
   CHECK(y.type() == array_type{f32, false, {2, 4}});
   CHECK(y.is_abstract());
-  CHECK(at.type() == array_type{i32, false, {}});
+  CHECK(at.type() == argmax(noise({2, 3}, 1)).type());
   const array huge = like({std::int64_t{1} << 30, std::int64_t{1} << 20});
   CHECK(eval_shape([](const array& x) { return sum(x * 2.0f, {{0}}); }, huge).shape() == shape{1 << 20});
   CHECK(eval_shape(grad([](const array& x) { return sum(x * x); }), huge).shape() == huge.shape());

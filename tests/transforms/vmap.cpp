@@ -52,8 +52,8 @@ TEST_CASE("axes of arguments and of the result") {
   const array x = noise({3, 4}, 1), y = noise({4, 5}, 2);
   const auto f = [](const array& a, const array& b) { return a * sum(b); };
   check_close(vmap(f, {.in_axes = {1, 0}})(x, y), vmap(f)(transpose(x), y));
-  check_close(vmap(f, {.in_axes = {-1, 0}, .out_axis = 1})(x, y), x * sum(y, {{1}}));
-  check_close(vmap([](const array& a) { return a + 1.0f; }, {.out_axis = -1})(x), transpose(x + 1.0f));
+  check_close(vmap(f, {.in_axes = {-1, 0}, .out_axes = {1}})(x, y), x * sum(y, {{1}}));
+  check_close(vmap([](const array& a) { return a + 1.0f; }, {.out_axes = {-1}})(x), transpose(x + 1.0f));
 }
 
 TEST_CASE("nested vmap is an outer product") {

@@ -10,6 +10,7 @@
 
 #include <cstdint>          // int64_t
 #include <source_location>  // source_location
+#include <string_view>      // string_view
 
 namespace tokamax {
 
@@ -48,6 +49,18 @@ struct diagnostic {
 /// Which calls of an op are one node: none, those with the same operands, or those with the same two in either order.
 enum class sharing : std::uint8_t { none, same_order, either_order };
 
+/// An axis that functions know by its name while they are traced: that of a vmap around them.
+struct named_axis {
+  std::string_view name;
+  std::int64_t size = 0;
+  /// Stands for the name among the attribute words of nodes; never 0.
+  static constexpr std::int64_t identifier(std::string_view name) {
+    std::uint64_t hash = 1469598103934665603u;  // FNV-1a
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    return static_cast<std::int64_t>(hash >> 2 | 1);
+  }
+};
+
 /// A program: nodes in topological order, its inputs and outputs, and the bodies of its control flow.
 struct graph {
   vec<node> nodes;
@@ -60,6 +73,7 @@ struct graph {
   vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in input order
   graph* parent = nullptr;   ///< of a body while it is traced: the graph around it
   int depth = 0;             ///< number of graphs around this one
+  vec<named_axis> axes;      ///< named axes of what is being traced, from the outermost one
   bool dynamic = false;      ///< it or a graph around it has inputs with dynamic extents
   bool floating = false;     ///< holds only constants of a constant expression; joins the first trace it meets
   bool open = false;         ///< of a floating graph: a function is being traced into it (see core/open_graph.hpp)
@@ -71,6 +85,12 @@ struct graph {
   int scope = 0;  ///< of the nodes that are made now
 
   constexpr int count() const { return nodes.count(); }
+  /// The axis of this name, here or in a graph around; null if there is none.
+  constexpr const named_axis* find_axis(std::string_view name) const {
+    for (const named_axis& a : axes)
+      if (a.name == name) return &a;
+    return parent ? parent->find_axis(name) : nullptr;
+  }
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int operand(const node& n, int i) const { return operands[n.first_operand + i]; }
   constexpr const std::int64_t* words_of(const node& n) const { return words.data() + n.first_word; }

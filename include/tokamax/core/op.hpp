@@ -105,6 +105,7 @@ struct call {
   const array* cotangents = nullptr;  ///< vjp: one an output, may not exist
   const array* tangents = nullptr;    ///< jvp: one an input, may not exist
   std::int64_t batch_size = 0;        ///< batch: extent of the leading axis of the inputs in `batched`
+  std::int64_t axis = 0;              ///< batch: identifier of that axis, if it has a name
   const char* flags = nullptr;  ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
   graph* trace = nullptr;
   location where{};
@@ -199,6 +200,13 @@ enum class effect_kind : std::uint8_t {
   ordered,
 };
 
+/// What an op has to do with the named axis that its first attribute word identifies.
+enum class axis_role : std::uint8_t {
+  none,
+  differs,  ///< the result differs along the axis, whatever the operands
+  gathers,  ///< the result is the same for all entries of the axis
+};
+
 /// What an op lets a precision policy choose.
 struct precision_facts {
   bool has_algorithm = false;  ///< the last attribute word is the dot_algorithm of its products
@@ -222,6 +230,7 @@ struct op {
   body_facts bodies = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
+  axis_role axis = axis_role::none;
   attribute_schema (*attributes)() = nullptr;  ///< names and kinds of the attributes, `schema` of their record
   array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
   types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs

@@ -21,28 +21,28 @@ struct range {
 inline constexpr range whole{};
 
 /// What stands in brackets for one axis: a position, whose axis vanishes, or a range.
-struct axis_index {
+struct index_of_axis {
   range positions;
   bool single = false;
   template <std::integral I>
-  constexpr axis_index(I i)
+  constexpr index_of_axis(I i)
       : positions{static_cast<std::int64_t>(i), 0, 1}, single(true) {}  // NOLINT: an index is a number
-  constexpr axis_index(const range& r) : positions(r) {}                // NOLINT: or a range
+  constexpr index_of_axis(const range& r) : positions(r) {}             // NOLINT: or a range
 };
 
 /// What stands in brackets: one index an axis, from the first axis on; axes without one are taken whole.
 struct index_list {
-  std::initializer_list<axis_index> list;
-  axis_index one = 0;
+  std::initializer_list<index_of_axis> list;
+  index_of_axis one = 0;
   bool single = false;
   location where;
-  template <std::convertible_to<axis_index> I>
+  template <std::convertible_to<index_of_axis> I>
   constexpr index_list(const I& i, source_line l = source_line::current())
       : one(i), single(true), where(l) {}  // NOLINT
-  constexpr index_list(std::initializer_list<axis_index> each, source_line l = source_line::current())
+  constexpr index_list(std::initializer_list<index_of_axis> each, source_line l = source_line::current())
       : list(each), where(l) {}
   constexpr std::size_t count() const { return single ? 1 : list.size(); }
-  constexpr const axis_index& operator[](std::size_t k) const { return single ? one : list.begin()[k]; }
+  constexpr const index_of_axis& operator[](std::size_t k) const { return single ? one : list.begin()[k]; }
 };
 
 /// The part of an array at some positions.

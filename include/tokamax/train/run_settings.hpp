@@ -28,6 +28,7 @@ struct run_settings {
   std::int64_t layers = 0, width = 0, heads = 0, context = 0, vocabulary = 0;
   std::int64_t batch = 0, steps = 0, warmup = 0, seed = 0;
   double learning_rate = 0, final_rate = 0, weight_decay = 0, clip = 0;
+  bool bf16 = false;
 };
 
 namespace detail {

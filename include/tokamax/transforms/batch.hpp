@@ -15,7 +15,17 @@ constexpr array placeholder(graph& g, array_type type) {  // a copy: the type ma
   return array(&g, detail::add_node(g, placeholder_p, nullptr, 0, {}, type, {}), type);
 }
 
+/// Values with a leading batch axis, or what takes their place without one; one that does not exist is what it was.
+struct batched_arrays {
+  arrays values;
+  vec<char> mapped;  ///< has it the axis?
+};
+
+constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
+                                        const arrays& ys, std::int64_t axis);
+
 namespace detail {
+
 /// Takes the effects of what was traced on examples out of the trace: those on batches come in their place.
 constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batched_xs) {
   vec<int> taken;
@@ -32,81 +42,123 @@ constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batche
   g.effects.resize(static_cast<std::size_t>(kept));
   return taken;
 }
+/// Is a node, or one of its bodies, about the named axis?
+constexpr bool is_along(const graph& g, const node& n, std::int64_t axis) {
+  if (n.kind->axis != axis_role::none && *g.words_of(n) == axis) return true;
+  for (int b = 0; b < body_count(n); ++b) {
+    const graph& body = g.bodies[g.words_of(n)[b]];
+    for (const node& inner : body.nodes)
+      if (inner.kind && is_along(body, inner, axis)) return true;
+  }
+  return false;
+}
+/// The nodes up to `top` that are about the named axis, and that ys or effects need.
+constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>& effects, int top, std::int64_t axis) {
+  vec<char> along(static_cast<std::size_t>(top) + 1, 0);
+  if (axis == 0) return along;
+  vec<char> needed = along;
+  for (const array& y : ys)
+    if (y.trace() == &g) needed[y.id()] = 1;
+  for (const int e : effects) needed[e] = 1;
+  for (int i = top; i >= 0; --i) {
+    if (!needed[i] || !g[i].kind) continue;
+    for (int k = 0; k < g[i].operand_count; ++k) needed[g.operand(g[i], k)] = 1;
+    along[i] = is_along(g, g[i], axis);
+  }
+  return along;
+}
+/// An op without a batch rule, by its meaning in smaller ops.
+constexpr batched_arrays batch_composed(graph& g, const recalled_call& r, int node) {
+  arrays vars, batched_vars;
+  for (int k = 0; k < r.inputs.count(); ++k) {
+    const int operand = g.operand(g[node], k);
+    vars.push_back(r.flags[k] ? placeholder(g, g[operand].type) : r.inputs[k]);
+    batched_vars.push_back(r.flags[k] ? r.inputs[k] : array());
+  }
+  call inner = r.c;
+  inner.inputs = vars.data();
+  inner.flags = nullptr;
+  const arrays composed = r.c.self->compose(inner);
+  batched_arrays out = batch_all_here(g, r.c.batch_size, vars, batched_vars, composed, r.c.axis);
+  for (int k = 0; k < composed.count(); ++k)
+    if (!out.values[k].exists()) out.values[k] = composed[k];
+  return out;
+}
+
 }  // namespace detail
 
-constexpr arrays batch_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
+constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
+                                        const arrays& ys, std::int64_t axis) {
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
   const vec<int> effects = detail::take_effects(g, xs, batched_xs);
   if (!effects.empty() && effects.back() > top) top = effects.back();
   int next_effect = 0;
-  vec<array> batched(static_cast<std::size_t>(top) + 1);
-  vec<array> again(batched.size());  // results of effects that all examples share: made anew to stay in order
+  vec<array> now(static_cast<std::size_t>(top) + 1);
+  vec<char> mapped(now.size(), 0);
   for (int k = 0; k < xs.count(); ++k)
-    if (xs[k].id() <= top && batched_xs[k].exists()) batched[xs[k].id()] = batched_xs[k];
+    if (xs[k].id() <= top && batched_xs[k].exists()) now[xs[k].id()] = batched_xs[k], mapped[xs[k].id()] = 1;
+  const vec<char> along = detail::nodes_along(g, ys, effects, top, axis);
   for (int i = 0; i <= top; ++i) {
     const op* kind = g[i].kind;
-    if (batched[i].exists() || !kind || kind == &get_p) continue;
-    const bool effect = next_effect < effects.count() && effects[next_effect] == i;
+    if (now[i].exists() || !kind || kind == &get_p) continue;
+    const bool effect = next_effect < effects.count() && effects[next_effect] == i;  // made anew, to stay in order
     next_effect += effect;
-    bool any = false, anew = effect;
+    bool changed = along[i] || effect, any = along[i];
     for (int k = 0; k < g[i].operand_count; ++k) {
-      any = any || batched[g.operand(g[i], k)].exists();
-      anew = anew || again[g.operand(g[i], k)].exists();
+      changed = changed || now[g.operand(g[i], k)].exists();
+      any = any || mapped[g.operand(g[i], k)];
     }
-    if (!any && !anew) continue;
+    if (!changed) continue;
     detail::recalled_call r(g, i, {});
     for (int k = 0; k < r.inputs.count(); ++k) {
-      const array& b = batched[r.inputs[k].id()];
-      r.flags[k] = b.exists();
-      if (const array& same = again[r.inputs[k].id()]; same.exists()) r.inputs[k] = same;
-      if (b.exists()) r.inputs[k] = b;
-    }
-    if (!any) {
-      const arrays same = bind_all(*kind, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
-      for (int k = 0; k < same.count(); ++k)
-        if (r.outputs[k].id() <= top) again[r.outputs[k].id()] = same[k];
-      continue;
+      const int operand = r.inputs[k].id();
+      r.flags[k] = mapped[operand];
+      if (now[operand].exists()) r.inputs[k] = now[operand];
     }
     r.c.batch_size = n;
-    arrays out;
-    if (kind->batch) {
-      out = kind->batch(r.c);
+    r.c.axis = axis;
+    batched_arrays out;
+    if (!any) {
+      out.values = detail::emit(g, *kind, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
+      out.mapped = vec<char>(out.values.size(), 0);
+    } else if (kind->batch) {
+      out.values = kind->batch(r.c);
+      const bool gathered = kind->axis == axis_role::gathers && r.attributes[0] == axis;
+      out.mapped = vec<char>(out.values.size(), !gathered);
     } else if (kind->compose) {
-      arrays vars, batched_vars;
-      for (int k = 0; k < r.inputs.count(); ++k) {
-        const int operand = g.operand(g[i], k);
-        vars.push_back(r.flags[k] ? placeholder(g, g[operand].type) : r.inputs[k]);
-        batched_vars.push_back(r.flags[k] ? r.inputs[k] : array());
-      }
-      call inner = r.c;
-      inner.inputs = vars.data();
-      inner.flags = nullptr;
-      const arrays composed = kind->compose(inner);
-      out = batch_here(g, n, vars, batched_vars, composed);
-      for (int k = 0; k < out.count(); ++k)
-        if (!out[k].exists()) out[k] = with_leading_axis(composed[k], n);
+      out = detail::batch_composed(g, r, i);
     } else {
       r.c.fail(text(kind->name) << ": vmap", "no batch rule", "a rule or compose");
       continue;
     }
-    for (int k = 0; k < out.count(); ++k)
-      if (r.outputs[k].id() <= top) batched[r.outputs[k].id()] = out[k].exists() ? lift(g, out[k]) : out[k];
+    for (int k = 0; k < out.values.count(); ++k) {
+      const int id = r.outputs[k].id();
+      if (id > top || !out.values[k].exists()) continue;
+      now[id] = lift(g, out.values[k]);
+      mapped[id] = out.mapped[k];
+    }
   }
-  arrays result;
-  for (const array& y : ys) {
-    result.push_back(array());
-    if (y.trace() != &g || y.id() > top) continue;
-    result.back() = batched[y.id()];
-    if (const array& same = again[y.id()]; same.exists()) result.back() = with_leading_axis(same, n);
-  }
+  batched_arrays result{arrays(ys.size()), vec<char>(ys.size(), 0)};
+  for (int k = 0; k < ys.count(); ++k)
+    if (ys[k].trace() == &g && ys[k].id() <= top)
+      result.values[k] = now[ys[k].id()], result.mapped[k] = mapped[ys[k].id()];
   return result;
 }
-/// `ys` with a leading axis of extent n, given what the nodes `xs` become with one. A y that depends on no x does not
-/// exist in the result.
-constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys) {
-  return linked<batch_here>(g, n, xs, batched_xs, ys);
+/// What `ys` are for a batch of n, given what the nodes `xs` become with a leading axis. `axis` identifies the axis, if
+/// functions know it by a name.
+constexpr batched_arrays batch_all(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
+                                   const arrays& ys, std::int64_t axis) {
+  return linked<batch_all_here>(g, n, xs, batched_xs, ys, axis);
+}
+/// The same with the axis for each y that depends on an x or on the axis; others do not exist in the result.
+constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys,
+                       std::int64_t axis = 0) {
+  batched_arrays all = batch_all(g, n, xs, batched_xs, ys, axis);
+  for (int k = 0; k < ys.count(); ++k)
+    if (all.values[k].exists() && !all.mapped[k]) all.values[k] = lift(g, with_leading_axis(all.values[k], n));
+  return std::move(all.values);
 }
 
 }  // namespace tokamax

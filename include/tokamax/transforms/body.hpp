@@ -114,8 +114,9 @@ constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
   for (std::int64_t e : t.extents) s.extents.push_back(e);
   return s;
 }
-/// A body on whole batches of n: the inputs in `batched` have the batch axis, and so do the results in `results`.
-constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>& batched, const vec<char>& results) {
+/// A body on the whole batch of the call c: the inputs in `batched` have the batch axis, and so do the results in `results`.
+constexpr graph batched_body(const graph& body, const call& c, const vec<char>& batched, const vec<char>& results) {
+  const std::int64_t n = c.batch_size;
   graph b;
   arrays args, examples, batches;
   for (int k = 0; k < body.inputs.count(); ++k) {
@@ -130,7 +131,7 @@ constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>&
   }
   arrays ys = inline_graph(b, body, args.data());
   for (array& y : ys) y = lift(b, y);
-  const arrays mapped = batch(b, n, examples, batches, ys);
+  const arrays mapped = batch(b, n, examples, batches, ys, c.axis);
   for (int k = 0; k < ys.count(); ++k) {
     array y = mapped[k].exists() ? mapped[k] : ys[k];
     if (results[k] && !mapped[k].exists()) y = with_leading_axis(y, n);
@@ -140,16 +141,18 @@ constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>&
 }
 
 /// The same where all results get it.
-constexpr graph batched_body(const graph& body, std::int64_t n, const vec<char>& batched) {
-  return batched_body(body, n, batched, vec<char>(body.outputs.size(), 1));
+constexpr graph batched_body(const graph& body, const call& c, const vec<char>& batched) {
+  return batched_body(body, c, batched, vec<char>(body.outputs.size(), 1));
 }
 
-/// Which outputs of a body depend on the inputs in `from`.
-constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from) {
+/// Which outputs of a body depend on the inputs in `from`, or on a named axis.
+constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from, std::int64_t axis = 0) {
   vec<char> depends(body.nodes.size(), 0);
   for (int k = 0; k < body.inputs.count(); ++k) depends[body.inputs[k]] = from[k];
-  for (int i = 0; i < body.count(); ++i)
+  for (int i = 0; i < body.count(); ++i) {
+    if (axis != 0 && body[i].kind && is_along(body, body[i], axis)) depends[i] = 1;
     for (int k = 0; k < body[i].operand_count && !depends[i]; ++k) depends[i] = depends[body.operand(body[i], k)];
+  }
   vec<char> out;
   for (int o : body.outputs) out.push_back(depends[o]);
   return out;

@@ -102,7 +102,7 @@ constexpr arrays cond_batch_here(const call& c) {
   const vec<char> results(c.body(0).outputs.size(), 1);
   vec<char> batched;
   for (int k = 1; k < c.count; ++k) batched.push_back(c.batched(k));
-  const auto on_batches = [&](const graph& branch) { return batched_body(branch, c.batch_size, batched, results); };
+  const auto on_batches = [&](const graph& branch) { return batched_body(branch, c, batched, results); };
   if (!c.batched(0)) return bind_branches(c, c.operands(), on_batches);
   arrays chosen;
   for (int b = 0; b < c.attribute_count; ++b) {

@@ -79,8 +79,8 @@ constexpr arrays custom_jvp_batch(const call& c) {
   for (int k = 0; k < w.arguments; ++k)
     if (is_floating(c[k].dtype())) of_rule.push_back(c.batched(k));
   append_flags(of_rule, c, w.arguments + w.closed_over, rest);
-  graph function = batched_body(graph(c.body(0)), c.batch_size, of_function);
-  graph rule = batched_body(graph(c.body(1)), c.batch_size, of_rule);
+  graph function = batched_body(graph(c.body(0)), c, of_function);
+  graph rule = batched_body(graph(c.body(1)), c, of_rule);
   w.function = c.trace->bodies.count();
   w.rule = w.function + 1;
   c.trace->bodies.push_back(std::move(function));

@@ -53,9 +53,9 @@ constexpr arrays custom_vjp_batch(const call& c) {
   for (int k = last; k < c.count; ++k) of_backward.push_back(c.batched(k));
   vec<char> flags(c.body(2).inputs.size() - of_backward.size(), 1);
   for (const char f : of_backward) flags.push_back(f);
-  graph function = batched_body(graph(c.body(0)), c.batch_size, of_function);
-  graph forward = batched_body(graph(c.body(1)), c.batch_size, of_forward);
-  graph backward = batched_body(graph(c.body(2)), c.batch_size, flags);
+  graph function = batched_body(graph(c.body(0)), c, of_function);
+  graph forward = batched_body(graph(c.body(1)), c, of_forward);
+  graph backward = batched_body(graph(c.body(2)), c, flags);
   for (int k = 0; k < w.arguments; ++k)
     if (!c.batched(k) && is_floating(c[k].dtype())) {
       int& id = backward.outputs[k];

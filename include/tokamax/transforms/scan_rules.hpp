@@ -196,7 +196,7 @@ constexpr arrays scan_batch_here(const call& c) {
     if (sequence && c.batched(k)) x = swapped_axes(x);  // [batch, length, ...] -> [length, batch, ...]
     operands.push_back(x);
   }
-  graph b = batched_body(body, c.batch_size, batched);
+  graph b = batched_body(body, c, batched);
   arrays out = bind_scan(c, w, std::move(b), operands);
   for (int k = w.carries; k < out.count(); ++k) out[k] = swapped_axes(out[k]);
   return out;

@@ -14,7 +14,11 @@ inline constexpr std::int64_t not_mapped = -1000;
 /// How vmap maps its arguments.
 struct vmap_options {
   axes in_axes = {};  ///< one an argument: the axis of its leaves that is the batch, or not_mapped; empty: all 0
-  int out_axis = 0;   ///< the axis of the results that is the batch
+  /// The axis of results that is the batch: one for all, or one an element of the pair or tuple that f returns; not_mapped for
+  /// what is the same for all entries; empty: all 0.
+  axes out_axes = {};
+  std::string_view axis_name = {};  ///< by which f knows the axis, see collectives.hpp
+  std::int64_t axis_size = -1;      ///< its extent; needed only if no argument is mapped
 };
 
 namespace detail {
@@ -27,6 +31,30 @@ constexpr array move_axis(const array& x, int from, int to, source_line l) {
   axes q;
   for (int i = 0, k = 0; i < x.rank(); ++i) q.push_back(i == to ? from : p[k++]);
   return transpose(x, q, l);
+}
+
+/// Gives the axis that a vmap maps its name, while the function is traced.
+class axis_scope {
+ public:
+  constexpr axis_scope(graph& g, const named_axis& axis) : g_(axis.name.empty() ? nullptr : &g) {
+    if (g_) g_->axes.push_back(axis);
+  }
+  constexpr ~axis_scope() {
+    if (g_) g_->axes.pop_back();
+  }
+  axis_scope(const axis_scope&) = delete;
+
+ private:
+  graph* g_;
+};
+
+/// The number of leaves of each element of a pair or tuple; of any other tree all of them.
+template <class Tree>
+constexpr vec<int> leaves_of_elements(const Tree& tree) {
+  if constexpr (requires { fields_of<Tree>::positional; })
+    return visit_fields(tree, [](const auto&... each) { return vec<int>{static_cast<int>(count_leaves(each))...}; });
+  else
+    return vec<int>{static_cast<int>(count_leaves(tree))};
 }
 }  // namespace detail
 
@@ -44,6 +72,20 @@ struct vmap_function {
   }
 
  private:
+  /// The axis of each leaf of the result.
+  template <class Result>
+  constexpr vec<std::int64_t> out_axes_of(graph& g, const Result& result) const {
+    const vec<int> counts = detail::leaves_of_elements(result);
+    const int given = options.out_axes.rank();
+    if (given > 1 && given != counts.count())
+      reject(&g, where, "vmap: out_axes", text() << options.out_axes,
+             text("one entry, or one for each of ") << counts.count() << " results");
+    vec<std::int64_t> places;
+    for (int element = 0; element < counts.count(); ++element)
+      for (int k = 0; k < counts[element]; ++k)
+        places.push_back(given == 0 ? 0 : options.out_axes[given == counts.count() ? element : 0]);
+    return places;
+  }
   constexpr void refuse(graph& g, text found, text expected) const {
     reject(&g, where, "vmap: in_axes", found, expected);
   }
@@ -51,7 +93,9 @@ struct vmap_function {
   constexpr Result map(graph& g, const Args&... args) const {
     if (const int given = options.in_axes.rank(); given != 0 && given != sizeof...(Args))
       refuse(g, text() << options.in_axes, text("one entry for each of ") << sizeof...(Args) << " arguments");
-    std::int64_t n = -1;
+    std::int64_t n = options.axis_size < 0 ? -1 : options.axis_size;
+    if (g.find_axis(options.axis_name) && !options.axis_name.empty())
+      reject(&g, where, "vmap: axis_name", options.axis_name, "a name that no vmap around it has");
     arrays examples, batches;
     int argument = 0;
     auto example = [&](auto tree) {
@@ -76,24 +120,36 @@ struct vmap_function {
     };
     std::tuple<Args...> inside{example(args)...};  // braces: from left to right
     if (n == -1) refuse(g, "no argument that is mapped", "one or more");
-    Result result = std::apply(f, inside);
+    Result result = [&] {
+      const detail::axis_scope scope(g, {options.axis_name, n});
+      return std::apply(f, inside);
+    }();
     arrays ys;
     for (const array& a : leaves(result)) ys.push_back(lift(g, a));
-    arrays mapped = batch(g, n, examples, batches, ys);
-    for (int k = 0; k < mapped.count(); ++k) {
-      if (!mapped[k].exists()) mapped[k] = with_leading_axis(ys[k], n);
-      mapped[k] =
-          detail::move_axis(mapped[k], 0, checked_axis("vmap: out_axis", options.out_axis, mapped[k], where), where);
+    const std::int64_t axis = options.axis_name.empty() ? 0 : named_axis::identifier(options.axis_name);
+    batched_arrays all = batch_all(g, n, examples, batches, ys, axis);
+    const vec<std::int64_t> places = out_axes_of(g, result);
+    for (int k = 0; k < ys.count(); ++k) {
+      array& y = all.values[k];
+      if (!y.exists()) y = ys[k];
+      if (places[k] == not_mapped) {
+        if (all.mapped[k])
+          reject(&g, where, "vmap: out_axes", y.type(), "for not_mapped, a result that is the same for all entries");
+        continue;
+      }
+      if (!all.mapped[k]) y = with_leading_axis(y, n);
+      y = detail::move_axis(y, 0, checked_axis("vmap: out_axes", places[k], y, where), where);
     }
-    return with_leaves(result, mapped);
+    return with_leaves(result, all.values);
   }
 };
 
 /// A function that applies f to every entry of a batch, as one computation on whole batches.
 ///
-/// shapes  leaves of mapped arguments have the batch axis `in_axes`; results have it at `out_axis`
+/// shapes  leaves of mapped arguments have the batch axis `in_axes`; results have it at `out_axes`
 /// errors  "vmap: batch extent" if leaves disagree, "vmap: in_axes" if there is not one an argument, none is mapped or
-///         leaves lack the axis, "vmap: out_axis" if results do
+///         leaves lack the axis, "vmap: out_axes" if results do or are not mapped though they differ, "vmap: axis_name" if a
+///         vmap around it has that name
 /// source  jax.vmap
 template <class F>
 constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {

@@ -106,14 +106,14 @@ constexpr arrays while_batch_here(const call& c) {
   bool each_ends = false;
   for (bool changed = true; changed;) {
     changed = false;
-    each_ends = dependent_outputs(predicate, batched)[0];
-    const vec<char> next = dependent_outputs(body, batched);
+    each_ends = dependent_outputs(predicate, batched, c.axis)[0];
+    const vec<char> next = dependent_outputs(body, batched, c.axis);
     for (int k = 0; k < carries; ++k)
       if (!batched[k] && (next[k] || each_ends)) batched[k] = changed = true;
   }
   vec<char> results(batched.data(), static_cast<std::size_t>(carries));
-  graph until = batched_body(predicate, c.batch_size, batched, {char(each_ends)});
-  graph step = batched_body(body, c.batch_size, batched, results);
+  graph until = batched_body(predicate, c, batched, {char(each_ends)});
+  graph step = batched_body(body, c, batched, results);
   if (each_ends) {
     step = body_while_any(until, step);
     until = any_of(std::move(until));

@@ -67,6 +67,7 @@
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>
 #include <tokamax/transforms/batch.hpp>
+#include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
 #include <tokamax/transforms/cond_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
@@ -381,6 +382,8 @@ TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
+TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
+TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
@@ -416,6 +419,7 @@ TOKAMAX_KERNELS attribute_schema schema<layer_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
+TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
@@ -436,7 +440,7 @@ TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
 TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
-TOKAMAX_KERNELS struct linked_function<batch_here>;
+TOKAMAX_KERNELS struct linked_function<batch_all_here>;
 TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
@@ -558,6 +562,8 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &softmax_vjp_p,
           &softmax_p,
           &placeholder_p,
+          &axis_index_p,
+          &all_gather_p,
           &cond_p,
           &custom_jvp_p,
           &custom_vjp_p,
