@@ -17,7 +17,7 @@ enum step { none, unit, any };
 struct place {
   std::byte* const* slots;
   const std::int64_t* strides;
-  const double* constants;
+  const tokamax::element_bits* constants;
   std::int64_t i;
 };
 
@@ -30,13 +30,12 @@ T number(T x) {
 }
 template <class T, class N>
 auto as(N x) {
-  const double kept = tokamax::detail::converted(static_cast<double>(x), tokamax::dtype_of<N>, tokamax::dtype_of<T>);
   if constexpr (std::is_same_v<T, N>)
     return x;
   else if constexpr (std::is_same_v<T, bf16>)
     return tokamax::simd::round_to_bfloat16(tokamax::simd::f32v(static_cast<float>(x))).get(0);
   else
-    return number(T(static_cast<T>(kept)));
+    return number(tokamax::converted<T>(x));
 }
 template <class T, step Inner>
 auto load(const place& at, int slot) {
@@ -50,7 +49,7 @@ auto count(const place& at, int slot) {
 }
 template <class T>
 auto constant(const place& at, int k) {
-  return number(T(static_cast<T>(at.constants[k])));
+  return number(at.constants[k].as<T>());
 }
 template <class T, class N>
 void store(const place& at, int slot, N x) {
