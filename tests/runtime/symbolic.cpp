@@ -162,9 +162,9 @@ TEST_CASE("what needs a known extent is refused by name, and the function works 
 
 TEST_CASE("layouts are kept for the last extents only, and threads share them") {
   tk::graph g;
-  const tk::array_type t{tk::f32, false, {dyn(), 4}};
+  const tk::array_type type{tk::f32, false, {dyn(), 4}};
   array result;
-  tk::trace_into(g, [](const array& x) { return tk::tanh(tk::matmul(x, tk::transpose(x))); }, result, array(t));
+  tk::trace_into(g, [](const array& x) { return tk::tanh(tk::matmul(x, tk::transpose(x))); }, result, array(type));
   const auto program = tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
   tk::detail::runner_pool pool(program->code, true);
   for (std::int64_t n = 1; n <= 100; ++n) {

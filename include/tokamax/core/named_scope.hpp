@@ -22,9 +22,9 @@ class named_scope {
     if (graph_ && graph_->floating) graph_ = nullptr;  // constants, which belong to no part
     if (!graph_) return;
     before_ = graph_->scope;
-    text whole(graph_->scopes.name(before_));
-    if (before_) whole << '.';
-    graph_->scope = graph_->scopes.find_or_add((whole << name.view()).view());
+    text path(graph_->scopes.name(before_));
+    if (before_) path << '.';
+    graph_->scope = graph_->scopes.find_or_add((path << name.view()).view());
   }
   constexpr ~named_scope() {
     if (graph_) graph_->scope = before_;

@@ -81,11 +81,11 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, c
   if constexpr (!Interpret) {
     return executable(plan, std::move(loops), std::move(kernels));
   } else {
-    static const auto instructions = [&] {
-      std::vector<instruction> all;
+    static const auto& instructions = *[&] {  // never destroyed, as the program
+      auto* const all = new std::vector<instruction>;
       for (const auto& l : loop_tables<Program>::lines) {
-        all.push_back(l.without_op);
-        if (l.op >= 0) all.back().function = descriptors()[l.op];
+        all->push_back(l.without_op);
+        if (l.op >= 0) all->back().function = descriptors()[l.op];
       }
       return all;
     }();

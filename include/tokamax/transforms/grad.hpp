@@ -58,8 +58,8 @@ struct value_and_grad_function {
     int first[sizeof...(K)] = {};
     ((first[K] = append(wrt, std::get<Numbers::template at<K>()>(variables))), ...);
     const arrays cts = backward(g, scalar, array(1.0, scalar.type()), wrt);
-    return {result, detail::one_or_tuple(std::tuple{
-                        detail::with_cotangents(std::get<Numbers::template at<K>()>(variables), cts, first[K])...})};
+    return {result, detail::one_or_tuple(std::make_tuple(
+                        detail::with_cotangents(std::get<Numbers::template at<K>()>(variables), cts, first[K])...))};
   }
   template <bool Differentiated, class Tree>
   constexpr Tree variables_of(graph& g, const Tree& tree) const {

@@ -171,8 +171,8 @@ struct jacobian_function {
     const arrays all = detail::jacobians(g, Forward, ys, xs);
     int next = 0;
     auto tree = detail::replace_leaves(value, [&] {
-      auto inner =
-          detail::one_or_tuple(std::tuple{detail::with_free_leaves(std::get<Numbers::template at<K>()>(variables))...});
+      auto inner = detail::one_or_tuple(
+          std::make_tuple(detail::with_free_leaves(std::get<Numbers::template at<K>()>(variables))...));
       inner = with_leaves(inner, all, next);
       next += xs.count();
       return inner;
