@@ -1,8 +1,12 @@
 // tests/backend/cpu/cases_reduction.cpp: reductions of every dtype, and loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/transforms/cond.hpp>
+#include <tokamax/transforms/custom_jvp.hpp>
+#include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan.hpp>
+#include <tokamax/transforms/while_loop.hpp>
 
 #include "cases.hpp"
 
@@ -11,6 +15,34 @@ namespace tokamax::test {
 namespace {
 function along(const op& o, const axes& axis) {
   return [&o, axis](const arrays& x) -> arrays { return bind(o, {x[0]}, reduce_attributes{axis}, location{}); };
+}
+
+constexpr auto twice = [](const array& x) { return x + x; };
+/// Ops that run functions: a branch, a loop that doubles, and functions with derivatives of their own.
+void add_calls(std::vector<adversarial_case>& cases, dtype t, const array& x, const adversarial_options& options) {
+  const auto branch = [](const arrays& v) -> arrays {
+    return cond(v[1], twice, [](const array& y) { return maximum(y, 1); }, v[0]);
+  };
+  const auto doubled = [](const arrays& v) -> arrays {
+    const auto [y, n] =
+        while_loop([](const auto& c) { return c.second < 3; },
+                   [](const auto& c) { return std::pair{twice(c.first), c.second + 1}; }, std::pair{v[0], v[1]});
+    return {y, n};
+  };
+  const auto jvp_rule = [](const array& y, const array& dy) { return std::pair{twice(y), twice(dy)}; };
+  const auto forward = [](const array& y) { return std::pair{twice(y), nothing{}}; };
+  const auto backward = [](nothing, const array& ct) { return twice(ct); };
+  const auto with_rules = [=](const arrays& v) -> arrays {
+    return {custom_jvp(twice, jvp_rule)(v[0]), custom_vjp(twice, forward, backward)(v[0])};
+  };
+  adversarial_options scalars = options;
+  scalars.views = false;
+  for (const std::int32_t start : {0, 3}) {
+    const array number = reshape(array::from<std::int32_t>({start}), {});
+    cases.push_back({named("cond", t), branch, {x, number == 0}, scalars});
+    cases.push_back({named("while_loop", t), doubled, {x, number}, scalars});
+  }
+  cases.push_back({named("custom_jvp, custom_vjp", t), with_rules, {x}, options});
 }
 }  // namespace
 
@@ -48,6 +80,7 @@ std::vector<adversarial_case> reduction_cases() {
     const array x = is_floating(t) ? sprinkled({9, 37}, 3, t, 1e30) : adversarial({9, 37}, 3, t);
     cases.push_back({named("scan", t), scanned, {adversarial({37}, 3, t), x}, sums});
     cases.push_back({named("remat", t), again, {x}, sums});
+    add_calls(cases, t, x, sums);
   }
   return cases;
 }
