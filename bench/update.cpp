@@ -1,6 +1,6 @@
 // bench/update.cpp: bandwidth of an optimiser's update of many parameters, next to a plain copy.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/rows.hpp>
+#include <tokamax/backend/cpu/vector/rows.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/measure.hpp"

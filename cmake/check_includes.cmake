@@ -19,7 +19,7 @@ endforeach()
 
 # What a third-party include looks like, and the files that may hold it.
 set(fences xsimd Eigen dnnl nlohmann CLI cuda)
-set(fence_xsimd "^xsimd/" "^include/tokamax/backend/cpu/simd\\.hpp$")
+set(fence_xsimd "^xsimd/" "^include/tokamax/backend/cpu/vector/simd\\.hpp$")
 set(fence_Eigen "^Eigen/" "^(include/tokamax/backend/(cpu/linalg\\.hpp|eigen/.*)|bench/.*)$")
 set(fence_dnnl "^(oneapi/dnnl/)?dnnl" "^(include/tokamax/backend/onednn/|bench/)")
 set(fence_nlohmann "^nlohmann/" "^(include/tokamax|tests)/checkpoint/")

@@ -5,6 +5,7 @@
 #
 # An umbrella is an opening comment, a map (one line a header: its first sentence), and the includes. The opening comment
 # is kept as it is, all else is generated. A header with the line "// umbrella: no" stays out, and so does all in generated/.
+# The rooms of a backend (its folders) are in the map alone: kernels include them, and are compiled once.
 #
 # backend/cpu/generated/kernels.hpp, which stands for backend/cpu/kernels/, is written and checked here too: it names every op
 # whose descriptor asks for kernels_of<op>, and every linked<function>, so that a library can hold them all.
@@ -35,11 +36,14 @@ function(umbrella_text file headers result)
       file(STRINGS ${include}/${header} first LIMIT_COUNT 1)
     endif()
     string(REGEX REPLACE "^// tokamax/[^ ]*: *" "" first "${first}")
+    string(REPLACE "\\;" ";" first "${first}")
     string(LENGTH ${header} length)
     math(EXPR padding "${width} + 2 - ${length}")
     string(REPEAT " " ${padding} padding)
     string(APPEND map "//   ${header}${padding}${first}\n")
-    string(APPEND includes "#include <tokamax/${header}>\n")
+    if(NOT header MATCHES "^backend/[^/]+/[^/]+/")
+      string(APPEND includes "#include <tokamax/${header}>\n")
+    endif()
   endforeach()
   set(${result} "${head}//\n${map}#pragma once\n\n${includes}" PARENT_SCOPE)
 endfunction()

@@ -7,7 +7,7 @@
 //   lax/compare.hpp           comparisons, logic on booleans, and select.
 //   lax/concatenate.hpp       arrays one after the other along an axis, old or new.
 //   lax/constant.hpp          tables of numbers that stand in the program's text.
-//   lax/conv.hpp              convolutions over any number of spatial axes\; their derivatives are convolutions too.
+//   lax/conv.hpp              convolutions over any number of spatial axes; their derivatives are convolutions too.
 //   lax/convert.hpp           convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp        running sums along an axis.
 //   lax/division.hpp          quotients and remainders, truncating or flooring, and clamp.
@@ -30,7 +30,7 @@
 //   lax/slice.hpp             take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.
 //   lax/special.hpp           fused multiply-add, the inverse error function and the normal distribution.
-//   lax/split.hpp             cut an array along an axis\; the transpose of concatenate.
+//   lax/split.hpp             cut an array along an axis; the transpose of concatenate.
 //   lax/stop_gradient.hpp     markers that leave values alone: stop_gradient, variable, optimization_barrier.
 //   lax/take_along_axis.hpp   one index per line of an array.
 //   lax/threefry.hpp          threefry2x32, the counter-based generator behind all random numbers.

@@ -3,7 +3,7 @@
 //
 //   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
-//   transforms/batch.hpp            vectorisation as a pass over the node table\; the batch axis is always the first.
+//   transforms/batch.hpp            vectorisation as a pass over the node table; the batch axis is always the first.
 //   transforms/body.hpp             functions as bodies of ops: how they are traced, differentiated and batched.
 //   transforms/callback.hpp         calls of the host's functions while a program runs.
 //   transforms/collectives.hpp      what entries of a named axis know of each other: all_gather, psum, pmean, axis_index.

@@ -1,6 +1,6 @@
 """Writes accuracy.txt: how far JAX's elementary functions are from the exact value, beside the bounds of our own.
 
-Run it in this folder with JAX and SciPy installed. tests/backend/cpu/elementary.cpp computes at the same points.
+Run it in this folder with JAX and SciPy installed. tests/backend/cpu/vector/elementary.cpp computes at the same points.
 """
 import jax
 import jax.numpy as jnp

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_implementation.hpp>
-#include <tokamax/backend/cpu/gemm_key.hpp>
+#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>
+#include <tokamax/backend/cpu/gemm/choose/key.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
 #include <cmath>

@@ -2,8 +2,8 @@
 // of loops includes it once in a namespace of its own for each program, after loop_dialect_includes.
 #if !defined(TOKAMAX_LOOP_DIALECT)
   #define TOKAMAX_LOOP_DIALECT
-  #include <tokamax/backend/cpu/element.hpp>
-  #include <tokamax/backend/cpu/loop.hpp>
+  #include <tokamax/backend/cpu/loop/loop.hpp>
+  #include <tokamax/backend/cpu/vector/element.hpp>
   #include <tokamax/lax/division.hpp>
 #else
 

@@ -1,6 +1,6 @@
 // bench/backend/cpu/attention.cpp: GFLOP/s of attention, forward and with its cotangents, on f32 and bf16 arrays.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/attention.hpp>
+#include <tokamax/backend/cpu/attention/attention.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
 #include <string>

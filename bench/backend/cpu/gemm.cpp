@@ -1,8 +1,8 @@
 // bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16 and int8, next to Eigen's and oneDNN's where it is installed,
 // and to what is chosen among them.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/gemm.hpp>
-#include <tokamax/backend/cpu/gemm_choice.hpp>
+#include <tokamax/backend/cpu/gemm/choose/choice.hpp>
+#include <tokamax/backend/cpu/gemm/gemm.hpp>
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/backend/eigen/gemm.hpp>
 #include <tokamax/base/bfloat16.hpp>

@@ -1,8 +1,8 @@
 // bench/backend/cpu/rows.cpp: bandwidth of the norms, softmax, cross entropy and rotary embedding, next to a plain copy.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/norm.hpp>
-#include <tokamax/backend/cpu/rotary_embedding.hpp>
-#include <tokamax/backend/cpu/softmax.hpp>
+#include <tokamax/backend/cpu/row_ops/norm.hpp>
+#include <tokamax/backend/cpu/row_ops/rotary_embedding.hpp>
+#include <tokamax/backend/cpu/row_ops/softmax.hpp>
 
 #include "support/measure.hpp"
 

@@ -1,33 +1,63 @@
 // tokamax/backend/cpu.hpp: all of backend/cpu.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   backend/cpu/device.hpp       the tag that CPU kernels are overloaded on.
-//   backend/cpu/doubles.hpp      lanes of a register as doubles, and the logarithm and the power of two of doubles.
-//   backend/cpu/element.hpp      element functions on SIMD registers, and how registers meet memory.
-//   backend/cpu/elementary.hpp   elementary functions on registers, over the whole range of floats.
-//   backend/cpu/execute.hpp      ties programs and eager calls to the CPU's loops and kernels.
-//   backend/cpu/fused.hpp        a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
-//   backend/cpu/kernels_of.hpp   what a program finds of an op and of a fused loop on the CPU.
-//   backend/cpu/loop.hpp         walk the axes of a fused loop and hand its rows to an inner function.
-//   backend/cpu/pack.hpp         a register of any element type, for those that 32-bit lanes do not hold.
-//   backend/cpu/processor.hpp    a program that this processor cannot run says so when it starts.
-//   backend/cpu/simd.hpp         the vector types of the CPU kernels, at the architecture the file is compiled for.
-//   backend/cpu/thread_pool.hpp  threads that share the chunks of a loop\; between loops they spin briefly, then sleep.
-//   backend/cpu/threads.hpp      loops over fixed chunks on several threads, and scratch memory that only grows.
-//   backend/cpu/tile.hpp         run a fused group that is known at run time only, line by line over tiles in the cache.
+//   backend/cpu/attention/attention.hpp           scaled dot-product attention and its cotangents without the matrix of scores.
+//   backend/cpu/attention/backward.hpp            cotangents of attention from some keys of one head, for all its queries.
+//   backend/cpu/attention/blocks.hpp              what attention reads and writes, and the panels its products are made of.
+//   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
+//   backend/cpu/attention/softmax.hpp             what attention computes on a block of scores, for any machine and AVX-512.
+//   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores as it lies, row by row.
+//   backend/cpu/conv/frame.hpp                    where the window of a convolution meets the rows and columns of a padded image.
+//   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image where it lies.
+//   backend/cpu/device.hpp                        the tag that CPU kernels are overloaded on.
+//   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
+//   backend/cpu/gemm/bfloat16.hpp                 panels and tiles of products in bfloat16 that are summed in f32.
+//   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
+//   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
+//   backend/cpu/gemm/choose/implementation.hpp    matrix products by other code than ours, and the place where it steps in.
+//   backend/cpu/gemm/choose/key.hpp               what the fastest implementation of a matrix product depends on, and its text.
+//   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
+//   backend/cpu/gemm/gemm.hpp                     matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
+//   backend/cpu/gemm/int8.hpp                     panels and tiles of products in int8 that are summed in int32.
+//   backend/cpu/gemm/isa/amx.hpp                  bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
+//   backend/cpu/gemm/isa/amx_split_bf16.hpp       products of f32 as sums of bfloat16 products, by the matrix unit of x86-64 (AMX).
+//   backend/cpu/gemm/isa/avx2.hpp                 register tiles of products for AVX2 with fused multiply-add.
+//   backend/cpu/gemm/isa/avx2_bfloat16.hpp        panels and register tiles of bfloat16 products for AVX2.
+//   backend/cpu/gemm/isa/avx2_int8.hpp            panels and register tiles of int8 products for AVX2.
+//   backend/cpu/gemm/isa/avx2_sums.hpp            where the sums of AVX2's register tiles come from and go to.
+//   backend/cpu/gemm/isa/avx2_transposed_b.hpp    register tiles that read a transposed B where it lies, for products of few rows.
+//   backend/cpu/gemm/isa/avx512.hpp               register tiles of products in AVX-512.
+//   backend/cpu/gemm/isa/portable.hpp             register tiles of products for any machine.
+//   backend/cpu/gemm/microkernel.hpp              the register tiles of this machine.
+//   backend/cpu/gemm/microkernel_set.hpp          what an instruction set brings to matrix products: register tiles and panels.
+//   backend/cpu/gemm/pack/pairs.hpp               panels of bfloat16 pairs, the terms that x86-64 multiplies two at a time.
+//   backend/cpu/gemm/pack/quads.hpp               panels of four int8, the terms that x86-64 multiplies at a time.
+//   backend/cpu/gemm/pack/split_bf16.hpp          panels of f32 numbers as sums of two or three bfloat16, for matrix units.
+//   backend/cpu/gemm/pack/strips.hpp              copies strips of a matrix into the order in which the GEMM tiles read them.
+//   backend/cpu/gemm/packed_matrix.hpp            the right side of matrix products, packed once for many of them.
+//   backend/cpu/gemm/problem.hpp                  one matrix product, and how its operands become panels.
+//   backend/cpu/kernels_of.hpp                    what a program finds of an op and of a fused loop on the CPU.
+//   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
+//   backend/cpu/loop/interpreted.hpp              run a fused group that is known at run time only, line by line over tiles in the cache.
+//   backend/cpu/loop/loop.hpp                     walk the axes of a fused loop and hand its rows to an inner function.
+//   backend/cpu/processor.hpp                     a program that this processor cannot run says so when it starts.
+//   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
+//   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
+//   backend/cpu/row_ops/rotary_embedding.hpp      pairs of features turned by angles, which are computed once for all heads.
+//   backend/cpu/row_ops/softmax.hpp               softmax, logsumexp and cross entropy over the rows of a matrix.
+//   backend/cpu/vector/doubles.hpp                lanes of a register as doubles, and the logarithm and the power of two of doubles.
+//   backend/cpu/vector/element.hpp                element functions on SIMD registers, and how registers meet memory.
+//   backend/cpu/vector/elementary.hpp             elementary functions on registers, over the whole range of floats.
+//   backend/cpu/vector/exponentials.hpp           exponentials of a block of a row with their sum, for any machine and AVX-512.
+//   backend/cpu/vector/pack.hpp                   a register of any element type, for those that 32-bit lanes do not hold.
+//   backend/cpu/vector/prefetch.hpp               asks for memory before it is needed.
+//   backend/cpu/vector/rows.hpp                   loops over the rows of a matrix and the vectors of a row, and folds along a row.
+//   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
+//   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
+//   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>
-#include <tokamax/backend/cpu/doubles.hpp>
-#include <tokamax/backend/cpu/element.hpp>
-#include <tokamax/backend/cpu/elementary.hpp>
 #include <tokamax/backend/cpu/execute.hpp>
-#include <tokamax/backend/cpu/fused.hpp>
 #include <tokamax/backend/cpu/kernels_of.hpp>
-#include <tokamax/backend/cpu/loop.hpp>
-#include <tokamax/backend/cpu/pack.hpp>
 #include <tokamax/backend/cpu/processor.hpp>
-#include <tokamax/backend/cpu/simd.hpp>
-#include <tokamax/backend/cpu/thread_pool.hpp>
-#include <tokamax/backend/cpu/threads.hpp>
-#include <tokamax/backend/cpu/tile.hpp>

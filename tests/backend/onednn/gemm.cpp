@@ -1,8 +1,8 @@
 // tests/backend/onednn/gemm.cpp: oneDNN's products against sums in double, and the README's lines on choosing.
 // SPDX-License-Identifier: Apache-2.0
 #if __has_include(<dnnl.hpp>)
-  #include <tokamax/backend/cpu/gemm.hpp>
-  #include <tokamax/backend/cpu/gemm_choice.hpp>
+  #include <tokamax/backend/cpu/gemm/choose/choice.hpp>
+  #include <tokamax/backend/cpu/gemm/gemm.hpp>
   #include <tokamax/backend/eigen/gemm.hpp>
   #include <tokamax/backend/onednn/gemm.hpp>
   #include <tokamax/base/bfloat16.hpp>

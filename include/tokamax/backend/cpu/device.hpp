@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/device.hpp: the tag that CPU kernels are overloaded on.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/fused.cpp
+// tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
 #include <tokamax/runtime/executable.hpp>  // loop_function

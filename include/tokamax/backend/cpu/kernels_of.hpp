@@ -1,11 +1,11 @@
 // tokamax/backend/cpu/kernels_of.hpp: what a program finds of an op and of a fused loop on the CPU.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/fused.cpp
+// tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>  // cpu_tag
-#include <tokamax/backend/cpu/fused.hpp>   // expression_t
-#include <tokamax/backend/cpu/tile.hpp>    // run_interpreted
+#include <tokamax/backend/cpu/device.hpp>            // cpu_tag
+#include <tokamax/backend/cpu/loop/compiled.hpp>     // expression_t
+#include <tokamax/backend/cpu/loop/interpreted.hpp>  // run_interpreted
 
 namespace tokamax {
 

@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/one_march.hpp: a program whose files are compiled for different vectors does not link.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: no (simd.hpp includes it)
+// umbrella: no (vector/simd.hpp includes it)
 // tested by tests/odr/march.cpp
 #pragma once
 

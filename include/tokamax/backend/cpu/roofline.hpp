@@ -4,10 +4,10 @@
 // tested by tests/profile/roofline.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_bfloat16.hpp>  // gemm_kernels_for
-#include <tokamax/backend/cpu/gemm_problem.hpp>   // rows_of_panel
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
-#include <tokamax/profile/roofline.hpp>           // roofline
+#include <tokamax/backend/cpu/gemm/bfloat16.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/problem.hpp>    // rows_of_panel
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/profile/roofline.hpp>            // roofline
 
 #include <algorithm>  // min
 #include <bit>        // bit_cast

@@ -3,7 +3,7 @@
 // umbrella: no (who wants Eigen's products includes it)
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_implementation.hpp>  // gemm_implementation
+#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
 
 #include <Eigen/Core>
 

@@ -4,7 +4,7 @@
 // needs <dnnl.hpp>
 #pragma once
 
-#include <tokamax/backend/cpu/gemm_implementation.hpp>  // gemm_implementation
+#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
 
 #include <dnnl.hpp>
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/attention.hpp>       // the blocked routines
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // copied_floats, float_result
-#include <tokamax/ops/attention.hpp>               // attention_p
+#include <tokamax/backend/cpu/attention/attention.hpp>  // the blocked routines
+#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
+#include <tokamax/backend/cpu/kernels/floats.hpp>       // copied_floats, float_result
+#include <tokamax/ops/attention.hpp>                    // attention_p
 
 namespace tokamax {
 

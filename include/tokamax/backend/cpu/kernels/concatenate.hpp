@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>   // cpu_tag
-#include <tokamax/backend/cpu/threads.hpp>  // parallel_for
-#include <tokamax/lax/concatenate.hpp>      // concatenate_p
-#include <tokamax/runtime/kernel.hpp>       // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/lax/concatenate.hpp>             // concatenate_p
+#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max
 #include <cstring>    // memcpy

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/conv_frame.hpp>      // conv_frame
-#include <tokamax/backend/cpu/conv_tile.hpp>       // best_conv_kernels
+#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
+#include <tokamax/backend/cpu/conv/tile.hpp>       // best_conv_kernels
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/gemm.hpp>            // gemm
+#include <tokamax/backend/cpu/gemm/gemm.hpp>       // gemm
 #include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
 #include <tokamax/lax/conv.hpp>                    // conv_general_dilated_p
 

@@ -3,9 +3,9 @@
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/conv_frame.hpp>      // conv_frame
+#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/gemm.hpp>            // gemm_kernels
+#include <tokamax/backend/cpu/gemm/gemm.hpp>       // gemm_kernels
 #include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
 #include <tokamax/lax/conv.hpp>                    // conv_rhs_vjp_p
 

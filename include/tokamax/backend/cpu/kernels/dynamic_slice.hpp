@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>   // cpu_tag
-#include <tokamax/backend/cpu/threads.hpp>  // parallel_for
-#include <tokamax/lax/dynamic_slice.hpp>    // dynamic_slice_p, dynamic_update_slice_p
-#include <tokamax/runtime/kernel.hpp>       // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/lax/dynamic_slice.hpp>           // dynamic_slice_p, dynamic_update_slice_p
+#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // clamp, min, max
 #include <cstring>    // memcpy

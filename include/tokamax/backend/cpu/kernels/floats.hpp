@@ -3,9 +3,9 @@
 // tested by tests/ops/softmax.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // lanes
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
-#include <tokamax/runtime/kernel.hpp>             // array_view
+#include <tokamax/backend/cpu/kernels/lanes.hpp>   // lanes
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
+#include <tokamax/runtime/kernel.hpp>              // array_view
 
 #include <algorithm>  // min
 

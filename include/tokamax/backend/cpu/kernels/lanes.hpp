@@ -3,9 +3,9 @@
 // tested by tests/lax/reduce.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/pack.hpp>  // load_floats, load_integers
-#include <tokamax/backend/cpu/simd.hpp>  // f32v, load, store
-#include <tokamax/base/element.hpp>      // dispatch, bfloat16
+#include <tokamax/backend/cpu/vector/pack.hpp>  // load_floats, load_integers
+#include <tokamax/backend/cpu/vector/simd.hpp>  // f32v, load, store
+#include <tokamax/base/element.hpp>             // dispatch, bfloat16
 
 namespace tokamax::simd {
 

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/backend/cpu/norm.hpp>            // the row routines
+#include <tokamax/backend/cpu/row_ops/norm.hpp>    // the row routines
 #include <tokamax/ops/layer_norm.hpp>              // layer_norm_p
 
 namespace tokamax {

@@ -3,7 +3,7 @@
 // tested by tests/lax/pool.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/conv_frame.hpp>      // conv_frame
+#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
 #include <tokamax/lax/pool.hpp>                    // max_pool_p

@@ -3,11 +3,11 @@
 // tested by tests/lax/slice.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // dispatch
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for
-#include <tokamax/lax/slice.hpp>                  // pad_p
-#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>   // dispatch
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/lax/slice.hpp>                   // pad_p
+#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n
 

@@ -3,8 +3,8 @@
 // tested by tests/lax/reduce.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/simd.hpp>  // select
-#include <tokamax/base/shape.hpp>        // shape, axes
+#include <tokamax/backend/cpu/vector/simd.hpp>  // select
+#include <tokamax/base/shape.hpp>               // shape, axes
 
 #include <algorithm>    // min, max
 #include <bit>          // bit_cast

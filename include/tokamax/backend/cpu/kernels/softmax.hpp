@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/backend/cpu/softmax.hpp>         // the row routines
-#include <tokamax/ops/softmax.hpp>                 // softmax_p
+#include <tokamax/backend/cpu/device.hpp>           // cpu_tag
+#include <tokamax/backend/cpu/kernels/floats.hpp>   // dense_floats, float_result
+#include <tokamax/backend/cpu/row_ops/softmax.hpp>  // the row routines
+#include <tokamax/ops/softmax.hpp>                  // softmax_p
 
 namespace tokamax {
 

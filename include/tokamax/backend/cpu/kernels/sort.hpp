@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>  // dispatch
-#include <tokamax/backend/cpu/threads.hpp>        // parallel_for, scratch
-#include <tokamax/lax/sort.hpp>                   // sort_p
-#include <tokamax/runtime/kernel.hpp>             // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>   // dispatch
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
+#include <tokamax/lax/sort.hpp>                    // sort_p
+#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // sort, min, max
 #include <array>      // array

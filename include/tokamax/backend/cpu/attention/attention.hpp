@@ -1,0 +1,43 @@
+// tokamax/backend/cpu/attention/attention.hpp: scaled dot-product attention and its cotangents without the matrix of scores.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/attention/backward.hpp>  // attention_backward
+#include <tokamax/backend/cpu/attention/forward.hpp>   // attention_forward
+
+namespace tokamax::simd {
+
+/// Scaled dot-product attention, one block of scores at a time.
+///
+///   out = softmax(scale * query key^T, masked to j <= i when causal) value,  lse = log of the sum of exponentials
+///
+/// shapes  query, out [B, T, N, H], key, value [B, S, K, H], normaliser [B, N, T] dense or null
+/// dtypes  f32 or bf16, each view its own; in `precision` bfloat16 the operands of both products, also the
+///         probabilities, are rounded to it. Scores, sums and lse are f32
+/// memory  O(H) for each query and key; no matrix of scores
+/// source  Dao 2023, arXiv:2307.08691, algorithm 1; semantics of jax.nn.dot_product_attention (S = 0 gives zeros)
+inline void attention(const attention_shape& s, const heads_view<const void>& query, const heads_view<const void>& key,
+                      const heads_view<const void>& value, const heads_view<void>& out,
+                      const attention_normalisers& normaliser, gemm_precision precision = gemm_precision::f32) {
+  detail::attention_forward(s, detail::attention_kernels_for(best_gemm_machine(), precision), query, key, value, out,
+                            normaliser);
+}
+
+/// Cotangents of attention from its result and normalisers; the probabilities are computed again.
+///
+/// shapes  as attention; dquery like query, dkey and dvalue like key; none may overlap an input
+/// dtypes  as attention; in bfloat16 the scores' cotangents are rounded too
+/// memory  O(H) for each query and key; in parallel over batch, key heads and parts of the keys
+/// source  Dao 2023, arXiv:2307.08691, algorithm 2
+inline void attention_backward(const attention_shape& s, const heads_view<const void>& query,
+                               const heads_view<const void>& key, const heads_view<const void>& value,
+                               const heads_view<const void>& out, const float* lse, const float* correction,
+                               const heads_view<const void>& dout, const heads_view<void>& dquery,
+                               const heads_view<void>& dkey, const heads_view<void>& dvalue,
+                               gemm_precision precision = gemm_precision::f32) {
+  const detail::attention_kernels machine = detail::attention_kernels_for(best_gemm_machine(), precision);
+  const detail::backward_blocks blocks(s, machine.tiles);
+  detail::attention_backward({s, machine, blocks, query, key, value, out, lse, correction, dout, dquery, dkey, dvalue});
+}
+
+}  // namespace tokamax::simd

@@ -1,0 +1,165 @@
+// tokamax/backend/cpu/attention/blocks.hpp: what attention reads and writes, and the panels its products are made of.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/attention/attention.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/bfloat16.hpp>  // gemm_kernels, gemm_precision
+#include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors, sum_row
+
+#include <algorithm>    // min, max, fill_n
+#include <cstddef>      // byte
+#include <cstdint>      // int64_t
+#include <type_traits>  // conditional_t
+
+namespace tokamax::simd {
+
+/// Element (b, t, n, h) has the index b * batch_stride + t * time_stride + n * head_stride + h. T is void or const void.
+template <class T>
+struct heads_view {
+  T* data;
+  std::int64_t batch_stride, time_stride, head_stride;
+  bool bfloat16 = false;  ///< the elements are bfloat16 bit patterns, otherwise float
+
+  operator heads_view<const void>() const noexcept
+    requires(!std::is_const_v<T>)
+  {
+    return {data, batch_stride, time_stride, head_stride, bfloat16};
+  }
+  T* at(std::int64_t b, std::int64_t t, std::int64_t n) const noexcept {
+    using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    return static_cast<bytes*>(data) + (b * batch_stride + t * time_stride + n * head_stride) * (bfloat16 ? 2 : 4);
+  }
+};
+
+struct attention_shape {
+  std::int64_t batch;      ///< B
+  std::int64_t queries;    ///< T
+  std::int64_t keys;       ///< S
+  std::int64_t heads;      ///< N, of the queries
+  std::int64_t kv_heads;   ///< K, divides N; head n reads key head n / (N / K)
+  std::int64_t head_size;  ///< H
+  float scale;             ///< usually 1 / sqrt(H)
+  bool causal;             ///< query i sees the keys j <= i
+};
+
+/// What the backward pass needs of each query: the logarithm of the sum of exponentials, and the factor near 1 for what that
+/// lost when it was rounded, [B, N, T] dense; both may be null.
+struct attention_normalisers {
+  float *lse, *correction;
+};
+
+namespace detail {
+
+/// Lanes side by side in a panel of B: at least the columns of any tile.
+inline constexpr std::int64_t panel_lanes = 32;
+
+inline constexpr float log2_e = 1.44269504f;
+
+constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) noexcept { return (n + part - 1) / part; }
+constexpr std::int64_t up_to(std::int64_t n, std::int64_t multiple) noexcept {
+  return parts_of(n, multiple) * multiple;
+}
+
+/// n in equal parts, each a multiple of `unit` and, where one unit is not too much already, at most `most`. From shapes
+/// alone: parts fix the order of sums.
+constexpr std::int64_t even_part(std::int64_t n, std::int64_t most, std::int64_t unit) noexcept {
+  most = std::max(unit, most / unit * unit);
+  const std::int64_t parts = std::max<std::int64_t>(1, parts_of(n, most));
+  return std::max(unit, up_to(parts_of(n, parts), unit));
+}
+
+/// Packed steps of k terms.
+inline std::int64_t steps_of(const gemm_kernels& kernels, std::int64_t k) noexcept {
+  return up_to(parts_of(k, kernels.terms), kernels.unit);
+}
+
+/// Lanes of a panel of A that divide `rows` evenly: no tile is much lower than the others.
+inline std::int64_t even_height(const gemm_kernels& kernels, std::int64_t rows) noexcept {
+  return kernels.unit > 1 ? kernels.rows : parts_of(rows, parts_of(rows, kernels.rows));
+}
+
+/// Hands out pieces of one scratch allocation, each on its own cache line.
+struct scratch_pieces {
+  float* next;
+  float* take(std::int64_t floats) noexcept {
+    float* const piece = next;
+    next += up_to(floats, 16);
+    return piece;
+  }
+};
+
+enum class operand { a, b };
+
+/// Some lanes of an operand, each with k terms, as panels of `height` lanes.
+inline void pack_panels(const gemm_kernels& kernels, operand side, float* packed, std::int64_t height,
+                        std::int64_t lanes, std::int64_t k, const void* from, bool bfloat16, std::int64_t lane_stride,
+                        std::int64_t term_stride) noexcept {
+  const std::int64_t steps = steps_of(kernels, k), filled = parts_of(k, kernels.terms);
+  const bool by_lane = side == operand::a && kernels.pack_a != nullptr;
+  for (std::int64_t l = 0; l < lanes; l += height, packed += height * steps) {
+    const std::int64_t some = std::min(height, lanes - l);
+    if (bfloat16) {
+      const auto* const at = static_cast<const std::uint16_t*>(from) + l * lane_stride;
+      (by_lane ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(packed, height, some, k, at, lane_stride,
+                                                                  term_stride);
+    } else {
+      const float* const at = static_cast<const float*>(from) + l * lane_stride;
+      (by_lane ? kernels.pack_a : kernels.pack)(packed, height, some, k, at, lane_stride, term_stride);
+    }
+    if (!by_lane) std::fill_n(packed + filled * height, (steps - filled) * height, 0.0f);
+  }
+}
+
+/// One operand of a product: panels of `height` lanes that are `stride` floats apart.
+struct panels {
+  const float* data;
+  std::int64_t height, stride;
+};
+
+/// c [rows, columns] (+)= a b, summed over some packed steps.
+inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std::int64_t columns, std::int64_t steps,
+                            const panels& a, const panels& b, float* c, std::int64_t ldc, tile_mode mode) noexcept {
+  for (std::int64_t j = 0; j < columns; j += kernels.columns) {
+    const float* const panel = b.data + j / panel_lanes * b.stride + j % panel_lanes;
+    for (std::int64_t i = 0; i < rows; i += a.height) {
+      kernels.tile[std::min(a.height, rows - i)](steps, a.data + i / a.height * a.stride, kernels.unit, a.height, panel,
+                                                 panel_lanes, c + i * ldc + j, ldc,
+                                                 std::min<std::int64_t>(kernels.columns, columns - j), mode);
+    }
+  }
+}
+
+/// to[l * n + i] = from[i * stride + l] for a panel's lanes l: what has rows in the lanes becomes rows of n.
+inline void turn_block(float* to, std::int64_t n, const float* from, std::int64_t stride) noexcept {
+  gemm_kernels_for(best_gemm_machine()).pack(to, n, n, panel_lanes, from, stride, 1);
+}
+
+/// A row as floats: where it lies, or a copy.
+inline const float* read_row(const void* row, bool bfloat16, std::int64_t n, float* copy) noexcept {
+  if (!bfloat16) return static_cast<const float*>(row);
+  const auto* const from = static_cast<const std::uint16_t*>(row);
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) store(copy + i, load_bfloat16(from + i));
+  if (i < n) store_partial(copy + i, load_bfloat16_partial(from + i, n - i), n - i);
+  return copy;
+}
+
+/// row (+)= factor * from; bfloat16 rows are assigned.
+inline void write_row(void* row, bool bfloat16, std::int64_t n, const float* from, float factor, bool add) noexcept {
+  const f32v factors(factor);
+  if (bfloat16) {
+    auto* const to = static_cast<std::uint16_t*>(row);
+    std::int64_t i = 0;
+    for (; i + width <= n; i += width) store_bfloat16(to + i, load(from + i) * factors);
+    if (i < n) store_bfloat16_partial(to + i, load_partial(from + i, n - i) * factors, n - i);
+    return;
+  }
+  auto* const to = static_cast<float*>(row);
+  for_vectors(n, [=](std::int64_t i, auto lanes) {
+    const f32v v = lanes(from + i) * factors;
+    lanes.put(to + i, add ? lanes(to + i) + v : v);
+  });
+}
+
+}  // namespace detail
+}  // namespace tokamax::simd

@@ -1,0 +1,182 @@
+// tokamax/backend/cpu/attention/forward.hpp: attention of some queries of one head, a block of keys at a time.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/attention/attention.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
+#include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
+
+namespace tokamax::simd::detail {
+
+/// How attention is cut, and how large the pieces are in floats. Products are [keys, queries] and [H, queries]: queries
+/// lie in the lanes, so the scores of a block are the second operand of the product with the values as they are.
+struct forward_blocks {
+  static constexpr std::int64_t queries = panel_lanes;  // of a block of scores
+  static constexpr std::int64_t chunk = 256;            // queries of one piece of work
+
+  std::int64_t keys;        // of a block of scores
+  std::int64_t value_rows;  // lanes of a panel of values
+  std::int64_t head_steps, key_steps;
+  std::int64_t packed_keys, packed_values, packed_queries, scores, sums;
+
+  forward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
+      : keys(even_part(s.keys, 140, kernels.rows)),
+        value_rows(even_height(kernels, s.head_size)),
+        head_steps(steps_of(kernels, s.head_size)),
+        key_steps(steps_of(kernels, keys)),
+        packed_keys(up_to(keys, kernels.rows) * head_steps),        // [H, keys]
+        packed_values(up_to(s.head_size, value_rows) * key_steps),  // [keys, H]
+        packed_queries(queries * head_steps),                       // [H, queries]
+        scores(std::max(keys, key_steps) * queries),                // [keys, queries]
+        sums(s.head_size * queries) {}                              // [H, queries]
+
+  std::int64_t block() const noexcept { return packed_keys + packed_values; }
+
+  /// What one thread needs for a chunk.
+  std::int64_t own(const attention_shape& s) const noexcept {
+    const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
+    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size + 256;
+  }
+  /// The panels of all keys, for several chunks that read the same; none for one.
+  std::int64_t shared(const attention_shape& s) const noexcept {
+    const bool several = parts_of(s.queries, chunk) * (s.heads / s.kv_heads) > 1;
+    return several ? s.batch * s.kv_heads * parts_of(s.keys, keys) * block() : 0;
+  }
+};
+
+/// Panels of the keys and the values from key k on.
+inline void pack_keys(const attention_shape& s, const gemm_kernels& kernels, const forward_blocks& blocks,
+                      const heads_view<const void>& key, const heads_view<const void>& value, std::int64_t b,
+                      std::int64_t kv, std::int64_t k, float* packed) noexcept {
+  const std::int64_t keys = std::min(blocks.keys, s.keys - k);
+  pack_panels(kernels, operand::a, packed, kernels.rows, keys, s.head_size, key.at(b, k, kv), key.bfloat16,
+              key.time_stride, 1);
+  pack_panels(kernels, operand::a, packed + blocks.packed_keys, blocks.value_rows, s.head_size, keys,
+              value.at(b, k, kv), value.bfloat16, 1, value.time_stride);
+}
+
+struct attention_scratch;
+
+/// The normalisers of some queries from the highest scores to base 2 and the sums of powers. lse and the factor that
+/// corrects it are such that the backward pass, which takes lse back to base 2, finds the sums again.
+inline void finish_normalisers(std::int64_t queries, const float* highest, float* sums, const attention_normalisers& to,
+                               std::int64_t first) noexcept {
+  for (std::int64_t c = 0; c < queries; c += width) {
+    const f32v most = load(highest + c), all = load(sums + c), log_all = log(all);
+    const f32v lse = fma(most, f32v(1.0f / log2_e), log_all);
+    const f32v lost = fma(log_all, f32v(log2_e), most - lse * f32v(log2_e));
+    const f32v correction = select(abs(lse) < f32v(std::numeric_limits<float>::infinity()),
+                                   power_of_two(min(f32v(127.0f), f32v(0.0f) - lost)), f32v(1.0f));
+    store(sums + c, select(all == f32v(0.0f), f32v(0.0f), f32v(1.0f) / all));
+    if (to.lse == nullptr) continue;
+    const std::int64_t some = std::min(width, queries - c);
+    if (some == width) {
+      store(to.lse + first + c, lse);
+      store(to.correction + first + c, correction);
+    } else {
+      store_partial(to.lse + first + c, lse, some);
+      store_partial(to.correction + first + c, correction, some);
+    }
+  }
+}
+
+/// The queries q0 ... of head n; `packed` has the panels of all blocks of keys, or is null.
+inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
+                            const heads_view<const void>& query, const heads_view<const void>& key,
+                            const heads_view<const void>& value, const heads_view<void>& out,
+                            const attention_normalisers& normaliser, std::int64_t b, std::int64_t n, std::int64_t q0,
+                            const float* packed) {
+  const gemm_kernels& kernels = machine.tiles;
+  const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
+  const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
+  scratch_pieces pieces{scratch<attention_scratch>(blocks.own(s))};
+  float* const packed_q = pieces.take(parts * blocks.packed_queries);
+  float* const sums = pieces.take(parts * blocks.sums);
+  float* const scores = pieces.take(blocks.scores);
+  const bool ready = machine.makes_panels || kernels.b_in_place;
+  float* const panel = ready ? scores : pieces.take(blocks.scores);
+  float* const own = pieces.take(blocks.block());
+  float* const rows = pieces.take(wide * h);
+  float* const highest = pieces.take(parts * wide);
+  float* const total = pieces.take(parts * wide);
+  float* const shrink = pieces.take(wide);
+
+  std::fill_n(highest, parts * wide, -std::numeric_limits<float>::infinity());
+  std::fill_n(total, parts * wide, 0.0f);
+  for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
+    pack_panels(kernels, operand::b, packed_q + i * blocks.packed_queries, wide, std::min(wide, q1 - q), h,
+                query.at(b, q, n), query.bfloat16, query.time_stride, 1);
+  }
+  const std::int64_t key_end = s.causal ? std::min(s.keys, q1) : s.keys;
+  if (key_end == 0) std::fill_n(sums, parts * blocks.sums, 0.0f);
+  for (std::int64_t k = 0; k < key_end; k += blocks.keys) {
+    const float* block = own;
+    if (packed != nullptr)
+      block = packed + k / blocks.keys * blocks.block();
+    else
+      pack_keys(s, kernels, blocks, key, value, b, kv, k, own);
+    const std::int64_t keys = std::min(blocks.keys, s.keys - k), steps = steps_of(kernels, keys);
+    const panels a_keys{block, kernels.rows, kernels.rows * blocks.head_steps};
+    const panels a_values{block + blocks.packed_keys, blocks.value_rows, blocks.value_rows * steps};
+    for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
+      const std::int64_t queries = std::min(wide, q1 - q);
+      const std::int64_t seen = s.causal ? std::min(keys, q + queries - k) : keys;
+      if (seen <= 0) continue;
+      const std::int64_t columns = up_to(queries, 16), seen_steps = steps_of(kernels, seen);
+      float* const mine = sums + i * blocks.sums;
+      multiply_panels(kernels, seen, columns, blocks.head_steps, a_keys,
+                      {packed_q + i * blocks.packed_queries, wide, 0}, scores, wide, tile_mode::assign);
+      machine.softmax(scores, seen, queries, q - k, s.causal && k + seen - 1 > q, s.scale * log2_e, highest + i * wide,
+                      total + i * wide, shrink);
+      if (!ready) kernels.pack(panel, wide, wide, seen, scores, 1, wide);
+      const std::int64_t filled = parts_of(seen, kernels.terms);
+      std::fill_n(panel + filled * wide, (seen_steps - filled) * wide, 0.0f);
+      if (k > 0 && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {
+        for (std::int64_t c = 0; c < columns; c += width) {
+          const f32v factor = load(shrink + c);
+          for (std::int64_t j = 0; j < h; ++j) store(mine + j * wide + c, load(mine + j * wide + c) * factor);
+        }
+      }
+      multiply_panels(kernels, h, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
+                      k > 0 ? tile_mode::add : tile_mode::assign);
+    }
+  }
+  for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
+    turn_block(rows, h, sums + i * blocks.sums, wide);
+    const std::int64_t queries = std::min(wide, q1 - q);
+    float* const sum = total + i * wide;  // becomes what the products are multiplied by
+    finish_normalisers(queries, highest + i * wide, sum, normaliser, (b * s.heads + n) * s.queries + q);
+    for (std::int64_t j = 0; j < queries; ++j)
+      write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
+  }
+}
+
+struct attention_packed_scratch;
+
+inline void attention_forward(const attention_shape& s, const attention_kernels& machine,
+                              const heads_view<const void>& query, const heads_view<const void>& key,
+                              const heads_view<const void>& value, const heads_view<void>& out,
+                              const attention_normalisers& normaliser) {
+  const forward_blocks blocks(s, machine.tiles);
+  const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
+  const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
+  float* packed = nullptr;
+  if (shared > 0) {
+    packed = scratch<attention_packed_scratch>(shared);
+    parallel_for(s.batch * s.kv_heads * key_blocks, [&](std::int64_t i) {
+      const std::int64_t head = i / key_blocks;
+      pack_keys(s, machine.tiles, blocks, key, value, head / s.kv_heads, head % s.kv_heads,
+                i % key_blocks * blocks.keys, packed + i * blocks.block());
+    });
+  }
+  // the last chunks of a causal head cost most: they come first, and the last tasks are short
+  parallel_for(heads * chunks, [&](std::int64_t i) {
+    const tile_scope tiles(machine.tiles);
+    const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;
+    const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);
+    attention_chunk(s, machine, blocks, query, key, value, out, normaliser, b, n, chunk * forward_blocks::chunk,
+                    packed == nullptr ? nullptr : packed + head * key_blocks * blocks.block());
+  });
+}
+
+}  // namespace tokamax::simd::detail

@@ -1,0 +1,153 @@
+// tokamax/backend/cpu/gemm/gemm.hpp: matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/bfloat16.hpp>               // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/blocked.hpp>                // gemm_blocked
+#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_elsewhere
+#include <tokamax/backend/cpu/gemm/few_rows.hpp>               // gemm_few_rows
+#include <tokamax/backend/cpu/gemm/int8.hpp>                   // gemm_int8_kernels
+#include <tokamax/backend/cpu/gemm/packed_matrix.hpp>          // packed_matrix
+#include <tokamax/backend/cpu/gemm/problem.hpp>                // gemm_problem, matrix_view
+#include <tokamax/backend/cpu/vector/threads.hpp>              // parallel_for
+
+#include <algorithm>  // min, max
+#include <atomic>     // memory_order_acquire
+#include <cstdint>    // int64_t
+#include <cstring>    // memset
+
+namespace tokamax::simd {
+
+namespace detail {
+
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads);
+
+// A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
+// The longer side is cut, so that the least is packed twice; many rows by a B that is packed already are cut by rows.
+inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
+  const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
+  const std::int64_t unit = columns ? kernels.columns : kernels.rows;
+  const std::int64_t all = columns ? g.n : g.m;
+  const std::int64_t part = round_up(ceil_div(all, threads), unit);
+  parallel_for(ceil_div(all, part), [&](std::int64_t i) {
+    const std::int64_t first = i * part, count = std::min(part, all - first);
+    gemm_problem mine = g;
+    if (columns) {
+      mine.b.data = g.b.at(0, first);
+      mine.packed.first += first / kernels.columns;
+      mine.c += first;
+      mine.n = count;
+      mine.first_column = g.first_column + first;
+    } else {
+      mine.a.data = g.a.at(first, 0);
+      mine.c += first * g.ldc;
+      mine.m = count;
+      mine.first_row = g.first_row + first;
+    }
+    gemm_one(mine, kernels, 1);
+  });
+}
+
+inline void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) {
+    if (g.mode == gemm_mode::assign)
+      for (std::int64_t i = 0; i < g.m; ++i) std::memset(g.c + i * g.ldc, 0, static_cast<std::size_t>(g.n) * 4);
+    finish(g, 0, 0, g.m, g.n);
+    return;
+  }
+  const std::int64_t work = g.m * g.n * g.k;
+  if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
+  const bool few = has_few_rows(g, kernels);
+  if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
+    gemm_apart(g, kernels, threads);
+  } else if (few) {
+    gemm_few_rows(g, kernels, threads);
+  } else {
+    gemm_blocked(g, kernels, threads);
+  }
+}
+
+inline void own_gemm(const gemm_product& p) {
+  gemm_one({p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}},
+           p.a.element == gemm_element::int8 ? gemm_int8_kernels() : gemm_kernels_for(best_gemm_machine(), p.precision),
+           num_threads());
+}
+
+// Has another implementation, which was chosen for this product, computed it?
+inline bool done_elsewhere(const gemm_product& p) {
+  const auto elsewhere = gemm_elsewhere.load(std::memory_order_acquire);
+  return elsewhere != nullptr && elsewhere(p, own_gemm);
+}
+}  // namespace detail
+
+/// C = A B, or C += A B, with A [m, k], B [k, n] of any strides and C [m, n] with rows ldc apart.
+///
+/// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
+/// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
+/// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed, and the bits are those of
+/// machines with the same bfloat16_unit. Where choice.hpp was told of other implementations, they are those of the
+/// one that it chose.
+///
+/// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
+/// dtypes  a, b f32 or bf16; c f32
+/// errors  none; strides are not checked
+inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {},
+                 gemm_precision precision = gemm_precision::f32) {
+  if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, a, b, c, ldc, mode, precision})) return;
+  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine(), precision),
+                   num_threads());
+}
+
+/// The same with B packed before, of `packed`'s shape, precision and unit: the bits are those of the matrix itself.
+inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c, std::int64_t ldc,
+                 gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) {
+  detail::gemm_one({m, b.columns(), b.rows(), a, {nullptr, b.columns(), 1}, c, ldc, mode, epilogue, b.panels()},
+                   b.kernels(), num_threads());
+}
+
+/// C = A B, or C += A B, of int8, exact modulo 2^32.
+///
+/// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
+/// dtypes  a, b int8; c int32
+inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, std::int32_t* c,
+                 std::int64_t ldc, gemm_mode mode = gemm_mode::assign) {
+  const gemm_product p{m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, gemm_precision::f32};
+  if (!detail::done_elsewhere(p)) detail::own_gemm(p);
+}
+
+/// The same with B packed before, for gemm_int8_kernels().
+inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int32_t* c, std::int64_t ldc,
+                 gemm_mode mode = gemm_mode::assign) {
+  gemm(m, a, b, reinterpret_cast<float*>(c), ldc, mode);
+}
+
+/// `batch` products whose operands lie `..._batch_stride` elements apart (0 shares an operand).
+///
+/// The epilogue gets i * m + row as the row of product i. Small products are spread over the threads, large ones are
+/// computed one after the other by all of them; the bits do not depend on which.
+inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a,
+                         std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
+                         std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
+                         gemm_epilogue epilogue = {}, gemm_precision precision = gemm_precision::f32) {
+  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine(), precision);
+  const int threads = num_threads();
+  const auto product = [&](std::int64_t i, int width_of_team) {
+    matrix_view ai = a, bi = b;
+    ai.data = a.at(0, 0) + i * a_batch_stride * a.element_bytes();
+    bi.data = b.at(0, 0) + i * b_batch_stride * b.element_bytes();
+    float* const ci = c + i * c_batch_stride;
+    if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, ai, bi, ci, ldc, mode, precision})) return;
+    detail::gemm_one({m, n, k, ai, bi, ci, ldc, mode, epilogue, {}, i * m}, kernels, width_of_team);
+  };
+  const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
+  if (spread) {
+    parallel_for(batch, [&](std::int64_t i) { product(i, 1); });
+  } else {
+    for (std::int64_t i = 0; i < batch; ++i) product(i, threads);
+  }
+}
+
+}  // namespace tokamax::simd

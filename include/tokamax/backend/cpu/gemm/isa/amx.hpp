@@ -1,0 +1,223 @@
+// tokamax/backend/cpu/gemm/isa/amx.hpp: bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/microkernel.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // pack_pairs
+#include <tokamax/backend/cpu/vector/prefetch.hpp>   // prefetch_to_write
+
+#if defined(__x86_64__) && defined(__linux__)
+  #include <cpuid.h>        // __get_cpuid_count
+  #include <sys/syscall.h>  // SYS_arch_prctl
+  #include <unistd.h>       // syscall
+
+  #include <algorithm>  // clamp
+  #include <array>      // array
+  #include <utility>    // index_sequence
+
+namespace tokamax::simd::detail {
+
+/// Has this machine the unit, and lets the system this process use it? Asked once; the answer holds for all threads.
+inline bool has_amx() noexcept {
+  static const bool found = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned all = 1u << 22 | 1u << 24 | 1u << 25;     // bfloat16, tiles, int8: they come together
+    constexpr long request_permission = 0x1023, tile_data = 18;  // Linux: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & all) == all &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return found;
+}
+
+/// What ldtilecfg reads: tiles have 16 rows of 64 bytes; for a C of fewer rows those of sums and of A have as many.
+struct alignas(64) amx_configuration {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+
+  constexpr explicit amx_configuration(std::size_t height) noexcept {
+    for (const int tile : {0, 1, 4}) rows[tile] = static_cast<std::uint8_t>(height);
+  }
+};
+[[gnu::target("amx-tile")]] inline void begin_amx(std::int64_t rows) noexcept {
+  static constexpr auto of_height = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array{amx_configuration(I + 1)...};
+  }(std::make_index_sequence<16>());
+  _tile_loadconfig(&of_height[static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 1, 16) - 1)]);
+}
+[[gnu::target("amx-tile")]] inline void end_amx() noexcept { _tile_release(); }
+
+// Compilers do not see what tile instructions read.
+inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
+
+// A register tile is up to four tiles of sums, 0 to 3, in two rows of two; `Lower` says that there is a second row, `right`
+// a second column. Tiles 4 and 5 are of A, 6 and 7 of B. The numbers of tiles must be digits.
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void zero_sums() noexcept {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  memory_is_written();
+}
+template <bool Lower>
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void load_sums(const float* from, std::int64_t stride) noexcept {
+  memory_is_written();
+  _tile_loadd(0, from, stride * 4);
+  _tile_loadd(1, from + 16, stride * 4);
+  if constexpr (Lower) {
+    _tile_loadd(2, from + 16 * stride, stride * 4);
+    _tile_loadd(3, from + 16 * stride + 16, stride * 4);
+  }
+}
+template <bool Lower>
+[[gnu::target("amx-tile"), gnu::always_inline]] inline void store_sums(float* to, std::int64_t stride) noexcept {
+  _tile_stored(0, to, stride * 4);
+  _tile_stored(1, to + 16, stride * 4);
+  if constexpr (Lower) {
+    _tile_stored(2, to + 16 * stride, stride * 4);
+    _tile_stored(3, to + 16 * stride + 16, stride * 4);
+  }
+  memory_is_written();
+}
+
+// Tile s += tile a times tile b.
+  #define TOKAMAX_MULTIPLY_TILES(s, a, b) \
+    if constexpr (Integer)                \
+      _tile_dpbssd(s, a, b);              \
+    else                                  \
+      _tile_dpbf16ps(s, a, b)
+
+enum class amx_load { a, b, both };  ///< what is loaded; the other one is still there
+
+/// The sums of 16 steps more: each tile is loaded just before it is first multiplied. A goes by while panels of B may stay
+/// in the first-level cache: the loads of A say that it need not.
+template <bool Lower, amx_load Load, bool Integer = false>
+[[gnu::target("amx-tile,amx-bf16,amx-int8"), gnu::always_inline]] inline void multiply_unit(
+    const float* a, std::int64_t a_row, const float* b, std::int64_t b_row, bool right) noexcept {
+  if constexpr (Load != amx_load::a) _tile_loadd(6, b, b_row * 4);
+  if constexpr (Load != amx_load::b) _tile_stream_loadd(4, a, a_row * 4);
+  TOKAMAX_MULTIPLY_TILES(0, 4, 6);
+  if constexpr (Lower) {
+    if constexpr (Load != amx_load::b) _tile_stream_loadd(5, a + 16 * a_row, a_row * 4);
+    TOKAMAX_MULTIPLY_TILES(2, 5, 6);
+  }
+  if (right) {
+    if constexpr (Load != amx_load::a) _tile_loadd(7, b + 16, b_row * 4);
+    TOKAMAX_MULTIPLY_TILES(1, 4, 7);
+    if constexpr (Lower) {
+      TOKAMAX_MULTIPLY_TILES(3, 5, 7);
+    }
+  }
+}
+
+  #undef TOKAMAX_MULTIPLY_TILES
+
+/// 32 x 32 sums beside C, for tiles that C has no room for.
+struct alignas(64) amx_sums {
+  float at[32 * 32];
+};
+inline __mmask16 kept_columns(std::int64_t columns, int half) noexcept { return first_bits<__mmask16>(columns - half); }
+/// From C and to C, in the columns that it has; the others are zero.
+template <int Rows>
+[[gnu::target("avx512f")]] inline void load_part(amx_sums& sums, const float* c, std::int64_t ldc,
+                                                 std::int64_t columns) noexcept {
+  for (int r = 0; r < Rows; ++r)
+    for (int half = 0; half < 32; half += 16)
+      _mm512_store_ps(sums.at + r * 32 + half, _mm512_maskz_loadu_ps(kept_columns(columns, half), c + r * ldc + half));
+}
+template <int Rows>
+[[gnu::target("avx512f")]] inline void store_part(const amx_sums& sums, float* c, std::int64_t ldc,
+                                                  std::int64_t columns, tile_mode mode) noexcept {
+  for (int r = 0; r < Rows; ++r)
+    for (int half = 0; half < 32; half += 16) {
+      float* const at = c + r * ldc + half;
+      const __mmask16 kept = kept_columns(columns, half);
+      const __m512 sum = _mm512_load_ps(sums.at + r * 32 + half);
+      if (mode == tile_mode::stream && kept == 0xffff)
+        _mm512_stream_ps(at, sum);
+      else
+        _mm512_mask_storeu_ps(at, kept, sum);
+    }
+}
+
+/// Asks for the rows of C that a tile will write; those that it streams are not read.
+template <int Rows>
+inline void prefetch_sums(float* c, std::int64_t ldc, tile_mode mode) noexcept {
+  if (mode == tile_mode::stream) return;
+  for (int r = 0; r < Rows; ++r) {
+    prefetch_to_write(c + r * ldc);
+    prefetch_to_write(c + r * ldc + 16);
+  }
+}
+
+/// May tiles of sums be stored to C itself?
+template <int Rows>
+bool fills_tiles(std::int64_t columns, tile_mode mode) noexcept {
+  return Rows % 16 == 0 && columns == 32 && mode != tile_mode::stream;
+}
+
+/// Asks for the 16 steps of B behind those at b: the products of few rows are done before the hardware has fetched them.
+inline void prefetch_next_unit(const float* b, std::int64_t b_step) noexcept {
+  for (std::int64_t i = 16; i < 32; ++i) {
+    __builtin_prefetch(address_behind(b, i * b_step * 4));
+    __builtin_prefetch(address_behind(b, i * b_step * 4 + 64));
+  }
+}
+
+/// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
+/// unit side by side, in panels filled with zeros or where they lie, and panels of B with lanes side by side. Each product
+/// of two tiles sums 16 steps, so the order is that of k. To add is to begin with what C holds.
+template <int Rows, bool Integer>
+[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t a_row,
+                                                                    std::int64_t a_step, const float* b,
+                                                                    std::int64_t b_step, float* c, std::int64_t ldc,
+                                                                    std::int64_t columns, tile_mode mode) noexcept {
+  constexpr bool lower = Rows > 16;
+  const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
+  const bool directly = fills_tiles<Rows>(columns, mode);
+  amx_sums part;
+  float* const sums = directly ? c : part.at;
+  const std::int64_t stride = directly ? ldc : 32;
+  prefetch_sums<Rows>(c, ldc, mode);
+  if (adds) {
+    if (!directly) load_part<Rows>(part, c, ldc, columns);
+    load_sums<lower>(sums, stride);
+  } else {
+    zero_sums();
+  }
+  for (std::int64_t p = 0; p < k; p += 16, a += 16 * a_step, b += 16 * b_step) {
+    if constexpr (!lower) prefetch_next_unit(b, b_step);
+    multiply_unit<lower, amx_load::both, Integer>(a, a_row, b, b_step, right);
+  }
+  store_sums<lower>(sums, stride);
+  if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
+}
+
+inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
+  gemm_kernels k{.terms = 2,
+                 .a_in_place = true,
+                 .b_in_place = false,
+                 .rows = 32,
+                 .columns = 32,
+                 .unit = 16,
+                 .block = 768,
+                 .whole = 1024,
+                 .pack_rows = 200,
+                 .tile = {},
+                 .wide = {},
+                 .wide_columns = {},
+                 .pack = pack_pairs<float>,
+                 .pack_bfloat16 = pack_pairs<std::uint16_t>,
+                 .pack_a = pack_pairs_by_lane<float>,
+                 .pack_a_bfloat16 = pack_pairs_by_lane<std::uint16_t>,
+                 .begin = begin_amx,
+                 .end = end_amx};
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, false>), ...);
+  }(std::make_index_sequence<32>());
+  return k;
+}();
+
+}  // namespace tokamax::simd::detail
+#endif

@@ -1,0 +1,181 @@
+// tokamax/backend/cpu/gemm/isa/avx2_bfloat16.hpp: panels and register tiles of bfloat16 products for AVX2.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/isa/avx2_sums.hpp>          // load_sums, store_sums
+#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // turned_tile
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // gemm_kernels
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>            // load_packed, transpose_words, pack_avx2
+#include <tokamax/backend/cpu/vector/prefetch.hpp>             // prefetch_to_read
+
+#include <algorithm>  // clamp, copy_n, fill_n, min
+#include <cstdint>    // int64_t
+
+#if defined(__x86_64__)
+namespace tokamax::simd::detail {
+
+// Without instructions for bfloat16 its products are those of f32. Panels of B keep pairs of terms in a word, which is half
+// of what is read; tiles widen them on ports that multiplications do not use. Panels of A are those of f32.
+
+/// The pair of words of 8 lanes, each f32 with the bits of a bfloat16.
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256 pair_of(__m256 first, __m256 second) noexcept {
+  const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(first), 16);
+  return _mm256_castsi256_ps(_mm256_or_si256(low, _mm256_castps_si256(second)));
+}
+
+/// 8 pairs of one lane whose 16 steps lie side by side.
+template <pack_source S>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 pairs_along(const pack_element<S>* from) noexcept {
+  if constexpr (S == pack_source::bfloat16) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(from));
+  } else {
+    const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(load_packed<S>(from)), 16),
+                  high = _mm256_srli_epi32(_mm256_castps_si256(load_packed<S>(from + 8)), 16);
+    return _mm256_castsi256_ps(_mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0b11011000));
+  }
+}
+
+/// Panels of B: word q * lanes_padded + l has the terms 2q, in its low half, and 2q + 1 of lane l.
+template <pack_source S>
+[[gnu::target("avx2,fma")]] void pack_pairs_avx2(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
+                                                 std::int64_t steps, const pack_element<S>* source,
+                                                 std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+  using element = pack_element<S>;
+  if (lane_stride == 1) {
+    for (std::int64_t p = 0; p < steps; p += 2) {
+      for (std::int64_t l = 0; l < lanes_padded; l += 8) {
+        const element* const first = source + p * step_stride + l;
+        const element* const second = first + step_stride;
+        prefetch_to_read(first + rows_ahead * step_stride);
+        prefetch_to_read(second + rows_ahead * step_stride);
+        prefetch_to_write(packed + words_ahead);
+        const bool whole = lanes - l >= 8 && steps - p >= 2;
+        const std::int64_t kept = std::clamp<std::int64_t>(lanes - l, 0, 8);
+        _mm256_storeu_ps(packed, whole ? pair_of(load_packed<S>(first), load_packed<S>(second))
+                                       : pair_of(load_packed_first<S>(first, kept),
+                                                 load_packed_first<S>(second, steps - p >= 2 ? kept : 0)));
+        packed += 8;
+      }
+    }
+    return;
+  }
+  for (std::int64_t l = 0; l < lanes_padded; l += 8) {
+    for (std::int64_t p = 0; p < steps; p += 16) {
+      const std::int64_t left = std::min<std::int64_t>(16, steps - p);
+      __m256 r[8];
+  #pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        r[i] = _mm256_setzero_ps();
+        if (l + i >= lanes) continue;
+        const element* from = source + (l + i) * lane_stride + p * step_stride;
+        __builtin_prefetch(from + 8 * lane_stride);  // a lane's run is too short for the hardware to see it in time
+        element gathered[16] = {};
+        if (step_stride != 1 || left < 16) {
+          for (std::int64_t s = 0; s < left; ++s) gathered[s] = from[s * step_stride];
+          from = gathered;
+        }
+        r[i] = pairs_along<S>(from);
+      }
+      transpose_words(r);
+      for (std::int64_t q = 0; 2 * q < left; ++q) {
+        float* const to = packed + (p / 2 + q) * lanes_padded + l;
+        prefetch_to_write(to + words_ahead);
+        _mm256_storeu_ps(to, r[q]);
+      }
+    }
+  }
+}
+
+/// Panels of A, of whole pairs: the term that an odd number of steps lacks is zero.
+template <pack_source S>
+void pack_whole_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
+                      const pack_element<S>* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+  pack_avx2<S>(packed, lanes_padded, lanes, steps, source, lane_stride, step_stride);
+  if (steps % 2 != 0) std::fill_n(packed + steps * lanes_padded, lanes_padded, 0.0f);
+}
+
+/// Four vectors read two panels, one behind the other.
+template <int Rows, int Vectors = 2>
+[[gnu::target("avx2,fma")]] void tile_pairs_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
+                                                 const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
+                                                 std::int64_t columns, tile_mode mode) noexcept {
+  const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+  const std::int64_t panel = k * b_step, height = a_step / 2;
+  __m256 sum[Rows][Vectors];
+  load_sums(sum, c, ldc, columns, mode);
+  for (std::int64_t p = 0; p < k; ++p) {
+  #pragma GCC unroll 2
+    for (int term = 0; term < 2; ++term) {
+      __m256 column[Vectors];
+  #pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) {
+        const __m256i pair = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + v / 2 * panel + v % 2 * 8));
+        column[v] = _mm256_castsi256_ps(term == 0 ? _mm256_slli_epi32(pair, 16) : _mm256_and_si256(pair, upper));
+      }
+  #pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        const __m256 row = _mm256_broadcast_ss(a + term * height + r);
+  #pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) {
+          sum[r][v] = _mm256_fmadd_ps(row, column[v], sum[r][v]);
+          settle(sum[r][v]);
+        }
+      }
+    }
+    a += a_step;
+    b += b_step;
+  }
+  store_sums<false>(sum, c, ldc, columns, mode);
+}
+
+/// A tile of gemm_kernels::wide: b has rows of bfloat16 that lie b_step of them apart.
+template <int Rows, int Vectors>
+[[gnu::target("avx2,fma")]] void tile_of_halves_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
+                                                     const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
+                                                     std::int64_t columns, tile_mode mode) noexcept {
+  const bool whole = columns == 8 * Vectors;
+  const std::int64_t height = a_step / 2;
+  const auto* from = reinterpret_cast<const std::uint16_t*>(b);
+  std::uint16_t rest[8 * Vectors] = {};
+  __m256 sum[Rows][Vectors];
+  load_sums(sum, c, ldc, columns, mode);
+  for (std::int64_t p = 0; p < 2 * k; ++p) {
+    if (!whole) std::copy_n(from, columns, rest);
+    const std::uint16_t* const at = whole ? from : rest;
+  #pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      const __m256 column = load_packed<pack_source::bfloat16>(at + 8 * v);
+  #pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) sum[r][v] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + r), column, sum[r][v]);
+    }
+    a += height;
+    from += b_step;
+  }
+  store_sums<false>(sum, c, ldc, columns, mode);
+}
+
+inline constexpr gemm_kernels gemm_avx2_bfloat16 = {
+    .terms = 2,
+    .a_words = 2,
+    .a_in_place = false,
+    .b_in_place = true,
+    .rows = 6,
+    .columns = 16,
+    .tile = {nullptr, tile_pairs_avx2<1>, tile_pairs_avx2<2>, tile_pairs_avx2<3>, tile_pairs_avx2<4>,
+             tile_pairs_avx2<5>, tile_pairs_avx2<6>},
+    .wide = {nullptr, tile_of_halves_avx2<1, 8>, tile_of_halves_avx2<2, 4>, tile_of_halves_avx2<3, 3>,
+             tile_of_halves_avx2<4, 2>, tile_of_halves_avx2<5, 2>, tile_of_halves_avx2<6, 2>},
+    .wide_columns = {0, 64, 32, 24, 16, 16, 16},
+    .turned = {nullptr, turned_tile<1, pack_source::bfloat16>, turned_tile<2, pack_source::bfloat16>,
+               turned_tile<3, pack_source::bfloat16>, turned_tile<4, pack_source::bfloat16>,
+               turned_tile<5, pack_source::bfloat16>, turned_tile<6, pack_source::bfloat16>},
+    .twin = {nullptr, tile_pairs_avx2<1, 4>, tile_pairs_avx2<2, 4>},
+    .pack = pack_pairs_avx2<pack_source::rounded>,
+    .pack_bfloat16 = pack_pairs_avx2<pack_source::bfloat16>,
+    .pack_a = pack_whole_pairs<pack_source::rounded>,
+    .pack_a_bfloat16 = pack_whole_pairs<pack_source::bfloat16>,
+};
+
+}  // namespace tokamax::simd::detail
+#endif

@@ -1,0 +1,86 @@
+// tokamax/backend/cpu/gemm/isa/avx2_sums.hpp: where the sums of AVX2's register tiles come from and go to.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // tile_mode
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>      // first_of_8
+#include <tokamax/backend/cpu/vector/prefetch.hpp>       // prefetch_to_write
+#include <tokamax/backend/cpu/vector/simd.hpp>           // the intrinsics
+
+#include <cstdint>  // int64_t
+#include <cstring>  // memcpy
+
+#if defined(__x86_64__)
+namespace tokamax::simd::detail {
+
+template <bool Integer>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 add_sums_of(__m256 a, __m256 b) noexcept {
+  if constexpr (Integer)
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b)));
+  else
+    return _mm256_add_ps(a, b);
+}
+
+/// Keeps a sum in its register. Where two steps follow each other, g++ would mix them, and has no registers for that.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void settle(__m256& sum) noexcept {
+  __asm__ volatile("" : "+x"(sum));
+}
+
+/// Where the sums of a tile begin. Asks for what they are written to.
+template <int Rows, int Vectors>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void load_sums(__m256 (&sum)[Rows][Vectors], float* c,
+                                                                      std::int64_t ldc, std::int64_t columns,
+                                                                      tile_mode mode) noexcept {
+  #pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 12
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_setzero_ps();
+    prefetch_to_write(c + r * ldc);
+  }
+  if (mode != tile_mode::resume) return;
+  const bool whole = columns == 8 * Vectors;
+  #pragma GCC unroll 12
+  for (int v = 0; v < Vectors; ++v) {
+    const __m256i kept = first_of_8(columns - 8 * v);
+  #pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const float* const from = c + r * ldc + 8 * v;
+      sum[r][v] = whole ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, kept);
+    }
+  }
+}
+
+/// Sums that become C, in the lanes that it has.
+template <bool Integer, int Rows, int Vectors>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void store_sums(__m256 (&sum)[Rows][Vectors], float* c,
+                                                                       std::int64_t ldc, std::int64_t columns,
+                                                                       tile_mode mode) noexcept {
+  if (columns == 8 * Vectors) {
+  #pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+  #pragma GCC unroll 12
+      for (int v = 0; v < Vectors; ++v) {
+        float* const to = c + r * ldc + 8 * v;
+        if (mode == tile_mode::add) sum[r][v] = add_sums_of<Integer>(_mm256_loadu_ps(to), sum[r][v]);
+        _mm256_storeu_ps(to, sum[r][v]);
+      }
+    }
+    return;
+  }
+  alignas(32) float lanes[8 * Vectors];
+  #pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    float* const to = c + r * ldc;
+  #pragma GCC unroll 12
+    for (int v = 0; v < Vectors; ++v) {
+      if (mode == tile_mode::add)
+        sum[r][v] = add_sums_of<Integer>(_mm256_maskload_ps(to + 8 * v, first_of_8(columns - 8 * v)), sum[r][v]);
+      _mm256_store_ps(lanes + 8 * v, sum[r][v]);
+    }
+    std::memcpy(to, lanes, static_cast<std::size_t>(columns) * sizeof(float));
+  }
+}
+
+}  // namespace tokamax::simd::detail
+#endif

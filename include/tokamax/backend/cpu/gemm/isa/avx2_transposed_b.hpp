@@ -1,0 +1,81 @@
+// tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp: register tiles that read a transposed B where it lies, for products of few rows.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/isa/avx2_sums.hpp>  // load_sums, store_sums
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>    // pack_element, transpose_words
+#include <tokamax/backend/cpu/vector/prefetch.hpp>     // prefetch_to_read
+
+#include <algorithm>  // min
+#include <cstddef>    // byte
+#include <cstdint>    // int64_t
+#include <cstring>    // memcpy
+
+#if defined(__x86_64__)
+namespace tokamax::simd::detail {
+
+/// 8 words of a column, or those that it has and zeros.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 words_of_column(const std::byte* from,
+                                                                              std::int64_t bytes) noexcept {
+  if (bytes >= 32) return _mm256_loadu_ps(reinterpret_cast<const float*>(from));
+  alignas(32) float words[8] = {};
+  std::memcpy(words, from, static_cast<std::size_t>(bytes));
+  return _mm256_load_ps(words);
+}
+
+/// A tile of gemm_kernels::turned: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
+/// bfloat16, two, as the panels of A have them. The hardware follows 8 streams, and would not follow more.
+template <int Rows, pack_source S, bool Whole>
+[[gnu::target("avx2,fma")]] void turned_tile_of(std::int64_t terms, const float* a, std::int64_t a_row,
+                                                std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
+                                                std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  constexpr int in_word = S == pack_source::bfloat16 ? 2 : 1;
+  constexpr std::int64_t bytes = sizeof(pack_element<S>);
+  const std::int64_t row_step = in_word == 2 ? 1 : a_row, term_step = a_step / in_word;
+  const std::int64_t next_tile = turned_columns * b_step * bytes;
+  __m256 sum[Rows][1];
+  load_sums(sum, c, ldc, columns, mode);
+  for (std::int64_t p = 0; p < terms; p += 8 * in_word) {
+    const std::int64_t left = terms - p;
+    __m256 word[8];
+  #pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const std::int64_t column =
+          Whole ? i : std::min<std::int64_t>(i, columns - 1);  // the last stands for those behind
+      const std::byte* const from = reinterpret_cast<const std::byte*>(b) + (column * b_step + p) * bytes;
+      word[i] = words_of_column(from, left * bytes);
+      if (p % (64 / bytes) == 0) prefetch_to_read(address_behind(from, next_tile));
+    }
+    transpose_words(word);
+  #pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      if (i * in_word >= left) break;
+  #pragma GCC unroll 2
+      for (int t = 0; t < in_word; ++t) {
+        __m256 terms_of_columns = word[i];
+        if constexpr (in_word == 2) {
+          const __m256i pair = _mm256_castps_si256(word[i]);
+          terms_of_columns =
+              _mm256_castsi256_ps(t == 0 ? _mm256_slli_epi32(pair, 16)
+                                         : _mm256_and_si256(pair, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+        }
+        const float* const row = a + (p + i * in_word + t) * term_step;
+  #pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r)
+          sum[r][0] = _mm256_fmadd_ps(_mm256_broadcast_ss(row + r * row_step), terms_of_columns, sum[r][0]);
+      }
+    }
+  }
+  store_sums<false>(sum, c, ldc, columns, mode);
+}
+
+template <int Rows, pack_source S>
+void turned_tile(std::int64_t terms, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                 std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  const auto tile = columns == turned_columns ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
+  tile(terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode);
+}
+
+}  // namespace tokamax::simd::detail
+#endif

@@ -1,0 +1,76 @@
+// tokamax/backend/cpu/gemm/isa/portable.hpp: register tiles of products for any machine.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/vector/simd.hpp>           // f32v
+
+namespace tokamax::simd::detail {
+
+// A template on the architecture, so that files built for different machines keep their own copy.
+template <int Rows, int Vectors, class V = f32v>
+void tile_portable(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                   std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  constexpr auto lanes_per_vector = static_cast<std::int64_t>(V::size);
+  V sum[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+  }
+  alignas(64) float lanes[Vectors * V::size] = {};
+  const bool whole = columns == Vectors * lanes_per_vector;
+  if (mode == tile_mode::resume) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      for (std::int64_t j = 0; j < columns; ++j) lanes[j] = c[r * ldc + j];
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load_aligned(lanes + v * lanes_per_vector);
+    }
+  }
+  for (std::int64_t p = 0; p < k; ++p) {
+    const float* from = b;
+    if (!whole) {
+      for (std::int64_t j = 0; j < columns; ++j) lanes[j] = b[j];
+      from = lanes;
+    }
+    V column[Vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) column[v] = V::load_unaligned(from + v * lanes_per_vector);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const V row(a[r * a_row]);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(row, column[v], sum[r][v]);
+    }
+    a += a_step;
+    b += b_step;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[r][v].store_aligned(lanes + v * lanes_per_vector);
+    float* const to = c + r * ldc;
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = mode == tile_mode::add ? to[j] + lanes[j] : lanes[j];
+  }
+}
+
+template <class V = f32v>
+inline constexpr gemm_kernels gemm_portable = {
+    .terms = 1,
+    .a_in_place = true,
+    .b_in_place = true,
+    .rows = 6,
+    .columns = 2 * static_cast<int>(V::size),
+    .tile = {nullptr, tile_portable<1, 2, V>, tile_portable<2, 2, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,
+             tile_portable<5, 2, V>, tile_portable<6, 2, V>},
+    .wide = {nullptr, tile_portable<1, 8, V>, tile_portable<2, 4, V>, tile_portable<3, 2, V>, tile_portable<4, 2, V>,
+             tile_portable<5, 2, V>, tile_portable<6, 2, V>},
+    .wide_columns = {0, 8 * static_cast<int>(V::size), 4 * static_cast<int>(V::size), 2 * static_cast<int>(V::size),
+                     2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size), 2 * static_cast<int>(V::size)},
+    .pack = pack_portable<pack_source::f32>,
+    .pack_bfloat16 = pack_portable<pack_source::bfloat16>,
+};
+
+}  // namespace tokamax::simd::detail

@@ -1,0 +1,80 @@
+// tokamax/backend/cpu/gemm/microkernel_set.hpp: what an instruction set brings to matrix products: register tiles and panels.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>  // pack_panel_fn
+#include <tokamax/backend/cpu/vector/simd.hpp>       // the intrinsics
+
+#include <cstdint>  // int64_t
+
+namespace tokamax::simd {
+
+/// What a tile does with the old C: nothing, add to it in one rounding, or go on summing where it stopped; a matrix unit
+/// goes on in both. `stream` is assign past the caches, where the machine can: rows of C begin on 64 bytes, and a fence
+/// must follow.
+enum class tile_mode { assign, add, resume, stream };
+
+/// One register tile, summed over k packed steps in order, with one rounding per term (fma where the machine has it):
+///
+///   c[r * ldc + j] (+)= sum_p a[p * a_step + r * a_row] * b[p * b_step + j],  r < Rows, j < columns
+///
+/// A packed step is one f32, a pair of bfloat16 or four int8, whose sums are int32 in the memory of c. Where steps come in
+/// units, those of a unit lie side by side in a, and a_step is the distance from one unit to the next over its steps.
+/// In a panel a_row is a unit, or a_words; where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not
+/// depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one longer sum.
+using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                              std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
+                              tile_mode mode) noexcept;
+
+inline constexpr int gemm_max_rows = 32;
+inline constexpr int turned_rows = 6, turned_columns = 8;  // at most, and of each
+
+/// What one machine offers: the tiles by height, and how to fill their panels.
+struct gemm_kernels {
+  int terms;                             ///< of k in a packed step of 4 bytes
+  int a_words = 1;                       ///< of 4 bytes that a packed step of a panel of A takes
+  int b_words = 1;                       ///< and of a panel of B
+  bool a_in_place;                       ///< may tiles read rows of A that are not packed?
+  bool b_in_place;                       ///< may wide and turned ones read B, f32 or, with two terms, bfloat16?
+  int rows;                              ///< height of the packed panels of A
+  int columns;                           ///< width of the packed panels of B
+  int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up
+  int block = 512;                       ///< about so many terms are summed before they are added to C
+  int whole = 0;                         ///< but so many, where there are no more
+  int pack_rows = 10;                    ///< rows of a tile that cost as much as packing its B
+  gemm_tile_fn tile[gemm_max_rows + 1];  ///< by number of rows, [1, rows]; up to `columns` columns
+  gemm_tile_fn wide[gemm_max_rows + 1];  ///< the same for few rows and more columns, for an unpacked B
+  int wide_columns[gemm_max_rows + 1];   ///< how many
+  /// The same for turned_columns columns of an unpacked B that lie b_step elements apart; k counts terms.
+  gemm_tile_fn turned[turned_rows + 1] = {};
+  gemm_tile_fn twin[3] = {};  ///< for one and two rows: up to two packed panels, one behind the other
+  pack_panel_fn pack;
+  pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
+  pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
+  pack_bfloat16_fn pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
+  pack_int8_fn pack_int8 = nullptr;            ///< the same from operands in int8
+  pack_int8_fn pack_a_int8 = nullptr;          ///< panels of A
+  bool integer = false;                        ///< are sums int32?
+  int lead = 0;                                ///< steps of a panel of B before its first terms: where sums begin
+  void (*fill_lead)(float* panel, std::int64_t columns, std::int64_t packed_steps) noexcept = nullptr;
+  void (*begin)(std::int64_t rows) noexcept = nullptr;  ///< before a thread computes tiles of a C of so many rows
+  void (*end)() noexcept = nullptr;                     ///< after
+};
+
+/// While it lives, its thread may compute tiles: of any heights, or of fewer rows in all than one has.
+class tile_scope {
+ public:
+  explicit tile_scope(const gemm_kernels& kernels, std::int64_t rows = gemm_max_rows) noexcept : kernels_(kernels) {
+    if (kernels_.begin != nullptr) kernels_.begin(rows);
+  }
+  ~tile_scope() {
+    if (kernels_.end != nullptr) kernels_.end();
+  }
+  tile_scope(const tile_scope&) = delete;
+
+ private:
+  const gemm_kernels& kernels_;
+};
+
+}  // namespace tokamax::simd

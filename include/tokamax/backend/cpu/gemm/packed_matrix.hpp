@@ -1,0 +1,62 @@
+// tokamax/backend/cpu/gemm/packed_matrix.hpp: the right side of matrix products, packed once for many of them.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/bfloat16.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/problem.hpp>    // pack_b
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+
+#include <algorithm>  // min
+#include <cstdint>    // int64_t
+
+namespace tokamax::simd {
+
+/// The weights B [k, n] of products C = A B in the panels that the tiles of this machine read.
+///
+/// Products with it pack and round only A: what decoding, or any program that keeps its weights, wants. In bfloat16 it
+/// takes half the bytes of f32.
+class packed_matrix {
+ public:
+  /// Packs b, in parallel.
+  ///
+  /// shapes  b [k, n] of any strides, read here alone
+  /// dtypes  f32 or bf16, rounded as `precision` says; int8 for int8
+  /// errors  ends the program when memory is exhausted
+  packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, gemm_precision precision = gemm_precision::f32)
+      : packed_matrix(k, n, b, gemm_kernels_for(best_gemm_machine(), precision)) {}
+
+  /// The same for given kernels, which this machine must have.
+  packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, const gemm_kernels& kernels)
+      : k_(k), n_(n), kernels_(&kernels) {
+    using namespace detail;
+    if (k <= 0 || n <= 0) return;
+    const std::int64_t nr = kernels.columns, block = gemm_k_block(k, kernels), count = ceil_div(n, nr);
+    const std::int64_t last = (k - 1) / block;  // number of the last block
+    float* const data =
+        memory_.grow((last * panel_steps_of(kernels, block) + panel_steps_of(kernels, k - last * block)) * nr * count);
+    panels_ = {data, count, block, 0};
+    const gemm_problem g{0, n, k, {}, b, nullptr, 0, gemm_mode::assign, {}};
+    constexpr std::int64_t together = 4;  // panels
+    parallel_for(ceil_div(count, together), [&](std::int64_t i) {
+      const std::int64_t first = i * together, end = std::min(count, first + together);
+      for (std::int64_t p = 0; p < k; p += block) {
+        const std::int64_t steps = std::min(block, k - p);
+        pack_b(g, kernels, data + (panels_.at(kernels, p, steps, first) - data), p, steps, first, end);
+      }
+    });
+  }
+
+  std::int64_t rows() const noexcept { return k_; }     ///< k
+  std::int64_t columns() const noexcept { return n_; }  ///< n
+  const detail::packed_panels& panels() const noexcept { return panels_; }
+  const gemm_kernels& kernels() const noexcept { return *kernels_; }
+
+ private:
+  std::int64_t k_, n_;
+  const gemm_kernels* kernels_;
+  detail::packed_panels panels_;
+  detail::scratch_memory memory_;
+};
+
+}  // namespace tokamax::simd

@@ -1,0 +1,188 @@
+// tokamax/backend/cpu/gemm/problem.hpp: one matrix product, and how its operands become panels.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/microkernel.hpp>  // gemm_kernels
+
+#include <algorithm>  // min, max, fill_n
+#include <cstddef>    // byte
+#include <cstdint>    // int64_t, uintptr_t
+
+namespace tokamax::simd {
+
+/// What the elements of an operand are: float, bfloat16 bit patterns, or std::int8_t.
+enum class gemm_element : std::uint8_t { f32, bfloat16, int8 };
+
+/// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
+struct matrix_view {
+  const void* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+  gemm_element element = gemm_element::f32;
+
+  std::int64_t element_bytes() const noexcept {
+    return element == gemm_element::f32 ? 4 : element == gemm_element::bfloat16 ? 2 : 1;
+  }
+  const std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const std::byte*>(data) + (row * row_stride + column * column_stride) * element_bytes();
+  }
+  const float* f32_at(std::int64_t row, std::int64_t column) const noexcept {
+    return static_cast<const float*>(data) + row * row_stride + column * column_stride;
+  }
+};
+
+/// What happens to the old C.
+enum class gemm_mode { assign, accumulate };
+
+/// Called once for each finished tile of C, while it is in the cache, from any thread.
+struct gemm_epilogue {
+  /// c is element (row, col) of C, the tile has rows x cols elements.
+  void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
+                std::int64_t cols) noexcept = nullptr;
+  const void* context = nullptr;
+};
+
+namespace detail {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
+
+// Terms that a tile sums before it adds to C. A function of k and the machine alone: it fixes the bits of the result.
+constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels) noexcept {
+  const std::int64_t blocks = k <= kernels.whole ? 1 : ceil_div(k, kernels.block);
+  return round_up(ceil_div(k, blocks), std::max(8, kernels.terms * kernels.unit));
+}
+
+// 4-byte steps that hold `steps` terms.
+constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
+  return round_up(ceil_div(steps, kernels.terms), kernels.unit);
+}
+
+// Words of a column in a panel of B with `steps` terms.
+constexpr std::int64_t panel_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
+  return kernels.lead + packed_steps_of(kernels, steps) * kernels.b_words;
+}
+
+/// B in panels: [block of k][panel][packed step][word][column].
+struct packed_panels {
+  const float* data = nullptr;  ///< null: B is not packed yet
+  std::int64_t panels = 0;      ///< of a whole row
+  std::int64_t block = 1;       ///< terms
+  std::int64_t first = 0;       ///< panel that has column 0
+
+  /// Panel `panel` of the block of `steps` terms that begins at term p.
+  const float* at(const gemm_kernels& kernels, std::int64_t p, std::int64_t steps, std::int64_t panel) const noexcept {
+    return data +
+           (p / block * panel_steps_of(kernels, block) * panels + (first + panel) * panel_steps_of(kernels, steps)) *
+               kernels.columns;
+  }
+};
+
+struct gemm_problem {
+  std::int64_t m, n, k;
+  matrix_view a, b;
+  float* c;
+  std::int64_t ldc;
+  gemm_mode mode;
+  gemm_epilogue epilogue;
+  packed_panels packed{};      // if it has data, b is not read
+  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
+  std::int64_t first_column = 0;
+};
+
+/// Rows of A as tiles read them: in panels, or where they lie.
+struct tile_rows {
+  const float* data;
+  std::int64_t row, step;  ///< distances, as gemm_tile_fn has them
+};
+
+/// Can tiles read A where it lies? The terms of a packed step lie side by side, and no two rows, whose terms are read one
+/// after the other, fight for the same lines of the first-level cache.
+inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+  constexpr std::int64_t page = 4096, line = 64;  // addresses a page apart share their lines
+  const std::int64_t apart = g.a.row_stride * g.a.element_bytes() & (page - 1);
+  return kernels.a_in_place && g.a.element_bytes() * kernels.terms == 4 && g.a.column_stride == 1 &&
+         g.k % (kernels.terms * kernels.unit) == 0 && g.a.row_stride % kernels.terms == 0 &&
+         reinterpret_cast<std::uintptr_t>(g.a.data) % 4 == 0 && (kernels.unit == 1 || g.m % kernels.rows == 0) &&
+         (g.m <= 4 || (apart >= line && apart <= page - line));
+}
+
+/// Rows of A in a panel of `height` of them.
+inline tile_rows rows_of_panel(const gemm_kernels& kernels, const float* panel, std::int64_t height) noexcept {
+  return {panel, std::int64_t{kernels.unit} * kernels.a_words, height * kernels.a_words};
+}
+
+/// Rows of A from `row` on, and their terms from `term` on.
+inline tile_rows rows_in_place(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t row,
+                               std::int64_t term) noexcept {
+  return {reinterpret_cast<const float*>(g.a.at(row, term)), g.a.row_stride / kernels.terms, 1};
+}
+
+struct gemm_packed_a;  // A of one super block, shared by the threads
+struct gemm_packed_b;  // the panels of B that a thread works on
+
+/// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
+inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
+                       std::int64_t steps, const matrix_view& v, std::int64_t row, std::int64_t column,
+                       bool lanes_are_rows) noexcept {
+  const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
+                     step = lanes_are_rows ? v.column_stride : v.row_stride;
+  const bool apart = lanes_are_rows && (kernels.pack_a != nullptr || kernels.pack_a_int8 != nullptr);
+  const auto pack = [&]<class T>(auto any_side, auto side_of_a, const T* from) {
+    (apart ? side_of_a : any_side)(packed, padded, lanes, steps, from, lane, step);
+  };
+  const std::byte* const from = v.at(row, column);
+  switch (v.element) {
+    case gemm_element::f32:
+      return pack(kernels.pack, kernels.pack_a, reinterpret_cast<const float*>(from));
+    case gemm_element::bfloat16:
+      return pack(kernels.pack_bfloat16, kernels.pack_a_bfloat16, reinterpret_cast<const std::uint16_t*>(from));
+    case gemm_element::int8:
+      return pack(kernels.pack_int8, kernels.pack_a_int8, reinterpret_cast<const std::int8_t*>(from));
+  }
+}
+
+/// Packs terms [p, p + steps) of `panels` panels that lie panel_size apart and begin at lane `first`: rows of A or columns
+/// of B, `lanes` of them in the matrix. Lanes that lie side by side are read few steps at a time: in long runs, not one
+/// narrow panel after the other.
+inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t panel_size, std::int64_t panels,
+                        const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
+                        std::int64_t p, std::int64_t steps) noexcept {
+  const std::int64_t width = lanes_are_rows ? kernels.rows : kernels.columns;
+  const std::int64_t step_words = width * (lanes_are_rows ? kernels.a_words : kernels.b_words);
+  const bool side_by_side = (lanes_are_rows ? v.row_stride : v.column_stride) == 1;
+  const std::int64_t chunk = side_by_side ? std::max(4, kernels.unit) * kernels.terms : steps;
+  for (std::int64_t q = 0; q < steps; q += chunk) {
+    for (std::int64_t j = 0; j < panels; ++j) {
+      const std::int64_t lane = first + j * width;
+      pack_lanes(kernels, packed + j * panel_size + q / kernels.terms * step_words, width,
+                 std::min(width, lanes - lane), std::min(chunk, steps - q), v, lanes_are_rows ? lane : p + q,
+                 lanes_are_rows ? p + q : lane, lanes_are_rows);
+    }
+  }
+}
+
+/// Packs whole panels of B, with what stands before and after their terms.
+inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
+                   std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
+  const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
+  pack_panels(kernels, packed + kernels.lead * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n, panel0 * nr, p,
+              steps);
+  const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms) * kernels.b_words;
+  for (std::int64_t j = 0; j < panel1 - panel0; ++j) {
+    float* const panel = packed + j * panel_steps * nr;
+    std::fill_n(panel + filled * nr, (panel_steps - filled) * nr, 0.0f);
+    if (kernels.lead > 0) kernels.fill_lead(panel, nr, filled - kernels.lead);
+  }
+}
+
+inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, std::int64_t rows,
+                   std::int64_t cols) noexcept {
+  if (g.epilogue.apply != nullptr)
+    g.epilogue.apply(g.epilogue.context, g.c + row * g.ldc + col, g.ldc, g.first_row + row, g.first_column + col, rows,
+                     cols);
+}
+
+}  // namespace detail
+}  // namespace tokamax::simd

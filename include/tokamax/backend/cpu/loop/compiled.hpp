@@ -1,0 +1,124 @@
+// tokamax/backend/cpu/loop/compiled.hpp: a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/loop/loop.hpp>       // run_loop
+#include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
+
+#include <utility>  // index_sequence
+
+namespace tokamax::simd {
+
+/// One line of an expression: registers are numbered by line.
+template <instruction::what Kind, const op* Function, dtype Type, dtype Operand, instruction::step Inner, int A, int B,
+          int C>
+struct line {
+  static constexpr auto kind = Kind;
+  static constexpr const op* function = Function;
+  static constexpr dtype type = Type, operand = Operand;
+  static constexpr auto inner = Inner;
+  static constexpr int a = A, b = B, c = C;
+  /// The same in each lane of a row, so computed once a row.
+  static constexpr bool invariant =
+      Kind == instruction::what::constant || (Kind == instruction::what::load && Inner == instruction::step::none);
+};
+
+namespace detail {
+template <std::size_t I, class V>
+struct cell {
+  V value;
+};
+template <class Indices, class... V>
+struct cells;
+template <std::size_t... I, class... V>
+struct cells<std::index_sequence<I...>, V...> : cell<I, V>... {};
+template <std::size_t I, class V>
+V& at(cell<I, V>& c) noexcept {
+  return c.value;
+}
+}  // namespace detail
+
+/// An expression template: the lines of one loop in order. Every step with this structure, of any program, shares it.
+template <class... Lines>
+struct expression {
+  using indices = std::index_sequence_for<Lines...>;
+  using registers = detail::cells<indices, register_t<Lines::type>...>;
+
+  struct row {
+    std::byte* const* slots;
+    const std::int64_t* strides;
+    const element_bits* constants;
+    std::int64_t at = 0, count = 0;  // first element, and how many of `width`
+  };
+
+  template <class L, std::size_t I, bool Full>
+  [[gnu::always_inline]] static void evaluate(registers& r, const row& w) noexcept {
+    using enum instruction::what;
+    if constexpr (L::kind == constant) {
+      detail::at<I>(r) = splat<L::type>(w.constants[L::a]);
+    } else if constexpr (L::kind == load) {
+      const std::byte* p = w.slots[L::a];
+      constexpr std::int64_t bytes = tokamax::size_of(L::type);
+      if constexpr (L::inner == instruction::step::none)
+        detail::at<I>(r) = read_strided<L::type>(p, 0, width);
+      else if constexpr (L::inner == instruction::step::unit)
+        detail::at<I>(r) = read<L::type, Full>(p + w.at * bytes, w.count);
+      else
+        detail::at<I>(r) = read_strided<L::type>(p + w.at * w.strides[L::a] * bytes, w.strides[L::a], w.count);
+    } else if constexpr (L::kind == iota) {
+      const std::int64_t step = L::inner == instruction::step::none   ? 0
+                                : L::inner == instruction::step::unit ? 1
+                                                                      : w.strides[L::a];
+      detail::at<I>(r) = count_from<L::type>(reinterpret_cast<std::int64_t>(w.slots[L::a]) + w.at * step, step);
+    } else if constexpr (L::kind == store) {
+      write<L::type, Full>(w.slots[L::b] + w.at * tokamax::size_of(L::type), detail::at<L::a>(r), w.count);
+    } else if constexpr (L::function == &convert_element_type_p) {
+      detail::at<I>(r) = convert<L::type, L::operand>(detail::at<L::a>(r));
+    } else if constexpr (L::c >= 0) {
+      detail::at<I>(r) =
+          apply_element<*L::function, L::type>(detail::at<L::a>(r), detail::at<L::b>(r), detail::at<L::c>(r));
+    } else if constexpr (L::b >= 0) {
+      detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r), detail::at<L::b>(r));
+    } else {
+      detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r));
+    }
+  }
+  template <bool Full, bool Invariant, std::size_t... I>
+  [[gnu::always_inline]] static void evaluate_all(registers& r, const row& w, std::index_sequence<I...>) noexcept {
+    (
+        [&]() __attribute__((always_inline)) {
+          if constexpr (Lines::invariant == Invariant) evaluate<Lines, I, Full>(r, w);
+        }(),
+        ...);
+  }
+
+  static void inner(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
+                    const loop_arguments& loop) noexcept {
+    registers r;
+    row w{slots, strides, loop.constants, 0, width};
+    evaluate_all<true, true>(r, w, indices{});
+    for (; w.at + width <= n; w.at += width) evaluate_all<true, false>(r, w, indices{});
+    if (w.at < n) {
+      w.count = n - w.at;
+      evaluate_all<false, false>(r, w, indices{});
+    }
+  }
+  static void run(const loop_arguments& a) { run_loop(a, inner); }
+};
+
+namespace detail {
+template <const auto& Plan, int First, std::size_t... I>
+auto expression_of(std::index_sequence<I...>) {
+  return expression<
+      line<Plan.instructions[First + I].kind, Plan.instructions[First + I].function, Plan.instructions[First + I].type,
+           Plan.instructions[First + I].operand, Plan.instructions[First + I].inner, Plan.instructions[First + I].a,
+           Plan.instructions[First + I].b, Plan.instructions[First + I].c>...>{};
+}
+}  // namespace detail
+
+/// The expression type of loop `K` of a frozen plan.
+template <const auto& Plan, int K>
+using expression_t = decltype(detail::expression_of<Plan, Plan.loops[K].first>(
+    std::make_index_sequence<static_cast<std::size_t>(Plan.loops[K].count)>{}));
+
+}  // namespace tokamax::simd

@@ -1,0 +1,264 @@
+// tokamax/backend/cpu/loop/interpreted.hpp: run a fused group that is known at run time only, line by line over tiles in the cache.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/loop/compiled.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/loop/loop.hpp>       // run_loop
+#include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
+#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
+
+namespace tokamax::simd {
+
+/// Elements of a tile: a register is then 2 KiB, and some tens of them stay in the first-level cache.
+inline constexpr std::int64_t tile_size = 512;
+
+namespace detail {
+
+/// A tile register holds what dtypes are computed in: 4 bytes an element, 8 of 64-bit dtypes; bool as 0 or 1.
+template <dtype T>
+inline constexpr std::int64_t tile_bytes = T == bool_ ? 4 : size_of(compute_dtype(T));
+
+template <dtype T>
+register_t<T> from_tile(const void* p) noexcept {
+  if constexpr (T == bool_)
+    return int_to_mask(load<i32v>(static_cast<const std::int32_t*>(p)));
+  else if constexpr (is_pack<register_t<T>>)
+    return read<T, true>(static_cast<const std::byte*>(p), width);
+  else
+    return load<register_t<T>>(static_cast<const typename register_t<T>::value_type*>(p));
+}
+inline void to_tile(void* p, f32v v) noexcept { store(static_cast<float*>(p), v); }
+inline void to_tile(void* p, i32v v) noexcept { store(static_cast<std::int32_t*>(p), v); }
+inline void to_tile(void* p, u32v v) noexcept { store(static_cast<std::uint32_t*>(p), v); }
+inline void to_tile(void* p, mask m) noexcept { to_tile(p, mask_to_int(m)); }
+template <class T>
+void to_tile(void* p, const pack<T>& v) noexcept {
+  std::memcpy(p, v.lane, sizeof v.lane);
+}
+
+/// Calls f with the numbers of the elements that each vector begins with.
+template <class F>
+void each_vector(std::int64_t n, F f) noexcept {
+  for (std::int64_t i = 0; i < n; i += width) f(i);
+}
+/// The vector from element `at` on of a register of dtype T, to read and to write.
+template <dtype T>
+register_t<T> tile_at(const void* p, std::int64_t at) noexcept {
+  return from_tile<T>(static_cast<const std::byte*>(p) + at * tile_bytes<T>);
+}
+template <dtype T, class V>
+void set_tile(void* p, std::int64_t at, const V& v) noexcept {
+  to_tile(static_cast<std::byte*>(p) + at * tile_bytes<T>, v);
+}
+
+template <const op& Op, dtype T, int Arity>
+void tile_loop(void* out, const void* const* in, std::int64_t n) {
+  constexpr dtype first = &Op == &select_p ? bool_ : T;
+  const auto put = [out](std::int64_t at, const auto& v) {  // truth values take 4 bytes
+    constexpr std::int64_t bytes = std::is_same_v<decltype(v), const mask&> ? 4 : tile_bytes<T>;
+    to_tile(static_cast<std::byte*>(out) + at * bytes, v);
+  };
+  each_vector(n, [&](std::int64_t at) {
+    if constexpr (Arity == 1)
+      put(at, apply_element<Op, f32>(tile_at<T>(in[0], at)));
+    else if constexpr (Arity == 2)
+      put(at, apply_element<Op, f32>(tile_at<T>(in[0], at), tile_at<T>(in[1], at)));
+    else
+      put(at, apply_element<Op, f32>(tile_at<first>(in[0], at), tile_at<T>(in[1], at), tile_at<T>(in[2], at)));
+  });
+}
+
+constexpr bool takes(const op& o, dtype t) {
+  if (t == bool_) return o.dtypes == accepts::all || o.dtypes == accepts::booleans;
+  return o.dtypes == accepts::all || o.dtypes == accepts::numbers ||
+         o.dtypes == (is_integer(t) ? accepts::integers : accepts::floating);
+}
+
+template <const op& Op>
+constexpr int arity() {
+  if constexpr (requires(double x) { element_of<Op>::apply(x); })
+    return 1;
+  else if constexpr (requires(double x) { element_of<Op>::apply(x, x); })
+    return 2;
+  else
+    return 3;
+}
+
+}  // namespace detail
+
+/// The tile loop of an elementwise op for operands of a dtype; null if the op is not defined for it.
+template <const op& Op>
+tile_function tile_of(dtype operand) {
+  if constexpr (&Op == &convert_element_type_p)
+    return nullptr;
+  else {
+    constexpr int n = detail::arity<Op>();
+    return dispatch(compute_dtype(operand), []<dtype T>() -> tile_function {
+      if constexpr (T == compute_dtype(T) && detail::takes(Op, T))
+        return detail::tile_loop<Op, T, n>;
+      else
+        return nullptr;
+    });
+  }
+}
+
+/// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
+void run_interpreted(const loop_arguments& a);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+namespace detail {
+
+template <dtype To, dtype From>
+void convert_loop(void* out, const void* const* in, std::int64_t n) {
+  each_vector(n, [&](std::int64_t at) { set_tile<To>(out, at, convert<To, From>(tile_at<From>(in[0], at))); });
+}
+template <dtype T>
+void narrow_tile(void* p, std::int64_t n) noexcept {
+  each_vector(n, [&](std::int64_t at) { set_tile<T>(p, at, narrowed<T>(tile_at<T>(p, at))); });
+}
+template <dtype T>
+void saturate_tile(void* p, std::int64_t n) noexcept {
+  each_vector(n, [&](std::int64_t at) { set_tile<T>(p, at, saturated<T>(tile_at<T>(p, at))); });
+}
+/// From dtype to dtype, by way of those that registers hold.
+inline void convert_tile(dtype to, dtype from, void* out, const void* const* in, std::int64_t n) {
+  dispatch(compute_dtype(to), [&]<dtype To>() {
+    dispatch(compute_dtype(from), [&]<dtype From>() {
+      if constexpr (To == compute_dtype(To) && From == compute_dtype(From)) convert_loop<To, From>(out, in, n);
+    });
+  });
+  if (to == from || to == compute_dtype(to)) return;
+  dispatch(to, [&]<dtype T>() {
+    if constexpr (is_narrow<T>) {
+      if (is_integer(T) && is_floating(from))
+        saturate_tile<T>(out, n);
+      else
+        narrow_tile<T>(out, n);
+    }
+  });
+}
+
+struct tile_scratch;
+
+/// A block of a loop that fits into registers: some rows, which lie behind each other in a register.
+struct tile_block {
+  std::int64_t rows, columns;  // of the block; rows * columns <= tile_size
+  std::byte* const* slots;     // its first element in each slot
+  const loop_arguments& loop;
+  std::int64_t elements() const { return rows * columns; }
+  std::int64_t column_stride(int slot) const { return loop.strides[slot * loop.rank + loop.rank - 1]; }
+  std::int64_t row_stride(int slot) const { return loop.rank > 1 ? loop.strides[slot * loop.rank + loop.rank - 2] : 0; }
+};
+
+/// Rows are written in order, so that what a vector writes behind the end of one row is overwritten by the next.
+template <dtype T>
+void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
+  constexpr std::int64_t bytes = tokamax::size_of(T);
+  const std::int64_t stride = b.column_stride(slot);
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    const std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
+    std::byte* row = to + r * b.columns * tile_bytes<T>;
+    for (std::int64_t j = 0; j < b.columns; j += width) {
+      const std::int64_t count = std::min(width, b.columns - j);
+      if (stride == 0)
+        set_tile<T>(row, j, read_strided<T>(p, 0, width));
+      else if (stride != 1)
+        set_tile<T>(row, j, read_strided<T>(p + j * stride * bytes, stride, count));
+      else if (count == width)
+        set_tile<T>(row, j, read<T, true>(p + j * bytes, width));
+      else
+        set_tile<T>(row, j, read<T, false>(p + j * bytes, count));
+    }
+  }
+}
+template <dtype T>
+void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
+  const auto first = reinterpret_cast<std::int64_t>(b.slots[slot]);
+  for (std::int64_t r = 0; r < b.rows; ++r)
+    for (std::int64_t j = 0; j < b.columns; j += width)
+      set_tile<T>(to, r * b.columns + j,
+                  count_from<T>(first + r * b.row_stride(slot) + j * b.column_stride(slot), b.column_stride(slot)));
+}
+template <dtype T>
+void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
+  constexpr std::int64_t bytes = tokamax::size_of(T);
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
+    for (std::int64_t j = 0; j < b.columns; j += width) {
+      const register_t<T> v = tile_at<T>(from, r * b.columns + j);
+      if (b.columns - j >= width)
+        write<T, true>(p + j * bytes, v, width);
+      else
+        write<T, false>(p + j * bytes, v, b.columns - j);
+    }
+  }
+}
+
+/// Runs the lines of a loop on one block, in registers of `bytes` an element. `fresh`: the registers hold no constants yet.
+inline void interpret(const tile_block& b, std::byte* registers, std::int64_t bytes, bool fresh) noexcept {
+  const loop_arguments& loop = b.loop;
+  auto reg = [&](int i) { return registers + i * (tile_size + width) * bytes; };
+  for (int i = 0; i < loop.kernel->count; ++i) {
+    const instruction& l = loop.instructions[i];
+    switch (l.kind) {
+      case instruction::what::constant:
+        if (fresh)
+          dispatch(l.type, [&]<dtype T>() {
+            each_vector(tile_size, [&](std::int64_t at) { set_tile<T>(reg(i), at, splat<T>(loop.constants[l.a])); });
+          });
+        break;
+      case instruction::what::load:
+        dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        break;
+      case instruction::what::iota:
+        dispatch(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
+        break;
+      case instruction::what::store:
+        dispatch(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
+        break;
+      case instruction::what::apply: {
+        const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
+        if (l.function == &convert_element_type_p) {
+          convert_tile(l.type, l.operand, reg(i), in, b.elements());
+        } else {
+          loop.tiles[i](reg(i), in, b.elements());
+          if (l.type != compute_dtype(l.type))
+            dispatch(l.type, [&]<dtype T>() { narrow_tile<T>(reg(i), b.elements()); });
+        }
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
+  const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
+  std::int64_t outer = 1;
+  for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
+  if (outer * inner_rows * n == 0) return;
+  const std::int64_t columns = std::min(n, tile_size),
+                     rows = std::min(inner_rows, std::max<std::int64_t>(1, tile_size / n));
+  const std::int64_t across = (n + columns - 1) / columns, down = (inner_rows + rows - 1) / rows,
+                     blocks = outer * down * across;
+  constexpr std::int64_t together = 32;  // blocks a chunk
+  std::int64_t bytes = 4;                // an element in a register
+  for (int i = 0; i < a.kernel->count; ++i)
+    if (bits_of(a.instructions[i].type) == 64) bytes = 8;
+  parallel_for((blocks + together - 1) / together, [&](std::int64_t chunk) {
+    auto* registers =
+        reinterpret_cast<std::byte*>(scratch<detail::tile_scratch>(a.kernel->count * (tile_size + width) * bytes / 4));
+    const std::int64_t first = chunk * together;
+    for (std::int64_t i = first; i < std::min(blocks, first + together); ++i) {
+      const std::int64_t column = i % across * columns, row = i / across % down * rows;
+      std::byte* p[max_loop_slots];
+      detail::locate(a, i / across / down * inner_rows + row, column, p);
+      detail::interpret({std::min(rows, inner_rows - row), std::min(columns, n - column), p, a}, registers, bytes,
+                        i == first);
+    }
+  });
+}
+#endif
+
+}  // namespace tokamax::simd

@@ -1,0 +1,140 @@
+// tokamax/backend/cpu/row_ops/linear_cross_entropy.hpp: a product and the cross entropy of its rows, in pieces.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/linear_cross_entropy.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/gemm.hpp>        // gemm
+#include <tokamax/backend/cpu/row_ops/softmax.hpp>  // normaliser_of, class_of
+
+#include <algorithm>  // min, max, fill_n
+#include <cmath>      // exp, log
+#include <cstdint>    // int64_t
+#include <limits>     // infinity, NaN
+
+namespace tokamax::simd {
+
+/// Rows of x by columns of weights, and the class that each row should have.
+struct linear_classes {
+  std::int64_t rows, features, classes;
+  matrix_view x;        ///< [rows, features]
+  matrix_view weights;  ///< [features, classes]
+  const std::int32_t* labels;
+  gemm_precision precision = gemm_precision::f32;
+};
+
+namespace detail {
+
+struct linear_logits_piece;
+struct linear_normalisers;
+
+/// Calls f(row, rows, class, classes, logits) for each piece of the logits, [rows, classes] dense; the pieces of some rows
+/// follow each other. A function of the shapes alone cuts them.
+template <class F>
+void for_logits(const linear_classes& c, F f) {
+  constexpr std::int64_t most_rows = 1024, most_classes = 2048;
+  const std::int64_t classes_at_once = std::min(most_classes, c.classes);
+  float* const logits = scratch<linear_logits_piece>(std::min(most_rows, c.rows) * classes_at_once);
+  for (std::int64_t row = 0; row < c.rows; row += most_rows) {
+    const std::int64_t rows = std::min(most_rows, c.rows - row);
+    matrix_view x = c.x;
+    x.data = c.x.at(row, 0);
+    for (std::int64_t first = 0; first < c.classes; first += classes_at_once) {
+      const std::int64_t classes = std::min(classes_at_once, c.classes - first);
+      matrix_view weights = c.weights;
+      weights.data = c.weights.at(0, first);
+      gemm(rows, classes, c.features, x, weights, logits, classes, gemm_mode::assign, {}, c.precision);
+      f(row, rows, first, classes, logits);
+    }
+  }
+}
+
+/// A normaliser, sum * exp(shift), to which others are added.
+struct joined_normaliser {
+  double shift, sum;
+  void add(const shifted_sum& other) noexcept {
+    const auto s = static_cast<double>(other.shift), more = static_cast<double>(other.sum);
+    if (s > shift) {
+      sum = sum * std::exp(shift - s) + more;
+      shift = s;
+    } else {
+      sum += s == shift ? more : more * std::exp(s - shift);  // infinities too
+    }
+  }
+};
+}  // namespace detail
+
+/// loss[r] = lse[r] - logits[r, label], lse[r] = log(sum(exp(logits[r]))), for logits = x weights; exp(logits - lse) *
+/// correction are the probabilities, also where logits are large.
+///
+/// shapes  loss, lse, correction [rows]
+/// labels  negative ones count from the end, one out of range gives NaN
+inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse, float* correction) {
+  using normaliser = detail::joined_normaliser;
+  constexpr std::int64_t floats = sizeof(normaliser) / sizeof(float);
+  auto* const all =
+      reinterpret_cast<normaliser*>(scratch<detail::linear_normalisers>(floats * std::max<std::int64_t>(1, c.rows)));
+  for (std::int64_t r = 0; r < c.rows; ++r) {
+    all[r] = {-std::numeric_limits<double>::infinity(), 0};
+    loss[r] = std::numeric_limits<float>::quiet_NaN();
+  }
+  detail::for_logits(
+      c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, const float* logits) {
+        for_rows(rows, classes, [=](std::int64_t r) {
+          const float* const of_row = logits + r * classes;
+          all[row + r].add(detail::normaliser_of(of_row, classes));
+          const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
+          if (at >= first && at < first + classes) loss[row + r] = of_row[at - first];
+        });
+      });
+  for (std::int64_t r = 0; r < c.rows; ++r) {
+    const auto [shift, sum] = all[r];
+    const double log_sum = std::log(sum);
+    loss[r] = static_cast<float>(log_sum + (shift - static_cast<double>(loss[r])));
+    const detail::log_normaliser log = detail::log_of(static_cast<float>(shift), static_cast<float>(log_sum));
+    lse[r] = log.lse;
+    correction[r] = log.correction;
+  }
+}
+
+/// With dlogits[r, j] = exp(logits[r, j] - lse[r]) * ct_probabilities[r] - (j == label) * ct_label[r]:
+/// dx = dlogits weights^T and dweights = x^T dlogits.
+///
+/// shapes  dx [rows, features] dense, dweights [features, classes] dense, or [classes, features] if `transposed`
+inline void linear_cross_entropy_backward(const linear_classes& c, const float* lse, const float* ct_probabilities,
+                                          const float* ct_label, float* dx, float* dweights, bool transposed) {
+  const std::int64_t d = c.features;
+  if (c.rows == 0 || c.classes == 0) {  // empty sums
+    std::fill_n(dx, c.rows * d, 0.0f);
+    std::fill_n(dweights, c.classes * d, 0.0f);
+    return;
+  }
+  const auto turned = [](const void* data, std::int64_t row_stride, std::int64_t column_stride, gemm_element element) {
+    return matrix_view{data, column_stride, row_stride, element};
+  };
+  detail::for_logits(
+      c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, float* logits) {
+        for_rows(rows, classes, [=](std::int64_t r) {
+          float* const of_row = logits + r * classes;
+          const f32v sum(lse[row + r]), scale(ct_probabilities[row + r]);
+          for_vectors(classes, [=](std::int64_t j, auto lanes) {
+            lanes.put(of_row + j, exp_bounded(lanes(of_row + j) - sum) * scale);
+          });
+          const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
+          if (at >= first && at < first + classes) of_row[at - first] -= ct_label[row + r];
+        });
+        const matrix_view dlogits{logits, classes, 1};
+        const matrix_view x{c.x.at(row, 0), c.x.row_stride, c.x.column_stride, c.x.element};
+        gemm(rows, d, classes, dlogits,
+             turned(c.weights.at(0, first), c.weights.row_stride, c.weights.column_stride, c.weights.element),
+             dx + row * d, d, first == 0 ? gemm_mode::assign : gemm_mode::accumulate, {}, c.precision);
+        const auto mode = row == 0 ? gemm_mode::assign : gemm_mode::accumulate;
+        if (transposed)
+          gemm(classes, d, rows, turned(logits, classes, 1, gemm_element::f32), x, dweights + first * d, d, mode, {},
+               c.precision);
+        else
+          gemm(d, classes, rows, turned(x.data, x.row_stride, x.column_stride, x.element), dlogits, dweights + first,
+               c.classes, mode, {}, c.precision);
+      });
+}
+
+}  // namespace tokamax::simd

@@ -1,0 +1,239 @@
+// tokamax/backend/cpu/row_ops/norm.hpp: layer_norm and rms_norm over the rows of a matrix, forward and backward.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cpu/vector/rows.hpp>     // for_rows, for_vectors, sum_row
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
+
+#include <algorithm>  // min, max, fill_n
+#include <cmath>      // sqrt
+#include <cstdint>    // int64_t
+
+namespace tokamax::simd {
+
+namespace detail {
+
+struct row_statistics {
+  float mean, rstd;
+};
+
+// Columns of a row that are taken together with others: d is the distance of their means, n and m are their numbers.
+struct joined {
+  double d, n, m;
+  double mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
+  double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
+};
+
+[[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t cols) noexcept {
+  return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
+}
+
+// mean and 1 / sqrt(var + epsilon); not centred: mean 0. A block of the row is read for its mean and then for the squares of
+// what differs from it, so that a row comes from memory once. Blocks are joined in double: a row may have many of them.
+template <bool Centred>
+[[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
+  double mean = 0, squares = 0;
+  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    const float* const block = x + first;
+    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
+    const f32v m(block_mean);
+    squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
+      fetch_ahead(block + j);
+      const f32v centred = lanes(block + j, block_mean) - m;
+      return centred * centred;
+    }));
+    if (first == 0) {
+      mean = static_cast<double>(block_mean);
+    } else if (Centred) {
+      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      mean += both.mean();
+      squares += both.squares();
+    }
+  });
+  return {static_cast<float>(mean),
+          1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon)};
+}
+
+template <bool Centred>
+void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
+                  float epsilon, float* y) {
+  for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
+    const float* const from = x + r * cols;
+    float* const to = y + r * cols;
+    const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
+    const f32v m(mean), s(rstd);
+    for_vectors<decltype(whole)>(cols, [&](std::int64_t j, auto lanes) {
+      const f32v x_hat = (lanes(from + j) - m) * s;
+      if constexpr (Centred) {
+        lanes.put(to + j, fma(x_hat, lanes(scale + j), lanes(offset + j)));
+      } else {
+        lanes.put(to + j, x_hat * lanes(scale + j));
+      }
+    });
+  });
+}
+
+struct row_gradients {
+  float mean, rstd;
+  float g, g_x;  // mean(g), mean(g * x_hat)
+};
+
+// The same with g = dy * scale beside x.
+template <bool Centred>
+[[gnu::always_inline]] inline row_gradients gradients_of(const float* x, const float* dy, const float* scale,
+                                                         std::int64_t cols, float epsilon) noexcept {
+  double mean = 0, squares = 0, sum_g = 0, sum_gx = 0;
+  for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    const float *const block = x + first, *const block_dy = dy + first, *const block_scale = scale + first;
+    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
+    const f32v m(block_mean);
+    const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
+      fetch_ahead(block + j);
+      fetch_ahead(block_dy + j);
+      const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
+      return std::array{centred * centred, g * centred, g};
+    });
+    const auto block_squares = static_cast<double>(sums[0]), block_gx = static_cast<double>(sums[1]),
+               block_g = static_cast<double>(sums[2]);
+    if (Centred && first > 0) {
+      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      mean += both.mean();
+      squares += both.squares();
+      sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
+    } else {
+      mean = static_cast<double>(block_mean);
+    }
+    squares += block_squares;
+    sum_gx += block_gx;
+    sum_g += block_g;
+  });
+  const double n = static_cast<double>(cols);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / n) + epsilon);
+  return {static_cast<float>(mean), rstd, Centred ? static_cast<float>(sum_g / n) : 0.0f,
+          static_cast<float>(sum_gx / n) * rstd};
+}
+
+// dx of some rows from their moments, and what they add to the column sums, which are read and written once for all of them.
+template <bool Centred, class Whole, int Rows>
+void write_gradients(std::int64_t cols, const float* x, const float* scale, const float* dy, const row_gradients* row,
+                     float* dx, float* scale_sum, float* offset_sum) noexcept {
+  f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
+#pragma GCC unroll 4
+  for (int k = 0; k < Rows; ++k) {
+    mean[k] = f32v(row[k].mean);
+    rstd[k] = f32v(row[k].rstd);
+    shift[k] = f32v(-row[k].rstd * row[k].g);
+    slope[k] = f32v(-row[k].rstd * row[k].g_x);
+  }
+  for_vectors<Whole>(cols, [&](std::int64_t j, auto lanes) {
+    const f32v factor = lanes(scale + j);
+    f32v to_scale = lanes(scale_sum + j), to_offset(0.0f);
+    if constexpr (Centred) to_offset = lanes(offset_sum + j);
+#pragma GCC unroll 4
+    for (int k = 0; k < Rows; ++k) {
+      const f32v d = lanes(dy + k * cols + j), x_hat = (lanes(x + k * cols + j) - mean[k]) * rstd[k];
+      to_scale = fma(d, x_hat, to_scale);
+      to_offset = to_offset + d;
+      lanes.put(dx + k * cols + j, fma(d * factor, rstd[k], fma(x_hat, slope[k], shift[k])));
+    }
+    lanes.keep(scale_sum + j, to_scale);
+    if constexpr (Centred) lanes.keep(offset_sum + j, to_offset);
+  });
+}
+
+struct norm_column_sums;
+
+// With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
+// doffset = sum_r dy. The column sums run down chunks of rows and then up a tree of chunks, both fixed by the shape.
+template <bool Centred, class Whole>
+void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                        float epsilon, float* dx, float* dscale, float* doffset) {
+  constexpr std::int64_t sums = Centred ? 2 : 1;
+  const std::int64_t chunk = std::max<std::int64_t>(32, (rows + 63) / 64);
+  const std::int64_t chunks = (rows + chunk - 1) / chunk;
+  float* const partial = scratch<norm_column_sums>(std::max<std::int64_t>(1, chunks) * sums * cols);
+  parallel_for(chunks, [=](std::int64_t i) {
+    float* const scale_sum = partial + i * sums * cols;
+    float* const offset_sum = scale_sum + (sums - 1) * cols;
+    std::fill_n(scale_sum, sums * cols, 0.0f);
+    constexpr int together = 4;
+    row_gradients row[together];
+    const std::int64_t end = std::min(rows, (i + 1) * chunk);
+    for (std::int64_t r = i * chunk, count; r < end; r += count) {
+      count = end - r < together ? 1 : together;
+      const float *const xr = x + r * cols, *const dyr = dy + r * cols;
+      for (std::int64_t k = 0; k < count; ++k)
+        row[k] = gradients_of<Centred>(xr + k * cols, dyr + k * cols, scale, cols, epsilon);
+      const auto write = count == 1 ? write_gradients<Centred, Whole, 1> : write_gradients<Centred, Whole, together>;
+      write(cols, xr, scale, dyr, row, dx + r * cols, scale_sum, offset_sum);
+    }
+    finish_streams();
+  });
+  constexpr std::int64_t strip = 256;  // columns
+  parallel_for((sums * cols + strip - 1) / strip, [=](std::int64_t i) {
+    const std::int64_t first = i * strip;
+    const std::int64_t count = std::min(strip, sums * cols - first);
+    for (std::int64_t apart = 1; apart < chunks; apart *= 2) {
+      for (std::int64_t c = 0; c + apart < chunks; c += 2 * apart) {
+        float* const to = partial + c * sums * cols + first;
+        const float* const from = to + apart * sums * cols;
+        for_vectors(count, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) + lanes(from + j)); });
+      }
+    }
+    for (std::int64_t j = first; j < first + count; ++j) {
+      float* const to = j < cols ? dscale + j : doffset + (j - cols);
+      *to = chunks > 0 ? partial[j] : 0.0f;
+    }
+  });
+}
+
+template <bool Centred>
+void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                   float epsilon, float* dx, float* dscale, float* doffset) {
+  const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
+                                                         : norm_backward_into<Centred, whole_vector>;
+  into(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
+}
+}  // namespace detail
+
+/// Normalises each row to zero mean and unit variance, then applies an affine map.
+///
+///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
+///
+/// shapes  x, y [rows, cols] dense, scale, offset [cols]; y may be x
+/// dtypes  f32; mean first, then the variance of the centred row
+/// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
+inline void layer_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
+                       float epsilon, float* y) {
+  detail::norm_forward<true>(rows, cols, x, scale, offset, epsilon, y);
+}
+
+/// Cotangents of layer_norm; the statistics are computed again from x.
+///
+/// shapes  x, dy, dx [rows, cols] dense, scale, dscale, doffset [cols]; dx may be dy or x
+inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
+                                const float* dy, float epsilon, float* dx, float* dscale, float* doffset) {
+  detail::norm_backward<true>(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
+}
+
+/// Divides each row by its root mean square, then scales it.
+///
+///   y = x / sqrt(mean(x^2) + epsilon) * scale
+///
+/// shapes  x, y [rows, cols] dense, scale [cols]; y may be x
+/// dtypes  f32
+/// source  Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4
+inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, float epsilon,
+                     float* y) {
+  detail::norm_forward<false>(rows, cols, x, scale, nullptr, epsilon, y);
+}
+
+/// Cotangents of rms_norm; the root mean square is computed again from x.
+///
+/// shapes  x, dy, dx [rows, cols] dense, scale, dscale [cols]; dx may be dy or x
+inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
+                              float epsilon, float* dx, float* dscale) {
+  detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
+}
+
+}  // namespace tokamax::simd
