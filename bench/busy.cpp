@@ -62,7 +62,7 @@ constexpr auto answer = [](const network& n, const tk::tensor<tk::f32, 16, 64>& 
 int main(int argc, char** argv) {
   const int most = argc > 1 ? std::atoi(argv[1]) : 3;
   using work =
-      bench::gpt_step<tk::train::gpt_config{.vocabulary = 256, .context = 64, .width = 128, .heads = 4, .layers = 2},
+      bench::gpt_step<tk::models::gpt_config{.vocabulary = 256, .context = 64, .width = 128, .heads = 4, .layers = 2},
                       8>;
   const auto step = tk::jit(work::step, tk::cpu, tk::while_compiling);
   work::state state = work::start();

@@ -22,10 +22,10 @@ namespace tk = tokamax;
 
 constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
 struct state {
-  tk::train::gpt parameters;
-  decltype(optimizer.init(tk::train::gpt{})) memory;
+  tk::models::gpt parameters;
+  decltype(optimizer.init(tk::models::gpt{})) memory;
 };
-constexpr auto loss = [](const tk::train::gpt& m, const tk::array& x, const tk::array& y) {
+constexpr auto loss = [](const tk::models::gpt& m, const tk::array& x, const tk::array& y) {
   return tk::mean(tk::softmax_cross_entropy(m(x), y));
 };
 constexpr auto step = [](const state& s, const tk::array& x, const tk::array& y) {
@@ -35,7 +35,7 @@ constexpr auto step = [](const state& s, const tk::array& x, const tk::array& y)
 };
 
 struct setting {
-  tk::train::gpt_config size{.vocabulary = 256, .context = 128, .width = 256, .heads = 4, .layers = 4};
+  tk::models::gpt_config size{.vocabulary = 256, .context = 128, .width = 256, .heads = 4, .layers = 4};
   std::int64_t batch = 8;
   int threads = 0;
 };
@@ -56,7 +56,7 @@ std::int64_t plan_bytes(const state& s, const tk::array& ids) {
 figures measure(const setting& of) {
   tk::simd::set_num_threads(of.threads);
   figures f;
-  state s{tk::init(tk::train::make_gpt(of.size), tk::random::key(0)), {}};
+  state s{tk::init(tk::models::make_gpt(of.size), tk::random::key(0)), {}};
   s.memory = optimizer.init(s.parameters);
   tk::for_each_leaf([&](const tk::array& a) { f.state_bytes += 4 * static_cast<double>(a.size()); }, s);
   const tk::array ids = tk::random::randint(tk::random::key(1), {of.batch, of.size.context}, 0, of.size.vocabulary);

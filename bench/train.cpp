@@ -17,7 +17,7 @@ const clock_type::time_point process_start = clock_type::now();
 
 double seconds_since(clock_type::time_point t) { return std::chrono::duration<double>(clock_type::now() - t).count(); }
 
-template <tokamax::train::gpt_config C, std::int64_t B, tokamax::precision_policy P = tokamax::precision_policy{}>
+template <tokamax::models::gpt_config C, std::int64_t B, tokamax::precision_policy P = tokamax::precision_policy{}>
 void measure(const std::string& name, const tokamax::profile::roofline* limits, bool first = false) {
   using work = bench::gpt_step<C, B, P>;
   const auto run = tokamax::jit(work::step, tokamax::cpu, tokamax::while_compiling);
@@ -45,8 +45,9 @@ void measure(const std::string& name, const tokamax::profile::roofline* limits, 
   static_assert(program::total_bytes >= 2 * program::peak_bytes, "the arena is less than half of all intermediates");
 }
 
-constexpr tokamax::train::gpt_config char_gpt{.vocabulary = 256, .context = 128, .width = 384, .heads = 6, .layers = 6};
-constexpr tokamax::train::gpt_config gpt2{.vocabulary = 50304, .context = 64, .width = 768, .heads = 12, .layers = 12};
+constexpr tokamax::models::gpt_config char_gpt{
+    .vocabulary = 256, .context = 128, .width = 384, .heads = 6, .layers = 6};
+constexpr tokamax::models::gpt_config gpt2{.vocabulary = 50304, .context = 64, .width = 768, .heads = 12, .layers = 12};
 
 int main(int argc, char** argv) {
   std::optional<tokamax::profile::roofline> measured;

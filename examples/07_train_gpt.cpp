@@ -7,8 +7,8 @@
 namespace tk = tokamax;
 
 constexpr int batch_size = 8;
-constexpr tk::train::gpt_config size{.vocabulary = 256, .context = 32, .width = 32, .heads = 2, .layers = 2};
-using gpt = tk::train::fixed_gpt<size>;  // its size is part of its type, so its training step is compiled
+constexpr tk::models::gpt_config size{.vocabulary = 256, .context = 32, .width = 32, .heads = 2, .layers = 2};
+using gpt = tk::models::fixed_gpt<size>;  // its size is part of its type, so its training step is compiled
 struct batch {
   tk::tensor<tk::i32, batch_size, size.context> inputs, targets;  // targets: the inputs one token later
 };

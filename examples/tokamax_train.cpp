@@ -80,18 +80,18 @@ int run(const settings& s) {
   const auto [train, validation] = tk::data::text_split(symbols.encode(text));
   check_memory(s, symbols.size());
 
-  const tk::train::gpt_config size{.vocabulary = static_cast<int>(symbols.size()),
-                                   .context = static_cast<int>(s.context),
-                                   .width = static_cast<int>(s.width),
-                                   .heads = static_cast<int>(s.heads),
-                                   .layers = static_cast<int>(s.layers)};
+  const tk::models::gpt_config size{.vocabulary = static_cast<int>(symbols.size()),
+                                    .context = static_cast<int>(s.context),
+                                    .width = static_cast<int>(s.width),
+                                    .heads = static_cast<int>(s.heads),
+                                    .layers = static_cast<int>(s.layers)};
   const auto examples = [&](const tk::data::tokens& t, std::int64_t seed) {
     return t | tk::data::random_windows(size.context + 1, {.seed = static_cast<std::uint64_t>(seed)}) |
            tk::data::batch<example>(s.batch);
   };
   const auto batches = examples(train, s.seed), held_out = examples(validation, s.seed + 1);
 
-  const auto loss = [](const tk::train::gpt& m, const example& e) {
+  const auto loss = [](const tk::models::gpt& m, const example& e) {
     return tk::mean(tk::softmax_cross_entropy(m(e.inputs), e.targets));
   };
   const auto optimizer = tk::optim::chain(
@@ -109,9 +109,9 @@ int run(const settings& s) {
   if (const auto saved = checkpoints.about(); saved && !s.allow_changes)
     tk::train::require_same(settings_now, *saved, s.out);
 
-  const tk::train::gpt model = tk::init(tk::train::make_gpt(size), tk::random::key(s.seed));
+  const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(s.seed));
   struct state {
-    tk::train::gpt model;
+    tk::models::gpt model;
     decltype(optimizer.init(model)) memory;  // of the optimizer
   } now{model, optimizer.init(model)};
   const auto step = tk::jit(
@@ -174,7 +174,7 @@ int run(const settings& s) {
     fmt::print("validation loss {:.4f} after {} steps, {}\n", held_out_loss, s.steps,
                tk::train::progress::duration(progress.seconds()));
 
-  const auto logits = tk::jit([](const tk::train::gpt& m, const tk::array& ids) { return m(ids); }, tk::cpu);
+  const auto logits = tk::jit([](const tk::models::gpt& m, const tk::array& ids) { return m(ids); }, tk::cpu);
   const auto continued =
       tk::train::generate([&](const tk::array& ids) { return logits(now.model, ids); }, prompt, size.context,
                           {.count = static_cast<int>(s.sample_tokens), .seed = static_cast<std::uint32_t>(s.seed)});

@@ -10,8 +10,8 @@ namespace tk = tokamax;
 constexpr int layers = 32, width = 384, heads = 6, context = 128, vocabulary = 256, batch = 8;
 
 /// A block whose parameters have a leading axis of all layers.
-constexpr tk::train::gpt_block stacked_block() {
-  const tk::train::gpt_block block{width, heads};  // named: g++ 12 loses the width of a temporary
+constexpr tk::models::gpt_block stacked_block() {
+  const tk::models::gpt_block block{width, heads};  // named: g++ 12 loses the width of a temporary
   return tk::tree_map(
       [](const tk::array& a) {
         tk::shape s{layers};
@@ -22,11 +22,13 @@ constexpr tk::train::gpt_block stacked_block() {
 }
 struct gpt {
   tk::nn::embed token{vocabulary, width}, position{context, width};
-  tk::train::gpt_block blocks = stacked_block();
+  tk::models::gpt_block blocks = stacked_block();
   tk::nn::layer_norm norm{width};
   constexpr tk::array operator()(const tk::array& ids) const {
     const tk::array x = token(ids) + position(tk::arange(context));
-    const auto layer = [](const tk::array& h, const tk::train::gpt_block& b) { return std::pair{b(h), tk::nothing{}}; };
+    const auto layer = [](const tk::array& h, const tk::models::gpt_block& b) {
+      return std::pair{b(h), tk::nothing{}};
+    };
     return token.logits(norm(tk::scan(layer, x, blocks).first));
   }
 };

@@ -12,8 +12,8 @@ namespace bench {
 namespace tk = tokamax;
 
 /// A GPT of size C trained on B windows of its context: AdamW with rate 3e-4 and decay 0.1 on everything.
-template <tk::train::gpt_config C, std::int64_t B, tk::precision_policy P = tk::precision_policy{},
-          class Model = tk::train::fixed_gpt<C>>
+template <tk::models::gpt_config C, std::int64_t B, tk::precision_policy P = tk::precision_policy{},
+          class Model = tk::models::fixed_gpt<C>>
 struct gpt_step {
   using model = Model;
   using ids = tk::tensor<tk::i32, B, C.context>;

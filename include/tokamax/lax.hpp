@@ -10,20 +10,16 @@
 //   lax/conv.hpp              convolutions over any number of spatial axes; their derivatives are convolutions too.
 //   lax/convert.hpp           convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp        running sums along an axis.
-//   lax/division.hpp          quotients and remainders, truncating or flooring, and clamp.
-//   lax/dot_general.hpp       the contraction of two arrays over any axes, and matmul.
+//   lax/division.hpp          quotients and remainders of division toward zero, and clamp.
+//   lax/dot_general.hpp       the contraction of two arrays over any axes.
 //   lax/dynamic_slice.hpp     read or overwrite a box whose place is a value.
-//   lax/einsum.hpp            sums of products written as an equation, as transposes, sums and dot_generals.
 //   lax/elementwise.hpp       what all elementwise ops share: rules, promotion and broadcasting of operands.
-//   lax/gather.hpp            rows of a table by index (take), and its transpose, scatter_add.
+//   lax/gather.hpp            rows of a table by index, and its transpose, scatter_add.
 //   lax/index.hpp             parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
-//   lax/iota.hpp              arrays made from nothing: iota, arange, full, zeros, ones, eye.
-//   lax/key.hpp               the state of random numbers as a value, and how new ones are made of it.
+//   lax/iota.hpp              arrays made from nothing: iota, full, zeros, ones, one_hot.
 //   lax/logaddexp.hpp         sums of numbers given by their logarithms.
 //   lax/pool.hpp              largest, sum and mean of the windows of an image.
-//   lax/randint.hpp           random integers and random orders.
-//   lax/random.hpp            samples of the usual distributions, from JAX's random bits.
-//   lax/reduce.hpp            reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
+//   lax/reduce.hpp            reductions over axes: sum, max, min, all, any, argmax, argmin.
 //   lax/reshape.hpp           the same elements in row-major order under other extents.
 //   lax/reverse.hpp           the elements in opposite order along some axes.
 //   lax/scalar_math.hpp       the functions that element functions call, for one double.
@@ -32,8 +28,6 @@
 //   lax/special.hpp           fused multiply-add, the inverse error function and the normal distribution.
 //   lax/split.hpp             cut an array along an axis; the transpose of concatenate.
 //   lax/stop_gradient.hpp     markers that leave values alone: stop_gradient, variable, optimization_barrier.
-//   lax/take_along_axis.hpp   one index per line of an array.
-//   lax/threefry.hpp          threefry2x32, the counter-based generator behind all random numbers.
 //   lax/transpose.hpp         permute the axes of an array.
 //   lax/unary.hpp             elementary functions of one floating-point argument.
 #pragma once
@@ -50,16 +44,12 @@
 #include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/dynamic_slice.hpp>
-#include <tokamax/lax/einsum.hpp>
 #include <tokamax/lax/elementwise.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/index.hpp>
 #include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/key.hpp>
 #include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/pool.hpp>
-#include <tokamax/lax/randint.hpp>
-#include <tokamax/lax/random.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
@@ -69,7 +59,5 @@
 #include <tokamax/lax/special.hpp>
 #include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
-#include <tokamax/lax/take_along_axis.hpp>
-#include <tokamax/lax/threefry.hpp>
 #include <tokamax/lax/transpose.hpp>
 #include <tokamax/lax/unary.hpp>

@@ -6,9 +6,12 @@
 //   compiler.hpp     all of compiler.
 //   core.hpp         all of core.
 //   lax.hpp          all of lax.
+//   models.hpp       all of models.
 //   nn.hpp           all of nn.
+//   numpy.hpp        all of numpy.
 //   ops.hpp          all of ops.
 //   optim.hpp        all of optim.
+//   random.hpp       all of random.
 //   runtime.hpp      all of runtime.
 //   train.hpp        all of train.
 //   transforms.hpp   all of transforms.
@@ -19,9 +22,12 @@
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
 #include <tokamax/lax.hpp>
+#include <tokamax/models.hpp>
 #include <tokamax/nn.hpp>
+#include <tokamax/numpy.hpp>
 #include <tokamax/ops.hpp>
 #include <tokamax/optim.hpp>
+#include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/train.hpp>
 #include <tokamax/transforms.hpp>

@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/compiler/memory.hpp>
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/numpy/matmul.hpp>
 #include <tokamax/transforms/backward.hpp>
 
 #include "support/catch.hpp"

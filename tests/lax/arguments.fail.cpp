@@ -1,6 +1,8 @@
 // tests/lax/arguments.fail.cpp: arguments that the functions of lax and random refuse while compiling.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax.hpp>
+#include <tokamax/numpy.hpp>
+#include <tokamax/random.hpp>
 
 #include "support/wrong_program.hpp"
 

@@ -1,6 +1,7 @@
 // tests/lax/arithmetic.cpp: add, sub, mul, div, neg, maximum, minimum, abs, sign.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/arithmetic.hpp>
+#include <tokamax/numpy/clip.hpp>
 
 #include "support/check_op.hpp"
 #include "support/golden.hpp"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/compare.hpp>
 #include <tokamax/lax/unary.hpp>
+#include <tokamax/numpy/where.hpp>
 
 #include "support/check_op.hpp"
 

@@ -4,7 +4,7 @@
 #include <tokamax/backend/cpu/kernels/conv.hpp>
 #include <tokamax/backend/cpu/kernels/reverse.hpp>
 #include <tokamax/lax/conv.hpp>
-#include <tokamax/lax/random.hpp>
+#include <tokamax/random/samplers.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 

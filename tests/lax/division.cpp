@@ -1,6 +1,7 @@
 // tests/lax/division.cpp: quotients and remainders with the signs of JAX.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/division.hpp>
+#include <tokamax/numpy/floor_divide.hpp>
 
 #include "support/check_op.hpp"
 

@@ -1,6 +1,7 @@
 // tests/lax/dot_general.cpp: contractions over any axes, and matmul.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/dot_general.hpp>
+#include <tokamax/numpy/matmul.hpp>
 
 #include "support/check_op.hpp"
 

@@ -4,7 +4,10 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/sort.hpp>
-#include <tokamax/lax/take_along_axis.hpp>
+#include <tokamax/numpy/arange.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/take.hpp>
+#include <tokamax/numpy/take_along_axis.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"

@@ -4,6 +4,7 @@
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/index.hpp>
+#include <tokamax/numpy/arange.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
 

@@ -1,6 +1,7 @@
 // tests/lax/iota.cpp: arrays made from nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/iota.hpp>
+#include <tokamax/numpy/arange.hpp>
 
 #include "support/check_op.hpp"
 

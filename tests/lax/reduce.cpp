@@ -1,6 +1,7 @@
 // tests/lax/reduce.cpp: sum, mean, var, max, min, all, any, argmax, argmin.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/statistics.hpp>
 
 #include "support/check_op.hpp"
 

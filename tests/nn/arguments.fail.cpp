@@ -1,6 +1,7 @@
 // tests/nn/arguments.fail.cpp: layers, and the ops below them, that cannot be.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/nn.hpp>
+#include <tokamax/numpy/arange.hpp>
 #include <tokamax/ops.hpp>
 
 #include "support/wrong_program.hpp"

@@ -1,7 +1,7 @@
 // tests/nn/call_place.cpp: whatever a layer or a composed function consists of, its values stand where it was called.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/models/gpt.hpp>
 #include <tokamax/tokamax.hpp>
-#include <tokamax/train/gpt.hpp>
 
 #include "support/catch.hpp"
 
@@ -67,9 +67,9 @@ TEST_CASE("P3.13, B12: a mistake inside a layer is reported where the layer was 
   CHECK(here([] { return nn::gated_mlp{9, 16}(x); }));
   CHECK(here([] { return nn::attention{9, 3}(x); }));
   CHECK(here([] { return nn::attention{8, 2}(x, array({bool_, false, {4, 4}})); }));
-  CHECK(here([] { return train::gpt_block{9, 3}(x); }));
-  CHECK(
-      here([] { return train::fixed_gpt<{.vocabulary = 5, .context = 2, .width = 8, .heads = 2, .layers = 1}>()(x); }));
+  CHECK(here([] { return models::gpt_block{9, 3}(x); }));
+  CHECK(here(
+      [] { return models::fixed_gpt<{.vocabulary = 5, .context = 2, .width = 8, .heads = 2, .layers = 1}>()(x); }));
 }
 
 TEST_CASE("P3.13: a mistake inside a composed function is reported where the function was called") {

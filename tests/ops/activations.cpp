@@ -1,6 +1,7 @@
 // tests/ops/activations.cpp: values and derivatives of the activation functions.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/numpy/clip.hpp>
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>

@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/split.hpp>
+#include <tokamax/numpy/statistics.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>

@@ -1,6 +1,7 @@
 // tests/ops/cross_entropy.cpp: the loss of integer labels and of distributions, and its gradients.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/numpy/statistics.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>

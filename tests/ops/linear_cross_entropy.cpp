@@ -1,6 +1,8 @@
 // tests/ops/linear_cross_entropy.cpp: the loss of a last layer in pieces is that of the whole, and so are its gradients.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/statistics.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>

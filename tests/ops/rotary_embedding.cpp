@@ -5,6 +5,7 @@
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/split.hpp>
+#include <tokamax/numpy/arange.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>

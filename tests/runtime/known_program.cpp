@@ -141,7 +141,7 @@ TEST_CASE("a program with dynamic extents takes those of the trace around it") {
 
 TEST_CASE("a scan and a transformer block run on any number of sequences") {
   struct stack {
-    tk::train::gpt_block block{16, 2};
+    tk::models::gpt_block block{16, 2};
     tensor<f32, dyn(), 8, 16> x;
   };
   constexpr auto all_layers = [](const stack& s) {
@@ -149,7 +149,7 @@ TEST_CASE("a scan and a transformer block run on any number of sequences") {
     return tk::scan(layer, s.x, tk::arange(3));
   };
   stack s;
-  s.block = tk::init(tk::train::gpt_block{16, 2}, tk::random::key(4));
+  s.block = tk::init(tk::models::gpt_block{16, 2}, tk::random::key(4));
   const auto run = tk::jit(all_layers, tk::cpu);
   const auto late = tk::jit(all_layers, tk::cpu, tk::at_run_time);
   for (const std::int64_t n : {2, 5, 2}) {

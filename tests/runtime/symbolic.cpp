@@ -25,7 +25,7 @@ array numbers(const tk::shape& s) { return tk::random::normal(tk::random::key(7)
 /// A transformer block with a head: attention within each row of the batch, so that rows know nothing of each other.
 struct server {
   tk::nn::embed token{32, 16};
-  tk::train::gpt_block block{16, 2};
+  tk::models::gpt_block block{16, 2};
   tk::nn::layer_norm norm{16};
   constexpr array operator()(const array& ids) const {  // [B, T] -> [B, 32]
     const array x = norm(block(token(ids)));

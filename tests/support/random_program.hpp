@@ -6,6 +6,8 @@
 #include <tokamax/compiler/schedule.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/statistics.hpp>
 
 #include "support/functions.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/lax.hpp>
+#include <tokamax/numpy.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/train/generate.hpp>
 

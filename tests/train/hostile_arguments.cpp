@@ -430,7 +430,7 @@ TEST_CASE("P3.6: functions of a count take those that mean something") {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, large, most, least}) {
     const std::string count = " " + std::to_string(n);
     const int small = static_cast<int>(n > 99 ? 99 : n < -9 ? -9 : n);
-    t.refuse("make_gpt" + count, [&] { tk::train::make_gpt({.width = 8, .heads = n == 0 ? 0 : 3 * small}); });
+    t.refuse("make_gpt" + count, [&] { tk::models::make_gpt({.width = 8, .heads = n == 0 ? 0 : 3 * small}); });
     t.refuse("data::permutation" + count, [&] {
       if (n > 0) throw tk::error("a", "b", "c");
       tk::data::permutation(n, 1);

@@ -3,6 +3,7 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/grad.hpp>

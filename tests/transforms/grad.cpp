@@ -4,6 +4,8 @@
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/statistics.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
 

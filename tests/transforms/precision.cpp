@@ -4,7 +4,10 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/index.hpp>
-#include <tokamax/lax/random.hpp>
+#include <tokamax/numpy/arange.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/statistics.hpp>
+#include <tokamax/random/samplers.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/precision.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vmap.hpp>

@@ -3,6 +3,7 @@
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/vmap.hpp>

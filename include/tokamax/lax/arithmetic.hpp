@@ -253,10 +253,4 @@ constexpr array square(const array& a, source_line l = source_line::current()) {
   return detail::binary(mul_p, a, a, l);
 }
 
-/// min(max(x, low), high).
-/// source  jax.numpy.clip
-constexpr array clip(const array& x, const array& low, const array& high, source_line l = source_line::current()) {
-  return minimum(maximum(x, low, l), high, l);
-}
-
 }  // namespace tokamax

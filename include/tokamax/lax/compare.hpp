@@ -186,15 +186,11 @@ template <>
 struct element_of<select_p> : select_fn {};
 
 /// condition ? on_true : on_false, element by element, with broadcasting and promotion.
-/// source  jax.numpy.where
+/// source  jax.lax.select, which neither broadcasts nor promotes
 constexpr array select(const array& condition, const array& on_true, const array& on_false, source_line l) {
   array x[3] = {convert_element_type(condition, bool_), on_true, on_false};
   detail::unify(select_p, x, l, 1);
   return bind(select_p, {x[0], x[1], x[2]}, words{}, l);
-}
-constexpr array where(const array& condition, const array& on_true, const array& on_false,
-                      source_line l = source_line::current()) {
-  return select(condition, on_true, on_false, l);
 }
 
 }  // namespace tokamax

@@ -1,4 +1,4 @@
-// tokamax/lax/iota.hpp: arrays made from nothing: iota, arange, full, zeros, ones, eye.
+// tokamax/lax/iota.hpp: arrays made from nothing: iota, full, zeros, ones, one_hot.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -65,13 +65,6 @@ constexpr array extent_operand(std::int64_t n, source_line l) {
 }
 }  // namespace detail
 
-/// 0, 1, ..., n - 1; none if n is negative.
-/// errors  "iota: extent" if the dtype cannot count to n
-/// source  jax.numpy.arange
-constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
-  return iota(type, {n < 0 && !is_dyn(n) ? 0 : n}, 0, l);
-}
-
 /// One value everywhere, converted to `type` as data is. Costs no memory until data is asked for.
 ///
 /// errors  "full: shape" for negative extents, more than 16 axes or 2^63 - 1 bytes; "full: dtype"
@@ -94,11 +87,6 @@ constexpr array ones(const shape& s, dtype type = f32, source_line l = source_li
 constexpr array full_like(const array& x, double value) { return array(value, x.type()); }
 constexpr array zeros_like(const array& x) { return full_like(x, 0); }
 constexpr array ones_like(const array& x) { return full_like(x, 1); }
-
-/// The n x n identity matrix.
-constexpr array eye(std::int64_t n, dtype type = f32, source_line l = source_line::current()) {
-  return convert_element_type(iota(i32, {n, n}, 0, l) == iota(i32, {n, n}, 1, l), type, false, l);
-}
 
 /// x[i] == k for every class k: a new last axis.
 ///

@@ -1,4 +1,4 @@
-// tokamax/lax/reduce.hpp: reductions over axes: sum, mean, var, max, min, prod, all, any, argmax, argmin.
+// tokamax/lax/reduce.hpp: reductions over axes: sum, max, min, all, any, argmax, argmin.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -93,8 +93,7 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32, that of bool and narrow integers is i32 or u32; mean and var are computed
-///         in f32 and rounded once, and those of integers are f32; of 64-bit dtypes all are f64; all and any give bool
+/// dtypes  sum of 16-bit floats is carried in f32, that of bool and narrow integers is i32 or u32; all and any give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
@@ -113,32 +112,6 @@ constexpr array all(const array& x, reduce_options o = {}, source_line l = sourc
 constexpr array any(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
 }
-namespace detail {
-/// Sum and quotient in f32 at least, also of bf16. Statements: g++ 12 destroys the temporaries of ?: twice while compiling.
-constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line l) {
-  array total;
-  const dtype type = carrying(x.dtype());
-  if (is_floating(x.dtype()) && x.dtype() != type)
-    total = reduce(sum_in_f32_p, x, o, l);
-  else
-    total = sum(astype(x, type), o, l);
-  const std::int64_t n = reduced_count(x, o.axis);
-  if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), type), l);
-  return total / located(static_cast<double>(n), l);
-}
-/// What mean and var of these are.
-constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
-}  // namespace detail
-
-constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return astype(detail::mean_in_f32(x, o, l), detail::mean_dtype(x));
-}
-/// Mean of squared deviations, by two passes.
-constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array centred = astype(x, carrying(x.dtype()), l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
-  return astype(detail::mean_in_f32(centred * located(centred, l), o, l), detail::mean_dtype(x), l);
-}
-
 /// Attributes of argmax and argmin.
 struct arg_attributes {
   int axis = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/random.hpp>  // bernoulli
+#include <tokamax/random/samplers.hpp>  // bernoulli
 
 namespace tokamax::nn {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>  // in_trace
-#include <tokamax/lax/key.hpp>     // key, fold_in
+#include <tokamax/random/key.hpp>  // key, fold_in
 
 #include <concepts>  // same_as
 

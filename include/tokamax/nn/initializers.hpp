@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/random.hpp>  // normal, uniform, truncated_normal
+#include <tokamax/random/samplers.hpp>  // normal, uniform, truncated_normal
 
 namespace tokamax::nn {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>  // matmul
 #include <tokamax/nn/initializers.hpp>  // lecun_normal
+#include <tokamax/numpy/matmul.hpp>     // matmul
 
 namespace tokamax::nn {
 

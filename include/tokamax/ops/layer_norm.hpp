@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>  // mean, rsqrt
+#include <tokamax/numpy/statistics.hpp>  // mean
 
 namespace tokamax {
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>       // sum, sqrt
+#include <tokamax/lax/reduce.hpp>       // sum
+#include <tokamax/numpy/clip.hpp>       // clip
 #include <tokamax/optim/transform.hpp>  // map_floating
 
 namespace tokamax::optim {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/random.hpp>  // categorical
+#include <tokamax/random/samplers.hpp>  // categorical
 
 #include <algorithm>  // copy
 #include <vector>     // vector

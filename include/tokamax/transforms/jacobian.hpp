@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>              // eye
 #include <tokamax/lax/transpose.hpp>         // transpose
+#include <tokamax/numpy/arange.hpp>          // eye
 #include <tokamax/transforms/arguments.hpp>  // has_aux
 #include <tokamax/transforms/batch.hpp>      // batch
 #include <tokamax/transforms/forward.hpp>    // forward, backward

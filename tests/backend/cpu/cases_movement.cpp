@@ -3,7 +3,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
-#include <tokamax/lax/threefry.hpp>
+#include <tokamax/random/threefry.hpp>
 
 #include "cases.hpp"
 

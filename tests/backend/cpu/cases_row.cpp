@@ -1,5 +1,6 @@
 // tests/backend/cpu/cases_row.cpp: softmax, normalisations, cross entropy, rotations and attention, and their gradients.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/numpy/arange.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>

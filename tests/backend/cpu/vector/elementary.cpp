@@ -7,6 +7,8 @@
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/special.hpp>
+#include <tokamax/numpy/clip.hpp>
+#include <tokamax/numpy/floor_divide.hpp>
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/runtime/jit.hpp>
 

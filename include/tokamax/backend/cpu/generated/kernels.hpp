@@ -37,7 +37,6 @@
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/pool.hpp>
-#include <tokamax/lax/random.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
@@ -46,7 +45,6 @@
 #include <tokamax/lax/special.hpp>
 #include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
-#include <tokamax/lax/threefry.hpp>
 #include <tokamax/lax/transpose.hpp>
 #include <tokamax/lax/unary.hpp>
 #include <tokamax/ops/activations.hpp>
@@ -57,6 +55,8 @@
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/random/samplers.hpp>
+#include <tokamax/random/threefry.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/idle_list.hpp>
@@ -318,8 +318,6 @@ TOKAMAX_KERNELS const op* descriptor_of<split_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
 TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
-TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<exp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<expm1_p>();
@@ -381,6 +379,8 @@ TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
 TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
@@ -412,13 +412,13 @@ TOKAMAX_KERNELS attribute_schema schema<slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<pad_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
 TOKAMAX_KERNELS attribute_schema schema<attention_options>();
 TOKAMAX_KERNELS attribute_schema schema<layer_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
+TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
 TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
@@ -433,11 +433,11 @@ TOKAMAX_KERNELS struct linked_function<detail::elementwise_batch_here>;
 TOKAMAX_KERNELS struct linked_function<broadcast_to_here>;
 TOKAMAX_KERNELS struct linked_function<detail::binary_here>;
 TOKAMAX_KERNELS struct linked_function<detail::float_unary_here>;
+TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
-TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
 TOKAMAX_KERNELS struct linked_function<thaw>;
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_all_here>;
@@ -529,7 +529,6 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &stop_gradient_p,
           &variable_p,
           &optimization_barrier_p,
-          &threefry2x32_p,
           &transpose_p,
           &exp_p,
           &expm1_p,
@@ -561,6 +560,7 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &rotary_embedding_p,
           &softmax_vjp_p,
           &softmax_p,
+          &threefry2x32_p,
           &placeholder_p,
           &axis_index_p,
           &all_gather_p,

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/vector/simd.hpp>     // u32v
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/threefry.hpp>                // threefry2x32_p
+#include <tokamax/random/threefry.hpp>             // threefry2x32_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min

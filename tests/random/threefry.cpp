@@ -1,6 +1,6 @@
-// tests/lax/threefry.cpp: the generator's known answers, and its kernel against its meaning in smaller ops.
+// tests/random/threefry.cpp: the generator's known answers, and its kernel against its meaning in smaller ops.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/threefry.hpp>
+#include <tokamax/random/threefry.hpp>
 
 #include "support/check_op.hpp"
 #include "support/golden.hpp"

@@ -1,11 +1,12 @@
-// tokamax/lax/randint.hpp: random integers and random orders.
+// tokamax/random/randint.hpp: random integers and random orders.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/lax/division.hpp>  // rem
-#include <tokamax/lax/gather.hpp>    // take
-#include <tokamax/lax/key.hpp>       // key, split, bits
 #include <tokamax/lax/sort.hpp>      // sort
+#include <tokamax/numpy/arange.hpp>  // arange
+#include <tokamax/numpy/take.hpp>    // take
+#include <tokamax/random/key.hpp>    // key, split, bits
 
 namespace tokamax::random {
 

@@ -1,6 +1,6 @@
-// tests/lax/key.cpp: keys and what is made of them, bit for bit as in JAX.
+// tests/random/key.cpp: keys and what is made of them, bit for bit as in JAX.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/key.hpp>
+#include <tokamax/random/key.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/vmap.hpp>
 

@@ -1,11 +1,12 @@
-// tokamax/lax/random.hpp: samples of the usual distributions, from JAX's random bits.
+// tokamax/random/samplers.hpp: samples of the usual distributions, from JAX's random bits.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/lax/key.hpp>      // key, bits
 #include <tokamax/lax/reduce.hpp>   // argmax
 #include <tokamax/lax/special.hpp>  // fma, erf_inv
+#include <tokamax/numpy/clip.hpp>   // clip
+#include <tokamax/random/key.hpp>   // key, bits
 
 /// uniform, bernoulli, bits, randint, permutation, split and fold_in have JAX's bits. normal, truncated_normal, exponential
 /// and gumbel go through a logarithm, whose last bits differ between libraries: they are JAX's samples to 3 units in the

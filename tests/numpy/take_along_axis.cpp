@@ -1,6 +1,6 @@
-// tests/lax/take_along_axis.cpp: one index per line.
+// tests/numpy/take_along_axis.cpp: one index per line.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/take_along_axis.hpp>
+#include <tokamax/numpy/take_along_axis.hpp>
 
 #include "support/check_op.hpp"
 

@@ -1,6 +1,7 @@
-// tests/lax/random.cpp: samples against JAX: the same bits but for what goes through a logarithm.
+// tests/random/samplers.cpp: samples against JAX: the same bits but for what goes through a logarithm.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/random.hpp>
+#include <tokamax/numpy/statistics.hpp>
+#include <tokamax/random/samplers.hpp>
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// tokamax/lax/einsum.hpp: sums of products written as an equation, as transposes, sums and dot_generals.
+// tokamax/numpy/einsum.hpp: sums of products written as an equation, as transposes, sums and dot_generals.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,18 +10,18 @@ namespace tokamax {
 namespace detail {
 
 /// Axis labels: letters, and numbers above 255 for the axes of an ellipsis, counted from the last.
-using labels = vec<std::int64_t>;
+using axis_labels = vec<std::int64_t>;
 struct einsum_term {
   array x;
-  labels names;
+  axis_labels names;
 };
 struct einsum_equation {
-  vec<labels> operands;
-  labels result;
+  vec<axis_labels> operands;
+  axis_labels result;
   bool ok = true;
 };
 
-constexpr int find_label(const labels& l, std::int64_t name) {
+constexpr int find_label(const axis_labels& l, std::int64_t name) {
   for (int i = 0; i < l.count(); ++i)
     if (l[i] == name) return i;
   return -1;
@@ -33,7 +33,7 @@ constexpr einsum_equation parse_einsum(std::string_view s, const arrays& xs) {
   const std::size_t arrow = s.find("->");
   int ellipsis = 0;  // axes of the longest one
   auto side = [&](std::string_view part, int operand) {
-    labels names;
+    axis_labels names;
     int letters = 0;
     for (char c : part) letters += c != '.' && c != ' ';
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -56,7 +56,7 @@ constexpr einsum_equation parse_einsum(std::string_view s, const arrays& xs) {
   for (bool more = true; more;) {
     const std::size_t comma = left.find(',');
     more = comma != std::string_view::npos;
-    const labels names = side(left.substr(0, comma), e.operands.count());
+    const axis_labels names = side(left.substr(0, comma), e.operands.count());
     e.ok = e.ok && e.operands.count() < xs.count() && names.count() == xs[e.operands.count()].rank();
     e.operands.push_back(names);
     if (more) left = left.substr(comma + 1);
@@ -64,7 +64,7 @@ constexpr einsum_equation parse_einsum(std::string_view s, const arrays& xs) {
   e.ok = e.ok && e.operands.count() == xs.count();
   auto uses = [&](std::int64_t name) {
     int n = 0;
-    for (const labels& l : e.operands)
+    for (const axis_labels& l : e.operands)
       for (std::int64_t v : l) n += v == name;
     return n;
   };
@@ -88,9 +88,9 @@ constexpr bool labels_fit(const einsum_equation& e, const arrays& xs) {
 }
 
 /// Sums over the axes whose label is not wanted any more.
-constexpr einsum_term sum_out(const einsum_term& t, const labels& wanted) {
+constexpr einsum_term sum_out(const einsum_term& t, const axis_labels& wanted) {
   axes gone;
-  labels left;
+  axis_labels left;
   for (int i = 0; i < t.names.count(); ++i) {
     if (find_label(wanted, t.names[i]) < 0)
       gone.push_back(i);
@@ -108,7 +108,7 @@ constexpr einsum_term diagonals(einsum_term t) {
       if (t.names[i] != t.names[j]) continue;
       const array on = iota(i32, t.x.shape(), i) == iota(i32, t.x.shape(), j);
       t.x = reduce_sum(select(on, t.x, zeros_like(t.x)), {j});
-      labels left;
+      axis_labels left;
       for (int k = 0; k < t.names.count(); ++k)
         if (k != j) left.push_back(t.names[k]);
       t.names = left;
@@ -119,7 +119,7 @@ constexpr einsum_term diagonals(einsum_term t) {
 /// Drops the axes of extent 1 that meet a longer one.
 constexpr einsum_term without_ones(const einsum_term& t, const einsum_term& other) {
   shape s;
-  labels left;
+  axis_labels left;
   for (int i = 0; i < t.names.count(); ++i) {
     const int k = find_label(other.names, t.names[i]);
     if (k >= 0 && t.x.extent(i) == 1 && other.x.extent(k) != 1) continue;
@@ -130,9 +130,9 @@ constexpr einsum_term without_ones(const einsum_term& t, const einsum_term& othe
 }
 
 /// The product of two terms, summed over what they share and nobody wants: axes [shared, a's, b's].
-constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const labels& wanted, source_line l) {
+constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const axis_labels& wanted, source_line l) {
   dot_dimensions d;
-  labels names;
+  axis_labels names;
   for (std::int64_t name : wanted) {
     const int i = find_label(a.names, name), j = find_label(b.names, name);
     if (i < 0 || j < 0) continue;
@@ -172,13 +172,13 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
   detail::einsum_term t = detail::diagonals({xs[0], e.operands[0]});
   for (int k = 1; k < xs.count(); ++k) {
     detail::einsum_term u = detail::diagonals({xs[k], e.operands[k]});
-    detail::labels later = e.result;  // what this product must keep
-    auto want = [&](const detail::labels& names) {
+    detail::axis_labels later = e.result;  // what this product must keep
+    auto want = [&](const detail::axis_labels& names) {
       for (std::int64_t name : names)
         if (detail::find_label(later, name) < 0) later.push_back(name);
     };
     for (int j = k + 1; j < xs.count(); ++j) want(e.operands[j]);
-    detail::labels for_t = later, for_u = later;
+    detail::axis_labels for_t = later, for_u = later;
     for (std::int64_t name : u.names) for_t.push_back(name);
     for (std::int64_t name : t.names) for_u.push_back(name);
     const detail::einsum_term a = detail::sum_out(t, for_t), b = detail::sum_out(u, for_u);

@@ -1,4 +1,4 @@
-// tokamax/lax/threefry.hpp: threefry2x32, the counter-based generator behind all random numbers.
+// tokamax/random/threefry.hpp: threefry2x32, the counter-based generator behind all random numbers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,13 +1,15 @@
-// tests/train/gpt.cpp: the model whose size is in its type and the one made at run time are the same model.
+// tests/models/gpt.cpp: the model whose size is in its type and the one made at run time are the same model.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core.hpp>
 #include <tokamax/lax.hpp>
+#include <tokamax/models/gpt.hpp>
 #include <tokamax/nn.hpp>
+#include <tokamax/numpy.hpp>
 #include <tokamax/ops.hpp>
 #include <tokamax/optim.hpp>
+#include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
-#include <tokamax/train/gpt.hpp>
 #include <tokamax/transforms.hpp>
 
 #include <cmath>
@@ -18,8 +20,8 @@
 namespace tk = tokamax;
 
 namespace {
-constexpr tk::train::gpt_config size{.vocabulary = 32, .context = 8, .width = 16, .heads = 2, .layers = 2};
-using fixed = tk::train::fixed_gpt<size>;
+constexpr tk::models::gpt_config size{.vocabulary = 32, .context = 8, .width = 16, .heads = 2, .layers = 2};
+using fixed = tk::models::fixed_gpt<size>;
 struct batch {
   tk::tensor<tk::i32, 4, size.context> inputs, targets;
 };
@@ -69,7 +71,7 @@ std::vector<std::byte> three_steps(const Model& model, const auto& run) {
 
 TEST_CASE("static and run-time trace, fixed and free size, one and two threads train to the same bits") {
   const fixed known = tk::init<fixed>(tk::random::key(1));
-  const tk::train::gpt free = tk::init(tk::train::make_gpt(size), tk::random::key(1));
+  const tk::models::gpt free = tk::init(tk::models::make_gpt(size), tk::random::key(1));
   const auto compiled = tk::jit(train_step{}, tk::cpu);
   const auto late = tk::jit(train_step{}, tk::cpu, tk::at_run_time);
   tk::simd::set_num_threads(1);
@@ -84,13 +86,13 @@ TEST_CASE("static and run-time trace, fixed and free size, one and two threads t
 }
 
 TEST_CASE("an untrained GPT knows nothing") {
-  const tk::train::gpt model = tk::init(tk::train::make_gpt(size), tk::random::key(2));
+  const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(2));
   CHECK(loss_of(model, some_batch()).item() == Approx(std::log(32.0)).margin(0.1));
   CHECK(model(some_batch().inputs).type() == tk::array_type{tk::f32, false, {4, 8, 32}});
 }
 
 TEST_CASE("a token does not see the tokens after it") {
-  const tk::train::gpt model = tk::init(tk::train::make_gpt(size), tk::random::key(2));
+  const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(2));
   const tk::array a = tk::array::from<std::int32_t>({1, 2, 3, 4, 5}, {1, 5}),
                   b = tk::array::from<std::int32_t>({1, 2, 3, 9, 9}, {1, 5});
   const tk::array x = tk::slice_in_dim(model(a), 0, 3, 1), y = tk::slice_in_dim(model(b), 0, 3, 1);
@@ -98,6 +100,6 @@ TEST_CASE("a token does not see the tokens after it") {
 }
 
 TEST_CASE("impossible sizes are refused") {
-  CHECK_THROWS_WITH(tk::train::make_gpt({.width = 30, .heads = 4}), contains("found 30, expected a multiple of 4"));
-  CHECK_THROWS_WITH(tk::train::make_gpt({.layers = 0}), contains("gpt: layers: found 0"));
+  CHECK_THROWS_WITH(tk::models::make_gpt({.width = 30, .heads = 4}), contains("found 30, expected a multiple of 4"));
+  CHECK_THROWS_WITH(tk::models::make_gpt({.layers = 0}), contains("gpt: layers: found 0"));
 }

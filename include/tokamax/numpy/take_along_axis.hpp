@@ -1,4 +1,4 @@
-// tokamax/lax/take_along_axis.hpp: one index per line of an array.
+// tokamax/numpy/take_along_axis.hpp: one index per line of an array.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
-// tests/lax/einsum.cpp: equations against JAX, and what they become.
+// tests/numpy/einsum.cpp: equations against JAX, and what they become.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/einsum.hpp>
+#include <tokamax/numpy/einsum.hpp>
 
 #include "support/check_op.hpp"
 

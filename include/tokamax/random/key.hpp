@@ -1,8 +1,8 @@
-// tokamax/lax/key.hpp: the state of random numbers as a value, and how new ones are made of it.
+// tokamax/random/key.hpp: the state of random numbers as a value, and how new ones are made of it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/threefry.hpp>  // threefry2x32
+#include <tokamax/random/threefry.hpp>  // threefry2x32
 
 #include <array>  // std::array: the keys of a split
 

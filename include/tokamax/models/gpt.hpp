@@ -1,19 +1,19 @@
-// tokamax/train/gpt.hpp: a decoder-only transformer, with its size fixed in its type or chosen at run time.
+// tokamax/models/gpt.hpp: a decoder-only transformer, with its size fixed in its type or chosen at run time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>       // arange
 #include <tokamax/nn/attention.hpp>   // attention
 #include <tokamax/nn/embed.hpp>       // embed
 #include <tokamax/nn/layer_norm.hpp>  // layer_norm
 #include <tokamax/nn/mlp.hpp>         // mlp
+#include <tokamax/numpy/arange.hpp>   // arange
 
 #include <array>    // array
 #include <string>   // to_string
 #include <utility>  // pair
 #include <vector>   // vector
 
-namespace tokamax::train {
+namespace tokamax::models {
 
 /// The size of a GPT.
 struct gpt_config {
@@ -89,4 +89,4 @@ inline gpt make_gpt(const gpt_config& c) {
           nn::layer_norm{c.width}};
 }
 
-}  // namespace tokamax::train
+}  // namespace tokamax::models

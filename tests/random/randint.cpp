@@ -1,6 +1,7 @@
-// tests/lax/randint.cpp: random integers and orders, bit for bit as in JAX.
+// tests/random/randint.cpp: random integers and orders, bit for bit as in JAX.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/randint.hpp>
+#include <tokamax/numpy/arange.hpp>
+#include <tokamax/random/randint.hpp>
 
 #include "support/check_op.hpp"
 #include "support/golden.hpp"

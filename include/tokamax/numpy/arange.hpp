@@ -1,0 +1,22 @@
+// tokamax/numpy/arange.hpp: numbers in order, and the identity matrix: arange and eye.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/iota.cpp
+#pragma once
+
+#include <tokamax/lax/iota.hpp>  // iota
+
+namespace tokamax {
+
+/// 0, 1, ..., n - 1; none if n is negative.
+/// errors  "iota: extent" if the dtype cannot count to n
+/// source  jax.numpy.arange
+constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
+  return iota(type, {n < 0 && !is_dyn(n) ? 0 : n}, 0, l);
+}
+
+/// The n x n identity matrix.
+constexpr array eye(std::int64_t n, dtype type = f32, source_line l = source_line::current()) {
+  return convert_element_type(iota(i32, {n, n}, 0, l) == iota(i32, {n, n}, 1, l), type, false, l);
+}
+
+}  // namespace tokamax

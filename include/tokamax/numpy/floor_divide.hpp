@@ -1,0 +1,51 @@
+// tokamax/numpy/floor_divide.hpp: quotients and remainders of flooring division.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/division.cpp
+#pragma once
+
+#include <tokamax/lax/division.hpp>  // quotient, rem
+
+namespace tokamax {
+
+namespace detail {
+/// Both operands with their common dtype and shape, truth values as i32: their signs count after promotion.
+struct dividends {
+  array a, b, zero;
+  constexpr dividends(const op& o, const array& left, const array& right, source_line l) {
+    array x[2] = {left, right};
+    unify(o, x, l);
+    for (array& v : x)
+      if (v.dtype() == bool_) v = convert_element_type(v, i32, false, l);
+    a = x[0], b = x[1];
+    zero = array(0.0, {a.dtype(), true, {}});
+  }
+};
+}  // namespace detail
+
+/// The remainder of flooring division: it has the sign of b. The remainder of an integer by zero is 0.
+/// dtypes  integers stay integers, bool becomes i32
+/// source  jax.numpy.remainder
+constexpr array remainder(const array& dividend, const array& divisor, source_line l = source_line::current()) {
+  auto [a, b, zero] = detail::dividends(rem_p, dividend, divisor, l);
+  if (is_integer(b.dtype())) b = select(b == zero, array(1.0, b.type()), b, l);
+  const array r = rem(a, b, l);
+  return select(logical_and((r < zero) != (b < zero), r != zero), r + b, r, l);
+}
+
+/// floor(a / b). An integer divided by zero has the quotient toward zero, -1, which signed dtypes lower by 1 unless a is 0.
+/// dtypes  integers stay integers, bool becomes i32
+/// source  jax.numpy.floor_divide
+constexpr array floor_divide(const array& dividend, const array& divisor, source_line l = source_line::current()) {
+  const auto [a, b, zero] = detail::dividends(rem_p, dividend, divisor, l);
+  if (is_unsigned(a.dtype())) return quotient(a, b, l);
+  const array r = rem(a, b, l), one(1.0, {r.dtype(), true, {}});
+  if (is_integer(r.dtype())) {
+    const array q = quotient(a, b, l);
+    return select(logical_and(sign(a, l) != sign(b, l), r != zero), q - one, q, l);
+  }
+  const array q = (a - r) / b;
+  const array nearest = round(select(logical_and(r != zero, (b < zero) != (r < zero)), q - one, q, l), l);
+  return select(b == zero, a / b, nearest, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,43 @@
+// tokamax/numpy/statistics.hpp: mean and variance.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/reduce.cpp
+#pragma once
+
+#include <tokamax/lax/reduce.hpp>  // sum
+
+namespace tokamax {
+
+namespace detail {
+/// Sum and quotient in f32 at least, also of bf16. Statements: g++ 12 destroys the temporaries of ?: twice while compiling.
+constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line l) {
+  array total;
+  const dtype type = carrying(x.dtype());
+  if (is_floating(x.dtype()) && x.dtype() != type)
+    total = reduce(sum_in_f32_p, x, o, l);
+  else
+    total = sum(astype(x, type), o, l);
+  const std::int64_t n = reduced_count(x, o.axis);
+  if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), type), l);
+  return total / located(static_cast<double>(n), l);
+}
+/// What mean and var of these are.
+constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
+}  // namespace detail
+
+/// Mean over some axes (all, if none is given).
+///
+/// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
+/// dtypes  computed in f32 and rounded once; of integers f32, of 64-bit dtypes f64
+/// errors  "reduce_sum: axis" for an axis that x does not have
+/// source  jax.numpy.mean
+constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  return astype(detail::mean_in_f32(x, o, l), detail::mean_dtype(x));
+}
+/// Mean of squared deviations, by two passes; shapes, dtypes and errors as for mean.
+/// source  jax.numpy.var
+constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+  const array centred = astype(x, carrying(x.dtype()), l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
+  return astype(detail::mean_in_f32(centred * located(centred, l), o, l), detail::mean_dtype(x), l);
+}
+
+}  // namespace tokamax

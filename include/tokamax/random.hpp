@@ -1,0 +1,13 @@
+// tokamax/random.hpp: all of random.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   random/key.hpp       the state of random numbers as a value, and how new ones are made of it.
+//   random/randint.hpp   random integers and random orders.
+//   random/samplers.hpp  samples of the usual distributions, from JAX's random bits.
+//   random/threefry.hpp  threefry2x32, the counter-based generator behind all random numbers.
+#pragma once
+
+#include <tokamax/random/key.hpp>
+#include <tokamax/random/randint.hpp>
+#include <tokamax/random/samplers.hpp>
+#include <tokamax/random/threefry.hpp>
