@@ -34,6 +34,16 @@ if(TOKAMAX_BUILD_EXAMPLES)
   endforeach()
 endif()
 
+if(TOKAMAX_BUILD_EXAMPLES)
+  add_executable(example_from_scratch examples/from_scratch.cpp)  # it includes nothing of tokamax, so it links nothing of it
+  target_compile_features(example_from_scratch PRIVATE cxx_std_20)
+  target_link_libraries(example_from_scratch PRIVATE tokamax_warnings)
+  if(TOKAMAX_BUILD_TESTS)
+    add_test(NAME example.from_scratch COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_from_scratch>
+             -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/from_scratch.expected -P ${scripts}/run_example.cmake)
+  endif()
+endif()
+
 file(GLOB app CONFIGURE_DEPENDS examples/tokamax_train.cpp)
 if(TOKAMAX_BUILD_APPS AND app)
   tokamax_program(tokamax_train ${app})

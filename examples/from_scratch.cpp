@@ -1,0 +1,792 @@
+// examples/from_scratch.cpp: the core of tokamax, rebuilt in one file that includes nothing of it. Read it from top to bottom.
+//
+// We want to write a function of arrays once, then run it, differentiate it, run it on batches, and have the C++ compiler turn it
+// into a short list of loops with a fixed place in memory for each value. Nine parts do that:
+//
+//   1 arrays    2 graphs    3 ops    4 tracing    5 derivatives    6 batches    7 fusion    8 a memory plan    9 running it
+//
+// Each part ends with a note on what tokamax does beyond it, after the example of JAX's "autodidax". To run it:
+//
+//   g++ -std=c++20 -O2 examples/from_scratch.cpp && ./a.out
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// ---- 1. Arrays --------------------------------------------------------------------------------------------------------------
+
+constexpr int count(const auto& list) { return static_cast<int>(list.size()); }
+
+/// The extents of an array. A list of fixed capacity, because a finished plan must lie in constant memory.
+struct shape {
+  int rank = 0;
+  std::array<int, 4> extents{};
+
+  constexpr shape() = default;
+  constexpr shape(std::initializer_list<int> list) {
+    for (int e : list) extents.at(rank++) = e;
+  }
+  constexpr int operator[](int axis) const { return extents[axis]; }
+  constexpr bool operator==(const shape&) const = default;
+  constexpr int size() const {
+    int n = 1;
+    for (int i = 0; i < rank; ++i) n *= (*this)[i];
+    return n;
+  }
+  constexpr shape with(int axis, int extent) const {  // [a, b] with an axis 1 of extent e is [a, e, b]
+    shape s = *this;
+    std::copy_backward(&s.extents[axis], &s.extents.at(rank), &s.extents[rank] + 1);
+    s.extents[axis] = extent;
+    ++s.rank;
+    return s;
+  }
+  constexpr shape without(int axis) const {
+    shape s = *this;
+    std::copy(&s.extents[axis] + 1, &s.extents[rank - 1] + 1, &s.extents[axis]);
+    s.extents[--s.rank] = 0;
+    return s;
+  }
+};
+
+struct graph;
+
+/// One type for three things: data, a node of a graph that is being traced, or nothing. An array of nothing stands for zero, so
+/// that derivatives do not compute with zeros: sums leave it out, and products with it are nothing again.
+struct array {
+  shape extents;
+  std::vector<double> data;  // in row-major order
+  graph* trace = nullptr;    // or: the graph
+  int id = -1;               //     and the node in it
+
+  constexpr array() = default;
+  constexpr array(double number) : data{number} {}
+  constexpr array(shape s, std::vector<double> elements) : extents(s), data(std::move(elements)) {}
+  constexpr array(shape s, graph* g, int node) : extents(s), trace(g), id(node) {}
+  constexpr bool exists() const { return trace || !data.empty(); }
+};
+
+/// Functions take a list of arrays and return a list of arrays. In this file nothing else has arguments.
+struct arrays : std::vector<array> {
+  using vector::vector;
+  constexpr arrays(const array& a) : vector{a} {}
+};
+
+constexpr array fill(double number, shape s) { return {s, std::vector<double>(s.size(), number)}; }
+
+// In tokamax this is core/array.hpp: arrays have dtypes too, and share their memory instead of copying it. Structs of arrays are
+// arguments there (base/tree.hpp), and a tensor (core/tensor.hpp) tells its shape by its type.
+
+// ---- 2. Graphs --------------------------------------------------------------------------------------------------------------
+
+/// The options of an op: the axis that it works on, and the extent of an axis that it makes.
+struct attributes {
+  int axis = 0, extent = 0;
+  constexpr bool operator==(const attributes&) const = default;
+};
+
+struct op;
+
+/// One use of an op. Nodes name their operands by number, and an operand always has a smaller number than its user.
+struct node {
+  const op* kind = nullptr;  // nothing: an input
+  std::array<int, 2> in{-1, -1};
+  attributes at = {};
+  shape extents = {};
+  double number = 0;  // of a constant
+};
+
+struct graph {
+  std::vector<node> nodes;
+  std::vector<int> inputs, outputs;
+
+  /// The node that is like `n`: the one that is there already, or a new one. So equal work is written down once.
+  constexpr int find_or_add(const node& n) {
+    for (int i = 0; n.kind && i < count(); ++i) {
+      const node& o = (*this)[i];
+      if (o.kind == n.kind && o.in == n.in && o.at == n.at && o.extents == n.extents && o.number == n.number) return i;
+    }
+    nodes.push_back(n);
+    return count() - 1;
+  }
+  constexpr array input(shape s) {
+    inputs.push_back(find_or_add({.extents = s}));
+    return {s, this, inputs.back()};
+  }
+  constexpr int count() const { return static_cast<int>(nodes.size()); }
+  constexpr const node& operator[](int id) const { return nodes[id]; }
+};
+
+// In tokamax this is core/graph.hpp. Equal nodes are found there in constant time, nodes know the line of the user's program, and
+// control flow has graphs of its own for bodies.
+
+// ---- 3. Ops -----------------------------------------------------------------------------------------------------------------
+
+/// What a rule sees: the operands, and what the transformation that asks has beside them.
+struct call {
+  const op* self = nullptr;
+  arrays in = {};
+  attributes at = {};
+  array out = {};        // vjp: the result
+  array ct = {};         // vjp: its cotangent, the derivative of the final number with respect to it
+  arrays tangents = {};  // jvp: of each operand, its derivative along a direction
+};
+
+/// What a kernel gets: memory, and the shapes in it.
+struct kernel_call {
+  std::array<const double*, 2> in;
+  std::array<shape, 2> in_extents;
+  attributes at;
+  shape extents;
+  double* out;
+};
+
+/// All that is known about an operation. The rest of the file never asks which op it has: it reads these rules.
+struct op {
+  std::string_view name;
+  shape (*infer)(const call&);                   // the shape of the result; rejects wrong operands
+  double (*element)(double, double) = nullptr;   // elementwise ops: one element of the result
+  void (*kernel)(const kernel_call&) = nullptr;  // the others: all of the result
+  array (*compose)(const call&) = nullptr;       // the meaning in smaller ops, from which missing rules follow
+  arrays (*vjp)(const call&) = nullptr;          // cotangents of the operands
+  array (*jvp)(const call&) = nullptr;           // tangent of the result
+  attributes (*batch)(attributes) = nullptr;     // the same op on operands with one more axis in front
+  double neutral = std::numeric_limits<double>::quiet_NaN();  // op(x, neutral) is x
+};
+
+constexpr array bind(const op& o, const arrays& in, attributes at = {});  // part 4: applies an op
+constexpr array operator+(const array& a, const array& b);
+constexpr array operator*(const array& a, const array& b);
+constexpr array expand(const array& x, int axis, int extent);
+constexpr array sum(const array& x, int axis);
+constexpr array matmul(const array& a, const array& b);
+
+constexpr shape same_shape(const call& c) {
+  if (c.in.size() == 2 && !(c.in[0].extents == c.in[1].extents))
+    throw std::invalid_argument("elementwise: shapes differ");
+  return c.in[0].extents;
+}
+constexpr attributes same(attributes a) { return a; }
+constexpr attributes next_axis(attributes a) { return {a.axis + 1, a.extent}; }
+
+inline constexpr op constant_p{
+    .name = "constant", .infer = same_shape, .element = [](double number, double) { return number; }};
+
+inline constexpr op add_p{
+    .name = "add",
+    .infer = same_shape,
+    .element = [](double a, double b) { return a + b; },
+    .vjp = [](const call& c) -> arrays { return {c.ct, c.ct}; },
+    .jvp = [](const call& c) { return c.tangents[0] + c.tangents[1]; },
+    .batch = same,
+    .neutral = 0,
+};
+
+inline constexpr op mul_p{
+    .name = "mul",
+    .infer = same_shape,
+    .element = [](double a, double b) { return a * b; },
+    .vjp = [](const call& c) -> arrays { return {c.ct * c.in[1], c.ct * c.in[0]}; },
+    .jvp = [](const call& c) { return c.tangents[0] * c.in[1] + c.in[0] * c.tangents[1]; },
+    .batch = same,
+    .neutral = 1,
+};
+
+inline constexpr op tanh_p{
+    .name = "tanh",
+    .infer = same_shape,
+    .element = [](double x, double) { return std::tanh(x); },
+    .vjp = [](const call& c) -> arrays { return c.ct * (1.0 + -1.0 * (c.out * c.out)); },
+    .jvp = [](const call& c) { return c.tangents[0] * (1.0 + -1.0 * (c.out * c.out)); },
+    .batch = same,
+};
+
+/// Repeats x along a new axis. Its derivative is the sum along that axis, and the other way round.
+constexpr void run_expand(const kernel_call& k) {
+  int inner = 1;  // elements behind the new axis
+  for (int i = k.at.axis + 1; i < k.extents.rank; ++i) inner *= k.extents[i];
+  const int from = inner * k.at.extent;
+  for (int i = 0; i < k.extents.size(); ++i) k.out[i] = k.in[0][i / from * inner + i % inner];
+}
+inline constexpr op expand_p{
+    .name = "expand",
+    .infer = [](const call& c) { return c.in[0].extents.with(c.at.axis, c.at.extent); },
+    .kernel = run_expand,
+    .vjp = [](const call& c) -> arrays { return sum(c.ct, c.at.axis); },
+    .jvp = [](const call& c) { return expand(c.tangents[0], c.at.axis, c.at.extent); },
+    .batch = next_axis,
+};
+
+/// Adds up along an axis, which goes away.
+constexpr void run_sum(const kernel_call& k) {
+  const int extent = k.in_extents[0][k.at.axis];
+  int inner = 1;
+  for (int i = k.at.axis; i < k.extents.rank; ++i) inner *= k.extents[i];
+  for (int i = 0; i < k.extents.size(); ++i) {
+    k.out[i] = 0;
+    for (int j = 0; j < extent; ++j) k.out[i] += k.in[0][(i / inner * extent + j) * inner + i % inner];
+  }
+}
+inline constexpr op sum_p{
+    .name = "sum",
+    .infer = [](const call& c) { return c.in[0].extents.without(c.at.axis); },
+    .kernel = run_sum,
+    .vjp = [](const call& c) -> arrays { return expand(c.ct, c.at.axis, c.in[0].extents[c.at.axis]); },
+    .jvp = [](const call& c) { return sum(c.tangents[0], c.at.axis); },
+    .batch = next_axis,
+};
+
+/// The product of matrices. It has a kernel because that is faster, and a meaning in smaller ops. All other rules are derived
+/// from the meaning.
+constexpr shape matmul_shape(const call& c) {  // [m, k], [k, n] -> [m, n]
+  const shape a = c.in[0].extents, b = c.in[1].extents;
+  if (a.rank != 2 || b.rank != 2 || a[1] != b[0]) throw std::invalid_argument("matmul: inner extents differ");
+  return {a[0], b[1]};
+}
+constexpr array matmul_meaning(const call& c) {  // a [m, k, 1] * b [1, k, n], summed over k
+  return sum(expand(c.in[0], 2, c.in[1].extents[1]) * expand(c.in[1], 0, c.in[0].extents[0]), 1);
+}
+constexpr void run_matmul(const kernel_call& k) {
+  const int inner = k.in_extents[0][1], cols = k.extents[1];
+  for (int i = 0; i < k.extents.size(); ++i) {
+    k.out[i] = 0;
+    for (int j = 0; j < inner; ++j) k.out[i] += k.in[0][i / cols * inner + j] * k.in[1][j * cols + i % cols];
+  }
+}
+inline constexpr op matmul_p{.name = "matmul", .infer = matmul_shape, .kernel = run_matmul, .compose = matmul_meaning};
+
+// In tokamax this is core/op.hpp, and each op lives in a header of its own in lax/ and ops/. Kernels belong to devices there.
+
+constexpr bool is_constant(const node& n) { return n.kind && n.kind == &constant_p; }
+
+// ---- 4. Tracing -------------------------------------------------------------------------------------------------------------
+
+constexpr bool is_number(const array& a) { return a.data.size() == 1 && a.extents.rank == 0; }
+
+/// The node of `g` for an array. A number becomes a constant of the graph.
+constexpr int lift(graph& g, const array& a) {
+  if (a.trace == &g) return a.id;
+  if (a.trace || !std::all_of(a.data.begin(), a.data.end(), [&](double v) { return v == a.data[0]; }))
+    throw std::invalid_argument("trace: pass arrays as arguments");
+  return g.find_or_add({.kind = &constant_p, .extents = a.extents, .number = a.data[0]});
+}
+
+/// Applies an op. On data it computes at once; on nodes it adds a node. This is the only way to apply one, so the same function
+/// runs, is traced, and is differentiated.
+constexpr array bind(const op& o, const arrays& in, attributes at) {
+  for (const array& a : in)
+    if (!a.exists()) return {};
+  const shape s = o.infer({.self = &o, .in = in, .at = at});
+  const auto traced = std::find_if(in.begin(), in.end(), [](const array& a) { return a.trace; });
+  if (traced == in.end()) {
+    array out = fill(0, s);
+    if (o.element)
+      for (int i = 0; i < count(out.data); ++i) out.data[i] = o.element(in[0].data[i], in.back().data[i]);
+    else
+      o.kernel(
+          {{in[0].data.data(), in.back().data.data()}, {in[0].extents, in.back().extents}, at, s, out.data.data()});
+    return out;
+  }
+  graph& g = *traced->trace;
+  node n{.kind = &o, .at = at, .extents = s};
+  for (int i = 0; i < count(in); ++i) n.in[i] = lift(g, in[i]);
+  for (int i = 0; i < 2 && in.size() == 2; ++i)  // x + 0 and x * 1 are x
+    if (const node& other = g[n.in[1 - i]]; is_constant(other) && other.number == o.neutral) return in[i];
+  return {s, &g, g.find_or_add(n)};
+}
+
+/// A number takes the shape of what it meets.
+constexpr array beside(const array& a, const array& b) {
+  if (is_number(a)) return fill(a.data[0], b.extents);
+  return a;
+}
+
+constexpr array operator+(const array& a, const array& b) {
+  if (!a.exists()) return b;
+  if (!b.exists()) return a;
+  return bind(add_p, {beside(a, b), beside(b, a)});
+}
+constexpr array operator*(const array& a, const array& b) {
+  if (!a.exists() || !b.exists()) return {};
+  return bind(mul_p, {beside(a, b), beside(b, a)});
+}
+constexpr array tanh(const array& x) { return bind(tanh_p, {x}); }
+constexpr array expand(const array& x, int axis, int extent) { return bind(expand_p, {x}, {axis, extent}); }
+constexpr array sum(const array& x, int axis) { return bind(sum_p, {x}, {axis}); }
+constexpr array matmul(const array& a, const array& b) { return bind(matmul_p, {a, b}); }
+
+/// Calls f on nodes without data, and returns what it wrote down.
+template <class F>
+constexpr graph trace(const F& f, const std::vector<shape>& types) {
+  graph g;
+  arrays in;
+  for (const shape& s : types) in.push_back(g.input(s));
+  const arrays out = f(in);
+  for (const array& a : out) g.outputs.push_back(lift(g, a));
+  return g;
+}
+constexpr std::vector<shape> types_of(const arrays& in) {
+  std::vector<shape> types;
+  for (const array& a : in) types.push_back(a.extents);
+  return types;
+}
+
+// In tokamax this is core/bind.hpp and core/trace.hpp. A function may also use arrays from around it there, and the first mistake
+// is kept as a value, so that the compiler can print it with the user's line.
+
+// ---- 5. Derivatives ---------------------------------------------------------------------------------------------------------
+
+// A transformation traces a function, then goes through its nodes and applies rules to other arrays. Those may be data, or nodes
+// of another trace: this is why transformations can be applied to each other.
+
+/// A node of g as a call of its op on other operands.
+constexpr call call_of(const graph& g, int id, const arrays& values) {
+  call c{.self = g[id].kind, .at = g[id].at};
+  for (int i : g[id].in)
+    if (i >= 0) c.in.push_back(values[i]);
+  return c;
+}
+
+/// The values of all nodes for these inputs; `visit(id, call)` computes one that is neither an input nor a constant.
+template <class Visit>
+constexpr arrays walk(const graph& g, const arrays& inputs, const Visit& visit) {
+  arrays values(g.nodes.size(), array());
+  for (int i = 0; i < count(inputs); ++i) values[g.inputs[i]] = inputs[i];
+  for (int id = 0; id < g.count(); ++id) {
+    if (is_constant(g[id])) values[id] = fill(g[id].number, g[id].extents);
+    if (!g[id].kind || is_constant(g[id])) continue;
+    call c = call_of(g, id, values);
+    values[id] = visit(id, c);
+  }
+  return values;
+}
+constexpr arrays outputs_of(const graph& g, const arrays& values) {
+  arrays out;
+  for (int id : g.outputs) out.push_back(values[id]);
+  return out;
+}
+
+/// What an op does, said with smaller ops.
+struct meaning {
+  const op* of;
+  attributes at;
+  constexpr arrays operator()(const arrays& in) const { return of->compose({.self = of, .in = in, .at = at}); }
+};
+
+/// Reverse mode: the cotangents of the inputs of f from that of its first result. One walk forwards computes the values; one walk
+/// backwards asks each node how its cotangent is shared out among its operands, and adds the shares up.
+template <class F>
+constexpr arrays vjp(const F& f, const arrays& in, const array& ct) {
+  const graph g = trace(f, types_of(in));
+  const arrays values = walk(g, in, [](int, const call& c) { return bind(*c.self, c.in, c.at); });
+  arrays cts(g.nodes.size(), array());
+  cts[g.outputs[0]] = ct;
+  for (int id = g.count() - 1; id >= 0; --id) {
+    if (!g[id].kind || is_constant(g[id]) || !cts[id].exists()) continue;
+    call c = call_of(g, id, values);
+    c.out = values[id], c.ct = cts[id];
+    arrays shares;
+    if (c.self->vjp)
+      shares = c.self->vjp(c);
+    else
+      shares = vjp(meaning{c.self, c.at}, c.in, c.ct);
+    for (int i = 0; i < count(shares); ++i) cts[g[id].in[i]] = cts[g[id].in[i]] + shares[i];
+  }
+  arrays result;
+  for (int i = 0; i < count(in); ++i) {
+    const array& c = cts[g.inputs[i]];
+    if (c.exists())
+      result.push_back(c);
+    else
+      result.push_back(fill(0, in[i].extents));
+  }
+  return result;
+}
+
+/// The gradient of a function with one number as its result.
+template <class F>
+constexpr auto grad(const F& f) {
+  return [f](const arrays& in) { return vjp(f, in, 1.0); };
+}
+
+/// Forward mode: how the results change when the inputs move along `tangents`.
+template <class F>
+constexpr arrays jvp(const F& f, const arrays& in, const arrays& tangents) {
+  const graph g = trace(f, types_of(in));
+  arrays ts(g.nodes.size(), array());
+  for (int i = 0; i < count(in); ++i) ts[g.inputs[i]] = tangents[i];
+  walk(g, in, [&](int id, call& c) {
+    c.out = bind(*c.self, c.in, c.at);
+    for (int i : g[id].in)
+      if (i >= 0) c.tangents.push_back(ts[i]);
+    ts[id] = c.self->jvp ? c.self->jvp(c) : jvp(meaning{c.self, c.at}, c.in, c.tangents)[0];
+    return c.out;
+  });
+  return outputs_of(g, ts);
+}
+
+// In tokamax this is transforms/backward.hpp and transforms/forward.hpp. A missing vjp is derived there as well.
+
+// ---- 6. Batches -------------------------------------------------------------------------------------------------------------
+
+/// A function of one example as a function of a batch: every operand gets one more axis in front, and each op says how it works
+/// on such operands.
+template <class F>
+constexpr arrays vmap(const F& f, const arrays& in) {
+  std::vector<shape> one;
+  for (const array& a : in) one.push_back(a.extents.without(0));
+  const graph g = trace(f, one);
+  const auto batched = [&](int id, const array& a) {  // constants are the same for all examples
+    if (is_constant(g[id])) return fill(g[id].number, a.extents.with(0, in[0].extents[0]));
+    return a;
+  };
+  const arrays values = walk(g, in, [&](int id, call& c) {
+    for (int i = 0; i < count(c.in); ++i) c.in[i] = batched(g[id].in[i], c.in[i]);
+    if (c.self->batch) return bind(*c.self, c.in, c.self->batch(c.at));
+    return vmap(meaning{c.self, c.at}, c.in)[0];  // no rule: the batch of its meaning
+  });
+  arrays out;
+  for (int id : g.outputs) out.push_back(batched(id, values[id]));
+  return out;
+}
+
+// In tokamax this is transforms/batch.hpp and transforms/vmap.hpp: arguments may stay without a batch axis, and axes have names.
+
+// ---- 7. Fusion --------------------------------------------------------------------------------------------------------------
+
+// Elementwise ops of one shape can share a loop: values pass from one to the next in registers. But a loop and the kernels that it
+// waits for must not wait for each other. So each node gets a phase, one more than that of any kernel on its way from the inputs
+// (and kernels one more than the loops they read). Ops of one shape in one phase depend on each other alone: they are one loop.
+
+constexpr bool in_loops(const node& n) { return n.kind && n.kind->element; }
+
+/// The phase of each node, and -1 for those that no result needs.
+constexpr std::vector<int> phases_of(const graph& g) {
+  std::vector<int> phase(g.nodes.size(), -1);
+  for (int id : g.outputs) phase[id] = 0;
+  for (int id = g.count() - 1; id >= 0; --id)
+    for (int i : g[id].in)
+      if (i >= 0 && phase[id] == 0) phase[i] = 0;
+  for (int id = 0; id < g.count(); ++id)
+    for (int i : g[id].in)
+      if (i >= 0 && phase[id] >= 0 && g[i].kind)
+        phase[id] = std::max(phase[id], phase[i] + (in_loops(g[id]) && in_loops(g[i]) ? 0 : 1));
+  return phase;
+}
+
+// In tokamax this is compiler/fuse.hpp. Loops there also read transposed and repeated operands as they lie, a cheap value may be
+// computed twice rather than stored, and large groups are cut.
+
+// ---- 8. A memory plan -------------------------------------------------------------------------------------------------------
+
+/// Where a value lies.
+struct place {
+  enum where { nowhere, input, arena, line, number } in = nowhere;
+  int index = 0;  // of the input or the line; or the offset in the arena
+  double value = 0;
+};
+
+/// One op of a loop, or a kernel.
+struct line {
+  const op* kind = nullptr;
+  std::array<place, 2> in{};
+  std::array<shape, 2> in_extents{};
+  attributes at = {};
+  place out = {};  // nowhere: only other lines of the loop need it
+};
+struct step {
+  int first = 0, lines = 0;  // one line if it is a kernel
+  shape extents;
+};
+
+/// A finished program: numbers in a table and no more. It has a fixed capacity because a result of the C++ compiler cannot own
+/// memory; `at` throws for what is larger, which stops the compiler.
+struct plan {
+  std::array<line, 64> lines{};
+  std::array<step, 32> steps{};
+  std::array<place, 4> outputs{};
+  std::array<shape, 4> output_extents{};
+  int step_count = 0, line_count = 0, output_count = 0;
+  int arena = 0;       // numbers of memory for all intermediate values
+  int all_values = 0;  // what they would take without sharing memory
+};
+
+/// For each node the step that computes it, its offset in the arena, and the last step that reads it from there; -1 for none.
+struct schedule {
+  std::vector<int> step_of, offset, last_use;
+};
+
+/// The lowest offset at which `size` numbers overlap nothing that is still read in step s.
+constexpr int first_fit(const graph& g, const schedule& m, int s, int size) {
+  int at = 0;
+  for (int v = 0; v < g.count(); ++v) {
+    const int end = m.offset[v] + g[v].extents.size();
+    if (m.offset[v] < 0 || m.last_use[v] < s || end <= at || m.offset[v] >= at + size) continue;
+    at = end;
+    v = -1;  // look at all again
+  }
+  return at;
+}
+
+constexpr schedule make_schedule(const graph& g, plan& p) {
+  const std::vector<int> none(g.nodes.size(), -1), phase = phases_of(g);
+  schedule m{none, none, none};
+  // Which values are kept: the results, and what another step reads. Loops have constants in their code and read none.
+  const auto is_read = [&](int user, int i) {
+    return i >= 0 && phase[user] >= 0 && !(is_constant(g[i]) && in_loops(g[user]));
+  };
+  std::vector<char> computed(g.nodes.size(), 0);
+  for (int id : g.outputs) computed[id] = 1;
+  for (int id = 0; id < g.count(); ++id)
+    for (int i : g[id].in)
+      if (is_read(id, i)) computed[i] = 1;
+
+  // Steps, phase by phase.
+  for (int now = 0, left = 1; left; ++now) {
+    left = 0;
+    for (int id = 0; id < g.count(); ++id) {
+      left += phase[id] > now;
+      if (!computed[id] || !g[id].kind || phase[id] != now || m.step_of[id] >= 0) continue;
+      for (int k = id; k < g.count(); ++k)
+        if (k == id ||
+            (computed[k] && phase[k] == now && in_loops(g[id]) && in_loops(g[k]) && g[k].extents == g[id].extents))
+          m.step_of[k] = p.step_count;
+      p.steps.at(p.step_count++).extents = g[id].extents;
+    }
+  }
+  for (int id = 0; id < g.count(); ++id)
+    for (int i : g[id].in)
+      if (is_read(id, i) && m.step_of[i] != m.step_of[id]) m.last_use[i] = std::max(m.last_use[i], m.step_of[id]);
+  for (int id : g.outputs) m.last_use[id] = p.step_count;
+
+  // Memory, step by step. A loop may write over an operand that nobody reads later: it reads each element before it writes it.
+  for (int s = 0; s < p.step_count; ++s)
+    for (int id = 0; id < g.count(); ++id) {
+      if (m.step_of[id] != s || m.last_use[id] < 0) continue;
+      for (int v = 0; v < g.count() && in_loops(g[id]) && m.offset[id] < 0; ++v)
+        if (m.offset[v] >= 0 && m.step_of[v] != s && m.last_use[v] == s && g[v].extents == g[id].extents) {
+          m.offset[id] = m.offset[v];
+          m.last_use[v] = s - 1;
+        }
+      if (m.offset[id] < 0) m.offset[id] = first_fit(g, m, s, g[id].extents.size());
+      p.arena = std::max(p.arena, m.offset[id] + g[id].extents.size());
+      p.all_values += g[id].extents.size();
+    }
+  return m;
+}
+
+constexpr plan make_plan(const graph& g) {
+  plan p;
+  const schedule m = make_schedule(g, p);
+  std::vector<int> line_of(g.nodes.size(), -1);
+  const auto find = [&](int id, int user) -> place {
+    if (!g[id].kind)
+      return {place::input, static_cast<int>(std::find(g.inputs.begin(), g.inputs.end(), id) - g.inputs.begin())};
+    if (is_constant(g[id]) && user >= 0 && in_loops(g[user])) return {place::number, 0, g[id].number};
+    if (user >= 0 && m.step_of[id] == m.step_of[user]) return {place::line, line_of[id]};
+    return {place::arena, m.offset[id]};
+  };
+  for (int s = 0; s < p.step_count; ++s) {
+    p.steps[s].first = p.line_count;
+    for (int id = 0; id < g.count(); ++id) {
+      if (m.step_of[id] != s) continue;
+      line& l = p.lines.at(p.line_count++);
+      line_of[id] = p.steps[s].lines++;
+      l = {.kind = g[id].kind, .at = g[id].at};
+      if (is_constant(g[id])) l.in[0] = {place::number, 0, g[id].number};
+      for (int i = 0; i < 2 && g[id].in[i] >= 0; ++i) {
+        l.in[i] = find(g[id].in[i], id);
+        l.in_extents[i] = g[g[id].in[i]].extents;
+      }
+      if (m.offset[id] >= 0) l.out = {place::arena, m.offset[id]};
+    }
+  }
+  for (int id : g.outputs) {
+    p.output_extents.at(p.output_count) = g[id].extents;
+    p.outputs.at(p.output_count++) = find(id, -1);
+  }
+  return p;
+}
+
+// In tokamax this is compiler/schedule.hpp, memory.hpp and plan.hpp; freeze.hpp makes tables that are exactly large enough.
+
+// ---- 9. Running it ----------------------------------------------------------------------------------------------------------
+
+struct memory {
+  const arrays& inputs;
+  double* arena;
+  const double* at(const place& p) const {
+    return p.in == place::input ? inputs[p.index].data.data() : arena + p.index;
+  }
+};
+
+/// An operand of a line for element i: a number, the result of an earlier line, or an element of memory.
+inline double operand(const place& p, const memory& m, const double* results, int i) {
+  if (p.in == place::nowhere) return 0;
+  if (p.in == place::number) return p.value;
+  return p.in == place::line ? results[p.index] : m.at(p)[i];
+}
+inline double result(const line& l, const memory& m, const double* results, int i) {
+  return l.kind->element(operand(l.in[0], m, results, i), operand(l.in[1], m, results, i));
+}
+inline void store(const line& l, const memory& m, double result, int i) {
+  if (l.out.in == place::arena) m.arena[l.out.index + i] = result;
+}
+
+/// A loop whose lines are read from the table, element by element. It can run any plan. All lines are computed before the first
+/// one is stored, which may be in the place of an operand.
+struct interpreted {
+  const plan& p;
+  void operator()(int s, const memory& m) const {
+    const line* const lines = &p.lines[p.steps[s].first];
+    double results[64];
+    for (int i = 0; i < p.steps[s].extents.size(); ++i) {
+      for (int k = 0; k < p.steps[s].lines; ++k) results[k] = result(lines[k], m, results, i);
+      for (int k = 0; k < p.steps[s].lines; ++k) store(lines[k], m, results[k], i);
+    }
+  }
+};
+
+/// A loop of a plan that the C++ compiler knows: its lines are constants, so that the compiler writes them one after another, with
+/// the functions of the ops in place and the results in registers.
+template <const plan& P>
+struct compiled {
+  template <int S, int... K>
+  static void loop(const memory& m, std::integer_sequence<int, K...>) {
+    constexpr const line* lines = &P.lines[P.steps[S].first];
+    double results[sizeof...(K) + 1] = {};
+    for (int i = 0; i < P.steps[S].extents.size(); ++i) {
+      ((results[K] = result(lines[K], m, results, i)), ...);
+      (store(lines[K], m, results[K], i), ...);
+    }
+  }
+  void operator()(int s, const memory& m) const {
+    [&]<int... S>(std::integer_sequence<int, S...>) {
+      ((s == S ? loop<S>(m, std::make_integer_sequence<int, P.steps[S].lines>{}) : void()), ...);
+    }(std::make_integer_sequence<int, P.step_count>{});
+  }
+};
+
+template <class Loop>
+arrays run(const plan& p, const arrays& inputs, const Loop& loop) {
+  std::vector<double> arena(p.arena);
+  const memory m{inputs, arena.data()};
+  for (int s = 0; s < p.step_count; ++s) {
+    const line& l = p.lines[p.steps[s].first];
+    if (l.kind->kernel)
+      l.kind->kernel(
+          {{m.at(l.in[0]), m.at(l.in[1])}, l.in_extents, l.at, p.steps[s].extents, arena.data() + l.out.index});
+    else
+      loop(s, m);
+  }
+  arrays out;
+  for (int i = 0; i < p.output_count; ++i) {
+    const double* from = m.at(p.outputs[i]);
+    out.push_back({p.output_extents[i], std::vector<double>(from, from + p.output_extents[i].size())});
+  }
+  return out;
+}
+
+// In tokamax this is runtime/executable.hpp, and the loops are backend/cpu/loop/: one type a loop and SIMD vectors instead of
+// numbers; or, for programs traced at run time, an interpreter of tiles instead of elements.
+
+// ---- All of it together -----------------------------------------------------------------------------------------------------
+
+/// A network of two layers: the mean square of its error on 4 points. {w1 [2, 8], w2 [8, 1], x [4, 2], y [4, 1]} -> [].
+constexpr auto loss = [](const arrays& in) -> arrays {
+  const array error = matmul(tanh(matmul(in[2], in[0])), in[1]) + -1.0 * in[3];  // [4, 1]
+  return 0.25 * sum(sum(error * error, 0), 0);
+};
+constexpr auto train = [](const arrays& in) -> arrays {  // new weights, and the loss of the old ones
+  const arrays slope = grad(loss)(in);
+  return {in[0] + -0.2 * slope[0], in[1] + -0.2 * slope[1], loss(in)[0]};
+};
+
+// Here the C++ compiler traces, differentiates, fuses and plans. What is left in the binary is this table.
+static constexpr plan program = make_plan(trace(train, {{2, 8}, {8, 1}, {4, 2}, {4, 1}}));
+static_assert(program.arena < program.all_values);
+
+array random(shape s, unsigned seed) {
+  array a = fill(0, s);
+  for (double& v : a.data) v = (seed = seed * 1664525u + 1013904223u) / 4294967296.0 - 0.5;
+  return a;
+}
+double dot(const array& a, const array& b) {
+  double total = 0;
+  for (int i = 0; i < count(a.data); ++i) total += a.data[i] * b.data[i];
+  return total;
+}
+const char* yes(bool b) { return b ? "yes" : "no"; }
+bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * (1 + std::abs(b)); }
+
+void print(const plan& p) {
+  for (int s = 0; s < p.step_count; ++s) {
+    std::printf("  %s", p.lines[p.steps[s].first].kind->kernel ? "kernel" : "loop  ");
+    for (int k = 0; k < p.steps[s].lines; ++k) std::printf(" %s", p.lines[p.steps[s].first + k].kind->name.data());
+    std::printf("\n");
+  }
+}
+
+int main() {
+  arrays in{
+      random({2, 8}, 1), random({8, 1}, 2), {{4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}}, {{4, 1}, {0, 1, 1, 0}}};  // x, y: xor
+
+  // Data: each op computes at once. Nodes: the same function writes a graph, and equal work is written once.
+  std::printf("loss of the first weights: %.4f\n", loss(in)[0].data[0]);
+  const auto twice = [](const arrays& x) -> arrays { return tanh(x[0]) * 1.0 + (tanh(x[0]) + 0.0); };
+  std::printf("tanh(x) * 1 + (tanh(x) + 0): %d nodes, x tanh 1 0 add\n", trace(twice, {{3}}).count());
+
+  // Derivatives: each gradient against a finite difference, and the two modes against each other.
+  const arrays slope = grad(loss)(in);
+  double worst = 0;
+  for (int a = 0; a < 2; ++a)
+    for (int i = 0; i < count(in[a].data); ++i) {
+      const double h = 1e-5;
+      arrays above = in, below = in;
+      above[a].data[i] += h, below[a].data[i] -= h;
+      const double difference = (loss(above)[0].data[0] - loss(below)[0].data[0]) / (2 * h);
+      worst = std::max(worst, std::abs(difference - slope[a].data[i]));
+    }
+  std::printf("gradients agree with finite differences: %s\n", yes(worst < 1e-8));
+  const arrays direction{random({2, 8}, 3), random({8, 1}, 4), random({4, 2}, 5), random({4, 1}, 6)};
+  double along = 0;
+  for (int a = 0; a < 4; ++a) along += dot(slope[a], direction[a]);
+  std::printf("and with forward mode: %s\n", yes(near(jvp(loss, in, direction)[0].data[0], along)));
+
+  // Transformations of transformations: a second derivative, and gradients of each example of a batch.
+  const auto f = [](const arrays& x) -> arrays { return tanh(x[0]); };
+  const double t = std::tanh(0.3), second = grad(grad(f))(arrays{0.3})[0].data[0];
+  std::printf("second derivative of tanh: %s\n", yes(near(second, -2 * t * (1 - t * t))));
+  const auto distance = [](const arrays& x) -> arrays {
+    return sum(sum(matmul(x[0], x[1]) * matmul(x[0], x[1]), 0), 0);
+  };
+  const arrays batch{random({3, 2, 2}, 7), random({3, 2, 2}, 8)}, all = vmap(grad(distance), batch);
+  bool same_as_loop = true;
+  for (int e = 0; e < 3; ++e) {
+    arrays one(2, array());
+    for (int a = 0; a < 2; ++a) one[a] = {{2, 2}, {batch[a].data.begin() + 4 * e, batch[a].data.begin() + 4 * e + 4}};
+    const arrays alone = grad(distance)(one);
+    for (int a = 0; a < 2; ++a)
+      for (int i = 0; i < 4; ++i) same_as_loop = same_as_loop && near(all[a].data[4 * e + i], alone[a].data[i]);
+  }
+  std::printf("gradients of a batch are those of its examples: %s\n", yes(same_as_loop));
+
+  // The program that the compiler made.
+  std::printf("a step of training has %d steps, and an arena of %d numbers for %d\n", program.step_count, program.arena,
+              program.all_values);
+  print(program);
+  const plan late = make_plan(trace(train, types_of(in)));  // the same passes, now
+  const arrays eager = train(in), a = run(program, in, compiled<program>{}), b = run(late, in, interpreted{late});
+  bool same_bits = true;
+  for (int i = 0; i < 3; ++i) same_bits = same_bits && eager[i].data == a[i].data && eager[i].data == b[i].data;
+  std::printf("compiled, traced at run time and eager give the same bits: %s\n", yes(same_bits));
+  for (int i = 0; i <= 400; ++i) {
+    const arrays next = run(program, in, compiled<program>{});
+    in[0] = next[0], in[1] = next[1];
+    if (i % 200 == 0) std::printf("step %3d  loss %.4f\n", i, next[2].data[0]);
+  }
+}
