@@ -1,4 +1,4 @@
-// tests/backend/onednn/gemm.cpp: oneDNN's products against sums in double, and the README's lines on choosing.
+// tests/backend/onednn/gemm.cpp: oneDNN's products against sums in double, and the lines of bench/README.md that choose between libraries.
 // SPDX-License-Identifier: Apache-2.0
 #if __has_include(<dnnl.hpp>)
   #include <tokamax/backend/cpu/gemm/choose/choice.hpp>
