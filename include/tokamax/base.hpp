@@ -14,9 +14,9 @@
 //   base/reflect.hpp       fields and field names of plain structs.
 //   base/requirements.hpp  one line that says what to do, where tokamax cannot be compiled.
 //   base/shape.hpp         a short list of extents, axes or other small integers, held by value.
-//   base/small_float.hpp   floats of 8 and 16 bits that are no upper halves of f32.
+//   base/small_float.hpp   float16 and the 8-bit floats.
 //   base/tree.hpp          functions over all leaves of nested structs, tuples and sequences.
-//   base/tree_node.hpp     what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
+//   base/tree_node.hpp     what a type is inside a tree: a leaf, a static value, or a node that holds others.
 //   base/tree_path.hpp     leaves chosen by their paths.
 //   base/tree_walk.hpp     the one recursion behind all tree functions.
 //   base/vec.hpp           a growable array that costs the constant evaluator little.

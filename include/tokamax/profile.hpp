@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (recordings and their reports; programs that make some include it)
 //
-//   profile/event.hpp     one piece of work that a program did, and who wants to hear of it.
-//   profile/roofline.hpp  what a machine could do at best, and how near to that a recording came.
+//   profile/event.hpp     one piece of work that a program did, and the observer that is told of it.
+//   profile/roofline.hpp  the limits of a machine, and how near to them a recording came.
 //   profile/timeline.hpp  records what the programs of a thread do and when.
 #pragma once
 

@@ -13,15 +13,17 @@
 namespace tokamax {
 
 /// The upper half of a float32: 1 sign, 8 exponent and 7 fraction bits.
-/// Widens to float without being asked (exact), narrows only when asked (round to nearest, ties to even; a NaN stays a
-/// quiet NaN with its sign). `bfloat16 op bfloat16` is computed in float and rounded once; `bfloat16 op float` is float.
+///
+/// It converts to float implicitly, which is exact. Conversion from float is explicit and rounds to nearest, ties to
+/// even; a NaN stays a quiet NaN and keeps its sign. `bfloat16 op bfloat16` is computed in float and rounded once, and
+/// `bfloat16 op float` is a float.
 struct bfloat16 {
   std::uint16_t bits = 0;
 
   constexpr bfloat16() = default;
   constexpr explicit bfloat16(float value) : bits(narrow(value)) {}
 
-  /// Other arithmetic types pass through float, so a double is rounded twice, as in JAX.
+  /// Other arithmetic types are first converted to float, so a double is rounded twice, as in JAX.
   template <class T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, float>)
   constexpr explicit bfloat16(T value) : bfloat16(static_cast<float>(value)) {}

@@ -12,7 +12,8 @@ namespace tokamax {
 
 namespace detail {
 
-// Does C++ copy a T? Containers say so whatever they hold; `Seen` are the types around T, as trees may be recursive.
+// Can a T be copied by its copy constructor? A container claims that it can, whatever it holds, so its elements are asked.
+// `Seen` holds the types around T, because a tree may contain itself: struct node { std::vector<node> children; }.
 template <class T, class... Seen>
 consteval bool copies() {
   if constexpr ((std::is_same_v<T, Seen> || ...)) {
@@ -35,6 +36,7 @@ consteval bool copies() {
 template <class T>
 constexpr void copy_into(T& to, const T& from);
 
+// A copy of one node of a tree: by its copy constructor if there is one, else part by part.
 template <class T>
 constexpr T copied(const T& from) {
   if constexpr (copies<T>()) {
@@ -48,6 +50,7 @@ constexpr T copied(const T& from) {
   }
 }
 
+// The index of a variant is known at run time only, so its alternatives are tried one after another.
 template <std::size_t I, class T>
 constexpr void copy_alternative(T& to, const T& from) {
   if constexpr (I < alternative_count<T>) {
@@ -58,6 +61,7 @@ constexpr void copy_alternative(T& to, const T& from) {
   }
 }
 
+// Copies `from` into `to`, which exists already: fields and elements cannot be returned one by one.
 template <class T>
 constexpr void copy_into(T& to, const T& from) {
   constexpr tree_kind kind = kind_of<T>;

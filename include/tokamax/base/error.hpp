@@ -19,7 +19,7 @@ TOKAMAX_COMPILED_ONCE std::string error_text(const std::string& what, const std:
                                              const std::string& expected, const std::string& where) {
   return what + ": found " + found + ", expected " + expected + (where.empty() ? "" : " (" + where + ")");
 }
-// What files and users give may be of any length: of long texts the ends are shown.
+// Texts that come from files or users may have any length. Of a long one, only the two ends are shown.
 TOKAMAX_COMPILED_ONCE std::string error_part(std::string text) {
   constexpr std::size_t most = 2000;
   if (text.size() > most) text.replace(most / 2, text.size() - most, "...");
@@ -29,7 +29,7 @@ TOKAMAX_COMPILED_ONCE std::string error_part(std::string text) {
 }  // namespace detail
 
 /// A run-time failure in four parts: what went wrong, what was found, what was expected, and where (a source line, a
-/// file, the path of a tree leaf). Of a part above 2000 bytes the ends are kept.
+/// file, the path of a tree leaf). Of a part that is longer than 2000 bytes, only the two ends are kept.
 struct error : std::runtime_error {
   error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
       : error(parts{detail::error_part(std::move(what_)), detail::error_part(std::move(found_)),

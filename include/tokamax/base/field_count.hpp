@@ -16,8 +16,9 @@ inline constexpr std::size_t max_fields = 64;
 
 namespace detail {
 
-// Converts to whatever a field wants. `any_except<T>` finds types such as std::optional that already take everything
-// through a constructor template: a second way into them would be ambiguous.
+// C++20 has no reflection, but it does say whether `T{a, b, c}` compiles. So fields are counted by trying initialisers
+// that convert to anything. `any_except<T>` detects types such as std::optional whose constructor template takes
+// everything already: a conversion would be a second way into them, and hence ambiguous.
 template <class T>
 struct any_except {
   template <class U>
@@ -32,6 +33,7 @@ struct any_value {
 template <std::size_t>
 using any_at = any_value;
 
+// Convert to any base class of `Derived`, and to any empty one.
 template <class Derived>
 struct any_base_of {
   template <class T>
@@ -45,7 +47,8 @@ struct any_empty_base_of {
   operator T() const;
 };
 
-// Where the fields of T are: its own, or all in its only base, whose initialisers stand in braces of their own.
+// The fields of T are its own, or all of them are in its only base class. In that case their initialisers stand in a
+// second pair of braces: T{{...}}.
 enum class fields_lie { in_struct, in_base };
 
 template <class T, fields_lie Where, std::size_t... I>
@@ -55,7 +58,8 @@ consteval bool takes(std::index_sequence<I...>) {
   else
     return requires { T{{any_at<I>{}...}}; };
 }
-// Parentheses never spread one field over several initialisers. nvcc lets them.
+// In braces an array member may take several initialisers: S{1, 2, 3} fills `int a[3]`. In parentheses it may not, so
+// S(a, b) tells the number of fields directly. nvcc accepts it for arrays too, and is therefore not asked.
 template <class T, std::size_t... I>
 consteval bool takes_unspread(std::index_sequence<I...>) {
   return requires { T(any_at<I>{}...); };
@@ -73,8 +77,8 @@ consteval bool takes_braces_between(std::index_sequence<Before...>, std::index_s
     return requires { T{{any_at<Before>{}..., {}, any_at<After>{}...}}; };
 }
 
-// T takes some number of initialisers, the smallest above 0 if a later field has no default, and each one more up to the
-// largest, which is searched for: the bounds double, then the middle is tried.
+// If T takes n initialisers, it usually takes fewer too. Only a field without default (a reference) needs all before it,
+// so the smallest number may be above 0. The largest number is found by growing a bound and then bisecting.
 template <class T, fields_lie Where, std::size_t N = 0>
 consteval std::size_t fewest_initialisers() {
   if constexpr (N > 4 * max_fields)
@@ -113,7 +117,8 @@ consteval std::size_t initialiser_count() {
     return most_from<T, Where, fewest>();
 }
 
-// The number of initialisers that initialiser I of Count shares its field with: an array member `int a[3]` takes three.
+// How many initialisers the field takes that initialiser I of Count belongs to: an array member `int a[3]` takes three.
+// It is the largest number that can be replaced by one `{}`.
 template <class T, fields_lie Where, std::size_t Count, std::size_t I, std::size_t Extent = 1>
 consteval std::size_t spread() {
   if constexpr (I + Extent > Count)
@@ -132,7 +137,7 @@ consteval std::size_t count_spread_fields() {
     return 1 + count_spread_fields<T, Where, Count, I + spread<T, Where, Count, I>()>();
 }
 
-// How many of the first of Count initialisers are bases.
+// How many of the Count initialisers are for base classes. These come first.
 template <class T, class AnyBase, std::size_t... Base, std::size_t... After>
 consteval bool starts_with_bases(std::index_sequence<Base...>, std::index_sequence<After...>) {
   return requires { T{(static_cast<void>(Base), AnyBase{})..., any_at<After>{}...}; };

@@ -28,7 +28,7 @@ namespace detail {
   throw error("file", std::strerror(errno), expected, path.string());
 }
 
-// An open file; every function throws an error that names it.
+// An open file. Each function throws an error that names the file.
 class file {
  public:
   file(const std::filesystem::path& path, int flags, const char* expected)
@@ -42,7 +42,7 @@ class file {
   const std::filesystem::path& path() const { return path_; }
 
  protected:
-  // The size, if this is a regular file: others may have no end, or make a reader wait.
+  // The size of a regular file. Other files are refused, because they may have no end or make a reader wait.
   std::uint64_t regular_size() const {
     struct stat about{};
     if (::fstat(number_, &about) != 0) throw_errno("a regular file", path_);
@@ -65,7 +65,7 @@ class file {
   int number_;
 };
 
-// What one system call may move: less than 2^31 bytes.
+// The most bytes that one system call is asked to move. Linux moves less than 2^31 at once.
 inline constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
 }  // namespace detail
@@ -74,12 +74,12 @@ inline constexpr std::size_t most_at_once = std::size_t{1} << 30;
 class output_file : detail::file {
  public:
   enum class start { empty, at_the_end };
-  /// `empty`: what an older file of the same name held is lost.
+  /// With `empty`, the content of an older file of the same name is lost.
   explicit output_file(const std::filesystem::path& path, start from = start::empty)
       : file(path, O_WRONLY | O_CREAT | (from == start::empty ? O_TRUNC : 0), "a file that can be written"),
         size_(from == start::empty ? 0 : regular_size()) {}
 
-  /// Adds `bytes`. After an error the next call writes over what this one left.
+  /// Appends `bytes`. After an error, the next call overwrites what this one has written.
   void write(std::span<const std::byte> bytes) {
     std::uint64_t at = size_;
     while (!bytes.empty()) {
@@ -93,7 +93,7 @@ class output_file : detail::file {
     }
     size_ = at;
   }
-  /// Returns when all is on the disk.
+  /// Returns when everything is on the disk.
   using file::sync;
   /// Closes the file when its content is on the disk.
   void finish() {
@@ -129,7 +129,7 @@ class input_file : detail::file {
 };
 
 /// All of a file.
-/// errors  tokamax::error that names the file if it is missing, unreadable, no regular file, or above `most` bytes
+/// errors  tokamax::error that names the file if it is missing, unreadable, not regular, or larger than `most` bytes
 inline std::string read_file(const std::filesystem::path& path, std::uint64_t most = ~std::uint64_t{0}) {
   const input_file file(path);
   const std::string found = std::to_string(file.size()) + " bytes";
@@ -145,7 +145,7 @@ inline std::string read_file(const std::filesystem::path& path, std::uint64_t mo
   }
 }
 
-/// Makes sure that the names in a folder are on the disk.
+/// Makes sure that the list of names in a folder is on the disk. Syncing a file does not do that for a new name.
 inline void sync_folder(const std::filesystem::path& path) {
   struct folder : detail::file {
     explicit folder(const std::filesystem::path& p) : file(p, O_RDONLY | O_DIRECTORY, "a folder") {}
@@ -154,12 +154,12 @@ inline void sync_folder(const std::filesystem::path& path) {
   folder(path.empty() ? "." : path).sync();
 }
 
-/// Gives a file or folder another name; what had that name is lost, unless it is a folder with content.
+/// Renames a file or folder. What had the new name before is lost, unless it is a folder with content.
 inline void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) detail::throw_errno("to give it its name", to);
 }
 
-/// Gives a file new content: whatever ends the program, it holds all of the old bytes or all of the new ones.
+/// Replaces the content of a file. Whenever the program ends, the file holds all of the old bytes or all of the new ones.
 inline void replace_file(const std::filesystem::path& path, std::string_view bytes) {
   std::filesystem::path beside = path;
   beside += ".tokamax-tmp";

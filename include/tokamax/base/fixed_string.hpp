@@ -11,8 +11,9 @@
 namespace tokamax {
 
 /// Text of at most `N` characters, stored in place.
-/// A structural type: `template <fixed_string Name>` accepts a string literal, and equal texts of equal capacity are
-/// the same template argument because unused characters are always zero.
+///
+/// It is a structural type, so `template <fixed_string Name>` accepts a string literal. Unused characters are always
+/// zero, so equal texts of equal capacity are the same template argument.
 template <std::size_t N>
 struct fixed_string {
   char chars[N + 1]{};  // zero-terminated
@@ -20,7 +21,7 @@ struct fixed_string {
 
   constexpr fixed_string() = default;
 
-  /// From a literal; one that is longer than `N` does not convert.
+  /// From a literal. One that is longer than `N` does not compile.
   template <std::size_t M>
     requires(M >= 1 && M <= N + 1)
   constexpr fixed_string(const char (&literal)[M]) : fixed_string(std::string_view(literal, M - 1)) {}

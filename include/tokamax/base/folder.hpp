@@ -1,4 +1,4 @@
-// tokamax/base/folder.hpp: folders: what is in one, and new ones that are on the disk.
+// tokamax/base/folder.hpp: lists folders, and makes new ones that are on the disk.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/file.cpp
 // umbrella: no (system headers that programs without files do not need)
@@ -14,8 +14,8 @@
 
 namespace tokamax {
 
-/// Whether there is anything of this name, a link that leads nowhere included.
-/// errors  tokamax::error if that cannot be found out; the same for the functions below
+/// Whether anything has this name. A link that leads nowhere counts.
+/// errors  tokamax::error if the system does not tell; the same holds for the functions below
 inline bool file_exists(const std::filesystem::path& path) {
   struct stat about{};
   if (::lstat(path.c_str(), &about) == 0) return true;
@@ -30,7 +30,7 @@ inline bool folder_exists(const std::filesystem::path& path) {
   return false;
 }
 
-/// The names in a folder; nothing if there is no folder of this name.
+/// The names in a folder, and none if there is no folder of this name.
 inline std::optional<std::vector<std::string>> folder_names(const std::filesystem::path& path) {
   struct close {
     void operator()(DIR* folder) const { ::closedir(folder); }
@@ -49,7 +49,7 @@ inline std::optional<std::vector<std::string>> folder_names(const std::filesyste
   }
 }
 
-/// Makes a folder, and those above it, where they are missing; the new names are on the disk.
+/// Makes a folder and those above it, where they are missing. On return the new names are on the disk.
 inline void make_folders(const std::filesystem::path& path) {
   if (path.empty() || folder_exists(path)) return;
   const std::filesystem::path above = path.has_filename() ? path.parent_path() : path.parent_path().parent_path();

@@ -18,7 +18,7 @@
 
 namespace tokamax {
 
-/// A class adapted with `BOOST_HANA_ADAPT_STRUCT` that base cannot read by itself.
+/// A class that is adapted with `BOOST_HANA_ADAPT_STRUCT` and is not an aggregate, so that reflect.hpp cannot read it.
 template <class T>
 concept hana_record = boost::hana::Struct<T>::value && !aggregate_record<T> && !described_record<T>;
 

@@ -29,8 +29,9 @@ struct leaf_table {
   }
 };
 
-/// A value of any type for each leaf: `f(path, leaf)`, `f(leaf)` or `f(path)`. A struct of arrays cannot hold texts,
-/// shardings or switches in their place; a table can. It meets the tree again by path:
+/// A value of any type for each leaf, computed by `f(path, leaf)`, `f(leaf)` or `f(path)`. The fields of a struct have
+/// fixed types, so a struct of arrays cannot hold a text or a flag in place of each array; a table can. Use the path to
+/// find the value of a leaf:
 /// `tree_map_with_path([&](std::string_view path, const array& a) { return a * table.at(path); }, tree)`.
 /// source  jax.tree_util.tree_flatten_with_path, after a tree_map
 template <class T, class F, class Tree>

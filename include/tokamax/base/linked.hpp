@@ -9,9 +9,9 @@
 
 namespace tokamax {
 
-/// One copy of a function. Programs that define TOKAMAX_SEPARATE_KERNELS see `extern template` of those that the library
-/// holds (a generated header names them), so that what the function needs is not compiled again in each of their files.
-/// The function is not noexcept: nvcc would not find the specialisation.
+/// One copy of a function. A program that defines TOKAMAX_SEPARATE_KERNELS sees `extern template` declarations of the
+/// copies in the library of kernels (a generated header lists them), so that the function is not compiled again in each
+/// of its files. The function must not be noexcept, because nvcc would not find the specialisation then.
 template <auto Function>
 struct linked_function;
 template <class Result, class... Args, Result (*Function)(Args...)>
@@ -23,8 +23,9 @@ Result linked_function<Function>::run(Args... args) {
   return Function(std::forward<Args>(args)...);
 }
 
-/// Function(args...): evaluated by the compiler where it must, else a call of the one copy. (Behind
-/// std::is_constant_evaluated g++ 12 keeps the first call in every program until late, and with it all that it needs.)
+/// Calls `Function(args...)`. In a constant expression the compiler evaluates it; otherwise the one copy is called. The
+/// builtin is used because g++ 12 keeps both branches of std::is_constant_evaluated until late, and compiles what they
+/// need.
 template <auto Function, class... Args>
 constexpr decltype(auto) linked(Args&&... args) {
   if (__builtin_is_constant_evaluated()) return Function(std::forward<Args>(args)...);

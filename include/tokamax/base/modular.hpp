@@ -10,8 +10,8 @@
 
 namespace tokamax {
 
-/// An integer modulo 2^bits: an element function that is written for registers works on it, also in a constant expression.
-/// To other functions it is a register of one lane.
+/// An integer modulo 2^bits, which acts as a register of one lane. An element function that is written for registers
+/// also works on it, in constant expressions too.
 template <class T>
 struct modular {
   using value_type = T;

@@ -25,6 +25,7 @@ struct fields_of;
 
 namespace detail {
 
+// A structured binding needs its number of names in the source text, so there is one specialisation for each count.
 template <std::size_t Count>
 struct binding {
   static_assert(Count <= max_fields, "tokamax: a record has at most 64 fields; group some of them into a struct");
@@ -192,14 +193,16 @@ constexpr auto base_fields(T& it) {
 
 namespace detail {
 
-// A field's name is read from the compiler's spelling of the address of that field in an object that never exists.
+// The name of a field is cut out of __PRETTY_FUNCTION__ of a template whose argument is the address of that field. The
+// object is declared and never defined, as only the address is spelled.
 #if defined(__clang__)
   #pragma clang diagnostic push
   #pragma clang diagnostic ignored "-Wundefined-internal"
   #pragma clang diagnostic ignored "-Wundefined-var-template"
 #endif
 #if defined(__CUDACC__)
-// nvcc spells wrong fields when the object is a member itself; in return, it cannot name the fields of local structs.
+// nvcc names the wrong fields if the object is a member of a class template. So it gets a variable template instead,
+// with which it cannot name the fields of local structs.
 template <class T>
 extern const T ghost;
 template <class T>

@@ -3,8 +3,8 @@
 // tested by tests/consumer/main.cpp
 #pragma once
 
-// Every other header includes this one before anything else. A file that is not there ends the compilation at once, so its
-// name is the message; behind an #error the compiler would go on, for pages.
+// Every other header includes this one first. The includes below name files that do not exist: a missing file ends the
+// compilation at once, and its name is the message. After an #error the compiler would go on and print pages of others.
 #if defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 16
   #include <tokamax: found a clang before 16, expected clang 16, g++ 12 or newer>
 #elif defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12

@@ -27,10 +27,10 @@ TOKAMAX_COMPILED_ONCE void too_many_axes() {
 #endif
 }  // namespace detail
 
-/// Extents of an array; also the type of every other list of at most max_rank integers (axes, permutations, strides).
+/// The extents of an array. Other lists of at most max_rank integers (axes, permutations, strides) have this type too.
 ///
-/// errors  "rank" for more of them; "axis" for an index outside. A constant expression keeps one number too many, so
-///         that the trace which meets such a list can name the mistake and its line.
+/// errors  "rank" for longer lists, "axis" for an index outside. In a constant expression nothing is thrown: the list
+///         keeps one number too many, and the trace that meets it reports the mistake with its line
 struct shape {
   std::int8_t count = 0;
   std::int64_t values[max_rank + 1] = {};
@@ -72,7 +72,7 @@ struct shape {
       if (values[i] != o.values[i]) return false;
     return true;
   }
-  /// The place of index i, which counts from the end if it is negative.
+  /// The position of index i, which counts from the end if it is negative.
   constexpr int place(int i) const {
     if (i < -count || i >= count) detail::axis_outside(i, count);
     return i < 0 ? i + count : i;
@@ -84,12 +84,12 @@ using axes = shape;  ///< a list of axis numbers
 inline constexpr int max_symbols = 8;
 
 namespace detail {
-// A dynamic extent is a number far from those that a program counts with, and far from each other, so that sums,
-// differences and quotients of them are no extents: a factor of 36 bits times a product of up to three symbols, which is
-// written as digits s + 1 to the base 9.
+// A dynamic extent is one negative number: a factor of 36 bits times a product of up to three symbols, which are written
+// as digits s + 1 to the base 9. The numbers are far from those that programs count with, and far from each other. So a
+// sum, difference or quotient of two of them is not taken for an extent.
 inline constexpr std::int64_t dynamic_end = -(std::int64_t{1} << 61), dynamic_step = 32749;
 inline constexpr std::int64_t max_factor = (std::int64_t{1} << 36) - 1;
-/// How often each symbol is a factor, 2 bits each, as digits; 0 if they are too many.
+/// The digits for how often each symbol is a factor, 2 bits each; 0 if there are too many.
 constexpr std::int64_t digits_of(unsigned exponents) {
   std::int64_t digits = 0;
   for (int s = 0; s < max_symbols; ++s)
@@ -127,7 +127,8 @@ constexpr int symbol_of(std::int64_t dynamic) {
     if (exponents_of(dynamic) == 1u << 2 * s) return s;
   return -1;
 }
-/// Can an array have this extent? What arithmetic makes of a dynamic one cannot be told from other negative numbers.
+/// Can an array have this extent? If a program has computed with a dynamic extent, the result looks like any other
+/// negative number and is refused.
 constexpr bool is_extent(std::int64_t extent) {
   if (extent >= 0) return true;
   const unsigned exponents = is_dyn(extent) ? exponents_of(extent) : 0;
@@ -140,7 +141,7 @@ constexpr bool is_dynamic(const shape& s) {
   return false;
 }
 
-/// The values for which arenas are laid out while compiling.
+/// The values of the symbols for which arenas are laid out while compiling.
 inline constexpr std::int64_t one_of_each_symbol[max_symbols] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 /// The value of an extent, stride or offset for given symbols.
@@ -152,9 +153,8 @@ constexpr std::int64_t resolve(std::int64_t extent, const std::int64_t* symbols)
   return n;
 }
 
-inline constexpr std::int64_t too_large =
-    std::numeric_limits<std::int64_t>::max();  ///< what stands for larger products
-/// What stands for a dynamic extent that cannot be encoded, or is none.
+inline constexpr std::int64_t too_large = std::numeric_limits<std::int64_t>::max();  ///< stands for all larger products
+/// Stands for a result that is not an extent, or that cannot be encoded.
 inline constexpr std::int64_t no_extent = detail::dynamic_end;
 
 /// Can these be the extents of an array, whatever its size?
@@ -164,7 +164,7 @@ constexpr bool are_extents(const shape& s) {
   return true;
 }
 
-/// a * b. Products beyond 2^63 - 1 are `too_large`; one of too many symbols is no_extent.
+/// a * b. Products beyond 2^63 - 1 are `too_large`, and a product of too many symbols is no_extent.
 constexpr std::int64_t mul_extent(std::int64_t a, std::int64_t b) {
   if ((a | b) >> 31 == 0) return a * b;  // the usual case
   if (a >= 0 && b >= 0) return a == 0 || b <= too_large / a ? a * b : too_large;
@@ -177,7 +177,7 @@ constexpr std::int64_t mul_extent(std::int64_t a, std::int64_t b) {
   if (detail::digits_of(ea + eb) == 0) return no_extent;
   return fa > detail::max_factor / fb ? too_large : detail::dynamic_extent(fa * fb, ea + eb);
 }
-/// a / b; no_extent where one is dynamic and the quotient is not whole for all values of the symbols.
+/// a / b, or no_extent if one is dynamic and the quotient is not whole for all values of the symbols.
 constexpr std::int64_t div_extent(std::int64_t a, std::int64_t b) {
   if (a >= 0 && b > 0) return a / b;
   if (b == 0 || !is_extent(a) || !is_extent(b)) return no_extent;
@@ -188,7 +188,7 @@ constexpr std::int64_t div_extent(std::int64_t a, std::int64_t b) {
   if (fa % fb != 0) return no_extent;
   return ea == eb ? fa / fb : detail::dynamic_extent(fa / fb, ea - eb);
 }
-/// a + b; no_extent where the sum of two dynamic extents is not a multiple of one.
+/// a + b, or no_extent if the sum of two dynamic extents is not a multiple of one of them.
 constexpr std::int64_t add_extent(std::int64_t a, std::int64_t b) {
   if (!is_dyn(a) && !is_dyn(b)) return b > 0 && a > too_large - b ? too_large : a + b;
   if (a == 0 || b == 0) return a == 0 ? b : a;
@@ -199,14 +199,14 @@ constexpr std::int64_t add_extent(std::int64_t a, std::int64_t b) {
 /// Is a <= b, whatever the values of the symbols?
 constexpr bool at_most(std::int64_t a, std::int64_t b) { return a == b || (a >= 0 && b >= 0 && a <= b); }
 
-/// Number of elements; dynamic if one extent is.
+/// The number of elements, which is dynamic if an extent is.
 constexpr std::int64_t size(const shape& s) {
   std::int64_t n = 1;
   for (int i = 0; i < s.count; ++i) n = mul_extent(n, s.values[i]);
   return n;
 }
 
-/// Strides of a dense array, in elements.
+/// The strides of a dense array, in elements.
 constexpr shape row_major(const shape& s) {
   shape st = s;
   std::int64_t n = 1;

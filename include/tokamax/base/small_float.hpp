@@ -1,4 +1,4 @@
-// tokamax/base/small_float.hpp: floats of 8 and 16 bits that are no upper halves of f32.
+// tokamax/base/small_float.hpp: float16 and the 8-bit floats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,9 +11,12 @@
 
 namespace tokamax {
 
-/// A float of one sign, `Exponent` exponent and `Fraction` fraction bits. Finite: without infinities, the one pattern of
-/// all ones is NaN, and what is too large becomes it. Widens to float without being asked (exact), narrows only when asked
-/// (round to nearest, ties to even); doubles pass through float and are rounded twice, as in JAX.
+/// A float of one sign bit, `Exponent` exponent bits and `Fraction` fraction bits. If it is `Finite`, it has no
+/// infinities: the pattern of all ones is NaN, and numbers that are too large become NaN.
+///
+/// It converts to float implicitly, which is exact. Conversion from float is explicit and rounds to nearest, ties to
+/// even. Doubles are first converted to float, so they are rounded twice, as in JAX.
+///
 /// source  IEEE 754; "FP8 Formats for Deep Learning" (E4M3, E5M2)
 template <int Exponent, int Fraction, bool Finite>
 struct small_float {

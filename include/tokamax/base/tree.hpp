@@ -45,7 +45,7 @@ struct leaf_visitor {
   }
 };
 
-// Remembers the first difference.
+// Remembers the path of the first difference between two trees.
 struct static_visitor {
   bool same = true;
   std::string* where = nullptr;
@@ -67,9 +67,9 @@ struct static_visitor {
 
 }  // namespace detail
 
-/// Calls `f(leaf, rest_leaf...)` for every leaf of `tree`, in the order of declaration.
-/// `rest` are trees of the same structure, walked in lockstep; where `tree` has a leaf they may hold anything.
-/// errors: vectors of different lengths, an optional with and one without a value, variants or maps that differ.
+/// Calls `f(leaf, rest_leaf...)` for every leaf of `tree`, in the order of declaration. `rest` are trees of the same
+/// structure, which are walked together with it; where `tree` has a leaf, they may hold anything.
+/// errors  vectors of different lengths, an optional with and one without a value, variants or maps that differ
 template <class F, class Tree, class... Rest>
 constexpr void for_each_leaf(F&& f, Tree&& tree, Rest&&... rest) {
   detail::leaf_visitor<std::remove_reference_t<F>> visitor{f};
@@ -103,7 +103,7 @@ template <class Leaf, class Value>
 constexpr void put(Leaf& leaf, Value&& value) {
   if constexpr (requires { leaf = std::forward<Value>(value); })
     leaf = std::forward<Value>(value);
-  else  // such as an array for a key
+  else  // a leaf of another type, such as an array for a key
     leaf = Leaf(std::forward<Value>(value));
 }
 }  // namespace detail
@@ -131,7 +131,7 @@ constexpr std::remove_cvref_t<Tree> tree_map_with_path(F&& f, Tree&& tree, Rest&
   return result;
 }
 
-/// f(f(initial, first leaf), second leaf)...
+/// Combines the leaves from the first one on: f(f(initial, first leaf), second leaf) and so on.
 /// source  jax.tree_util.tree_reduce
 template <class F, class Tree, class Value>
 constexpr Value tree_reduce(F&& f, const Tree& tree, Value initial) {
@@ -146,7 +146,7 @@ constexpr bool tree_all(F&& f, const Tree& tree, const Rest&... rest) {
   for_each_leaf([&](const auto&... leaves) { all = all && f(leaves...); }, tree, rest...);
   return all;
 }
-/// Does it hold for one of them?
+/// Does `f(leaf, rest_leaf...)` hold for at least one leaf?
 template <class F, class Tree, class... Rest>
 constexpr bool tree_any(F&& f, const Tree& tree, const Rest&... rest) {
   return !tree_all([&](const auto&... leaves) { return !f(leaves...); }, tree, rest...);
@@ -160,7 +160,7 @@ constexpr std::size_t count_leaves(Tree&& tree) {
   return count;
 }
 
-/// Appends the leaves of `tree` to `sink`, by address if that holds pointers and as copies otherwise.
+/// Appends the leaves of `tree` to `sink`: their addresses if it holds pointers, and copies otherwise.
 template <class Sink, class Tree>
 constexpr Sink tree_leaves(Tree&& tree, Sink sink = {}) {
   for_each_leaf(
@@ -175,7 +175,7 @@ constexpr Sink tree_leaves(Tree&& tree, Sink sink = {}) {
   return sink;
 }
 
-/// Whether all static values are equal, the lengths of vectors, and which optionals, alternatives and keys are there.
+/// Are all static values equal, the lengths of vectors, and the optionals, alternatives and keys that are present?
 /// source  equality of two jax.tree_util.tree_structure
 template <class Tree>
 constexpr bool same_static(const Tree& a, const Tree& b) {

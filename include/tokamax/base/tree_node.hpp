@@ -1,4 +1,4 @@
-// tokamax/base/tree_node.hpp: what a type is inside a tree: leaf, static value, or one of the nodes that hold others.
+// tokamax/base/tree_node.hpp: what a type is inside a tree: a leaf, a static value, or a node that holds others.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/tree.cpp
 #pragma once
@@ -16,12 +16,12 @@
 
 namespace tokamax {
 
-/// Extension point: true for the types that trees are made for, such as arrays.
+/// Extension point: is T a leaf, such as an array?
 template <class T>
 inline constexpr bool is_leaf = false;
 
-/// Extension point: true for values that a tree carries along and compares with `==`: numbers, enumerators, texts,
-/// pointers to functions and members, captureless lambdas.
+/// Extension point: is T a static value? A tree carries these along and compares them with `==`: numbers, enumerators,
+/// texts, pointers to functions and members, captureless lambdas.
 template <class T>
 inline constexpr bool is_static =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T> || std::is_member_pointer_v<T> ||
@@ -35,9 +35,9 @@ inline constexpr bool is_static<std::string> = true;
 template <>
 inline constexpr bool is_static<std::string_view> = true;
 template <>
-inline constexpr bool is_static<std::vector<bool>> = true;  // its elements are no objects
+inline constexpr bool is_static<std::vector<bool>> = true;  // its elements are bits, to which nothing can refer
 
-/// Equality of two static values. Texts compare by content, and a NaN equals a NaN.
+/// Are two static values equal? Texts compare by content, and a NaN equals a NaN.
 template <class T>
 constexpr bool equal_static(const T& a, const T& b) {
   if constexpr (std::is_empty_v<T>) {
@@ -83,7 +83,8 @@ inline constexpr bool is_sequence<std::array<T, N>> = true;
 template <class T, class A>
 inline constexpr bool is_sequence<std::vector<T, A>> = true;
 
-// The standard's nodes are known by their members: trees cost no program the headers of those that it does not use.
+// Standard containers are recognised by their members. So a program need not include the headers of containers that it
+// does not use.
 template <class T>
 concept optional_node = requires(T& it) {
   typename T::value_type;
@@ -140,7 +141,7 @@ consteval tree_kind classify() {
 template <class T>
 inline constexpr tree_kind kind_of = detail::classify<std::remove_cv_t<T>>();
 
-/// A type that can be the root of a tree or a part of one. Only the outermost level is looked at.
+/// A type that can be a tree or a part of one. Only its outermost level is checked.
 template <class T>
 concept tree_node = kind_of<std::remove_reference_t<T>> != tree_kind::none;
 

@@ -9,12 +9,12 @@
 
 namespace tokamax {
 
-/// Does a path such as `blocks[3].attend.qkv.kernel` fit a pattern? A `*` stands for any characters, all else for itself.
-/// A pattern also fits what lies below the node that it names: `blocks[3].attend` fits that path, and so do
-/// `blocks[*].attend`, `*.qkv.*` and `*.kernel`; `blocks` does, `block` and `attend` do not.
+/// Does a path such as `blocks[3].attend.qkv.kernel` match a pattern? A `*` stands for any characters, and everything
+/// else for itself. A pattern that names a node matches all leaves below it. So `blocks`, `blocks[3].attend`,
+/// `blocks[*].attend`, `*.qkv.*` and `*.kernel` match this path, while `block` and `attend` do not.
 constexpr bool path_matches(std::string_view path, std::string_view pattern) {
   constexpr std::size_t none = std::string_view::npos;
-  std::size_t at = 0, k = 0, star = none, resumed = 0;  // where the last star stands, and what it covers ends
+  std::size_t at = 0, k = 0, star = none, resumed = 0;  // star: the last one; resumed: the end of what it covers
   while (true) {
     if (k < pattern.size() && pattern[k] == '*') {
       star = k++;
@@ -33,7 +33,7 @@ constexpr bool path_matches(std::string_view path, std::string_view pattern) {
   }
 }
 
-/// A predicate on paths: `matching("blocks[*].attend")`. The text of the pattern must live as long.
+/// A predicate on paths: `matching("blocks[*].attend")`. It does not copy the text of the pattern.
 struct matching {
   std::string_view pattern;
   constexpr explicit matching(std::string_view p) : pattern(p) {}
@@ -41,7 +41,7 @@ struct matching {
 };
 
 namespace detail {
-/// f of a path and a leaf, of a leaf or of a path.
+/// Calls f with a path and a leaf, with a leaf or with a path, whichever it takes.
 template <class F, class Leaf>
 constexpr decltype(auto) call_on_leaf(const F& f, std::string_view path, const Leaf& leaf) {
   if constexpr (std::is_invocable_v<const F&, std::string_view, const Leaf&>)

@@ -19,7 +19,8 @@ template <class T>
 inline constexpr bool is_suitable = false;  // a name that depends on T
 }  // namespace detail
 
-/// Printed by the compiler for a type that is no part of a tree: by a function of its own, so that it is printed once.
+/// Makes the compiler print one message for a type that cannot be part of a tree. It is a function of its own, so that
+/// the message appears once for each type.
 template <class T>
 constexpr bool unsuitable_member() {
   static_assert(
@@ -35,8 +36,8 @@ constexpr bool unsuitable_member() {
 
 namespace tokamax::detail {
 
-// The way from the root to the current node: links on the stack of the walk, made into text where it is asked for. Walks
-// that need no paths carry one that is empty and costs nothing.
+// The path from the root to the current node. It is a list of links on the stack of the walk, and becomes text only when
+// somebody asks for it. A walk without paths carries an empty type, which costs nothing.
 struct no_path {
   static constexpr bool named = false;
   constexpr no_path element(std::size_t) const { return {}; }
@@ -49,14 +50,14 @@ class text_path {
   constexpr explicit text_path(std::string_view root) : name_(root) {}
   constexpr text_path field(std::string_view name) const { return {this, name, step::field, 0}; }
   constexpr text_path element(std::size_t i) const { return {this, {}, step::element, i}; }
-  /// A key that reads as a name is one; others stand in quotes.
+  /// A key that is a valid name is written as a name, and any other key in quotes.
   constexpr text_path key(std::string_view k) const { return {this, k, is_name(k) ? step::field : step::quoted, 0}; }
 
   std::string text() const {
     const vec<char> s = chars();
     return {s.data(), s.size()};
   }
-  /// The same for constant expressions, where clang 19 evaluates no std::string of libstdc++ 12.
+  /// The same in a constant expression, where clang 19 cannot evaluate std::string of libstdc++ 12.
   constexpr vec<char> chars() const {
     vec<char> s;
     append_to(s);
@@ -99,7 +100,7 @@ class text_path {
 template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest);
 
-// A tuple of references that is cheap to compile.
+// A tuple of references. It compiles faster than std::tuple, and every walk over a record makes one.
 template <std::size_t I, class T>
 struct reference_at {
   T& value;
@@ -133,7 +134,7 @@ constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequen
   (walk_field<Record, I>(visitor, path, fields...), ...);
 }
 
-// What an optional or a unique_ptr holds, constant if it is.
+// The value in an optional or a unique_ptr, constant if the owner is constant: a unique_ptr would not pass that on.
 template <class T>
 constexpr auto& held(T& it) {
   return *it;
@@ -156,7 +157,7 @@ constexpr void walk_alternative(Visitor& visitor, const Path& path, Tree& tree, 
       walk_alternative<I + 1>(visitor, path, tree, rest...);
   }
 }
-// Maps of the same keys have them in the same order.
+// Do two maps have the same keys? Both are ordered, so they are compared element by element.
 template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk_map(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
   for (auto& [key, value] : tree)
@@ -210,7 +211,7 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
   }
 }
 
-/// Calls `f` with each child of a node: fields, elements, values of a map, what an optional holds.
+/// Calls `f` with each child of a node: a field, an element, a value of a map, or the value of an optional.
 template <class F, class Tree>
 constexpr void for_each_child(const F& f, Tree& tree) {
   constexpr tree_kind kind = kind_of<Tree>;

@@ -12,9 +12,9 @@
 
 namespace tokamax {
 
-/// A minimal std::vector for the node tables. Every pass runs inside the compiler too, where each call is an
-/// evaluator step: std::vector costs g++ 12 a quarter more time and memory on the same trace. Memory beyond the size
-/// holds no objects, because the compiler would build, and never free, every one of them.
+/// A minimal std::vector for the node tables. Every pass also runs inside the compiler, where each call is a step of the
+/// constant evaluator: with std::vector, g++ 12 takes a quarter more time and memory for the same trace. Memory beyond
+/// the size holds no objects, because the evaluator would build each of them and never free it.
 template <class T>
 class vec {
  public:
@@ -69,7 +69,7 @@ class vec {
     capacity_ = n;
   }
   constexpr void push_back(const T& value) {
-    if (size_ == capacity_) return push_back(T(value));  // it may lie in the memory that is left
+    if (size_ == capacity_) return push_back(T(value));  // a copy, as value may be an element of the memory that moves
     if constexpr (plain())
       data_[size_++] = value;
     else
@@ -111,9 +111,9 @@ class vec {
   constexpr const T* end() const { return data_ + size_; }
 
  private:
-  // Numbers are assigned to: an object of such a type needs no beginning. All else is built where it belongs.
+  // Numbers are assigned, because their lifetime needs no constructor. Other objects are constructed in place.
   static consteval bool plain() { return std::is_trivially_default_constructible_v<T>; }
-  /// Unused memory costs the compiler nothing, while it pays for each object that moves.
+  /// Grows generously: the constant evaluator pays for each object that moves, and not for unused memory.
   constexpr std::size_t grown() const {
     if (capacity_ == 0) return 8;
     return (std::is_constant_evaluated() ? 16 : 2) * capacity_;

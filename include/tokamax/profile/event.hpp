@@ -1,4 +1,4 @@
-// tokamax/profile/event.hpp: one piece of work that a program did, and who wants to hear of it.
+// tokamax/profile/event.hpp: one piece of work that a program did, and the observer that is told of it.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/profile/timeline.cpp
 #pragma once
@@ -10,18 +10,18 @@
 
 namespace tokamax::profile {
 
-/// A step of a program.
+/// One step of a program that has run.
 struct event {
   std::string name;                      ///< such as "dot_general f32[512,768] f32[768,3072]"
   std::int64_t begin = 0, duration = 0;  ///< nanoseconds of the observer's clock
-  double flops = 0;                      ///< operations on numbers, without the following
-  double bfloat16_flops = 0;             ///< those of products of bfloat16
-  double bytes = 0;                      ///< read and written, each element once
-  bool outer = false;                    ///< its time is that of other events, which it holds
+  double flops = 0;                      ///< operations on numbers, without those of the next field
+  double bfloat16_flops = 0;             ///< operations of bfloat16 products
+  double bytes = 0;                      ///< read and written, each element counted once
+  bool outer = false;                    ///< contains other events, whose time is counted in its own
   std::string scope{};                   ///< the part of the program that it belongs to: `blocks[3].attend`
 };
 
-/// Is told of every step that programs run on the thread that it listens on.
+/// Receives an event for every step that programs run on its thread.
 class observer {
  public:
   virtual ~observer() = default;
@@ -29,7 +29,7 @@ class observer {
   virtual void happened(event e) = 0;
 };
 
-/// The observer of this thread; null: nobody looks, and no clock is read.
+/// The observer of this thread. If it is null, no event is made and no clock is read.
 inline thread_local observer* listening = nullptr;
 
 }  // namespace tokamax::profile

@@ -1,4 +1,4 @@
-// tokamax/profile/roofline.hpp: what a machine could do at best, and how near to that a recording came.
+// tokamax/profile/roofline.hpp: the limits of a machine, and how near to them a recording came.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,9 +17,10 @@ namespace tokamax::profile {
 struct roofline {
   double flops = 0, bfloat16_flops = 0, bytes = 0;
 
-  /// The shortest time for some work: arithmetic and memory traffic can overlap, two kinds of arithmetic cannot.
+  /// The shortest time for some work, in seconds. Arithmetic and memory traffic can overlap, and two kinds of arithmetic
+  /// cannot:
+  ///
   ///   max(flops / peak + bfloat16_flops / bfloat16 peak, bytes / bandwidth)
-  /// units  seconds
   double bound(const event& e) const {
     return std::max(e.flops / flops + e.bfloat16_flops / bfloat16_flops, e.bytes / bytes);
   }
@@ -40,8 +41,8 @@ inline std::string row(const event& e, std::int64_t calls, double all_seconds, c
 }
 }  // namespace detail
 
-/// A recording as a table: equal steps together, the longest first, `lines` of them. The last column before the name is
-/// the share of the time that the roofline allows: 100 % is as fast as the machine can do this work.
+/// A recording as a table of `lines` lines. Equal steps share a line, and the longest come first. The column before the
+/// name is the shortest possible time divided by the measured one: at 100 % the machine cannot do this work faster.
 inline std::string to_text(const std::vector<event>& events, const roofline& limits, std::size_t lines = 24) {
   std::map<std::string, std::pair<event, std::int64_t>> by_name;
   event all;

@@ -13,8 +13,8 @@
 
 namespace tokamax::profile {
 
-/// Records the programs that this thread runs, compiled or eager, as long as it lives. Of nested recordings the inner one
-/// hears.
+/// Records the programs that this thread runs, compiled or eager, during its own lifetime. Only the innermost recording
+/// receives events.
 class timeline final : public observer {
  public:
   timeline() : before_(std::exchange(listening, this)) {}

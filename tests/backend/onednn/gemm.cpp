@@ -63,7 +63,7 @@ TEST_CASE("onednn::gemm: chosen among three") {
   choices.add(tk::onednn::gemm);               // with the CMake target tokamax::onednn
   multiply();                                  // the first product of a shape measures all, later ones take the fastest
   const std::string kept = choices.to_text();  // a line for each shape
-  choices.from_text(kept, "products.txt");     // in another run: the same choices, measured by nobody
+  choices.from_text(kept, "products.txt");     // in another run: the same choices, without measuring
   for (const float x : c) CHECK(x == 6.0f);
   CHECK(kept.find("\n64 32 48 f32 f32 f32 assign ") != kept.npos);
   CHECK(kept.find(" tokamax=") != kept.npos);
