@@ -16,14 +16,14 @@
 
 namespace tokamax::checkpoint {
 
-/// What a text may ask of memory and stack. `values` counts names too.
+/// Limits on the memory and stack that a text may take. `values` counts names too.
 struct json_limits {
   std::size_t bytes = std::size_t{1} << 27, values = std::size_t{1} << 20, depth = 64;
 };
 
 namespace detail {
 
-// Sees a text pass by without keeping it, and stops at the first problem.
+// Reads a text without keeping it, and stops at the first problem.
 class json_checker : public nlohmann::json_sax<nlohmann::json> {
  public:
   json_checker(const json_limits& limits, const std::string& where) : limits_(limits), where_(where) {}
@@ -66,7 +66,7 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
   json_limits limits_;
   const std::string& where_;
   std::size_t values_ = 0;
-  std::vector<std::set<std::string>> names_;  // of the records that are open
+  std::vector<std::set<std::string>> names_;  // the names that each open record has so far
 };
 
 }  // namespace detail
@@ -76,7 +76,7 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
 inline void check_json(std::string_view text, const std::string& where, const json_limits& limits = {}) {
   if (text.size() > limits.bytes)
     throw error("json", std::to_string(text.size()) + " bytes", "at most " + std::to_string(limits.bytes), where);
-  if (text.find('\0') != std::string_view::npos)  // the parser would take it for the end
+  if (text.find('\0') != std::string_view::npos)  // the parser would take it for the end of the text
     throw error("json", "a zero byte", "a text of the format", where);
   detail::json_checker checker(limits, where);
   nlohmann::json::sax_parse(text, &checker);
@@ -96,7 +96,7 @@ inline std::string brief(const nlohmann::json& json) {
 }
 }  // namespace detail
 
-/// An integer from 0 on; nothing for anything else, and no float is taken for one.
+/// A value as an integer from 0 on; nothing if it is anything else, floats included.
 inline std::optional<std::uint64_t> natural(const nlohmann::json& json) {
   if (json.is_number_unsigned()) return json.get<std::uint64_t>();
   if (!json.is_number_integer() || json.get<std::int64_t>() < 0) return std::nullopt;

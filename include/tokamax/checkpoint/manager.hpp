@@ -13,8 +13,8 @@ namespace tokamax::checkpoint {
 
 struct manager_options {
   std::int64_t every = 500;      ///< steps between two checkpoints
-  std::int64_t keep = 3;         ///< newest checkpoints that stay; 0 keeps all
-  std::int64_t keep_period = 0;  ///< multiples of this stay whatever `keep` says; 0 for none
+  std::int64_t keep = 3;         ///< number of newest checkpoints that stay; 0 keeps all
+  std::int64_t keep_period = 0;  ///< steps that are multiples of this stay in addition; 0 for none
 };
 
 /// Saves to and restores from `<root>/<step>/`. One process at a time may save; any number may read.
@@ -32,7 +32,7 @@ class manager {
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path folder(std::int64_t step) const { return root_ / std::to_string(step); }
 
-  /// The saved steps in increasing order; what was not finished does not count. None if there is no folder.
+  /// The saved steps in increasing order. Unfinished ones do not count, and without the folder there are none.
   /// errors  tokamax::error if the folder cannot be read
   std::vector<std::int64_t> steps() const {
     std::vector<std::int64_t> result;
@@ -44,9 +44,9 @@ class manager {
     std::ranges::sort(result);
     return result;
   }
-  /// The last of them. Beside a process that saves it is one that was there during the call, though it may be gone.
+  /// The last saved step. If another process saves meanwhile, it is a step that existed during the call.
   std::optional<std::int64_t> latest() const {
-    // A listing may miss both a step that is deleted meanwhile and the newer one that is made.
+    // While another process saves, a listing may miss both the step that is deleted and the newer one that is made.
     for (int look = 0; look < 20; ++look) {
       const std::vector<std::int64_t> all = steps();
       if (!all.empty()) return all.back();
@@ -56,7 +56,7 @@ class manager {
     return std::nullopt;
   }
 
-  /// Whether `save` would save at this step.
+  /// Would `save` save at this step?
   bool due(std::int64_t step) const { return step > 0 && step % options_.every == 0; }
 
   /// Saves every `every` steps and says whether it did. Afterwards old checkpoints are deleted.
@@ -71,16 +71,16 @@ class manager {
   void save_now(std::int64_t step, const Tree& tree, metadata about = {}) {
     if (step < 0) throw error("checkpoint: step", std::to_string(step), "0 or more", root_.string());
     const std::vector<std::int64_t> all = steps();
-    if (!all.empty() && step < all.back())  // it would be the first to be deleted as old
+    if (!all.empty() && step < all.back())  // an older step would be deleted at once
       throw error("checkpoint: step", std::to_string(step),
                   "one after " + std::to_string(all.back()) + ", the latest; or another folder", root_.string());
     remove_unfinished();
-    remove_old(all);  // what kills between saving and deleting left, so that never more than keep + 1 are there
+    remove_old(all);  // a process killed after saving may have left old ones: there must never be more than keep + 1
     about.step = step;
     checkpoint::save(folder(step), tree, about);
     try {
       remove_old(steps());
-    } catch (const error&) {  // the step is saved; the next one tries again
+    } catch (const error&) {  // the step is saved, and the next call tries again to delete old ones
     }
   }
 
@@ -97,7 +97,7 @@ class manager {
     }
     return checkpoint::restore(folder(step), tree, options);
   }
-  /// Restores the latest step; nothing happens, and nothing is returned, if there is none.
+  /// Restores the latest step. If there is none, nothing happens and nothing is returned.
   /// errors  as checkpoint::restore; if the step is damaged, the message names the latest one that is whole
   template <class Tree>
   std::optional<metadata> restore(Tree& tree, restore_options options = {}) const {
@@ -107,7 +107,7 @@ class manager {
   std::optional<metadata> about() const { return from_latest(checkpoint::about); }
 
  private:
-  // Reads the latest step, and the then latest one where a process that saves deletes it meanwhile.
+  // Reads the latest step. If a process that saves deletes it meanwhile, the step that is the latest then is read.
   template <class Read>
   std::optional<metadata> from_latest(const Read& read) const {
     for (int attempt = 0;; ++attempt) {
@@ -141,14 +141,14 @@ class manager {
     }
   }
   std::vector<std::string> names() const { return folder_names(root_).value_or(std::vector<std::string>()); }
-  // What a killed process left: half a checkpoint, or half a deletion.
+  // Removes what a killed process left: half a checkpoint, or half a deletion.
   void remove_unfinished() const {
     std::error_code ignored;
     for (const std::string& name : names()) {
       if (name.find(detail::temporary_mark) != std::string::npos) std::filesystem::remove_all(root_ / name, ignored);
     }
   }
-  // A checkpoint loses its name before its files, so that no half of one is ever seen. What cannot be deleted stays.
+  // A checkpoint is renamed before its files are deleted, so that nobody sees half of one. What cannot be deleted stays.
   void remove_old(std::vector<std::int64_t> old) const {
     if (options_.keep == 0) return;
     old.resize(old.size() - std::min(old.size(), static_cast<std::size_t>(options_.keep)));

@@ -24,7 +24,7 @@ inline constexpr bool is_vector<std::vector<T>> = true;
 template <class T>
 nlohmann::json to_json(const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(value)) return std::to_string(value);  // JSON has no such numbers
+    if (!std::isfinite(value)) return std::to_string(value);  // JSON has no NaN and no infinity, so they are texts
     return static_cast<double>(value);
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<std::underlying_type_t<T>>(value);
@@ -93,7 +93,7 @@ void from_json(const nlohmann::json& json, T& value, const std::string& path, co
 
 }  // namespace detail
 
-/// What is saved beside the arrays: the step, and entries by name such as the position of the data.
+/// The data that is saved beside the arrays: the step, and named entries such as the position of the data pipeline.
 struct metadata {
   std::int64_t step = 0;
   nlohmann::json entries = nlohmann::json::object();
@@ -105,7 +105,7 @@ struct metadata {
     return *this;
   }
   bool has(const std::string& name) const { return entries.contains(name); }
-  /// errors  tokamax::error that names the entry if it is missing or not made like a `T`
+  /// errors  tokamax::error that names the entry if it is missing or is not a `T`
   template <class T>
   T get(const std::string& name) const {
     if (!has(name)) throw error("metadata " + name, "nothing", "an entry with this name");

@@ -13,7 +13,7 @@ namespace tokamax::checkpoint::detail {
 
 inline constexpr std::uint64_t format_version = 1;
 
-/// What metadata.json holds.
+/// The content of metadata.json.
 struct stored_metadata {
   metadata about;
   std::map<std::string, std::uint32_t> checksums;  // of the arrays, by name

@@ -28,7 +28,7 @@ inline std::span<const std::byte> bytes_of(const array& a) {
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 inline constexpr json_limits header_limits{.bytes = longest_header, .values = std::size_t{1} << 22, .depth = 3};
 
-// The header for arrays with data, their names checked as readers of the format do.
+// The header of a file with these arrays. Their names are checked as readers of the format check them.
 inline std::string make_header(const std::vector<named_array>& arrays, const std::map<std::string, std::string>& notes,
                                const std::filesystem::path& path) {
   nlohmann::json header = nlohmann::json::object();
@@ -53,9 +53,11 @@ inline std::string make_header(const std::vector<named_array>& arrays, const std
 
 }  // namespace detail
 
-/// Writes arrays with data, wide dtypes first, so that each lies at a multiple of its element size, then by name. The file
-/// is on the disk when the function returns. `notes` are the format's free texts.
-/// errors  tokamax::error if an array has no data, a name is there twice or is `__metadata__`, a text is not in UTF-8, or
+/// Writes arrays that have data. Wide dtypes come first, so that each array lies at a multiple of its element size, and
+/// arrays of one width are ordered by name. When the function returns, the file is on the disk. `notes` are the free texts
+/// that the format allows.
+///
+/// errors  tokamax::error if an array has no data, a name occurs twice or is `__metadata__`, a text is not in UTF-8, or
 ///         the file cannot be written
 /// source  github.com/huggingface/safetensors, "Format"
 inline void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
@@ -81,8 +83,8 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
 /// A safetensors file, opened for reading; only the header is kept in memory.
 class safetensors_file {
  public:
-  /// errors  tokamax::error that names the file if it is missing, cut off, or no safetensors file: the header is read
-  ///         strictly, and a header of at most 100 MB and 2^22 values takes memory in proportion
+  /// errors  tokamax::error that names the file if it is missing, cut off, or not in the format. The header is read
+  ///         strictly; it has at most 100 MB and 2^22 values, and takes memory in proportion
   explicit safetensors_file(const std::filesystem::path& path) : file_(path) {
     std::uint64_t length = 0;
     if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");

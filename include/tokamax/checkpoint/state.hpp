@@ -12,7 +12,7 @@
 namespace tokamax::checkpoint {
 
 struct restore_options {
-  bool partial = false;  ///< the folder may hold more than the tree: restore the model and leave the optimiser
+  bool partial = false;  ///< the folder may hold more than the tree, as when only the model of a state is restored
 };
 
 namespace detail {
@@ -30,7 +30,7 @@ std::vector<named_array> leaves_of(const Tree& tree) {
   return result;
 }
 
-// The checksums of leaves, which get their data where they are literals.
+// The checksums of leaves. Leaves that are literals get data first.
 inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array>& leaves, const std::string& where) {
   std::map<std::string, std::uint32_t> checksums;
   for (auto& [name, leaf] : leaves) {
@@ -42,7 +42,7 @@ inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array
   return checksums;
 }
 
-// Array `name` of a file, with the checksum that was saved.
+// Reads array `name` of a file, and compares its checksum with the saved one.
 inline array read_checked(const safetensors_file& file, const std::string& name,
                           const std::map<std::string, std::uint32_t>& checksums) {
   const array value = file.read(name);
@@ -78,7 +78,7 @@ inline std::vector<array> read_leaves(const safetensors_file& file, const std::v
   return result;
 }
 
-// Writes the files of a checkpoint to the new folder `path`, which is complete on the disk when it gets its name.
+// Writes the files of a checkpoint. The folder gets the name `path` when it is complete and on the disk.
 inline void write_folder(const std::filesystem::path& path, std::vector<named_array> leaves,
                          const stored_metadata& all) {
   std::filesystem::path temporary = path;
@@ -104,11 +104,12 @@ inline void write_folder(const std::filesystem::path& path, std::vector<named_ar
 
 }  // namespace detail
 
-/// Saves `tree` in the new folder `path`: `arrays.safetensors`, where arrays are named by their paths in the tree such as
-/// `model.blocks[3].attend.qkv`, and `metadata.json`. Both are written to a temporary folder beside `path` that gets its
-/// name when all is on the disk, so whatever ends the program, there is a whole folder or none.
-/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; nothing is left then. One
-///         that begins with "checkpoint: saved" leaves the whole folder: a power failure may take it away, nothing else
+/// Saves `tree` in the new folder `path`. The file `arrays.safetensors` has the arrays, named by their paths in the tree
+/// such as `model.blocks[3].attend.qkv`, and `metadata.json` the rest. Both are written to a temporary folder, which is
+/// renamed when everything is on the disk. So whatever ends the program, the folder is there as a whole or not at all.
+///
+/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; then nothing is left. If the
+///         error begins with "checkpoint: saved", the folder is whole, but a power failure may still remove it
 template <class Tree>
 void save(std::filesystem::path path, const Tree& tree, const metadata& about = {}) {
   std::error_code failure;
@@ -125,7 +126,7 @@ void save(std::filesystem::path path, const Tree& tree, const metadata& about = 
 /// errors  tokamax::error that names the file if it is missing or damaged
 inline metadata about(const std::filesystem::path& path) { return detail::read_metadata(path / "metadata.json").about; }
 
-/// Throws unless the checkpoint in folder `path` is as it was saved, whatever tree it holds.
+/// Throws if the checkpoint in folder `path` is not as it was saved. It may hold any tree.
 /// errors  tokamax::error that names the file, and the leaf, that is missing or damaged
 inline void check(const std::filesystem::path& path) {
   const detail::stored_metadata all = detail::read_metadata(path / "metadata.json");
@@ -136,8 +137,9 @@ inline void check(const std::filesystem::path& path) {
                 file.path().string());
 }
 
-/// Puts the arrays of folder `path` into `tree`, whose leaves, with or without data, say which dtypes and shapes they
-/// must have. All is read and checked before the first leaf changes.
+/// Puts the arrays of folder `path` into `tree`. The leaves of the tree, with or without data, state the dtypes and shapes
+/// that are expected. Everything is read and checked before the first leaf changes.
+///
 /// errors  tokamax::error that names the leaf if it is missing, not in the tree, of another type, or damaged; or the file
 template <class Tree>
 metadata restore(const std::filesystem::path& path, Tree& tree, restore_options options = {}) {

@@ -12,9 +12,9 @@
 
 namespace tokamax::checkpoint {
 
-/// dtype, shape and place of an array in a file.
+/// The dtype and shape of an array, and where its bytes are in a file.
 struct stored_array {
-  array_type type;                   ///< dtype::none where this library has no such dtype or rank
+  array_type type;                   ///< dtype::none if this library does not have the dtype or rank
   std::string text;                  ///< dtype and shape for messages: `f32[4,8]`
   std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
 };
@@ -51,7 +51,7 @@ inline std::vector<std::uint64_t> naturals(const nlohmann::json& list, const std
   return result;
 }
 
-// The bytes of a dense array; nothing if they, or its strides, are beyond 2^63.
+// The number of bytes of a dense array; nothing if it, or a stride, is beyond 2^63.
 inline std::optional<std::uint64_t> bytes_of(dtype type, const std::vector<std::uint64_t>& extents) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   auto bytes = static_cast<std::uint64_t>(size_of(type));

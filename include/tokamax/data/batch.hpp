@@ -13,11 +13,11 @@ namespace tokamax::data {
 
 namespace detail {
 
-// Any number of tokens: what a window is.
+// Any range of tokens, such as a window.
 template <class T>
 concept token_sequence = indexed<T> && std::same_as<element<T>, std::int32_t>;
 
-// Tokens `skip` to `skip + length - 1` of each sequence -> i32 [B, length]
+// Copies the tokens `skip` to `skip + length - 1` of each sequence into an array i32 [B, length].
 template <token_sequence Sequence>
 array stack_tokens(const std::vector<Sequence>& rows, std::int64_t skip, std::int64_t length) {
   array result = array::uninitialized({i32, false, {static_cast<std::int64_t>(rows.size()), length}});
@@ -30,7 +30,7 @@ array stack_tokens(const std::vector<Sequence>& rows, std::int64_t skip, std::in
   return result;
 }
 
-// [...] of one element, B times -> [B, ...]
+// Puts the arrays [...] of B elements into one array [B, ...].
 inline array stack_arrays(const std::vector<array>& rows) {
   array_type type = rows.front().type();
   shape extents{static_cast<std::int64_t>(rows.size())};
@@ -93,7 +93,7 @@ class batched : public dataset<batched<Source, Record>> {
 
 }  // namespace detail
 
-/// `count` elements at a time; an epoch's last elements are left out where they do not fill a batch.
+/// Puts `count` elements into one. The last elements of an epoch are left out if they do not fill a batch.
 /// shapes  windows of n tokens -> a record of one i32 array [B, n], or of two: inputs [B, n - 1] and targets [B, n - 1],
 ///         which are the inputs one token later; a record of arrays [...] -> the same record of arrays [B, ...]
 /// errors  tokamax::error if an epoch is smaller than a batch, or elements differ in type

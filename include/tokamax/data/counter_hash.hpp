@@ -19,7 +19,7 @@ constexpr std::uint64_t scramble(std::uint64_t x) {
 
 }  // namespace detail
 
-/// 64 random bits for number `counter` of the stream `seed`; no state, so any of them can be computed at any time.
+/// 64 random bits: number `counter` of the stream `seed`. There is no state, so any of them can be computed at any time.
 /// source  Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators" (SplitMix64's output function)
 constexpr std::uint64_t counter_hash(std::uint64_t seed, std::uint64_t counter) {
   return detail::scramble(detail::scramble(seed) ^ counter);

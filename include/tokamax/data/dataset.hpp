@@ -27,7 +27,7 @@ concept indexed = requires(const D& d, std::int64_t index) {
 template <indexed D>
 using element = std::remove_cvref_t<decltype(std::declval<const D&>()[0])>;
 
-/// A place between two elements of a dataset: all that must be saved to go on exactly there.
+/// A position between two elements of a dataset. It is all that must be saved to go on exactly there.
 struct position {
   std::int64_t epoch = 0;
   std::int64_t index = 0;  ///< within the epoch
@@ -35,13 +35,13 @@ struct position {
 };
 
 /// The number of elements before `at`.
-/// errors  tokamax::error if `at` is no place in an epoch of `size` elements
+/// errors  tokamax::error if `at` is not a position in an epoch of `size` elements
 inline std::int64_t step_of(position at, std::int64_t size) {
   if (at.epoch < 0 || at.index < 0 || at.index >= size)
     throw error("data position", "epoch " + std::to_string(at.epoch) + ", index " + std::to_string(at.index),
                 "an index from 0 to " + std::to_string(size - 1));
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (at.epoch > 0 && at.epoch > most / size - 2)  // so that readers can count on from there
+  if (at.epoch > 0 && at.epoch > most / size - 2)  // leaves room for readers to count up from there
     throw error("data position", "epoch " + std::to_string(at.epoch) + " of " + std::to_string(size) + " elements",
                 "at most 2^63 elements before it");
   return at.epoch * size + at.index;
@@ -54,7 +54,7 @@ struct item {
   Value value;
 };
 
-/// Makes a class with `next()` a range without end: `for (const auto& [step, value] : reader)`.
+/// Makes an endless range of a class with `next()`: `for (const auto& [step, value] : reader)`.
 template <class Reader>
 struct endless {
   class iterator {
@@ -86,7 +86,7 @@ class reader : public endless<reader<Source>> {
     ++step_;
     return result;
   }
-  /// The place after everything that was read: save it with the model, and `from(position)` goes on there.
+  /// The position after everything that was read. Save it with the model; `from(position)` goes on there.
   data::position position() const { return {step_ / source_.size(), step_ % source_.size()}; }
 
  private:
@@ -97,11 +97,11 @@ class reader : public endless<reader<Source>> {
 /// The base of every stage.
 template <class Self>
 struct dataset {
-  /// Reads on from `at`; every reader from the same place gives the same elements.
+  /// A reader that begins at `at`. All readers from the same position give the same elements.
   auto from(position at = {}) const { return reader<Self>(static_cast<const Self&>(*this), at); }
 };
 
-/// A stage that waits for its source: `source | stage`, or `stage | stage` to build a longer one.
+/// A stage without its source. `source | stage` gives it one, and `stage | stage` joins two.
 template <class Make>
 struct stage {
   Make make;

@@ -22,8 +22,8 @@ class mapped : public dataset<mapped<Source, F>> {
 
 }  // namespace detail
 
-/// `f(element)` in place of each element. `f` gives equal results for equal elements, or positions mean nothing; after
-/// `prefetch` it runs on another thread.
+/// Replaces each element by `f(element)`. `f` must give equal results for equal elements, so that a run can resume. If a
+/// `prefetch` follows, `f` runs on another thread.
 template <class F>
 auto map(F f) {
   return stage{[f = std::move(f)](auto source) { return detail::mapped(std::move(source), f); }};

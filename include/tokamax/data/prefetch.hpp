@@ -15,7 +15,7 @@ namespace tokamax::data {
 
 namespace detail {
 
-// A bounded queue filled by a thread of its own. The thread ends with the queue, or at the first exception.
+// A bounded queue that its own thread fills. The thread ends with the queue, or at the first exception.
 template <indexed Source>
 class read_ahead {
  public:
@@ -34,7 +34,7 @@ class read_ahead {
   element<Source> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return taken_ < made_ || failure_; });
-    if (taken_ == made_) std::rethrow_exception(failure_);  // after all that was made before it
+    if (taken_ == made_) std::rethrow_exception(failure_);  // all elements made before it have been taken
     element<Source> result = std::move(*slots_[taken_ % slots_.size()]);
     slots_[taken_ % slots_.size()].reset();
     ++taken_;
@@ -70,7 +70,7 @@ class read_ahead {
   std::size_t made_ = 0, taken_ = 0;
   std::exception_ptr failure_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // the last member, because the thread uses all of the others
 };
 
 template <indexed Source>
@@ -84,7 +84,7 @@ class prefetch_reader : public endless<prefetch_reader<Source>> {
     ++step_;
     return result;
   }
-  /// The place after everything that was read; what is made ahead does not count.
+  /// The position after everything that was read. Elements that were made ahead do not count.
   data::position position() const {
     const std::int64_t size = queue_->source().size();
     return {step_ / size, step_ % size};
@@ -113,9 +113,9 @@ class prefetched {
 
 }  // namespace detail
 
-/// Has up to `count` elements ready before they are asked for, made in order by one thread for each reader. Gives the
-/// same elements and positions as without it. An exception of the pipeline is thrown where its element is asked for.
-/// The last stage of a pipeline.
+/// Makes up to `count` elements ahead, in order, on one thread for each reader. Elements and positions are the same as
+/// without it. If the pipeline throws, the exception reaches the caller who asks for that element. This must be the last
+/// stage of a pipeline.
 inline auto prefetch(std::int64_t count) {
   return stage{[=](auto source) { return detail::prefetched(std::move(source), count); }};
 }

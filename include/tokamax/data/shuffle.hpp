@@ -10,8 +10,8 @@
 
 namespace tokamax::data {
 
-/// A random permutation of 0 ... size - 1, one value at a time: a Feistel cipher on the smallest even number of bits that
-/// holds the size (at least 8), applied again while the result is too large.
+/// A random permutation of 0 ... size - 1 that computes each value by itself. It is a Feistel cipher on the smallest even
+/// number of bits that holds the size (at least 8), and it is applied again while its result is not below the size.
 /// source  Black, Rogaway 2002, "Ciphers with arbitrary finite domains" (cycle walking)
 class permutation {
  public:

@@ -10,10 +10,10 @@
 
 namespace tokamax::data {
 
-/// A sequence of tokens below 256, kept as shared bytes: copies and parts are cheap.
+/// A sequence of tokens below 256. The bytes are shared, so copies and parts are cheap.
 class tokens : public dataset<tokens> {
  public:
-  /// `name` is what messages call the text.
+  /// Messages call the text `name`.
   explicit tokens(std::string bytes, std::string name = "text")
       : bytes_(std::make_shared<const std::string>(std::move(bytes))),
         name_(std::make_shared<const std::string>(std::move(name))),
@@ -47,7 +47,7 @@ class tokens : public dataset<tokens> {
 };
 
 /// The bytes of a file.
-/// errors  tokamax::error that names the file if it is missing, no regular file, unreadable or empty
+/// errors  tokamax::error that names the file if it is missing, not regular, unreadable or empty
 inline tokens text(const std::string& path) {
   std::string bytes = read_file(path);
   if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path);

@@ -10,7 +10,7 @@
 
 namespace tokamax::data {
 
-/// A list of byte symbols; a symbol's token is its place in the list.
+/// A list of byte symbols. The token of a symbol is its index in the list.
 class vocabulary {
  public:
   /// errors  tokamax::error if a symbol is there twice
@@ -63,10 +63,10 @@ class vocabulary {
   }
 
   std::string symbols_;
-  std::array<std::int16_t, 256> token_;  // -1 for what is no symbol
+  std::array<std::int16_t, 256> token_;  // -1 for a byte that is not a symbol
 };
 
-/// Every byte, by its value: any text can be encoded, and encoding changes nothing.
+/// All bytes, each with its value as its token. Every text can be encoded.
 inline vocabulary byte_vocabulary() {
   std::string symbols(256, '\0');
   for (std::size_t i = 0; i < 256; ++i) symbols[i] = static_cast<char>(i);

@@ -9,7 +9,7 @@
 
 namespace tokamax::data {
 
-/// `size()` tokens from `start` on, read from the sequence when asked for.
+/// `size()` tokens from `start` on. They stay in the sequence and are not copied.
 template <indexed Tokens>
 struct window {
   Tokens tokens;
@@ -69,7 +69,7 @@ class randomly_windowed : public dataset<randomly_windowed<Tokens>> {
 }  // namespace detail
 
 struct windows_options {
-  std::int64_t stride = 1;  ///< distance of two starts; `length - 1` gives contexts that do not overlap
+  std::int64_t stride = 1;  ///< distance between two starts; `length - 1` gives contexts that do not overlap
 };
 
 /// All windows of `length` tokens, in the order of their starts. A context of n tokens and their targets are a window of

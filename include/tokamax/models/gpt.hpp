@@ -20,7 +20,7 @@ struct gpt_config {
   int vocabulary = 256, context = 64, width = 128, heads = 4, layers = 4;
 };
 
-/// Attention and a two-layer network, each behind a normalisation and beside a residual path.
+/// Attention and a two-layer network. Each gets a normalised input, and its output is added to the residual path.
 /// shapes  [B, T, C] -> [B, T, C]
 struct gpt_block {
   int width = 0, heads = 1;

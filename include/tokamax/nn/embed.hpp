@@ -8,7 +8,7 @@
 
 namespace tokamax::nn {
 
-/// Rows of a table by id, and products with all rows. `embed token{vocabulary, width}`.
+/// A table with a row for each id: `embed token{vocabulary, width}`. A call looks rows up by id.
 ///
 /// shapes  ids [...] -> [..., width]; table [count, width]
 /// dtypes  ids i32; an id outside [0, count) gives NaN (Flax counts negative ones from the end)

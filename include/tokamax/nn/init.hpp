@@ -29,7 +29,7 @@ constexpr T initialized(T tree, const random::key& k, source_line l) {
     int i = 0;
     for_each_child(
         [&](auto& child) {
-          const int position = i++;  // static fields count too, so a key does not depend on what a field is
+          const int position = i++;  // static fields count too, so that keys do not depend on which fields are arrays
           if constexpr (kind_of<std::remove_cvref_t<decltype(child)>> != tree_kind::constant)
             child = initialized(std::move(child), random::fold_in(k, position, l), l);
         },
@@ -39,11 +39,12 @@ constexpr T initialized(T tree, const random::key& k, source_line l) {
 }
 }  // namespace detail
 
-/// `model` with values in all its arrays. A layer names its own rule by a member `init(key)` that returns the filled layer;
-/// any other record hands each field a key folded with the field's position (elements of sequences: their index; of maps: their place in order). An
-/// array that is no part of such a layer keeps the value it has, as in `array scale = ones({n})`.
+/// `model` with values in all its arrays. A layer states its own rule by a member `init(key)` that returns the filled
+/// layer. Any other record gives each field a key that is folded with the position of the field; elements of sequences
+/// count by index, and those of maps by their order. An array outside of such layers keeps its value, as in
+/// `array scale = ones({n})`.
 ///
-/// The whole model is one program; the values are a function of the key, the model and nothing else.
+/// The whole model is filled by one program, and the values depend on the key and the model only.
 ///
 /// errors  "init: parameter without a rule" for an array that has neither a value nor a layer
 /// source  Flax's parameter initialisation; the order of keys is our own

@@ -6,7 +6,7 @@
 
 namespace tokamax::nn {
 
-/// What a layer's field such as `kernel_init` holds: a function, so that it is part of the model's static structure.
+/// The type of a layer's field such as `kernel_init`: a function, so that it is part of the model's static structure.
 using initializer = array (*)(const random::key&, const shape&);
 
 /// A parameter that has a shape and no value yet; `init` gives it one.
@@ -35,7 +35,7 @@ constexpr array normal(const random::key& k, const shape& s) {
   return random::detail::times(random::normal(k, s), Stddev);
 }
 
-/// Normal cut off at two standard deviations; `Stddev` is that before cutting.
+/// Normal, cut off at two standard deviations. `Stddev` is the standard deviation before the cut.
 /// source  jax.nn.initializers.truncated_normal
 template <double Stddev = 0.01>
 constexpr array truncated_normal(const random::key& k, const shape& s) {
@@ -76,7 +76,7 @@ constexpr array variance_scaling(const random::key& k, const shape& s) {
     return random::detail::times(random::normal(k, s), stddev);
   } else if constexpr (Distribution == distribution::truncated_normal) {
     return random::detail::times(random::truncated_normal(k, -2, 2, s),
-                                 stddev / 0.87962566103423978);  // cutting takes away this much
+                                 stddev / 0.87962566103423978);  // the standard deviation that is left after the cut
   } else {
     return random::detail::times(random::uniform(k, s, f32, -1.0, 1.0), stddev * detail::square_root(3.0));
   }

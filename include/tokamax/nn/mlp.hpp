@@ -7,7 +7,7 @@
 
 namespace tokamax::nn {
 
-/// What an `activation` field holds: relu, silu, tanh, gelu_tanh, ...
+/// The type of an `activation` field: relu, silu, tanh, gelu_tanh and so on.
 using activation_function = array (*)(const array&, source_line);
 
 constexpr array gelu_tanh(const array& x, source_line l) { return gelu(x, {.approximate = true}, l); }

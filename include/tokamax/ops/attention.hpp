@@ -9,7 +9,7 @@ namespace tokamax {
 
 /// How dot_product_attention is asked to behave: `dot_product_attention(q, k, v, {.causal = true})`.
 struct attention_options {
-  bool causal = false;                                   ///< query t sees keys 0 ... t; what it hides must be finite
+  bool causal = false;                                   ///< query t sees keys 0 ... t; hidden values must be finite
   double scale = 0;                                      ///< of the scores; 0 means 1 / sqrt(H)
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
@@ -22,7 +22,7 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 
 namespace detail {
 
-inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // what JAX gives a hidden key: a finite number
+inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // JAX's score of a hidden key, a finite number
 
 constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no constant expression in clang 19
   double r = 1;
@@ -76,7 +76,7 @@ constexpr bool attention_shapes_fit(const array& q, const array& k, const array&
          q.extent(3) == k.extent(3) && k.extent(2) > 0 && q.extent(2) % k.extent(2) == 0;
 }
 
-/// Ops whose operands all have the batch as axis 0: a further batch axis joins it.
+/// The batch rule of ops whose operands all have a batch as axis 0: the new axis is merged into it.
 constexpr arrays joined_batch(const call& c) {
   arrays in = with_batch_axis(c);
   for (array& x : in) {
@@ -96,7 +96,7 @@ constexpr arrays joined_batch(const call& c) {
 }  // namespace detail
 
 namespace detail {
-/// `products` times 2 T S H for each head, half of it under a causal mask.
+/// `products` products of 2 T S H operations for each head, and half of that under a causal mask.
 constexpr op_cost attention_cost(const call& c, int products) {
   const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
   const auto o = c.attrs<attention_options>();
@@ -106,7 +106,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
 }
 }  // namespace detail
 
-/// The gradients of attention: probabilities are computed again from the scores and what is kept of their normalisers.
+/// The gradients of attention. They compute the probabilities again, from the scores and the saved normalisers.
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .precision = {.has_algorithm = true, .product_operands = 3},
@@ -136,8 +136,8 @@ inline constexpr op attention_vjp_p{
     .cost = [](const call& c) { return detail::attention_cost(c, 5); },
 };
 
-/// Attention and, for the backward pass, the logarithm of each query's normaliser, lse, and a correction of what it loses
-/// when it is rounded: exp(scores - lse) * correction are the probabilities. In exact arithmetic the correction is 1.
+/// Attention. For the backward pass it also returns lse, the logarithm of each query's normaliser, and a correction for
+/// the rounding of lse: the probabilities are exp(scores - lse) * correction. In exact arithmetic the correction is 1.
 inline constexpr op attention_p{
     .name = "attention",
     .precision = {.has_algorithm = true, .product_operands = 3},
@@ -190,7 +190,8 @@ inline constexpr op attention_p{
     .cost = [](const call& c) { return detail::attention_cost(c, 2); },
 };
 
-/// {out, lse, correction}: dot_product_attention, the logarithm of each query's normaliser and what corrects its rounding.
+/// {out, lse, correction}: dot_product_attention, the logarithm of each query's normaliser, and the correction for its
+/// rounding.
 /// shapes  q [B, T, N, H], k and v [B, S, K, H] -> [B, T, N, H], [B, N, T], [B, N, T]
 constexpr arrays attention(const array& q, const array& k, const array& v, attention_options options, source_line l) {
   if (options.scale == 0 && q.rank() > 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
@@ -209,7 +210,8 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///
 ///   out = softmax(scale * q k^T) v        head n of q meets head n / (N / K) of k and v
 ///
-/// NaN and infinities in keys and values that `causal` hides may reach results; in JAX, which multiplies by 0, they do.
+/// A NaN or an infinity in a key or value that `causal` hides may reach the results. In JAX it always does, because JAX
+/// multiplies by 0.
 ///
 /// shapes  q [B, T, N, H], k and v [B, S, K, H], N a multiple of K -> [B, T, N, H]
 /// dtypes  any float; scores and softmax in f32; the operands of both products are f32, or bf16 for bf16 arrays and

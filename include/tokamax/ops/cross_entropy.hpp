@@ -14,7 +14,7 @@ constexpr array cross_entropy_vjp(const array& logits, const array& labels, cons
                                   source_line l = source_line::current());
 
 namespace detail {
-/// exp(logits - lse), the probabilities of a row as far as lse is exact.
+/// exp(logits - lse): the probabilities of a row, if lse is exact.
 constexpr array probabilities(const array& logits, const array& lse) {
   return exp(astype(logits, f32) - expand_dims(lse, -1));
 }
@@ -47,8 +47,8 @@ inline constexpr op cross_entropy_vjp_p{
     .kernels = kernels_of<cross_entropy_vjp_p>,
 };
 
-/// Loss and, for the backward pass, the logarithm of the normaliser of each row, lse, and a correction of what it loses when
-/// it is rounded: exp(logits - lse) * correction are the probabilities. In exact arithmetic the correction is 1.
+/// The loss. For the backward pass it also returns lse, the logarithm of the normaliser of each row, and a correction for
+/// the rounding of lse: the probabilities are exp(logits - lse) * correction. In exact arithmetic the correction is 1.
 inline constexpr op cross_entropy_p{
     .name = "cross_entropy",
     .infer_all = [](const call& c) -> types {
@@ -61,7 +61,7 @@ inline constexpr op cross_entropy_p{
         c.fail("softmax_cross_entropy: labels", c[1].type(), text("i32") << t.extents);
       return {t, t, t};
     },
-    // The label's logit is a masked sum: a label outside the classes has none, and the loss is NaN.
+    // The logit of the label is computed as a masked sum. A label outside the classes has none, and its loss is NaN.
     .compose = [](const call& c) -> arrays {
       const array logits = astype(c[0], f32);
       const array n(static_cast<double>(c[0].extent(-1)), {i32, false, {}});

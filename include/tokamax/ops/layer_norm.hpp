@@ -29,19 +29,19 @@ constexpr standardized standardize(const array& x, double epsilon) {
   const array rstd = rsqrt(mean(centred * centred, over_last) + epsilon);
   return {centred * rstd, rstd};
 }
-/// The sum over the axes [first, rank - 1): what a parameter shared by rows gets.
+/// The sum over the axes [first, rank - 1): the gradient of a parameter that is shared by rows.
 constexpr array sum_rows(const array& x, int first = 0) {
   axes rows;
   for (int i = first; i + 1 < x.rank(); ++i) rows.push_back(i);
   return reduce_sum(x, rows);
 }
-/// A parameter [C], or [B, C] with one row an example, to be multiplied with x [B, ..., C]; f32.
+/// A parameter [C], or [B, C] with one row for each example, in f32 and with the axes to be multiplied by x [B, ..., C].
 constexpr array spread_parameter(const array& p, const shape& x, bool batched) {
   const array v = astype(p, f32);
   if (batched) return broadcast_in_dim(v, x, {0, x.rank() - 1});
   return v;
 }
-/// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale; parameters get a row for each of the first
+/// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale. The gradients of the parameters keep the first
 /// `kept` axes.
 constexpr arrays layer_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon,
                                       int kept, dtype parameter) {
@@ -98,7 +98,7 @@ inline constexpr op layer_norm_p{
       const auto options = c.attrs<layer_norm_options>();
       const array x = with_batch_axis(c, 0);
       if (!c.batched(1) && !c.batched(2)) return layer_norm(x, c[1], c[2], options);
-      // One scale and offset an example: the row op normalises, the rest is arithmetic.
+      // Each example has its own scale and offset. The row op normalises without them, and they are applied afterwards.
       const shape feature{c[0].extent(-1)};
       const array x_hat = layer_norm(x, ones(feature, c[1].dtype()), zeros(feature, c[2].dtype()), options);
       const array scale = detail::spread_parameter(c[1], x.shape(), c.batched(1));

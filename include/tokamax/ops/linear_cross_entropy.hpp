@@ -31,7 +31,7 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 }
 }  // namespace detail
 
-/// The gradients of linear_cross_entropy, from logits that are computed again.
+/// The gradients of linear_cross_entropy. They compute the logits again.
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
     .precision = {.has_algorithm = true},
@@ -69,7 +69,8 @@ inline constexpr op linear_cross_entropy_vjp_p{
     .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); },
 };
 
-/// Loss and, for the backward pass, the logarithm of the normaliser of each row and its correction, as of cross_entropy.
+/// The loss and, for the backward pass, the logarithm of the normaliser of each row and its correction, as cross_entropy
+/// returns them.
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
     .precision = {.has_algorithm = true},
@@ -105,9 +106,9 @@ inline constexpr op linear_cross_entropy_p{
     .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 1); },
 };
 
-/// The cross entropy between labels and the softmax of x W, one value a row. The logits [..., V] are never in memory
-/// at once: a piece of them is computed, used and forgotten, and again for the gradient, which costs one more product
-/// of x and W than softmax_cross_entropy(matmul(x, weights), labels).
+/// The cross entropy between labels and the softmax of x W, one value for each row. The logits [..., V] are never in
+/// memory at once: they are computed piece by piece, and once more for the gradient. So this takes one more product of x
+/// and W than softmax_cross_entropy(matmul(x, weights), labels).
 ///
 ///   loss = log(sum(exp(x W))) - (x W)[label]
 ///
@@ -116,7 +117,7 @@ inline constexpr op linear_cross_entropy_p{
 ///         are f32, or bf16 for bf16 arrays and under with_precision<bf16_products>
 /// errors  "linear_cross_entropy: x", "linear_cross_entropy: weights", "linear_cross_entropy: labels"; a label outside
 ///         [-V, V) gives NaN, a negative one counts from the end
-/// memory  8 MB for any number of rows and classes; under vmap that of all logits
+/// memory  8 MB for any number of rows and classes; under vmap, that of all logits
 /// source  tokamax.linear_softmax_cross_entropy_loss; Hsu et al. 2024, arXiv:2410.10989
 constexpr array linear_cross_entropy(const array& x, const array& weights, const array& labels,
                                      linear_cross_entropy_options options = {},

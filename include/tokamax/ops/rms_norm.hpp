@@ -20,8 +20,8 @@ namespace detail {
 constexpr array reciprocal_rms(const array& x, double epsilon) {
   return rsqrt(mean(x * x, over_last) + epsilon);
 }  // [..., 1]
-/// dx = r * (g - x_hat * mean(g * x_hat)) with r = 1 / rms(x), x_hat = x * r, g = ct * scale; the scale gets a row for
-/// each of the first `kept` axes.
+/// dx = r * (g - x_hat * mean(g * x_hat)) with r = 1 / rms(x), x_hat = x * r, g = ct * scale. The gradient of the scale
+/// keeps the first `kept` axes.
 constexpr arrays rms_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon, int kept,
                                     dtype parameter) {
   const array v = astype(x, f32), ct = astype(upstream, f32), g = ct * scale;

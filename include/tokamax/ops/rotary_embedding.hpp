@@ -10,9 +10,9 @@ namespace tokamax {
 
 /// How rotary_embedding is asked to behave: `rotary_embedding(x, positions, {.base = 5e5})`.
 struct rotary_embedding_options {
-  double base = 10000.0;     ///< pair i turns by base^(-2i / H) radians a position; at least 1
+  double base = 10000.0;     ///< pair i turns by base^(-2i / H) radians for each position; at least 1
   bool interleaved = false;  ///< pairs are features (2i, 2i + 1) instead of (i, i + H/2)
-  bool inverse = false;      ///< turn back
+  bool inverse = false;      ///< turns by the negative angles
 };
 
 constexpr array rotary_embedding(const array& x, const array& positions, rotary_embedding_options options = {},
@@ -29,7 +29,7 @@ constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
 }
 }  // namespace detail
 
-/// Linear in x, and orthogonal: its transpose turns by the negative angles.
+/// The op is linear in x and orthogonal, so its transpose turns by the negative angles.
 inline constexpr op rotary_embedding_p{
     .name = "rotary_embedding",
     .stablehlo = "tokamax.rotary_embedding",
@@ -74,7 +74,7 @@ inline constexpr op rotary_embedding_p{
       const array x = with_batch_axis(c, 0);
       array positions = c[1];
       if (c.batched(1)) {
-        shape s{c.batch_size};  // then extents of 1 for the axes of x that the positions do without
+        shape s{c.batch_size};  // followed by extents of 1 for the axes of x that the positions lack
         for (int i = positions.rank(); i < x.rank() - 2; ++i) s.push_back(1);
         for (int i = 1; i < positions.rank(); ++i) s.push_back(positions.extent(i));
         positions = reshape(positions, s);
@@ -85,16 +85,16 @@ inline constexpr op rotary_embedding_p{
     .cost = [](const call& c) { return op_cost{3.0 * static_cast<double>(c[0].size()), 0}; },
 };
 
-/// Rotary position embedding: pair i of the features of each head turns by an angle that is its position times a
-/// frequency, so that the product of a query and a key depends on their distance only.
+/// Rotary position embedding. Pair i of the features of each head turns by an angle, which is the position times a
+/// frequency. So the product of a query and a key depends on their distance only.
 ///
 ///   angle = positions[t] * base^(-2i / H),  i < H/2
 ///   y[i]       = x[i] cos(angle) - x[i + H/2] sin(angle)
 ///   y[i + H/2] = x[i + H/2] cos(angle) + x[i] sin(angle)       interleaved: 2i and 2i + 1 instead of i and i + H/2
 ///
 /// shapes  x [..., T, N, H], positions [T], [B, T] or what else broadcasts to [..., T] -> [..., T, N, H]
-/// dtypes  x any float, computed in f32; the result has its dtype; positions i32. The CPU's angles are those of double
-///         at every position (JAX's, in f32, lose digits as positions grow)
+/// dtypes  x any float, computed in f32; the result has its dtype; positions i32. On the CPU, angles are as exact as in
+///         f64 at every position; JAX computes them in f32, where they lose digits as positions grow
 /// errors  "rotary_embedding: x" if H is odd or not known while tracing, "rotary_embedding: positions",
 ///         "rotary_embedding: base"
 /// source  Su et al. 2021, arXiv:2104.09864, eq. 34; halves as in GPT-NeoX and MaxText, interleaved as in GPT-J

@@ -12,7 +12,7 @@ constexpr array softmax(const array& x, int axis = -1, source_line l = source_li
 constexpr array softmax_vjp(const array& y, const array& ct, source_line l = source_line::current());
 
 namespace detail {
-/// Ops on rows have the row first among the operands' last axis; any other axis changes places with the last.
+/// Row ops work on the last axis of their operands. The functions below swap any other axis with it.
 constexpr array_type row_infer(const call& c) {
   if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
     return c.fail(text(c.self->name) << ": x", c[0].type(), "floats with an axis");
@@ -84,7 +84,7 @@ constexpr array log_softmax(const array& x, int axis = -1, source_line l = sourc
   return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
 }
 
-/// log(sum(exp(x))) without overflow; -inf for nothing but -inf, inf if there is one.
+/// log(sum(exp(x))) without overflow. It is -inf if all elements are -inf, and inf if one of them is.
 ///
 /// shapes  x [...] -> x without `axis` (all axes, if none is given)
 /// source  jax.nn.logsumexp

@@ -12,7 +12,7 @@ struct adam_state {
   Params mu{}, nu{};             ///< averages of gradients and of their squares
 };
 
-/// Divides the average gradient by the root of the average square, both corrected for their start at zero.
+/// Divides the average gradient by the root of the average square. Both averages are corrected for starting at zero.
 ///
 ///   mu = b1 mu + (1 - b1) g,  nu = b2 nu + (1 - b2) g^2
 ///   u  = mu / (1 - b1^t) / (sqrt(nu / (1 - b2^t) + eps_root) + eps)
@@ -59,9 +59,9 @@ struct adamw_options {
   Schedule learning_rate;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
   double weight_decay = 1e-4;
-  Mask only = everything;  ///< what decays; `matrices` leaves biases and scales alone
+  Mask only = everything;  ///< the parameters that decay; `matrices` excludes biases and scales
 };
-/// Adam whose weight decay is not divided by the root of squares.
+/// Adam with weight decay that is added after the division by the root of squares.
 ///
 ///   params - rate * (u + weight_decay * params)
 ///

@@ -35,8 +35,8 @@ struct joined_schedules {
   }
 };
 
-/// Schedules one after the other: the first up to step boundaries[0], the next from there on, which counts its steps from
-/// there, and so on: `join_schedules({100}, linear(0, 1, 100), cosine({.init = 1, .steps = 900}))`.
+/// Schedules one after the other. The first one ends at step boundaries[0]; the next one begins there and counts its own
+/// steps from there, and so on: `join_schedules({100}, linear(0, 1, 100), cosine({.init = 1, .steps = 900}))`.
 /// source  optax.join_schedules
 template <std::size_t N, class... Schedules>
 constexpr auto join_schedules(const std::int64_t (&boundaries)[N], const Schedules&... schedules) {

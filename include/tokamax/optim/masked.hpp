@@ -39,8 +39,8 @@ struct masked_transform {
   }
 };
 
-/// `inner` for the parameters that `only` wants, a function of path and array, of the path, or of the array; the updates
-/// of the others pass as they are, and `inner` keeps no state for them.
+/// Applies `inner` to the parameters that `only` selects. `only` is a function of path and array, of the path, or of the
+/// array. The updates of other parameters pass unchanged, and `inner` keeps no state for them.
 /// source  optax.masked
 template <class Inner, class Mask>
 constexpr masked_transform<Inner, Mask> masked(Inner inner, Mask only) {
@@ -60,8 +60,8 @@ struct set_to_zero {
   }
 };
 
-/// Parameters that stay as they are: `chain(adam({.learning_rate = 1e-3}), freeze(matching("embed")))`. To keep no state
-/// for them either, give them `set_to_zero` in a `multi_transform`.
+/// Keeps some parameters as they are: `chain(adam({.learning_rate = 1e-3}), freeze(matching("embed")))`. Adam still has
+/// state for them here; to avoid that, give them `set_to_zero` in a `multi_transform`.
 /// source  optax.transforms.freeze
 template <class Mask>
 constexpr auto freeze(Mask only) {

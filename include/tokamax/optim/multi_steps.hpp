@@ -15,7 +15,8 @@ struct multi_steps_state {
   Inner inner{};
 };
 
-/// Hands the mean gradient of every `every` calls to `inner`; in between updates are zero and `inner` keeps its state.
+/// Collects the gradients of `every` calls and gives their mean to `inner`. In between, updates are zero and `inner` does
+/// not run.
 /// errors  "multi_steps: every" below 1
 /// source  optax.MultiSteps
 template <class Inner>

@@ -12,14 +12,14 @@ namespace tokamax::optim {
 struct plateau_state {
   array scale = ones({});
   array best = full({}, std::numeric_limits<float>::infinity());
-  array mean = zeros({});          ///< of the values since the last look
-  array count = zeros({}, i32);    ///< of these values
-  array without = zeros({}, i32);  ///< looks without a better value
-  array cooling = zeros({}, i32);  ///< looks that still do not count
+  array mean = zeros({});          ///< of the values since the last check
+  array count = zeros({}, i32);    ///< how many values that are
+  array without = zeros({}, i32);  ///< checks in a row without a better value
+  array cooling = zeros({}, i32);  ///< checks that will not count
 };
 
-/// Multiplies updates by a scale that falls by `factor` when `extra.value`, the loss, has not become better for `patience`
-/// looks. Better than the best is below (1 - rtol) best - atol; after a fall, `cooldown` looks do not count.
+/// Multiplies updates by a scale. The scale falls by `factor` when the loss `extra.value` has not improved in `patience`
+/// checks. An improvement is a value below (1 - rtol) best - atol. After a fall, `cooldown` checks do not count.
 ///
 ///   optimizer.update(grads, state, params, loss_is{value})
 ///
@@ -30,7 +30,7 @@ struct reduce_on_plateau {
   int patience = 10;
   double rtol = 1e-4, atol = 0;
   int cooldown = 0;
-  int accumulation_size = 1;  ///< values in a look, which is at their mean
+  int accumulation_size = 1;  ///< values in a check, which compares their mean
   double min_scale = 0;
 
   template <class Params>

@@ -36,7 +36,7 @@ struct scale_by_rms {
   }
 };
 
-/// n = n + g^2, u = g / sqrt(n + eps), 0 where n is 0.
+/// n = n + g^2, u = g / sqrt(n + eps), and u = 0 where n is 0.
 /// source  optax.scale_by_rss; Duchi et al. 2011
 struct scale_by_rss {
   double initial = 0.1, eps = 1e-7;

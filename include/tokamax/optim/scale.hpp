@@ -88,8 +88,8 @@ struct scale_by_learning_rate {
 template <class Schedule>
 scale_by_learning_rate(Schedule) -> scale_by_learning_rate<schedule_of<Schedule>>;
 
-/// Which parameters a transform is for, by their arrays. Transforms also take any other function of path and array, of the
-/// path or of the array: `matching("*.kernel")`.
+/// A function that selects parameters by their arrays. Transforms also take any other function of path and array, of the
+/// path, or of the array, such as `matching("*.kernel")`.
 using mask = bool (*)(const array&);
 constexpr bool everything(const array&) { return true; }
 /// Kernels and embeddings, but not biases and scales.
@@ -100,7 +100,7 @@ template <class T>
 struct mask_type {
   using type = T;
 };
-template <class T>  // all functions of an array are of one type
+template <class T>  // functions of an array share one type, so that chains of them do too
   requires std::is_convertible_v<T, mask>
 struct mask_type<T> {
   using type = mask;
@@ -109,7 +109,7 @@ struct mask_type<T> {
 template <class T>
 using mask_of = typename detail::mask_type<T>::type;
 
-/// updates + weight_decay * params, for the parameters that `only` wants.
+/// updates + weight_decay * params, for the parameters that `only` selects.
 /// source  optax.add_decayed_weights
 template <class Mask = mask>
 struct add_decayed_weights {

@@ -11,8 +11,8 @@
 namespace tokamax::optim {
 
 /// A number that may depend on the step: `schedule(0.1)`, one of the functions below, or any captureless function of an
-/// i32 scalar: `schedule([](const array& step) { return ...; })`. One type, so that `adam({.learning_rate = ...})` takes
-/// any of them. A function with state names the options: `adam(adam_options{.learning_rate = f})`.
+/// i32 scalar: `schedule([](const array& step) { return ...; })`. All of them have this one type, so that
+/// `adam({.learning_rate = ...})` takes any. For a function with state, name the options: `adam(adam_options{.learning_rate = f})`.
 class schedule {
  public:
   using parameters = std::array<double, 6>;
@@ -43,8 +43,8 @@ struct schedule_type<T> {
   using type = schedule;
 };
 }  // namespace detail
-/// The type in which a transform keeps a schedule that was given as a T: `schedule` if it can, else T, which may be any
-/// function of the step.
+/// The type in which a transform keeps a schedule that was given as a T: `schedule` if T converts to it, and otherwise T
+/// itself, which may be any function of the step.
 template <class T>
 using schedule_of = typename detail::schedule_type<T>::type;
 
@@ -89,7 +89,7 @@ struct polynomial_options {
   double power = 1;
 };
 /// (init - end) * (1 - n / steps)^power + end, with n = step - begin kept inside [0, steps].
-/// Without steps, init. A `begin` below 0 counts as 0.
+/// With no steps it is init. A `begin` below 0 counts as 0.
 /// source  optax.polynomial_schedule
 constexpr schedule polynomial(polynomial_options o) {
   if (o.steps <= 0) return o.init;
@@ -118,13 +118,13 @@ constexpr schedule cosine(cosine_options o) {
 
 struct exponential_options {
   double init = 0;
-  std::int64_t steps = 1;  ///< in which the value falls by `rate`
+  std::int64_t steps = 1;  ///< the value is multiplied by `rate` in this many
   double rate = 0.5;
   std::int64_t begin = 0;
   double end = 0;  ///< a bound, if `bounded`
   bool bounded = false;
 };
-/// init * rate^((step - begin) / steps); without steps, or where the rate is 0, init. A `begin` below 0 counts as 0.
+/// init * rate^((step - begin) / steps). With no steps, or a rate of 0, it is init. A `begin` below 0 counts as 0.
 /// source  optax.exponential_decay
 constexpr schedule exponential(exponential_options o) {
   if (o.steps <= 0 || o.rate == 0) return o.init;
@@ -137,7 +137,7 @@ struct warmup_cosine_options {
   double init = 0;          ///< at step 0
   double peak = 1;          ///< at step `warmup`
   std::int64_t warmup = 0;  ///< steps from init to peak
-  std::int64_t total = 1;   ///< steps to `end`, which count the warmup
+  std::int64_t total = 1;   ///< steps to `end`, including those of the warmup
   double end = 0;
   double exponent = 1;
 };

@@ -16,17 +16,17 @@ namespace tokamax::optim {
 ///
 ///   init(params) -> state
 ///   update(updates, state, params) -> pair{updates, state}
-///   update(updates, state, params, extra) -> the same, for a transform that wants to know more
+///   update(updates, state, params, extra) -> the same, for a transform that needs more, such as the loss
 ///
-/// States are trees of arrays, so they are traced, donated and saved as models are. `extra` is a record whose fields
-/// transforms know by name, such as `value`, the loss; chains hand it on to those that take it.
+/// States are trees of arrays, so they are traced, donated and saved as models are. `extra` is a record, and transforms
+/// read its fields by name: `extra.value` is the loss. A chain passes it to the members that take it.
 /// source  optax.GradientTransformation, GradientTransformationExtraArgs
 template <class T, class Params = array>
 concept gradient_transform = requires(const T& t, const Params& params) { t.update(params, t.init(params), params); };
 
 /// The state of a transform that needs none.
 struct empty_state {};
-/// What transforms are told beside gradients and parameters if nobody says more.
+/// The `extra` of a call that gives none.
 struct nothing_extra {};
 
 /// t.update(updates, state, params), with `extra` if t takes it.

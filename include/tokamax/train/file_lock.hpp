@@ -10,8 +10,8 @@
 
 namespace tokamax::train {
 
-/// Holds the lock of a file, which is made if it is missing and stays afterwards. Where the file system knows no locks,
-/// there is none.
+/// Holds the lock of a file. The file is made if it is missing, and it stays afterwards. On a file system without locks
+/// nothing is locked.
 class file_lock : tokamax::detail::file {
  public:
   /// errors  tokamax::error if another process holds it, or the file cannot be made

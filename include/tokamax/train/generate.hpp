@@ -16,8 +16,8 @@ struct generate_options {
   std::uint32_t seed = 0;
 };
 
-/// `prompt` and the tokens after it. `logits(ids)` maps i32 [1, context] to [1, context, vocabulary]; the last `context`
-/// tokens are looked at, and the places after them are filled with token 0, which a causal model does not see.
+/// The prompt with generated tokens after it. `logits(ids)` maps i32 [1, context] to [1, context, vocabulary]. It gets
+/// the last `context` tokens; if there are fewer, token 0 fills the rest, which a causal model does not see.
 template <class Logits>
 std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_t> prompt, std::int64_t context,
                                    generate_options o = {}) {

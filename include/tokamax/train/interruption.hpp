@@ -11,8 +11,8 @@
 
 namespace tokamax::train {
 
-/// While it lives, the first SIGINT or SIGTERM is noted and the second ends the process as ever. Signals that the process
-/// ignores stay ignored. One at a time.
+/// During its lifetime the first SIGINT or SIGTERM is only noted, and the second one ends the process as usual. Signals
+/// that the process ignores stay ignored. Only one object may exist at a time.
 class interruption {
  public:
   interruption() {
@@ -25,7 +25,7 @@ class interruption {
     ::sigaction(SIGINT, &old_int_, nullptr);
     ::sigaction(SIGTERM, &old_term_, nullptr);
   }
-  /// The number of the signal that came; 0 if none did.
+  /// The number of the signal that was noted, or 0.
   int signal() const { return noted; }
 
  private:

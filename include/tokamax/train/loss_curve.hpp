@@ -15,7 +15,7 @@
 
 namespace tokamax::train {
 
-/// One line of a picture.
+/// One curve of a picture.
 struct curve {
   std::string name, colour;
   std::vector<std::pair<double, double>> points;  ///< (step, value)

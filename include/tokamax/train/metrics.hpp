@@ -19,13 +19,13 @@ namespace tokamax::train {
 
 namespace detail {
 
-// What a line such as {"step": 10, "loss": 2.5} says.
+// The content of a line such as {"step": 10, "loss": 2.5}.
 struct metrics_line {
   std::int64_t step = 0;
   std::vector<std::pair<std::string, double>> values;
 };
 
-// Takes the beginning of a line off it.
+// Reads a line from its beginning, piece by piece.
 class line_reader {
  public:
   explicit line_reader(std::string_view line) : left_(line) {}
@@ -54,7 +54,7 @@ class line_reader {
   std::string_view left_;
 };
 
-// Nothing for a line that is not whole: cut short by a kill, or joined with another by a full disk.
+// The content of a line; nothing if the line is not whole, because a kill cut it short or a full disk joined it to another.
 inline std::optional<metrics_line> read_line(std::string_view line) {
   metrics_line result;
   line_reader in(line);
@@ -62,7 +62,7 @@ inline std::optional<metrics_line> read_line(std::string_view line) {
   while (in.take(", \"")) {
     auto& [name, value] = result.values.emplace_back();
     if (!in.take_until('"', name) || !in.take(": ")) return std::nullopt;
-    const bool quoted = in.take("\"");  // JSON has no nan and inf
+    const bool quoted = in.take("\"");  // nan and inf are quoted, because JSON does not have them
     if (!in.take_number(value) || (quoted && !in.take("\""))) return std::nullopt;
   }
   if (!in.take("}") || !in.at_end()) return std::nullopt;
@@ -92,17 +92,17 @@ void for_each_line(const std::string& bytes, const F& f) {
 
 }  // namespace detail
 
-/// A file with lines such as {"step": 10, "loss": 2.5}. What is in it is never lost: not by a kill at any moment, and not
-/// by a disk that is full for a time.
+/// A file with lines such as {"step": 10, "loss": 2.5}. Its lines are never lost, neither when the process is killed nor
+/// when the disk is full for a while.
 class metrics_file {
  public:
-  /// Opens the file and drops the lines after step `last_step`, which a resumed run will write again, and what is no
-  /// whole line. The file changes at once or not at all.
+  /// Opens the file. Lines after step `last_step` are dropped, because a resumed run writes them again, and so are lines
+  /// that are not whole. The file changes as a whole or not at all.
   /// errors  tokamax::error if there is a file that cannot be read, or one that cannot be written
   metrics_file(const std::filesystem::path& path, std::int64_t last_step) : file_(keep(path, last_step)) {}
 
   /// Adds a line.
-  /// errors  tokamax::error if it cannot be written; it is kept then, and written by the next call of `write` or `sync`
+  /// errors  tokamax::error if it cannot be written. The line is kept, and the next call of `write` or `sync` tries again
   void write(std::int64_t step, std::initializer_list<std::pair<const char*, double>> values) {
     waiting_ += detail::write_line(step, values);
     write_waiting();

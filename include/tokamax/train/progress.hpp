@@ -16,7 +16,8 @@
 
 namespace tokamax::train {
 
-/// Prints step, loss, tokens/s and the time left: in place on a terminal, else a line every tenth of the run.
+/// Prints step, loss, tokens per second and the time left. On a terminal it rewrites one line; elsewhere it prints a line
+/// for every tenth of the run.
 class progress {
  public:
   using clock = std::chrono::steady_clock;

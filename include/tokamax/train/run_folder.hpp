@@ -10,7 +10,7 @@
 
 namespace tokamax::train {
 
-/// `<path>/checkpoints/`, `metrics.jsonl`, `loss.svg` and `trace.json` of a run, and `lock`, which it holds.
+/// The folder of a run: `<path>/checkpoints/`, `metrics.jsonl`, `loss.svg`, `trace.json`, and `lock`, which it holds.
 class run_folder {
  public:
   enum class start { fresh, resumed };
@@ -23,7 +23,7 @@ class run_folder {
     if (from == start::fresh) refuse_used();
     make_folders(path_);
     lock_.emplace(path_ / "lock");
-    if (from == start::fresh) refuse_used();  // by one that began at the same time
+    if (from == start::fresh) refuse_used();  // once more, as another run may have begun before we held the lock
   }
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }

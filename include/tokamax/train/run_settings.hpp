@@ -12,7 +12,7 @@
 
 namespace tokamax::train {
 
-/// A text by its size and checksum.
+/// Identifies a text by its size and checksum.
 struct text_mark {
   std::int64_t bytes = 0;
   std::uint32_t crc32c = 0;
@@ -21,7 +21,7 @@ inline text_mark mark_of(std::string_view text) {
   return {static_cast<std::int64_t>(text.size()), checkpoint::crc32c(std::as_bytes(std::span(text)))};
 }
 
-/// Two runs with equal settings have the same numbers. The names are those of the trainer's options.
+/// The settings that determine the numbers of a run. The names are those of the trainer's options.
 struct run_settings {
   text_mark data;
   bool characters = false;
@@ -48,7 +48,7 @@ void for_each_pair(const Record& a, const Record& b, const F& f, const std::stri
 
 }  // namespace detail
 
-/// Throws unless a resumed run goes on with the settings that the checkpoint was made with.
+/// Throws if a resumed run does not have the settings with which the checkpoint was made.
 /// errors  tokamax::error that lists the settings that differ
 inline void require_same(const run_settings& now, const checkpoint::metadata& saved, const std::string& where) {
   const std::string way_out = "; --allow-changes goes on all the same";
