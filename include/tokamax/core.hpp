@@ -7,8 +7,8 @@
 //   core/buffer.hpp            reference-counted storage.
 //   core/buffer_pool.hpp       the pool that makes a repeated step allocate nothing, and that gives memory back.
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
-//   core/graph.hpp             the flat table of nodes, each there once, that every pass reads and writes.
-//   core/inline.hpp            repeat the nodes of one graph in another.
+//   core/graph.hpp             the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
+//   core/inline.hpp            copy the nodes of one graph into another, and replace some of them on the way.
 //   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
 //   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
 //   core/named_scope.hpp       names for the parts of a program, which its nodes keep.
@@ -18,8 +18,8 @@
 //   core/print.hpp             arrays as text, in NumPy's format.
 //   core/schema.hpp            names and kinds of an op's attributes, so that graphs can be printed and read.
 //   core/scope_names.hpp       the names of the parts of a program, numbered.
-//   core/spelled.hpp           a value type on which element functions are written down instead of computed.
-//   core/symbolic.hpp          arguments some of whose extents are symbols, so that one trace at run time serves them all.
+//   core/spelled.hpp           a value type that records what an element function does, so that loops can be printed.
+//   core/symbolic.hpp          arguments with extents that are symbols, so that one trace at run time serves all values.
 //   core/tensor.hpp            an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp             call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp        how an array knows at run time whether the graph that it points to still exists.

@@ -6,7 +6,7 @@
 
 namespace tokamax {
 
-/// Rejects the arguments of a function of `x`: the trace of x keeps the mistake, at run time it is thrown.
+/// Rejects the arguments of a function of `x`. The trace of x records the mistake; without a trace it is thrown.
 constexpr void reject(const array& x, location where, const text& what, const text& found, const text& expected) {
   reject(x.trace(), where, what, found, expected);
 }
@@ -18,8 +18,8 @@ constexpr void reject(const array* xs, int n, location where, const text& what, 
   reject(g, where, what, found, expected);
 }
 
-/// `axis` counted from the front, of an array like x, or of one that a function makes with `new_axes` more than x has.
-/// errors  `what` if there is none; while compiling the result is then 0
+/// `axis` counted from the front. It is an axis of an array with `new_axes` more axes than x.
+/// errors  `what` if there is no such axis; while compiling the result is then 0
 constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, location where, int new_axes = 0) {
   const int rank = x.rank() + new_axes;
   if (axis >= 0 && axis < rank) return static_cast<int>(axis);
@@ -34,7 +34,7 @@ constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, 
 }
 
 namespace detail {
-/// Rejects a call one of whose operands first, ..., last has other extents than `s`: what rules that only copy types ask.
+/// Rejects a call if one of the operands first, ..., last does not have the extents `s`.
 constexpr bool extents_are(const call& c, int first, int last, const shape& s) {
   for (int i = first; i <= last; ++i)
     if (c[i].shape() != s) {
@@ -49,7 +49,8 @@ constexpr shape leading(const array& x) {
   for (int i = 0; i + 1 < x.rank(); ++i) s.push_back(x.extent(i));
   return s;
 }
-/// What stands for an array that cannot be: it tells its mistake to the trace that it meets, at run time it is thrown.
+/// The result of a function without array arguments that has made a mistake. While compiling, it carries the mistake to
+/// the trace that it meets; at run time the mistake is thrown.
 constexpr array impossible(dtype type, text what, text found, text expected, location where) {
   if (!std::is_constant_evaluated()) throw_error(what, found, expected, where);
   const handle owner = make_floating_graph();
@@ -57,10 +58,10 @@ constexpr array impossible(dtype type, text what, text found, text expected, loc
   const array_type scalar{type, false, {}};
   return array(owner->expression, owner->expression->input(scalar), scalar, owner);
 }
-/// The type that rules give the result of a call, or a mistake.
+/// Rejects a call if its result has a type that no array can have.
 constexpr void check_result(const call& c, const array_type& t) {
   const bool ranked = t.extents.count <= max_rank, dynamic = ranked && c.trace && c.trace->dynamic;
-  if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes show when memory is planned
+  if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes are checked when memory is planned
   const char* const expected = unmet(t);
   if (!expected) return;
   if (dynamic)

@@ -23,8 +23,8 @@ template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
 
 namespace detail {
-/// g++ folds a constructor that never asks this: each function that makes a model would hold the model's value, as one
-/// assignment for every number in it.
+/// Keeps g++ from folding a constructor. Otherwise each function that makes a model would contain the value of the whole
+/// model, as one assignment for every number in it.
 constexpr void stay_a_call() {
   if (std::is_constant_evaluated()) return;
 }
@@ -38,12 +38,12 @@ constexpr element_bits kept_of(T value, dtype type) {
     return kept(static_cast<std::int64_t>(value), type);
 }
 
-/// The dtype of numbers of type T in a list: T's own, but 32 bits for those of 64.
+/// The dtype of a list of numbers of type T: that of T, but with 32 bits instead of 64.
 template <arithmetic T>
 inline constexpr dtype number_dtype = dtype_of<T> != dtype::none && sizeof(T) <= 4 ? dtype_of<T>
                                       : std::is_integral_v<T>                      ? i32
                                                                                    : f32;
-/// An array of these elements: data, or in a constant expression a node of a trace; see core/bind.hpp.
+/// An array of these elements. It has data; in a constant expression it is a node of a graph. See core/bind.hpp.
 constexpr array table_of(const array_type& type, const vec<element_bits>& values);
 
 template <arithmetic T>
@@ -69,15 +69,16 @@ constexpr dtype literal_dtype(T value) {
 ///   traced    a node of a graph: what a function sees while it is traced, in the compiler or at run time
 ///   literal   one known value in every element: `0.5f`, `zeros({3})`
 ///   concrete  a buffer with data
-/// An array is a value: copies share data and are cheap, reading never writes, and what is written into one array
-/// (`mutable_data`) shows in no other. An array that was moved from holds nothing until it is assigned to.
+///
+/// An array is a value. Copies share data, so they are cheap, and reading never writes. Writing into one array, by
+/// `mutable_data`, changes no other. An array that was moved from holds nothing until it is assigned to.
 class array {
  public:
   constexpr array() = default;
   /// An abstract array.
   constexpr explicit array(array_type type) : type_(type) { detail::stay_a_call(); }
-  /// A scalar literal: weakly typed, so that `2 * x` keeps the dtype of x; a float keeps its digits until it has met an x.
-  /// Integers are i32, unsigned ones that do not fit there u32; floats are f32.
+  /// A scalar literal. It is weakly typed, so that `2 * x` has the dtype of x, and a float keeps all its digits until it
+  /// meets an x. Integers are i32, or u32 if they are unsigned and do not fit; floats are f32.
   /// errors  tokamax::error "array: literal" for an integer of more than 32 bits
   template <arithmetic T>
   constexpr array(T value)  // NOLINT: scalars are arrays
@@ -91,14 +92,14 @@ class array {
     }
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
-  /// One value everywhere: what the dtype keeps of it.
+  /// One value in every element, rounded or wrapped to the dtype.
   template <arithmetic T>
   constexpr array(T value, const array_type& type) : array(detail::kept_of(value, type.type), type) {}
   constexpr array(element_bits value, const array_type& type) : type_(type), value_(value), holds_(contents::number) {
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
-  /// Numbers along one axis: `array{1, 2, 3}`, of the dtype of their common type; never weak. One number is a scalar,
-  /// also in braces.
+  /// Numbers along one axis, in the dtype of their common type: `array{1, 2, 3}`. The result is not weak. A single number
+  /// is a scalar, in braces too.
   /// errors  "array: number" if an integer does not fit its dtype
   template <arithmetic First, arithmetic Second, arithmetic... Rest>
   constexpr array(First first, Second second, Rest... rest)  // NOLINT: lists of numbers are arrays
@@ -149,17 +150,17 @@ class array {
   constexpr bool is_concrete() const { return is_literal() || (holds_ == contents::data && block_); }
   constexpr bool is_abstract() const { return !graph_ && holds_ == contents::nothing; }
   constexpr bool exists() const { return type_.type != dtype::none; }  ///< false for a default-made array
-  /// Was this array moved from, by C++ or as an argument that gave its buffer to a result?
+  /// Was this array moved from, either in C++ or as an argument that gave its buffer to a result?
   constexpr bool is_moved_from() const { return holds_ == contents::data && !block_; }
-  /// Is this a node of a graph that is no more? Such an array has left the function that was traced.
+  /// Is this a node of a graph that no longer exists? Such an array has left the function that was traced.
   bool outlived_its_trace() const { return graph_ && trace_life::has_ended(value_.value); }
 
   constexpr graph* trace() const { return graph_; }
   constexpr int id() const { return id_; }
-  /// The value of a literal: as a number, exact but for integers beyond 2^53, and the bits of its dtype.
+  /// The value of a literal: as a number, which is exact except for integers beyond 2^53, and as the bits of its dtype.
   constexpr double literal() const { return as_double(literal_bits(), type_.type); }
   constexpr element_bits literal_bits() const { return holds_ == contents::digits ? literal_as(type_.type) : value_; }
-  /// The same converted to another dtype, from all digits that it was written with.
+  /// The same, converted to another dtype from all the digits with which it was written.
   constexpr element_bits literal_as(tokamax::dtype type) const {
     return holds_ == contents::digits ? detail::converted_to(type, value_.as<double>())
                                       : converted(value_, type_.type, type);
@@ -174,13 +175,13 @@ class array {
 
   /// The elements in row-major order, whatever their dtype.
   const std::byte* bytes() const { return bytes_of(type_.type); }
-  /// The elements, row-major, to read. They stay where they are as long as this array or a copy of it does.
+  /// The elements in row-major order, for reading. They stay in place while this array or a copy of it exists.
   /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(bytes_of(dtype_of<T>));
   }
-  /// The elements, to write. If another array shares them, or a compiled program does, this one gets a copy first.
+  /// The elements, for writing. If another array or a compiled program shares them, this array gets a copy first.
   /// errors  those of `data`
   template <class T>
   T* mutable_data() {
@@ -238,8 +239,8 @@ class array {
   array_type type_;
   graph* graph_ = nullptr;
   int id_ = -1;
-  handle block_;        ///< the data; of a literal what it has been read into; in constant expressions a graph
-  element_bits value_;  ///< of a literal; of a node at run time: the number of its trace
+  handle block_;        ///< the data; of a literal, its elements after they were read; in constant expressions, a graph
+  element_bits value_;  ///< the value of a literal; of a node at run time, the number of its trace
   contents holds_ = contents::nothing;
 };
 
@@ -261,7 +262,7 @@ TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, element_bits v
   detail::fill_elements(a.block_->data, type.type, static_cast<std::size_t>(a.size()), value);
   return a;
 }
-/// Refuses an array that has no data, or none of dtype `element`.
+/// Refuses an array that has no data, or data of another dtype than `element`.
 TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
   if (!is_concrete())
     throw error("data: array without data",
@@ -295,10 +296,10 @@ TOKAMAX_COMPILED_ONCE void array::own_data() {
 template <>
 inline constexpr bool is_leaf<array> = true;
 
-// g++ 12 releases an array twice in constant expressions where an argument is written `c ? f() : x`, and where a
-// parameter taken by value is converted to. Code on arrays uses `if` and references instead.
+// In constant expressions g++ 12 releases an array twice if an argument is written `c ? f() : x`, or if a parameter that
+// is taken by value needs a conversion. So code on arrays uses `if` and references instead.
 
-/// A right operand that knows the line it stands on.
+/// The right operand of an operator, with the line of the expression: operators cannot have a defaulted parameter.
 struct located {
   array value;
   location where;

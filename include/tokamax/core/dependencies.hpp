@@ -7,9 +7,9 @@
 
 namespace tokamax {
 
-/// The nodes with `wanted` set that `roots` depend on through such nodes, each after its operands. Their order follows
-/// from the roots and from each node's list of operands, not from the order in which the nodes were made: C++ leaves
-/// open which operand it evaluates first, and no result may depend on that.
+/// The nodes with `wanted` set on which `roots` depend through such nodes; each comes after its operands. The order is
+/// that of a walk from the roots through the lists of operands, and not the order in which the nodes were made. C++ does
+/// not say which operand of an expression it evaluates first, and no result may depend on that choice.
 constexpr vec<int> dependencies(const graph& g, const vec<int>& roots, const vec<char>& wanted) {
   enum : char { unseen, entered, listed };
   vec<int> order, open;
@@ -33,14 +33,15 @@ constexpr vec<int> dependencies(const graph& g, const vec<int>& roots, const vec
   return order;
 }
 
-/// Puts what a body closes over into the order in which the body's results ask for it.
+/// Sorts the values that a body closes over into the order in which its results depend on them.
 constexpr void order_captures(graph& body) {
   const int count = body.captures.count(), first = body.inputs.count() - count;
   if (count < 2) return;
-  vec<int> place(body.nodes.size(), -1);  // of each captured input, its number among the captures
+  vec<int> place(body.nodes.size(), -1);  // for each captured input its number among the captures
   for (int k = 0; k < count; ++k) place[body.inputs[first + k]] = k;
   vec<int> order = dependencies(body, body.outputs, vec<char>(body.nodes.size(), 1)), captures, inputs;
-  for (int k = 0; k < count; ++k) order.push_back(body.inputs[first + k]);  // also those that no result asks for
+  for (int k = 0; k < count; ++k)
+    order.push_back(body.inputs[first + k]);  // those on which no result depends come last
   for (int id : order) {
     if (place[id] < 0) continue;
     captures.push_back(body.captures[place[id]]);

@@ -16,11 +16,12 @@
 
 namespace tokamax {
 
-/// The mutexes of programs' tables and of the buffer pool. fork() waits until nobody holds one, so they are for short
-/// sections that wait for nothing else; a section of a program's table may use the pool, not the other way round.
+/// The mutexes of program tables and of the buffer pool. fork() waits until nobody holds one of them, so that the child
+/// finds them free. They must protect short sections only, which wait for nothing else. A section of a program table may
+/// use the pool, and not the other way round.
 class fork_mutexes {
  public:
-  /// The one for the tables of `owner`, which others may share.
+  /// The mutex for the tables of `owner`. Other owners may have the same one.
   static std::mutex& of(const void* owner) {
     return all().tables_[reinterpret_cast<std::uintptr_t>(owner) / 64 % tables];
   }

@@ -1,4 +1,4 @@
-// tokamax/core/graph.hpp: the flat table of nodes, each there once, that every pass reads and writes.
+// tokamax/core/graph.hpp: the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,10 +16,10 @@ namespace tokamax {
 
 struct op;
 
-/// The type of the defaulted last parameter with which public functions learn the line they are called on.
+/// The type of the last parameter of public functions. Its default value is the line of the call.
 using source_line = std::source_location;
 
-/// Where a node was asked for: the user's line.
+/// The line of the user's program that asked for a node.
 struct location {
   const char* file = "";
   unsigned line = 0;
@@ -27,7 +27,8 @@ struct location {
   constexpr location(std::source_location l) : file(l.file_name()), line(l.line()) {}
 };
 
-/// One value (or tuple of values) of a program. Operands and attribute words lie in the graph's pools.
+/// One value (or tuple of values) of a program: an op, its operands and its attributes. Operands and attribute words are
+/// ranges in the graph's pools, so that a node has a fixed size.
 struct node {
   const op* kind = nullptr;  ///< null: an input of the graph
   int first_operand = 0, operand_count = 0;
@@ -35,8 +36,8 @@ struct node {
   array_type type;  ///< dtype::none for a node with several outputs, which `get` nodes pick from
   location where;
   static constexpr int in_no_list = -2;
-  int older = in_no_list;  ///< the next in the list in which the graph looks for equal nodes; -1: none
-  int scope = 0;  ///< 1 + place of its name in the graph's scopes; 0: none. Equal nodes are one whatever theirs are
+  int older = in_no_list;  ///< the next node of the list in which the graph looks for equal nodes; -1: the end
+  int scope = 0;           ///< the number of its name in the graph's scopes; 0: none. Equality ignores it
 };
 
 /// The first mistake of a trace, kept as a value so that the compiler can print it (see runtime/jit.hpp).
@@ -46,14 +47,15 @@ struct diagnostic {
   location where;
 };
 
-/// Which calls of an op are one node: none, those with the same operands, or those with the same two in either order.
+/// Which calls of an op become one node: no two, those with the same operands, or those with the same two operands in
+/// either order.
 enum class sharing : std::uint8_t { none, same_order, either_order };
 
-/// An axis that functions know by its name while they are traced: that of a vmap around them.
+/// An axis that a function can use by its name while it is traced: the axis of a vmap around it.
 struct named_axis {
   std::string_view name;
   std::int64_t size = 0;
-  /// Stands for the name among the attribute words of nodes; never 0.
+  /// The number that stands for the name among the attribute words of nodes. It is never 0.
   static constexpr std::int64_t identifier(std::string_view name) {
     std::uint64_t hash = 1469598103934665603u;  // FNV-1a
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -67,25 +69,25 @@ struct graph {
   vec<int> operands;         ///< pool of operand ids
   vec<std::int64_t> words;   ///< pool of attribute words
   vec<int> inputs, outputs;  ///< node ids
-  vec<graph> bodies;         ///< scan bodies, called functions
-  vec<int> effects;          ///< nodes with an effect, or with a body that has one, in the order in which they happen
+  vec<graph> bodies;         ///< the bodies of loops and branches, and called functions
+  vec<int> effects;          ///< nodes with an effect, or with a body that has one, in the order of the program
   vec<handle> captured;      ///< concrete arrays that a run-time trace closed over
-  vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in input order
+  vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in the order of its inputs
   graph* parent = nullptr;   ///< of a body while it is traced: the graph around it
   int depth = 0;             ///< number of graphs around this one
   vec<named_axis> axes;      ///< named axes of what is being traced, from the outermost one
   bool dynamic = false;      ///< it or a graph around it has inputs with dynamic extents
-  bool floating = false;     ///< holds only constants of a constant expression; joins the first trace it meets
+  bool floating = false;     ///< holds only a constant expression, which joins the first trace that it meets
   bool open = false;         ///< of a floating graph: a function is being traced into it (see core/open_graph.hpp)
   graph* met = nullptr;      ///< of an open graph: the trace that the function turned out to be a part of
   vec<graph*> guests;        ///< open graphs that met this one
   diagnostic error;
-  trace_life life;  ///< at run time
+  trace_life life;  ///< at run time: lets arrays know whether this graph still exists
   scope_names scopes;
-  int scope = 0;  ///< of the nodes that are made now
+  int scope = 0;  ///< the scope of nodes that are made now
 
   constexpr int count() const { return nodes.count(); }
-  /// The axis of this name, here or in a graph around; null if there is none.
+  /// The axis of this name, in this graph or in one around it; null if there is none.
   constexpr const named_axis* find_axis(std::string_view name) const {
     for (const named_axis& a : axes)
       if (a.name == name) return &a;
@@ -95,7 +97,8 @@ struct graph {
   constexpr int operand(const node& n, int i) const { return operands[n.first_operand + i]; }
   constexpr const std::int64_t* words_of(const node& n) const { return words.data() + n.first_word; }
 
-  /// Before it is traced: the body of an op of the graph `around`, which it closes over, and whose scope it begins in.
+  /// Makes this graph, before it is traced, the body of an op of the graph `around`. It can then use values of `around`,
+  /// and its names begin with the current scope there.
   constexpr void become_body_of(graph& around) {
     parent = &around;
     depth = around.depth + 1;
@@ -103,7 +106,7 @@ struct graph {
     scope = scopes.find_or_add(around.scopes.name(around.scope));
   }
 
-  /// Where the nodes of a constant expression lie that has joined this graph: one id a node, -1 for those that do not.
+  /// The ids that the nodes of a constant expression have in this graph, which it has joined; -1 for nodes without one.
   constexpr vec<int>& imported_from(const graph* expression) {
     for (import& i : imports_)
       if (i.from == expression) return i.ids;
@@ -122,8 +125,8 @@ struct graph {
     return count() - 1;
   }
 
-  /// The node with this op, operands and attributes: the one that is there, or a new one. Operands keep the order that
-  /// the program gives them. The type follows from the rest, except for ops without operands.
+  /// The node with this op, operands and attributes: an equal one if there is one, else a new one. Operands keep the order
+  /// of the program. The type is compared for ops without operands only, because it follows from the rest otherwise.
   constexpr int find_or_add(const op* kind, sharing shared, const int* in, int n_in, const std::int64_t* attributes,
                             int n_words, const array_type& type, location where) {
     const int id = count();
@@ -142,17 +145,17 @@ struct graph {
   }
 
  private:
-  /// Bound of a trace in the compiler, where its lists would grow: about twice the nodes that a program may have, as dead
-  /// ones are counted here.
+  /// The most nodes of a trace in the compiler. Dead nodes count here, so this is twice what a program may have.
   static constexpr int most_traced = 65534;
   struct import {
     const graph* from = nullptr;
     vec<int> ids;
   };
   vec<import> imports_;
-  // Nodes that may be equal lie in one list. No hashes, but sums of small numbers: every number that the compiler meets
-  // for the first time costs it an entry in a table of its own. And pointers, for every call costs it more.
-  vec<int> newest_;  // of each list: the node that was added last; -1: none
+  // Nodes that may be equal are in one linked list, as in a hash table. The list is chosen by a sum of small numbers
+  // instead of a hash, because the constant evaluator of g++ keeps an entry for each number that it meets for the first
+  // time. `find` uses raw pointers, because each call of an accessor is a step of the evaluator.
+  vec<int> newest_;  // for each list the node that was added last; -1: the list is empty
 
   constexpr int list_of(const int* in, int n_in, const std::int64_t* attributes, int n_words,
                         const array_type& type) const {
@@ -199,7 +202,7 @@ struct graph {
   }
 };
 
-/// Shares a new graph that holds a constant expression until it meets a trace.
+/// A new graph for a constant expression. It lives until the last array that refers to it is gone.
 constexpr handle make_floating_graph() {
   auto* g = new graph;
   g->floating = true;

@@ -1,4 +1,4 @@
-// tokamax/core/inline.hpp: repeat the nodes of one graph in another.
+// tokamax/core/inline.hpp: copy the nodes of one graph into another, and replace some of them on the way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace tokamax {
 
-/// Which nodes the outputs and effects need.
+/// Marks the nodes that outputs and effects depend on.
 constexpr vec<char> live_nodes(const graph& g) {
   vec<char> live(g.nodes.size(), 0);
   for (int o : g.outputs) live[o] = 1;
@@ -23,7 +23,10 @@ constexpr vec<char> live_nodes(const graph& g) {
 }
 
 namespace detail {
-/// Repeats one graph in another.
+/// Copies the live nodes of the graph `from` into the graph `to`. Most passes over graphs are such a copy in which some
+/// nodes become others: `replace.handles(op)` selects these, and `replace(call)` returns the arrays to take instead.
+///
+/// `id_[i]` is the node of `to` for node i of `from`; below -1 it is an input that nothing has used yet.
 template <class Replace>
 class inliner {
  public:
@@ -58,10 +61,10 @@ class inliner {
 
  private:
   constexpr array value(int i) {
-    if (id_[i] < 0) id_[i] = lift(to_, args_[-2 - id_[i]]).id();  // an input
+    if (id_[i] < 0) id_[i] = lift(to_, args_[-2 - id_[i]]).id();  // an input, at its first use
     return array(&to_, id_[i], to_.nodes[id_[i]].type);
   }
-  /// The scope of a node in `to`: its own inside the one around it, unless that is a part of its name already.
+  /// The scope of a node in `to`: the scope around the copy followed by its own, unless its own begins with that already.
   constexpr int scope_in(int around, int scope) {
     if (scopes_.empty()) scopes_.resize(from_.scopes.size() + 1, -1);
     if (scopes_[scope] < 0) scopes_[scope] = find_scope(around, scope);
@@ -86,7 +89,8 @@ class inliner {
       call_again(i, n);
     }
   }
-  /// A node on operands of the kinds that it was traced on has nothing left to simplify.
+  /// Copies a node without applying rules, if its operands have the same ops as before: then the node was simplified when
+  /// it was traced, and nothing is left to simplify. False if it was not copied.
   constexpr bool repeat(int i, const node& n) {
     int ids[4] = {};
     if (n.operand_count > 4) return false;
@@ -103,6 +107,7 @@ class inliner {
                              n.where);
     return true;
   }
+  /// Copies a node by applying its op to the new operands, with all rules of the op.
   constexpr void call_again(int i, const node& n) {
     arrays in;
     in.reserve(static_cast<std::size_t>(n.operand_count));

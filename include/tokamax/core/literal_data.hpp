@@ -18,19 +18,21 @@
 
 namespace tokamax::detail {
 
-// A literal has no elements until somebody reads them, and reading must not write into the array: several threads may
-// share it, and a constant may lie in memory that nobody can write. So what is read lies elsewhere. A literal made at run
-// time holds a block without data, which its copies share; the first reader hangs a filled buffer on it by one atomic
-// exchange, and it goes with the last copy. A literal made by the compiler holds no block. There are only as many of those
-// as the program's text names, so their elements stay for good, in a table by number and dtype.
+// A literal has no elements until somebody reads them. Reading must not write into the array, because threads may share
+// it and a constant may be in read-only memory. So the elements are stored elsewhere.
+//
+// A literal that was made at run time holds a block without data, which its copies share. The first reader attaches a
+// filled buffer to the block by one atomic exchange, and the buffer is released with the last copy. A literal that the
+// compiler made holds no block. There are only as many of these as the program's text contains, so their elements stay
+// until the process ends, in a table by number and dtype.
 
-/// What a literal made at run time holds.
+/// The block of a literal that was made at run time.
 handle literal_storage();
 
 /// Writes `value` as `count` elements of dtype `type`.
 void fill_elements(std::byte* to, dtype type, std::size_t count, element_bits value);
 
-/// The elements of a literal that holds `storage`. Any number of threads may ask at once.
+/// The elements of a literal that holds `storage`. Any number of threads may call it at once.
 const std::byte* literal_data(const handle& storage, const array_type& type, element_bits value);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -51,8 +53,9 @@ inline handle filled_buffer(dtype type, std::int64_t count, element_bits value) 
   return h;
 }
 
-/// The elements of a literal that the compiler made: the first ones of the longest buffer of its number. Buffers that
-/// have become too short stay, for those who read them; the next is at least twice as long, which bounds the sum.
+/// The elements of a literal that the compiler made: the beginning of the longest buffer with its number. Shorter buffers
+/// stay, because others may be reading them. Each new one is at least twice as long, so all of them together take at most
+/// twice the memory of the longest.
 inline const std::byte* constant_data(const array_type& type, element_bits value) {
   struct buffers {
     std::int64_t longest = 0;

@@ -6,20 +6,20 @@
 
 namespace tokamax {
 
-/// While it lives, what is traced with `arrays` gets its name, behind those of the scopes around it:
+/// Gives a name to the nodes that are traced during its lifetime. Names of nested scopes are joined by dots:
 ///
 ///   const named_scope scope("attend", x);                            // x + attend(x), then a part of "attend"
 ///   const named_scope scope(text("blocks[") << i << "]", x);
 ///
-/// Names are for readers: graphs and plans print them, profiles show them, and gradients have those of the ops that they
-/// belong to. Results do not depend on them, nodes that are equal stay one. Constant expressions have no current trace, so
-/// an array of it says which it is; eager calls have no names.
+/// Names are for readers. Graphs and plans print them, profiles show them, and the nodes of a gradient get the names of
+/// the nodes that they belong to. Results do not depend on names, and equal nodes are still made once. A constant
+/// expression does not know the current trace, so an array of the trace is an argument. Eager calls ignore names.
 /// source  jax.named_scope
 class named_scope {
  public:
   template <class... Trees>
   constexpr explicit named_scope(const text& name, const Trees&... arrays) : graph_(trace_of(arrays...)) {
-    if (graph_ && graph_->floating) graph_ = nullptr;  // constants, which belong to no part
+    if (graph_ && graph_->floating) graph_ = nullptr;  // constants do not belong to a named part
     if (!graph_) return;
     before_ = graph_->scope;
     text path(graph_->scopes.name(before_));

@@ -7,14 +7,16 @@
 
 namespace tokamax::detail {
 
-// At run time a thread knows which function it traces. A constant expression knows nothing but what it is given: it cannot
-// see from `grad(f)(2.0f)` whether it stands in a function that is being traced, whose values f may use. So f is traced
-// into a floating graph, which is open meanwhile. If it then meets a value of another graph, the two are noted down, a node
-// without a meaning stands in for the value, and when f has returned, it is traced once more: into the graph it met.
+// At run time a thread knows which function it is tracing. A constant expression knows its arguments only. It cannot tell
+// from `grad(f)(2.0f)` whether the call is inside of a function that is being traced, whose values f may use.
+//
+// So f is traced into a floating graph, which is called open during that time. If f uses a value of another graph, the
+// meeting of the two graphs is recorded, and a node without meaning stands for the value. When f has returned, it is
+// traced again, this time into the graph that it met.
 
 constexpr graph& root_of(graph& g) { return g.parent ? root_of(*g.parent) : g; }
 
-/// Which of two graphs is a better place for an operation on values of both: what is inside of the other.
+/// Decides which graph gets an operation on values of several graphs: the innermost one.
 constexpr int precedence(const graph& g) { return g.floating ? g.open ? 1 : 0 : 2 + g.depth; }
 
 constexpr void forget(graph& host, const graph* guest) {
@@ -22,8 +24,8 @@ constexpr void forget(graph& host, const graph* guest) {
     if (other == guest) other = nullptr;
 }
 
-/// Notes that a function that is being traced into `own` uses a value of `other`. An open graph around it goes before a
-/// trace around both: when the function is traced there, that one meets the trace too.
+/// Records that a function that is being traced into `own` uses a value of `other`. If it has met several graphs, an open
+/// one is preferred to a trace around both: when the function is traced there, the trace is met again.
 constexpr void note_meeting(graph& own, graph& other) {
   if (own.met) {
     const bool opened = root_of(other).open, known_opened = root_of(*own.met).open;
@@ -33,7 +35,7 @@ constexpr void note_meeting(graph& own, graph& other) {
   own.met = &other;
   other.guests.push_back(&own);
 }
-/// The same for graphs of which either may be inside of the other: the inner one is closed first. False if none is open.
+/// The same for two graphs of which either may be inside of the other. False if neither is open.
 constexpr bool meet(graph& a, graph& b) {
   graph &root_a = root_of(a), &root_b = root_of(b);
   if (&root_a == &root_b) return false;
@@ -42,7 +44,7 @@ constexpr bool meet(graph& a, graph& b) {
   return root_a.open || root_b.open;
 }
 
-/// Ends a graph that functions were traced into: open graphs that met it, and are still open, lie around it.
+/// Called when a graph is finished. Open graphs that met it and are still open are around it, so they meet its parent.
 constexpr void send_guests_on(graph& g) {
   for (graph* guest : g.guests) {
     if (!guest) continue;
@@ -51,7 +53,7 @@ constexpr void send_guests_on(graph& g) {
   }
   g.guests.clear();
 }
-/// Ends the tracing of a function into `own`. The graph it has to be traced into once more, or null.
+/// Ends the tracing of a function into `own`. Returns the graph into which it must be traced again, or null.
 constexpr graph* close(graph& own) {
   own.open = false;
   send_guests_on(own);

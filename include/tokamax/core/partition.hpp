@@ -10,13 +10,13 @@
 
 namespace tokamax {
 
-/// Stands where an array was taken out of a tree. It has no elements and no floating dtype: gradients and optimisers
-/// leave it alone, and traces and checkpoints carry it like any other.
+/// Takes the place of an array that was removed from a tree. It has no elements and is not floating, so gradients and
+/// optimisers ignore it, while traces and checkpoints carry it like any other array.
 constexpr array absent() { return array(0.0, {bool_, false, {0}}); }
 constexpr bool is_absent(const array& a) { return a.dtype() == bool_ && a.rank() == 1 && a.extent(0) == 0; }
 
-/// `tree` with the arrays that `chosen` wants, which is a function of path and array, of the path or of the array, such as
-/// `matching("*.bias")`; in the place of the others nothing.
+/// A copy of `tree` that keeps the arrays which `chosen` selects; `absent()` takes the place of the others. `chosen` is a
+/// function of path and array, of the path, or of the array, such as `matching("*.bias")`.
 /// source  equinox.filter
 template <class Tree, class Predicate>
 constexpr Tree filter(const Tree& tree, const Predicate& chosen) {
@@ -31,7 +31,8 @@ constexpr Tree filter(const Tree& tree, const Predicate& chosen) {
   return result;
 }
 
-/// The arrays that `chosen` wants, and the others, each as a tree like `tree`. A gradient with respect to the first alone:
+/// The arrays that `chosen` selects and the others, each as a tree like `tree`. For example, this is a gradient with
+/// respect to the first ones only:
 ///
 ///   const auto parts = partition(model, matching("blocks[*].adapter"));
 ///   grad([&](const auto& trained) { return loss(combine(trained, parts.second), batch); })(parts.first)
@@ -48,7 +49,7 @@ constexpr std::pair<Tree, Tree> partition(const Tree& tree, const Predicate& cho
   return result;
 }
 
-/// The tree whose arrays are those of `first`, and where these were taken out those of `second`.
+/// The tree with the arrays of `first`, and with those of `second` where `first` has none.
 /// source  equinox.combine
 template <class Tree>
 constexpr Tree combine(const Tree& first, const Tree& second) {

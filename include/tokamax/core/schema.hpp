@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-/// How many words an attribute has and what they mean. Enumerators other than dtypes are their numbers.
+/// How many words an attribute has, and their meaning. Enumerators other than dtypes are kept as integers.
 enum class attribute_kind : std::uint8_t {
   integer,  ///< one word
   boolean,  ///< one word
@@ -29,7 +29,7 @@ struct attribute_field {
   attribute_kind kind = attribute_kind::integer;
 };
 
-/// The fields of an options record in the order of its attribute words, and the words of a default-made one.
+/// The fields of an options record in the order of its attribute words, and the words of a default-made record.
 struct attribute_schema {
   vec<attribute_field> fields;
   vec<std::int64_t> defaults;

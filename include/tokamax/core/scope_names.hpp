@@ -21,7 +21,8 @@ struct scope_names : vec<text> {
     push_back(name);
     return count();
   }
-  /// The number of the name in ` in blocks[3].attend`, if a graph's text goes on like that; `at` is then behind it.
+  /// Reads ` in blocks[3].attend` from a graph's text at position `at`, and returns the number of the name. If the text
+  /// does not go on like that, the result is 0 and `at` stays.
   constexpr int read(std::string_view line, std::size_t& at) {
     if (!line.substr(at).starts_with(" in ")) return 0;
     const std::size_t begin = at + 4, end = line.find('\n', begin);

@@ -1,4 +1,4 @@
-// tokamax/core/spelled.hpp: a value type on which element functions are written down instead of computed.
+// tokamax/core/spelled.hpp: a value type that records what an element function does, so that loops can be printed.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/loop_text.cpp
 #pragma once
@@ -12,15 +12,15 @@
 
 namespace tokamax {
 
-/// One operator, function or constant of an element function; operands are numbers of lines.
+/// One operator, function or constant of an element function. Operands are indices of earlier lines.
 struct spelled_line {
   std::string_view function;  ///< empty: a constant, or a parameter
   double constant = 0;
   int operands[3] = {-1, -1, -1};
 };
 
-/// A value of an element function: `F::apply(a, b)` on two of them writes down the lines of F. An element function that
-/// works lane by lane has an overload for it, which names the function: `spelled::call("rem", {a, b})`.
+/// A value that records operations: `F::apply(a, b)` on two of them records the lines of F. An element function that
+/// works lane by lane has an overload for it, which gives the function a name: `spelled::call("rem", {a, b})`.
 class spelled {
  public:
   template <class T>
@@ -32,8 +32,8 @@ class spelled {
     for (const spelled& x : operands) l.operands[k++] = x.line_;
     return spelled(at{add(l)});
   }
-  /// What `function`, an op's `spell`, does with so many parameters. The first lines are the parameters, the last one
-  /// has the result as its operand.
+  /// The lines of `function`, which is the `spell` of an op, for this number of parameters. The first lines are the
+  /// parameters, and the operand of the last line is the result.
   static vec<spelled_line> write(spelled (*function)(const spelled*), int parameters);
 
   friend spelled operator+(spelled a, spelled b) { return call("+", {a, b}); }

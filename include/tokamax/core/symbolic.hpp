@@ -1,4 +1,4 @@
-// tokamax/core/symbolic.hpp: arguments some of whose extents are symbols, so that one trace at run time serves them all.
+// tokamax/core/symbolic.hpp: arguments with extents that are symbols, so that one trace at run time serves all values.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/symbolic.cpp
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace tokamax {
 
-/// An array that programs traced at run time take with other extents too; see `symbolic`. To everybody else it is an array.
+/// An array whose program, if it is traced at run time, is also used for other extents; see `symbolic`. Everywhere else
+/// it is an ordinary array.
 class symbolic_array : public array {
  public:
   constexpr symbolic_array() = default;
@@ -42,12 +43,12 @@ TOKAMAX_COMPILED_ONCE void no_such_symbol(int symbol) {
 #endif
 }  // namespace detail
 
-/// `x` as an argument whose extent along `axis` is the symbol `symbol`: `run(model, symbolic(x))` traces once, and serves
-/// batches of any size. A tensor says the same by its type, `tensor<f32, dyn(), 784>`, also within structs.
+/// `x` as an argument whose extent along `axis` is the symbol `symbol`. `run(model, symbolic(x))` traces once and serves
+/// batches of every size. A tensor states the same by its type, `tensor<f32, dyn(), 784>`, also within structs.
 ///
-/// shapes  any; what depends on the symbol has it as an extent while f is traced. Symbols that occur more than once have
-///         one value in a call; other extents, and the numbers of other axes, are part of the program.
-/// errors  "axis" and "symbolic: symbol" for none; an op that cannot do with an unknown extent is "dynamic extent: ..."
+/// shapes  any. While f is traced, arrays that depend on the extent have the symbol instead. A symbol that occurs more
+///         than once has one value in a call. All other extents are fixed in the program.
+/// errors  "axis", "symbolic: symbol"; "dynamic extent: ..." for an op that needs to know the extent
 /// source  jax.export.symbolic_shape, here by the axis instead of a name
 inline symbolic_array symbolic(symbolic_array x, int axis = 0, int symbol = 0) {
   if (symbol < 0 || symbol >= max_symbols) detail::no_such_symbol(symbol);

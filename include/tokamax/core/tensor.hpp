@@ -7,9 +7,9 @@
 namespace tokamax {
 
 namespace detail {
-/// Throws if an array is not of a tensor's type.
+/// Throws if an array does not have the type of a tensor.
 void require_tensor(const array_type& type, const array& a, source_line l);
-/// The same in a constant expression: the trace keeps the mistake.
+/// The same in a constant expression, where the trace records the mistake.
 constexpr void note_wrong_tensor(const array_type& type, const array& a, source_line l) {
   if (!a.trace()) return require_tensor(type, a, l);
   if (!a.trace()->error.failed) a.trace()->error = {true, "tensor: type", a.type(), type, l};
@@ -23,8 +23,9 @@ TOKAMAX_COMPILED_ONCE void require_tensor(const array_type& type, const array& a
 #endif
 }  // namespace detail
 
-/// An array of dtype T and extents D. Default-made it is abstract, which tells `jit` the shape; made from an array it
-/// checks. An extent `dyn()`, or `dyn(1)` and so on for others, is what the array has: `tensor<f32, dyn(), 784>`.
+/// An array of dtype T and extents D. A default-made one is abstract, and tells `jit` the shape. One that is made from an
+/// array checks its type. An extent `dyn()` (or `dyn(1)` and so on for further symbols) stands for any extent:
+/// `tensor<f32, dyn(), 784>`.
 ///
 /// errors  "tensor: type" if the array has another dtype or shape
 template <dtype T, std::int64_t... D>

@@ -10,7 +10,7 @@
 
 namespace tokamax {
 
-/// Makes `g` the graph that new values join on this thread, for the time of a scope.
+/// Makes `g` the graph that new values join on this thread, during the lifetime of this object.
 class ambient_trace {
  public:
   constexpr explicit ambient_trace(graph& g) {
@@ -29,7 +29,8 @@ class ambient_trace {
   graph* before_ = nullptr;
 };
 
-/// Is a default-made F as good as any? Functions of functions that keep but the place they were made at say so too.
+/// Are all objects of type F equivalent? Then a default-made one can be traced while compiling. Specialise it for wrappers
+/// whose only state is the line where they were made.
 template <class F>
 inline constexpr bool is_stateless = std::is_empty_v<F>;
 
@@ -41,14 +42,15 @@ constexpr arrays leaves(const Tree& tree) {
   return out;
 }
 
-/// `tree` with the leaves `values[from]`, `values[from + 1]`, ...
+/// `tree` with the leaves `values[from]`, `values[from + 1]` and so on.
 template <class Tree>
 constexpr Tree with_leaves(Tree tree, const arrays& values, int from = 0) {
   for_each_leaf([&](auto& a) { static_cast<array&>(a) = values[from++]; }, tree);
   return tree;
 }
 
-/// The graph in which the leaves of some trees are traced; at run time also the one being traced on this thread.
+/// The graph that a function of these trees belongs to: that of their leaves, and at run time also the graph that is being
+/// traced on this thread. Null if there is none.
 /// errors  tokamax::error for a value of a trace that has ended
 template <class... Trees>
 constexpr graph* trace_of(const Trees&... trees) {
@@ -63,15 +65,16 @@ constexpr graph* trace_of(const Trees&... trees) {
   return g;
 }
 
-/// Traces `f` on arguments of the types of `args`, whose values are not looked at.
+/// Traces `f` on arguments with the types of `args`; their values do not matter.
 template <class F, class... Args>
 constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... args) {
   const ambient_trace scope(g);
   std::tuple<Args...> inside(copy_tree(args)...);
-  auto to_input = [&](auto& a) {  // what a program was compiled for has the dtypes of its parameters
-    const array_type type{a.dtype(), a.type().weak && !std::is_constant_evaluated(), a.shape()};
-    static_cast<array&>(a) = array(&g, g.input(type), type);
-  };
+  auto to_input =
+      [&](auto& a) {  // a program known while compiling has the dtypes of its parameters, which are not weak
+        const array_type type{a.dtype(), a.type().weak && !std::is_constant_evaluated(), a.shape()};
+        static_cast<array&>(a) = array(&g, g.input(type), type);
+      };
   for_each_leaf(to_input, inside);
   std::apply([&](const Args&... a) { result = f(a...); }, inside);
   for_each_leaf(
@@ -83,8 +86,8 @@ constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... arg
       result);
 }
 
-/// Traces the call f(args...), made in `g`, into a graph of its own, `body`. Its inputs are the leaves of `args`, then
-/// what f closes over; `operands` receives their values in `g`.
+/// Traces the call f(args...), which is made in `g`, into the graph `body`. The inputs of the body are the leaves of
+/// `args`, followed by the values that f closes over. `operands` receives their values in `g`.
 template <class F, class... Args>
 constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, const Args&... args) {
   body.become_body_of(g);
@@ -111,7 +114,7 @@ constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, c
 }
 
 namespace detail {
-/// f(g, args...) with the arguments as nodes of g.
+/// Calls f(g, args...) with the arguments as nodes of g.
 template <class F, class... Args>
 constexpr auto call_in(graph& g, const F& f, const Args&... args) {
   auto enter = [&](const auto& given) {
@@ -123,7 +126,7 @@ constexpr auto call_in(graph& g, const F& f, const Args&... args) {
   return std::apply([&](const Args&... a) { return f(g, a...); }, traced);
 }
 
-/// Are all leaves values known in a constant expression?
+/// Does a constant expression know the values of all leaves?
 template <class... Trees>
 constexpr bool all_constant(const Trees&... trees) {
   bool constant = true;
@@ -131,8 +134,9 @@ constexpr bool all_constant(const Trees&... trees) {
   return constant;
 }
 
-/// f on constants in a constant expression. The result is a constant expression too, for a trace to join. Outside of all
-/// traces it ends in no constant object, so that a variable with such an initializer is made when the program runs.
+/// Calls f on constants in a constant expression. The result is a floating graph, which joins the next trace that uses it.
+/// Outside of traces such a result cannot be a constant object, because it owns memory; a variable that is initialised
+/// with it is then initialised when the program runs.
 template <class F, class... Args>
 constexpr auto call_on_constants(const F& f, const Args&... args) {
   const handle shared = make_floating_graph();
@@ -150,8 +154,8 @@ constexpr auto call_on_constants(const F& f, const Args&... args) {
 }
 }  // namespace detail
 
-/// Calls `f(graph, args...)` with traced arguments: in the trace they belong to, or in one made for this call, which is
-/// then run on their data (or, if they are abstract, only gives the types).
+/// Calls `f(graph, args...)` with traced arguments. If they belong to a trace, f joins it. Otherwise f gets a graph of its
+/// own, which is then run on the data of the arguments; for abstract arguments only the types of the results are returned.
 template <class F, class... Args>
 constexpr auto in_trace(const F& f, const Args&... args) {
   using result_type = decltype(f(std::declval<graph&>(), args...));

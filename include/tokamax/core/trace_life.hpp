@@ -10,9 +10,9 @@
 
 namespace tokamax {
 
-/// The life of one graph into which a function of the user is traced at run time: from `begin` to the destructor. It has
-/// a number that is never used again, which the graph's arrays carry. Graphs in constant expressions and inside passes,
-/// which no array leaves, have the number 0 and cost nothing.
+/// The lifetime of a graph into which a user's function is traced at run time: from `begin` to the destructor. It has a
+/// number that is never used again, and the arrays of the graph carry it. Graphs in constant expressions and inside passes
+/// have the number 0 and cost nothing, because none of their arrays can outlive them.
 class trace_life {
  public:
   constexpr trace_life() = default;
@@ -34,7 +34,7 @@ class trace_life {
   static std::uint64_t start();
   void end() noexcept;
 
-  // A life occupies the slot of its number until it ends. When all are taken, further graphs go without a number.
+  // A lifetime occupies the slot of its number until it ends. If all slots are taken, further graphs get the number 0.
   static constexpr std::uint64_t slots = 4096;
   inline static std::atomic<std::uint64_t> now_[slots] = {};
   inline static std::atomic<std::uint64_t> last_{0};

@@ -18,8 +18,8 @@ struct array_type {
   constexpr bool operator==(const array_type& o) const { return type == o.type && extents == o.extents; }
 };
 
-/// What the type of an array must have and `t` has not; null if an array can have it. An extent of 0 does not make room
-/// for others: strides count them.
+/// The condition on types of arrays that `t` does not meet, or null if an array can have it. Extents of 0 do not excuse
+/// other extents that are too large, because strides are products of them.
 constexpr const char* unmet(const array_type& t) {
   static_assert(max_rank == 16);
   if (t.extents.count > max_rank) return "at most 16 axes";
@@ -31,8 +31,8 @@ constexpr const char* unmet(const array_type& t) {
   return bytes == too_large || !is_extent(bytes) ? "at most 2^63 - 1 bytes" : nullptr;
 }
 
-/// Is `given` of the type `expected`, whose dynamic extents may have any value? One symbol has one value: `symbols` holds
-/// those found so far, -1 for the others.
+/// Does `given` have the type `expected`, whose dynamic extents may have any value? A symbol has one value: `symbols`
+/// holds the values that were found so far, and -1 for the others.
 constexpr bool fits(const array_type& expected, const array_type& given, std::int64_t* symbols) {
   const shape &want = expected.extents, &have = given.extents;
   if (expected.type != given.type || want.rank() != have.rank()) return false;
@@ -51,7 +51,8 @@ constexpr bool fits(const array_type& expected, const array_type& given) {
   return fits(expected, given, symbols);
 }
 
-/// A short message built while compiling: fits a template argument, never allocates, cuts what does not fit.
+/// A short message that is built while compiling. It can become a template argument and never allocates; text that does
+/// not fit is cut off.
 struct text {
   static constexpr int capacity = 63;
   char chars[capacity + 1] = {};
@@ -92,7 +93,7 @@ struct text {
     return *this << ']';
   }
   constexpr text& extent(std::int64_t e) { return is_dyn(e) ? *this << dynamic{e} : *this << e; }
-  /// A factor and the symbols n, o, ..., u; "?" for what is no extent.
+  /// A dynamic extent as its factor and the symbols n, o, ..., u; "?" for a number that is not an extent.
   struct dynamic {
     std::int64_t extent;
   };
