@@ -18,6 +18,7 @@
 //   lax/index.hpp             parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
 //   lax/iota.hpp              arrays made from nothing: iota, full, zeros, ones, one_hot.
 //   lax/logaddexp.hpp         sums of numbers given by their logarithms.
+//   lax/pack_int4.hpp         integers of 4 bits as bytes that hold two each, and back.
 //   lax/pool.hpp              largest, sum and mean of the windows of an image.
 //   lax/reduce.hpp            reductions over axes: sum, max, min, all, any, argmax, argmin.
 //   lax/reshape.hpp           the same elements in row-major order under other extents.
@@ -49,6 +50,7 @@
 #include <tokamax/lax/index.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
+#include <tokamax/lax/pack_int4.hpp>
 #include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>

@@ -1,6 +1,7 @@
 // tests/checkpoint/safetensors.cpp: arrays to a file and back, and files that are none.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/safetensors.hpp>
+#include <tokamax/core/print.hpp>
 
 #include <cstring>
 
@@ -36,6 +37,8 @@ TEST_CASE("every dtype survives") {
       {"key", tk::array::from<std::uint32_t>({0xffffffffu, 7})},
       {"half", tk::array::from<tk::bfloat16>({tk::bfloat16(0.1f), tk::bfloat16(-2.0f), tk::bfloat16(3.0f)}, {1, 3})},
       {"weights", tk::array::from<float>({0.1f, -1e-40f, 3e38f, 1}, {4, 1})},
+      {"nibbles", tk::array::from<tk::int4>({tk::int4(-8), tk::int4(7), tk::int4(-1)})},
+      {"unsigned nibbles", tk::array::from<tk::uint4>({tk::uint4(15), tk::uint4(1)}, {2, 1})},
       {"scalar", 2.5},
       {"none", tk::array::uninitialized({tk::f32, false, {0, 4}})},
   };
@@ -59,6 +62,16 @@ TEST_CASE("the bytes are those of the format") {
   write_safetensors(folder.path / "a", {{"w", tk::array::from<std::int32_t>({0x64636261})}});
   std::ifstream in(folder.path / "a", std::ios::binary);
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == with_header(header, "abcd"));
+}
+
+TEST_CASE("4-bit integers are two to a byte") {
+  const temporary_folder folder;
+  const std::string header = R"({"w":{"data_offsets":[0,2],"dtype":"I4","shape":[3]}})";
+  const std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
+  write_safetensors(folder.path / "a", {{"w", tk::array::from<tk::int4>({tk::int4(1), tk::int4(-1), tk::int4(5)})}});
+  std::ifstream in(folder.path / "a", std::ios::binary);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == with_header(padded, "\xf1\x05"));
+  CHECK(tk::to_string(safetensors_file(folder.path / "a").read("w")) == "[ 1 -1  5]");
 }
 
 TEST_CASE("arrays that cannot be written are named") {

@@ -214,6 +214,19 @@ TEST_CASE("reductions, sorting and running sums") {
   }
 }
 
+TEST_CASE("products of integers") {
+  REQUIRE(rows("dot").size() == 10);
+  for (const row& r : rows("dot")) {
+    INFO(r.line);
+    const dtype t = dtype_named(r[1]), result = dtype_named(r[2]);
+    const array a = reshape(parsed(t, r.parts[0]), {5, 67}), b = reshape(parsed(t, r.parts[1]), {67, 3});
+    const dot_dimensions d{{1}, {0}, {}, {}, result};
+    const array c = reshape(parsed(result, r.parts[2]), {5, 3});
+    check(dot_general(a, b, d), c);
+    check(dot_general(transpose(a), b, {{0}, {0}, {}, {}, result}), c);
+  }
+}
+
 TEST_CASE("moves, gathers, products and printing of every dtype") {
   for (int k = 1; k < dtype_count; ++k) {
     const auto t = static_cast<dtype>(k);
@@ -231,7 +244,8 @@ TEST_CASE("moves, gathers, products and printing of every dtype") {
     }
     if (t == bool_) continue;
     const array small = reshape(array{0, 1, 2, 1, 2, 3}, {2, 3}), left = astype(small, t);
-    const array expected = astype(matmul(astype(small, f32), astype(x, f32)), t);
+    const dtype wide = is_integer(t) ? i32 : f32;
+    const array expected = astype(matmul(astype(small, wide), astype(x, wide)), t);
     check(matmul(left, x), expected);
     CHECK(to_string(astype(array{1, 2}, t)) == (is_floating(t) ? "[1. 2.]" : "[1 2]"));
   }

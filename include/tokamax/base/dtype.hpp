@@ -14,10 +14,12 @@ namespace tokamax {
 enum class dtype : std::uint8_t {
   none,
   bool_,
+  i4,
   i8,
   i16,
   i32,
   i64,
+  u4,
   u8,
   u16,
   u32,
@@ -31,10 +33,12 @@ enum class dtype : std::uint8_t {
 };
 
 inline constexpr dtype bool_ = dtype::bool_;
+inline constexpr dtype i4 = dtype::i4;
 inline constexpr dtype i8 = dtype::i8;
 inline constexpr dtype i16 = dtype::i16;
 inline constexpr dtype i32 = dtype::i32;
 inline constexpr dtype i64 = dtype::i64;
+inline constexpr dtype u4 = dtype::u4;
 inline constexpr dtype u8 = dtype::u8;
 inline constexpr dtype u16 = dtype::u16;
 inline constexpr dtype u32 = dtype::u32;
@@ -54,16 +58,18 @@ struct dtype_info {
   std::string_view name;
   std::string_view stablehlo;
   std::string_view safetensors;
-  int bits;  ///< in memory
+  int bits;  ///< of an element where elements are packed, as in files
   dtype_kind kind;
 };
 inline constexpr dtype_info dtype_table[] = {
     {"none", "none", "", 0, dtype_kind::none},
     {"bool", "i1", "BOOL", 8, dtype_kind::boolean},
+    {"i4", "i4", "I4", 4, dtype_kind::signed_integer},
     {"i8", "i8", "I8", 8, dtype_kind::signed_integer},
     {"i16", "i16", "I16", 16, dtype_kind::signed_integer},
     {"i32", "i32", "I32", 32, dtype_kind::signed_integer},
     {"i64", "i64", "I64", 64, dtype_kind::signed_integer},
+    {"u4", "ui4", "U4", 4, dtype_kind::unsigned_integer},
     {"u8", "ui8", "U8", 8, dtype_kind::unsigned_integer},
     {"u16", "ui16", "U16", 16, dtype_kind::unsigned_integer},
     {"u32", "ui32", "U32", 32, dtype_kind::unsigned_integer},
@@ -80,12 +86,14 @@ inline constexpr int dtype_count = static_cast<int>(sizeof dtype_table / sizeof 
 constexpr const dtype_info& info(dtype t) { return dtype_table[static_cast<int>(t)]; }
 constexpr std::string_view name(dtype t) { return info(t).name; }
 constexpr int bits_of(dtype t) { return info(t).bits; }
-/// Bytes in memory of a dtype with whole ones.
-constexpr int size_of(dtype t) { return info(t).bits / 8; }
+/// Bytes of an element in memory: i4 and u4 take a whole one, so that every element has an address and a stride.
+constexpr int size_of(dtype t) { return (info(t).bits + 7) / 8; }
 constexpr bool is_floating(dtype t) { return info(t).kind == dtype_kind::floating; }
 constexpr bool is_signed(dtype t) { return info(t).kind == dtype_kind::signed_integer; }
 constexpr bool is_unsigned(dtype t) { return info(t).kind == dtype_kind::unsigned_integer; }
 constexpr bool is_integer(dtype t) { return is_signed(t) || is_unsigned(t); }
+/// Do elements share bytes where they are packed?
+constexpr bool is_packed(dtype t) { return t != dtype::none && bits_of(t) < 8; }
 
 /// The most that can be counted, or told apart by an index: both are i32.
 inline constexpr std::int64_t most_indices = 2147483647;
@@ -140,11 +148,16 @@ constexpr promoted promote_floats(promoted a, promoted b) {
 }
 }  // namespace detail
 
-/// The least upper bound of two dtypes in JAX's lattice; dtype::none where there is none, as of two 8-bit floats. What has
+/// The least upper bound of two dtypes in JAX's lattice; dtype::none where there is none, as of two 8-bit floats
+/// or of i4 and i8. What has
 /// 64 bits there has 32 here unless an operand has 64: u32 and i32 have i32, u32 and i64 have i64.
 /// source  jax.dtypes.promote_types, docs "Type promotion semantics"
 constexpr promoted promote(promoted a, promoted b) {
   if (a.type == b.type) return {a.type, a.weak && b.weak};
+  if (is_packed(a.type) || is_packed(b.type)) {  // those that are storage meet truth values and weak integers only
+    const promoted small = is_packed(a.type) ? a : b, other = is_packed(a.type) ? b : a;
+    return other.type == bool_ || (other.weak && is_integer(other.type)) ? small : promoted{};
+  }
   auto level = [](dtype t) { return t == bool_ ? 0 : is_integer(t) ? 1 : 2; };
   const int la = level(a.type), lb = level(b.type);
   if (la == lb) return la == 1 ? detail::promote_integers(a, b) : detail::promote_floats(a, b);

@@ -7,6 +7,7 @@
 #include <tokamax/base/dtype.hpp>          // dtype
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/base/small_float.hpp>    // float16
+#include <tokamax/base/small_integer.hpp>  // int4
 
 #include <bit>          // bit_cast
 #include <limits>       // numeric_limits
@@ -23,6 +24,10 @@ struct element<bool_> {
   using type = bool;
 };
 template <>
+struct element<i4> {
+  using type = int4;
+};
+template <>
 struct element<i8> {
   using type = std::int8_t;
 };
@@ -37,6 +42,10 @@ struct element<i32> {
 template <>
 struct element<i64> {
   using type = std::int64_t;
+};
+template <>
+struct element<u4> {
+  using type = uint4;
 };
 template <>
 struct element<u8> {
@@ -91,6 +100,8 @@ constexpr decltype(auto) dispatch(dtype t, F&& f) {
   switch (t) {
     case bool_:
       return f.template operator()<bool_>();
+    case i4:
+      return f.template operator()<i4>();
     case i8:
       return f.template operator()<i8>();
     case i16:
@@ -99,6 +110,8 @@ constexpr decltype(auto) dispatch(dtype t, F&& f) {
       return f.template operator()<i32>();
     case i64:
       return f.template operator()<i64>();
+    case u4:
+      return f.template operator()<u4>();
     case u8:
       return f.template operator()<u8>();
     case u16:
@@ -146,14 +159,14 @@ constexpr dtype compute_dtype(dtype t) {
 
 namespace detail {
 template <class T>
-inline constexpr bool is_float_element = is_floating(dtype_of<T>);
+inline constexpr bool is_small_integer = std::numeric_limits<T>::is_integer && !std::is_arithmetic_v<T>;
 
 /// The nearest integer of type To within its range, toward zero; NaN is 0.
 template <class To, class From>
 constexpr To truncated(From v) {
   using limits = std::numeric_limits<To>;
   const From end = static_cast<From>(std::uint64_t{1} << (limits::digits - 1)) * 2;  // above the highest, and exact
-  if (v != v) return 0;
+  if (v != v) return To(0);
   if (v >= end) return limits::max();
   if (v <= static_cast<From>(limits::lowest())) return limits::lowest();
   return static_cast<To>(v);
@@ -167,11 +180,13 @@ template <class To, class From>
 constexpr To converted(From v) {
   if constexpr (std::is_same_v<To, From>)
     return v;
+  else if constexpr (detail::is_small_integer<From>)
+    return converted<To>(v.value);
   else if constexpr (!std::is_arithmetic_v<From>)
     return converted<To>(static_cast<float>(v));  // exact
   else if constexpr (std::is_same_v<To, bool>)
     return v != From{};
-  else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>)
+  else if constexpr (std::numeric_limits<To>::is_integer && std::is_floating_point_v<From>)
     return detail::truncated<To>(v);
   else
     return static_cast<To>(v);
@@ -187,6 +202,8 @@ struct element_bits {
   static constexpr element_bits of(T v) {
     if constexpr (std::is_integral_v<T>)
       return {static_cast<std::uint64_t>(v)};
+    else if constexpr (detail::is_small_integer<T>)
+      return {static_cast<std::uint64_t>(v.value)};
     else if constexpr (std::is_same_v<T, float>)
       return {std::bit_cast<std::uint32_t>(v)};
     else if constexpr (std::is_same_v<T, double>)
@@ -198,7 +215,7 @@ struct element_bits {
   constexpr T as() const {
     if constexpr (std::is_same_v<T, bool>)
       return value != 0;
-    else if constexpr (std::is_integral_v<T>)
+    else if constexpr (std::is_integral_v<T> || detail::is_small_integer<T>)
       return static_cast<T>(value);
     else if constexpr (std::is_same_v<T, float>)
       return std::bit_cast<float>(static_cast<std::uint32_t>(value));

@@ -28,6 +28,14 @@ inline std::span<const std::byte> bytes_of(const array& a) {
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 inline constexpr json_limits header_limits{.bytes = longest_header, .values = std::size_t{1} << 22, .depth = 3};
 
+// Writes the elements as a file has them.
+inline void write_elements(output_file& file, const array& a) {
+  if (!is_packed(a.dtype())) return file.write(bytes_of(a));
+  std::vector<std::byte> packed(stored_bytes(a.dtype(), static_cast<std::uint64_t>(a.size())));
+  pack_nibbles(a.bytes(), a.size(), packed.data());
+  file.write(packed);
+}
+
 // The header of a file with these arrays. Their names are checked as readers of the format check them.
 inline std::string make_header(const std::vector<named_array>& arrays, const std::map<std::string, std::string>& notes,
                                const std::filesystem::path& path) {
@@ -39,7 +47,7 @@ inline std::string make_header(const std::vector<named_array>& arrays, const std
     if (header.contains(name))
       throw error("safetensors: name of an array", name + " twice", "distinct names", path.string());
     header[name] = stored_entry(value.type(), offset);
-    offset += bytes_of(value).size();
+    offset += stored_bytes(value.dtype(), static_cast<std::uint64_t>(value.size()));
   }
   try {
     std::string text = header.dump();
@@ -76,7 +84,7 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
   output_file file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(header)));
-  for (const named_array& a : arrays) file.write(detail::bytes_of(a.value));
+  for (const named_array& a : arrays) detail::write_elements(file, a.value);
   file.finish();
 }
 
@@ -114,6 +122,7 @@ class safetensors_file {
       throw error("safetensors: type of " + name, stored.text,
                   "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
     array result = array::uninitialized(stored.type);
+    if (is_packed(stored.type.type)) return read_packed(stored, result);
     const std::span bytes(result.storage()->data, static_cast<std::size_t>(stored.end - stored.begin));
     file_.read(data_ + stored.begin, bytes);
     if (stored.type.type == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
@@ -124,6 +133,15 @@ class safetensors_file {
  private:
   [[noreturn]] void fail(std::string found, std::string expected) const {
     throw error("safetensors", std::move(found), std::move(expected), path().string());
+  }
+  array read_packed(const stored_array& stored, array& result) const {
+    std::vector<std::byte> packed(static_cast<std::size_t>(stored.end - stored.begin));
+    file_.read(data_ + stored.begin, packed);
+    if (stored.type.type == i4)
+      unpack_nibbles(packed.data(), result.size(), result.mutable_data<int4>());
+    else
+      unpack_nibbles(packed.data(), result.size(), result.mutable_data<uint4>());
+    return result;
   }
   void parse(const nlohmann::json& header) {
     for (const auto& [name, entry] : header.items()) {

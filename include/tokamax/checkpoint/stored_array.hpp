@@ -19,7 +19,8 @@ struct stored_array {
   std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
 };
 
-/// f32 -> F32, as the format spells it.
+/// f32 -> F32, as the format spells it. i4 and u4, which it does not have, are I4 and U4: two to a byte, the first in the
+/// low bits, as it packs F4.
 inline std::string stored_name(dtype type) { return std::string(info(type).safetensors); }
 
 /// F32 -> f32; dtype::none if there is no such dtype.
@@ -30,10 +31,15 @@ inline dtype dtype_stored_as(std::string_view text) {
   return dtype::none;
 }
 
+/// Bytes of so many elements in a file.
+inline std::uint64_t stored_bytes(dtype type, std::uint64_t elements) {
+  return is_packed(type) ? elements / 2 + elements % 2 : elements * static_cast<std::uint64_t>(size_of(type));
+}
+
 /// The header's entry for an array of type `type` at byte `begin`.
 inline nlohmann::json stored_entry(const array_type& type, std::uint64_t begin) {
   const std::vector<std::int64_t> extents(type.extents.begin(), type.extents.end());
-  const auto bytes = static_cast<std::uint64_t>(size(type.extents)) * static_cast<std::uint64_t>(size_of(type.type));
+  const std::uint64_t bytes = stored_bytes(type.type, static_cast<std::uint64_t>(size(type.extents)));
   return {{"dtype", stored_name(type.type)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
 }
 
@@ -62,7 +68,7 @@ inline std::optional<std::uint64_t> bytes_of(dtype type, const std::vector<std::
     if (bytes > most / extent) return std::nullopt;
     bytes *= extent;
   }
-  return empty ? 0 : bytes;
+  return empty ? 0 : stored_bytes(type, bytes / static_cast<std::uint64_t>(size_of(type)));
 }
 
 }  // namespace detail

@@ -71,7 +71,7 @@ constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
 }
 /// May products of elements of `operand` be summed in `sum`: in numbers of the same kind that are no narrower?
 constexpr bool sums_in(dtype operand, dtype sum) {
-  return info(operand).kind == info(sum).kind && size_of(operand) <= size_of(sum);
+  return info(operand).kind == info(sum).kind && bits_of(operand) <= bits_of(sum);
 }
 /// Are the contracting and batch axes of an operand axes that it has, each once, and as many as those of the other one?
 constexpr bool paired(int rank, const axes& contracting, const axes& batch, const axes& of_other,

@@ -1,6 +1,7 @@
 // tests/backend/cpu/cases_movement.cpp: ops that move elements keep the bits of all of them, in every dtype.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/pack_int4.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/random/threefry.hpp>
@@ -48,6 +49,12 @@ std::vector<adversarial_case> movement_cases() {
           {index, updates, adversarial({7, 37}, 5, t)}, sums);
     }
   }
+  for (const dtype t : {i4, u4})
+    for (const shape& s : {shape{83, 38}, {1, 70002}, {7, 0}}) {
+      const array x = adversarial(s, 1, t);
+      add("pack_int4", t, [](const arrays& v) -> arrays { return pack_int4(v[0]); }, {x});
+      add("unpack_int4", t, [t](const arrays& v) -> arrays { return unpack_int4(v[0], t); }, {pack_int4(x)});
+    }
   const array counters = array::from<std::uint32_t>({0u, 0xffffffffu, 0xfffffff0u, 1u, 0x80000000u});
   for (const std::int64_t n : {0, 1, 13, 4099})
     for (const bool pairs : {false, true})

@@ -36,6 +36,7 @@
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/logaddexp.hpp>
+#include <tokamax/lax/pack_int4.hpp>
 #include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
@@ -97,6 +98,7 @@
   #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
+  #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
@@ -152,6 +154,10 @@ template <>
 inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
 template <>
@@ -282,6 +288,10 @@ TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<pack_int4_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<unpack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
@@ -404,6 +414,7 @@ TOKAMAX_KERNELS attribute_schema schema<cumulative_options>();
 TOKAMAX_KERNELS attribute_schema schema<dynamic_slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<unpack_int4_options>();
 TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<arg_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
@@ -508,6 +519,8 @@ TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
           &scatter_add_onto_p,
           &iota_p,
           &logaddexp_p,
+          &pack_int4_p,
+          &unpack_int4_p,
           &max_pool_vjp_p,
           &max_pool_p,
           &sum_in_f32_p,

@@ -80,7 +80,7 @@ inline gemm_element gemm_element_of(const array_view& v) noexcept {
 /// Products of numbers of type T in plain loops: integers exact in the low 64 bits, of which the result keeps its own.
 template <class T>
 void plain_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
-  using S = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+  using S = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, T>;
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
@@ -114,8 +114,8 @@ void plain_dot(const array_view& a, const array_view& b, const array_view& c, co
       for (std::size_t x = 0; x < along_a.size(); ++x)
         sum += static_cast<S>(from_a[along_a[x]]) * static_cast<S>(from_b[along_b[x]]);
       const std::int64_t at = row * n + j;
-      if constexpr (std::is_integral_v<T>)
-        dispatch_size(c.type, [&]<class R>(R*) { c.as<R>()[at] = static_cast<R>(sum); });
+      if constexpr (is_integer(dtype_of<T>))
+        dispatch(c.type, [&]<dtype R>() { c.as<element_t<R>>()[at] = static_cast<element_t<R>>(sum); });
       else
         c.as<T>()[at] = sum;
     }

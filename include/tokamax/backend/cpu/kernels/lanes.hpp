@@ -70,7 +70,7 @@ struct lanes<T> {
   }
   static void store(T* p, vector v) noexcept { store(p, v, width); }
   static void store(T* p, vector v, std::int64_t n) noexcept {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (is_integer(dtype_of<T>)) {
       detail::store_integers(p, v, n);
     } else {
       const pack<T> narrow = detail::store_floats<T>(v);
@@ -81,7 +81,7 @@ struct lanes<T> {
 
  private:
   static vector first(const T* p, std::int64_t n) noexcept {
-    if constexpr (std::is_integral_v<T>)
+    if constexpr (is_integer(dtype_of<T>))
       return detail::load_integers<vector>(p, n);
     else
       return detail::load_floats(p, n);

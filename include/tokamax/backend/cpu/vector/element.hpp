@@ -228,7 +228,8 @@ template <dtype T>
 register_t<T> saturated(register_t<T> v) noexcept {
   using V = register_t<T>;
   using limits = std::numeric_limits<element_t<T>>;
-  return max(min(v, V(limits::max())), V(limits::lowest()));
+  using lane = typename V::value_type;
+  return max(min(v, V(static_cast<lane>(limits::max()))), V(static_cast<lane>(limits::lowest())));
 }
 }  // namespace detail
 

@@ -122,17 +122,30 @@ pack<T> store_floats(f32v v) noexcept {
   for (std::size_t i = 0; i < f32v::size; ++i) p.lane[i] = T(wide.lane[i]);
   return p;
 }
-/// n <= width integers of 8 or 16 bits, and back to memory.
+/// The built-in integer that holds an element of an integer dtype.
+template <class T>
+struct memory_of {
+  using type = T;
+};
+template <int Bits, bool Signed>
+struct memory_of<small_integer<Bits, Signed>> {
+  using type = typename small_integer<Bits, Signed>::storage;
+};
+template <class T>
+using memory_integer = typename memory_of<T>::type;
+
+/// n <= width integers of at most 16 bits, and back to memory.
 template <class V, class T>
 V load_integers(const T* p, std::int64_t n) noexcept {
-  vector_t<T, f32v::size> narrow{};
+  static_assert(sizeof(memory_integer<T>) == sizeof(T));
+  vector_t<memory_integer<T>, f32v::size> narrow{};
   std::memcpy(&narrow, p, static_cast<std::size_t>(n) * sizeof(T));
   return from_native<V>(__builtin_convertvector(narrow, native_t<V>));
 }
 template <class T, class V>
 void store_integers(T* p, V v, std::int64_t n) noexcept {
-  const auto narrow = __builtin_convertvector(native(v), vector_t<T, f32v::size>);
-  std::memcpy(p, &narrow, static_cast<std::size_t>(n) * sizeof(T));
+  const auto narrow = __builtin_convertvector(native(v), vector_t<memory_integer<T>, f32v::size>);
+  std::memcpy(static_cast<void*>(p), &narrow, static_cast<std::size_t>(n) * sizeof(T));
 }
 }  // namespace detail
 
