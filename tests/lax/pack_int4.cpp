@@ -1,7 +1,7 @@
 // tests/lax/pack_int4.cpp: integers of 4 bits two to a byte.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/pack_int4.hpp>
+#include <tokamax/numpy/matmul.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
