@@ -6,23 +6,23 @@
 //   lax/broadcast_in_dim.hpp  repeat an array along axes, and its transpose, reduce_sum.
 //   lax/compare.hpp           comparisons, logic on booleans, and select.
 //   lax/concatenate.hpp       arrays one after the other along an axis, old or new.
-//   lax/constant.hpp          tables of numbers that stand in the program's text.
+//   lax/constant.hpp          tables of numbers that are written in the program's text.
 //   lax/conv.hpp              convolutions over any number of spatial axes; their derivatives are convolutions too.
 //   lax/convert.hpp           convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp        running sums along an axis.
 //   lax/division.hpp          quotients and remainders of division toward zero, and clamp.
 //   lax/dot_general.hpp       the contraction of two arrays over any axes.
-//   lax/dynamic_slice.hpp     read or overwrite a box whose place is a value.
+//   lax/dynamic_slice.hpp     read or overwrite a box whose position is a value of the program.
 //   lax/elementwise.hpp       what all elementwise ops share: rules, promotion and broadcasting of operands.
 //   lax/gather.hpp            rows of a table by index, and its transpose, scatter_add.
 //   lax/index.hpp             parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
-//   lax/iota.hpp              arrays made from nothing: iota, full, zeros, ones, one_hot.
+//   lax/iota.hpp              arrays without operands: iota, full, zeros, ones, and one_hot.
 //   lax/logaddexp.hpp         sums of numbers given by their logarithms.
 //   lax/pack_int4.hpp         integers of 4 bits as bytes that hold two each, and back.
-//   lax/pool.hpp              largest, sum and mean of the windows of an image.
-//   lax/reduce.hpp            reductions over axes: sum, max, min, all, any, argmax, argmin.
+//   lax/pool.hpp              the largest element, the sum and the mean of the windows of an image.
+//   lax/reduce.hpp            reductions over axes: sum, max, min, all, any, argmax and argmin.
 //   lax/reshape.hpp           the same elements in row-major order under other extents.
-//   lax/reverse.hpp           the elements in opposite order along some axes.
+//   lax/reverse.hpp           elements in reverse order along some axes.
 //   lax/scalar_math.hpp       the functions that element functions call, for one double.
 //   lax/slice.hpp             take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp              stable sorting by a key: sort, argsort, top_k.

@@ -200,9 +200,9 @@ struct element_of<sign_p> : sign_fn {};
 /// Arithmetic with NumPy broadcasting and JAX promotion.
 ///
 /// shapes  a, b broadcast together
-/// dtypes  their promotion; `/` of integers is done in f32, of 64-bit ones in f64
+/// dtypes  their promotion; `/` of integers is computed in f32, and that of 64-bit integers in f64
 /// errors  "add: shapes" (and so on) if the shapes do not broadcast
-/// zeros   a constant 0 beside + or - is dropped, so that -0 + 0.0 stays -0 in a program, where IEEE 754 has 0
+/// zeros   adding or subtracting a constant 0 is dropped, so in a program -0 + 0.0 is -0, where IEEE 754 has 0
 /// source  jax.numpy
 constexpr array operator+(const array& a, const located& b) { return detail::binary(add_p, a, b.value, b.where); }
 constexpr array operator-(const array& a, const located& b) { return detail::binary(sub_p, a, b.value, b.where); }
@@ -214,7 +214,7 @@ constexpr array operator/(const array& a, const located& b) {
 }
 constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
 
-/// a = a + b and so on: `a` becomes another array, whose dtype and shape are those of the result.
+/// a = a + b and so on. `a` becomes the result, and has its dtype and shape.
 template <std::derived_from<array> A>
 constexpr A& operator+=(A& a, const located& b) {
   return a = a + b;
@@ -242,10 +242,10 @@ constexpr array minimum(const array& a, const array& b, source_line l = source_l
   return detail::binary(min_p, a, b, l);
 }
 
-/// |x|; the gradient at 0 is 1, as JAX has it.
+/// |x|; the gradient at 0 is 1, as in JAX.
 constexpr array abs(const array& a, source_line l = source_line::current()) { return detail::unary(abs_p, a, l); }
 
-/// -1, 0 or 1 by the sign of x; zeros keep their sign, NaN stays NaN.
+/// -1, 0 or 1, the sign of x. Zeros keep their sign and NaN stays NaN.
 constexpr array sign(const array& a, source_line l) { return detail::unary(sign_p, a, l); }
 
 /// x * x.

@@ -153,13 +153,13 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
   return detail::unary(a.dtype() == bool_ ? logical_not_p : bitwise_not_p, a, l);
 }
 
-/// `a` with its bits moved by `amount`; what leaves is lost. To the right, zeros come in (logical) or copies of the sign
-/// (arithmetic). An amount outside of [0, number of bits) moves all bits out.
+/// `a` with its bits moved by `amount`; bits that leave are lost. A shift to the right brings in zeros (logical) or copies
+/// of the sign (arithmetic). An amount outside of [0, number of bits) moves all bits out.
 ///
 /// dtypes  integers
 /// source  jax.lax.shift_left, shift_right_logical, shift_right_arithmetic
 constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
-  const dtype word = size_of(a.dtype()) < 4 ? i32 : a.dtype();  // the amount may be one that a's dtype has not
+  const dtype word = size_of(a.dtype()) < 4 ? i32 : a.dtype();  // the amount may be larger than the dtype of a holds
   const array moved =
       detail::binary(shift_left_p, convert_element_type(a, word), convert_element_type(amount, word), l);
   return convert_element_type(moved, a.dtype(), false, l);
@@ -193,7 +193,7 @@ constexpr array clz(const array& a, source_line l = source_line::current()) {
   array x = detail::bits_in_word(a, l);
   const int bits = bits_of(x.dtype());
   for (int by = 1; by < bits; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);
-  const array above(bits - bits_of(a.dtype()), {x.dtype(), false, {}});  // zeros that are no bits of a
+  const array above(bits - bits_of(a.dtype()), {x.dtype(), false, {}});  // the zeros above the bits of a
   return convert_element_type(population_count(bitwise_not(x, l), l) - above, a.dtype());
 }
 

@@ -46,7 +46,7 @@ constexpr arrays reduce_batch(const call& c) {
 constexpr array expand_reduced(const array& y, const shape& s, const axes& axis) {
   return broadcast_in_dim(y, s, other_axes(s.rank(), axis));
 }
-/// Is each axis of x, of extent 1 or that of s, an axis of s, and each another one?
+/// Does each axis of x become a different axis of s, with an extent of 1 or that of s?
 constexpr bool broadcasts_in(const shape& x, const shape& s, const axes& dimensions) {
   bool ok = dimensions.rank() == x.rank() && are_extents(s);
   std::int64_t before = -1;
@@ -132,7 +132,7 @@ inline constexpr op broadcast_in_dim_p{
     },
 };
 
-/// `x` seen with shape `s`, its axis i becoming axis dimensions[i]; the other axes repeat it.
+/// `x` with shape `s`: axis i of x becomes axis dimensions[i], and x is repeated along the other axes.
 ///
 /// shapes  x.shape[i] is 1 or s[dimensions[i]], dimensions increase -> s
 /// errors  "broadcast_in_dim: shape"
@@ -143,7 +143,7 @@ constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dim
   return bind(broadcast_in_dim_p, {x}, broadcast_options{s, dimensions}, l);
 }
 
-/// The sum over `axis` (increasing, non-negative), whose axes vanish; f32 accumulation for 16-bit types.
+/// The sum over the axes `axis` (increasing, non-negative), which vanish. 16-bit types are summed in f32.
 /// source  jax.lax.reduce_sum_p
 constexpr array reduce_sum(const array& x, const axes& axis, source_line l) {
   return bind(reduce_sum_p, {x}, reduce_attributes{axis}, l);
@@ -160,7 +160,7 @@ constexpr array with_leading_axis(const array& x, std::int64_t n) {
   return broadcast_in_dim(x, s, d);
 }
 
-/// For batch rules: operand i of a call with the batch axis in front, repeated along it where it has none.
+/// For batch rules: operand i of a call with the batch axis in front. An operand without one is repeated along it.
 constexpr array with_batch_axis(const call& c, int i) {
   if (c.batched(i)) return c[i];
   return with_leading_axis(c[i], c.batch_size);

@@ -31,7 +31,7 @@ consteval op logical(std::string_view name, std::string_view stablehlo, kernel_s
 }  // namespace detail
 
 namespace detail {
-/// Truth values are ordered as integers.
+/// Truth values compare like the integers 0 and 1.
 constexpr array ordered(const op& o, const array& a, const array& b, location l) {
   if (a.dtype() != bool_ || b.dtype() != bool_) return binary(o, a, b, l);
   return binary(o, convert_element_type(a, i32), convert_element_type(b, i32), l);
@@ -140,7 +140,7 @@ struct element_of<logical_or_p> : or_fn {};
 template <>
 struct element_of<logical_not_p> : not_fn {};
 
-/// Logic on truth values; numbers count as true when not zero.
+/// Logic on truth values. A number is true if it is not zero.
 constexpr array logical_and(const array& a, const array& b, source_line l = source_line::current()) {
   return detail::binary(logical_and_p, convert_element_type(a, bool_), convert_element_type(b, bool_), l);
 }

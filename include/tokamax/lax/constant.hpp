@@ -1,4 +1,4 @@
-// tokamax/lax/constant.hpp: tables of numbers that stand in the program's text.
+// tokamax/lax/constant.hpp: tables of numbers that are written in the program's text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@ struct table_reader {
   dtype type;
   vec<element_bits> values = {};
   shape extents = {};
-  bool even = true;  ///< do rows of one level have one length?
+  bool even = true;  ///< do all rows of a level have the same length?
 
   template <class Row>
   constexpr void read(const Row& row, int axis) {
@@ -42,8 +42,8 @@ constexpr array read_table(const Table& table, dtype type, source_line l) {
 }
 }  // namespace detail
 
-/// An array of numbers that are written down: `constant({1, 2, 3})`, `constant({{1, 2}, {3, 4}}, f64)`, or a (nested)
-/// std::array, span or C array. In a function that is compiled they lie in the program's own memory, which is only read.
+/// An array of given numbers: `constant({1, 2, 3})`, `constant({{1, 2}, {3, 4}}, f64)`, or a (nested) std::array, span or
+/// C array. In a function that is traced while compiling, the numbers are part of the program's read-only memory.
 ///
 /// dtypes  `type`, or that of the numbers: i32 for integers of 64 bits and f32 for double
 /// errors  "constant: rows" if rows have different lengths

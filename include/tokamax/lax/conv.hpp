@@ -8,12 +8,12 @@
 
 namespace tokamax {
 
-/// Attributes of conv_general_dilated; the lists have one entry a spatial axis.
+/// Attributes of conv_general_dilated. The lists have one entry for each spatial axis.
 struct conv_options {
   shape strides{}, low{}, high{};        ///< steps of the window; zeros added before and after (negative amounts cut)
   shape lhs_dilation{}, rhs_dilation{};  ///< 1 + number of zeros between the elements of the image, of the window
-  int feature_groups = 1;  ///< channels are cut into groups, each with its own part of the output features
-  int batch_groups = 1;    ///< the batch is cut into groups, each with its own part of the output features
+  int feature_groups = 1;  ///< groups into which channels are cut; each computes its own part of the output features
+  int batch_groups = 1;    ///< groups into which the batch is cut; each computes its own part of the output features
 };
 
 constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options,
@@ -24,13 +24,14 @@ constexpr std::int64_t dilated(std::int64_t n, std::int64_t by) {
   if (is_dyn(n)) return by == 1 ? n : no_extent;
   return n > 0 ? (n - 1) * by + 1 : 0;
 }
-/// Places of a window along an axis of n entries; if n is dynamic, only where there is one for each of them.
+/// The number of places of a window along an axis of n entries. If n is dynamic, there must be a place for each entry.
 constexpr std::int64_t window_places(std::int64_t n, std::int64_t window, std::int64_t padding, std::int64_t stride) {
   if (is_dyn(n)) return stride == 1 && padding == window - 1 ? n : no_extent;
   return n + padding < window ? 0 : (n + padding - window) / stride + 1;
 }
 
-/// x with axis `from` cut into [parts, rest] and its parts made the slow part of axis `to` (numbers after the cut).
+/// Cuts axis `from` of x into [parts, rest] and moves the parts into axis `to`, where they are the slow part. Axes are
+/// numbered as after the cut.
 constexpr array move_parts(const array& x, int from, int to, std::int64_t parts) {
   shape cut;
   for (int i = 0; i < x.rank(); ++i) {
@@ -71,7 +72,7 @@ constexpr array conv_lhs_vjp(const call& c) {
   return o.batch_groups > 1 ? move_parts(g, rank - 1, 0, groups) : g;
 }
 
-/// The cotangent of a window of the extents `window`: a convolution whose batch is the image's channels.
+/// The cotangent of a window with the extents `window`. It is a convolution whose batch are the channels of the image.
 constexpr array conv_rhs_cotangent(const array& x, const array& ct, const shape& window, const conv_options& o) {
   const int d = o.strides.rank(), rank = d + 2;
   conv_options t{.strides = o.rhs_dilation,
@@ -98,7 +99,7 @@ constexpr array conv_rhs_cotangent(const array& x, const array& ct, const shape&
 
 constexpr array conv_rhs_vjp(const call& c);
 
-/// A step, or an extent, that can be multiplied with another one.
+/// Is this a stride or extent whose product with another one does not overflow?
 constexpr bool is_step(std::int64_t n) { return n > 0 && n <= std::int64_t{1} << 31; }
 constexpr bool is_padding(std::int64_t n) { return n <= std::int64_t{1} << 60 && n >= -(std::int64_t{1} << 60); }
 /// Are steps and groups positive, and all numbers small enough to be added and multiplied?
@@ -110,7 +111,8 @@ constexpr bool conv_amounts_fit(const array& x, const array& w, const conv_optio
   return ok;
 }
 
-/// The batch joins the groups (if both carry it), the batch axis of the image, or the output features of the window.
+/// The batch rule. If both operands have the new axis, it becomes part of the groups. If only the image has it, it becomes
+/// part of the batch axis, and if only the window has it, part of the output features.
 constexpr arrays conv_batch(const call& c) {
   auto o = c.attrs<conv_options>();
   const int d = o.strides.rank(), rank = d + 2;
@@ -181,7 +183,7 @@ constexpr arrays conv_batch(const call& c) {
 }
 }  // namespace detail
 
-/// Attributes of conv_rhs_vjp: the spatial extents of the window, and those of a convolution without groups of its batch.
+/// Attributes of conv_rhs_vjp: the spatial extents of the window, and the attributes of a convolution without batch groups.
 struct conv_rhs_vjp_options {
   shape window, strides, low, high, lhs_dilation, rhs_dilation;
   int feature_groups = 1;
@@ -195,8 +197,8 @@ struct conv_rhs_vjp_options {
   }
 };
 
-/// The gradient of a convolution's window: the products of an image [N, space..., C] with the cotangent [N, places..., O],
-/// summed over the places.
+/// The gradient of the window of a convolution: products of an image [N, space..., C] with the cotangent
+/// [N, places..., O], summed over the places.
 inline constexpr op conv_rhs_vjp_p{
     .name = "conv_rhs_vjp",
     .attributes = schema<conv_rhs_vjp_options>,
@@ -281,9 +283,9 @@ constexpr array conv_rhs_vjp(const call& c) {
 }
 }  // namespace detail
 
-/// The sum of products of a window with every part of an image (a cross-correlation, as all libraries have it).
+/// The sum of products of a window with every part of an image. As in other libraries, this is a cross-correlation.
 ///
-/// Zeros of padding and dilation are numbers: an infinite weight that meets one makes NaN.
+/// The zeros of padding and dilation are multiplied too, so an infinite weight that meets one gives NaN.
 ///
 /// shapes  lhs [N, space..., C], rhs [window..., C / groups, O] -> [N, places..., O]
 /// dtypes  any float, computed in f32
@@ -293,7 +295,7 @@ constexpr array conv_general_dilated(const array& lhs, const array& rhs, const c
   return bind(conv_general_dilated_p, {lhs, rhs}, options, l);
 }
 
-/// How much is added around an image: nothing, or what keeps places = ceil(extent / stride).
+/// How many zeros are added around an image: none, or as many as give ceil(extent / stride) places.
 enum class padding : std::uint8_t { same, valid };
 
 struct conv2d_options {

@@ -15,7 +15,8 @@ struct convert_options {
 constexpr array convert_element_type(const array& x, dtype type, bool weak = false,
                                      source_line l = source_line::current());
 
-/// Element function of convert_element_type: the backend converts between register types, so values pass unchanged.
+/// The element function of convert_element_type. The backend converts between register types itself, so the function
+/// returns its argument.
 struct convert_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -45,8 +46,8 @@ inline constexpr op convert_element_type_p{
 template <>
 struct element_of<convert_element_type_p> : convert_fn {};
 
-/// The same values with another dtype: floating to integer truncates toward zero, numbers that do not fit become the
-/// nearest that does and NaN becomes 0; integers keep their low bits; anything to bool is `x != 0`.
+/// The same values with another dtype. A float becomes an integer by dropping its fraction; one that does not fit becomes
+/// the nearest integer that does, and NaN becomes 0. Integers keep their low bits. Conversion to bool is `x != 0`.
 ///
 /// shapes  any -> the same
 /// dtypes  any -> `type`; the cotangent of an integer or bool operand is zero
@@ -91,7 +92,7 @@ inline constexpr op bitcast_convert_type_p{
     },
 };
 
-/// The same bits read as another dtype of equal width; bool only as itself.
+/// The same bits, read as another dtype of equal width. Truth values can be read as bool only.
 /// errors  "bitcast_convert_type: width", "bitcast_convert_type: truth values"
 /// source  jax.lax.bitcast_convert_type
 constexpr array bitcast_convert_type(const array& x, dtype type, source_line l = source_line::current()) {

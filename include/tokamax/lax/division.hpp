@@ -10,7 +10,7 @@
 namespace tokamax {
 
 namespace detail {
-/// f on each pair of lanes: no vector unit divides integers.
+/// Applies f to each pair of lanes, because vector units do not divide integers.
 template <class V, class F>
 V lane_by_lane(V a, V b, F f) {
   using T = typename V::value_type;
@@ -21,7 +21,7 @@ V lane_by_lane(V a, V b, F f) {
   return V::load_aligned(x);
 }
 template <class T>
-constexpr bool wraps(T a, T b) {  // the one quotient that does not fit
+constexpr bool wraps(T a, T b) {  // the lowest number divided by -1 is the one quotient that does not fit
   return std::numeric_limits<T>::is_signed && a == std::numeric_limits<T>::lowest() && b == static_cast<T>(-1);
 }
 }  // namespace detail
@@ -74,7 +74,7 @@ inline constexpr op rem_p = elementwise<rem_fn, 2>({.name = "rem",
 template <>
 struct element_of<rem_p> : rem_fn {};
 
-/// The remainder of division toward zero: it has the sign of a. An integer divided by zero leaves itself.
+/// The remainder of division toward zero, which has the sign of a. The remainder of an integer by zero is that integer.
 /// source  jax.lax.rem
 constexpr array rem(const array& a, const array& b, source_line l = source_line::current()) {
   return detail::binary(rem_p, a, b, l);

@@ -7,18 +7,20 @@
 
 namespace tokamax {
 
-/// In which numbers f32 operands are multiplied and summed. `unspecified` is f32 unless with_precision says otherwise.
+/// The number format in which f32 operands are multiplied and summed. `unspecified` is f32, unless with_precision chooses
+/// another one.
 ///
-/// x3 and x6 take each operand as the sum of two or three bf16 numbers and sum the three or six largest of their products:
-/// errors of 3 * 2^-16 of each product, or of two roundings to f32, where operands and products are at least 2^-102 (of
-/// smaller ones less is kept). Machines whose matrix units do not make that faster, and attention, compute in f32.
+/// x3 and x6 write each operand as a sum of two or three bf16 numbers, and add the three or six largest of the products.
+/// The errors are 3 * 2^-16 of each product for x3, and two roundings to f32 for x6, if operands and products are at least
+/// 2^-102; smaller ones lose digits. Infinities and NaN are those of f32. Machines on which this is not faster compute in
+/// f32 instead, and so does attention.
 /// source  jax.lax.DotAlgorithmPreset
 enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f32, bf16_bf16_f32_x3, bf16_bf16_f32_x6 };
 
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
   axes lhs_contracting{}, rhs_contracting{}, lhs_batch{}, rhs_batch{};
-  dtype preferred_element_type = dtype::none;  ///< of the result and the sums; none: the operands'
+  dtype preferred_element_type = dtype::none;  ///< the dtype of the result and of the sums; none: that of the operands
   dot_algorithm algorithm = dot_algorithm::unspecified;
 };
 
@@ -36,9 +38,9 @@ constexpr axes range_axes(int from, int n) {
   for (int i = 0; i < n; ++i) a.push_back(from + i);
   return a;
 }
-/// The cotangent of one operand, `mine`, from the other one and the result's cotangent. The result of the dot has the
-/// axes [batch, mine's free, mine's contracted], or with the operands exchanged [batch, contracted, free]; the order
-/// that needs no transpose is taken where there is one.
+/// The cotangent of one operand, `mine`, from the other operand and the cotangent of the result. It is a product with the
+/// axes [batch, free axes of mine, contracted axes of mine], or, with its operands exchanged, [batch, contracted, free].
+/// If one of these orders needs no transpose, that one is used.
 constexpr array dot_transpose(const array& mine, const array& other, const array& ct, const axes& contract,
                               const axes& batch, const axes& other_contract, const axes& other_batch, bool mine_is_lhs,
                               dot_algorithm algorithm) {
@@ -46,7 +48,7 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   const axes other_free = other_axes(other.rank(), merged(other_contract, other_batch));
   const int nb = batch.rank(), nf = free.rank(), no = other_free.rank();
   const axes ct_batch = range_axes(0, nb), ct_other = range_axes(mine_is_lhs ? nb + nf : nb, no);
-  // other's contracted axes stay free, in increasing order of `other`: the matching axes of mine in that order
+  // The contracted axes of `other` become free ones here, in increasing order. These are the axes of `mine` in that order.
   axes contract_order;
   for (std::int64_t a : other_axes(other.rank(), merged(other_free, other_batch)))
     for (int i = 0; i < other_contract.rank(); ++i)
@@ -58,22 +60,22 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   const array g = exchange
                       ? dot_general(other, ct, {other_free, ct_other, other_batch, ct_batch, dtype::none, algorithm})
                       : dot_general(ct, other, {ct_other, other_free, ct_batch, other_batch, dtype::none, algorithm});
-  axes back = produced;  // axis of g that holds mine's axis i
+  axes back = produced;  // back[i] is the axis of g that is axis i of `mine`
   for (int i = 0; i < produced.rank(); ++i) back[static_cast<int>(produced[i])] = i;
   const array y = transpose(g, back);
-  return convert_element_type(y, mine.dtype(), y.type().weak);  // of the sums' dtype, where that is preferred
+  return convert_element_type(y, mine.dtype(), y.type().weak);  // y may have a preferred dtype
 }
-/// Do kernels of several products read this dtype as it lies?
+/// Do the kernels of products read this dtype without converting it first?
 constexpr bool has_product_kernels(dtype t) { return t == f32 || t == bf16; }
-/// What arrays of a type are multiplied in: those of bf16 as they are, unless f32 is asked for.
+/// The format in which arrays of this dtype are multiplied. bf16 stays bf16, unless f32 is requested.
 constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
   return type == bf16 && asked != dot_algorithm::f32_f32_f32 ? dot_algorithm::bf16_bf16_f32 : asked;
 }
-/// May products of elements of `operand` be summed in `sum`: in numbers of the same kind that are no narrower?
+/// May products of `operand` be summed in `sum`? It must be of the same kind and at least as wide.
 constexpr bool sums_in(dtype operand, dtype sum) {
   return info(operand).kind == info(sum).kind && bits_of(operand) <= bits_of(sum);
 }
-/// Are the contracting and batch axes of an operand axes that it has, each once, and as many as those of the other one?
+/// Does the operand have all its contracting and batch axes, each of them once, and as many as the other operand?
 constexpr bool paired(int rank, const axes& contracting, const axes& batch, const axes& of_other,
                       const axes& batch_of_other) {
   const axes all = merged(contracting, batch);
@@ -82,7 +84,7 @@ constexpr bool paired(int rank, const axes& contracting, const axes& batch, cons
   for (int i = 0; ok && i < all.rank(); ++i) ok = all[i] >= 0 && all[i] < rank;
   return ok;
 }
-/// "inner extents equal: [.., 3] x [3, ..]": what the right operand must have on an axis for the left one's extent.
+/// The requirement of a message, such as "inner extents equal: [.., 3] x [3, ..]".
 constexpr text equal_extents(const char* which, const array& a, std::int64_t on_a, const array& b, std::int64_t on_b) {
   auto place = [](text& t, std::int64_t extent, std::int64_t axis, int rank) {
     t << (axis > 0 ? "[.., " : "[");
@@ -183,10 +185,10 @@ inline constexpr op dot_general_p{
 /// Contracts two arrays: result axes are [batch, lhs free, rhs free].
 ///
 /// shapes  contracted and batched extents agree pairwise
-/// dtypes  promoted to one dtype, which the result has too, unless `preferred_element_type` names a wider one of its
-///         kind: i8 summed in i32, bf16 in f32. bf16 accumulates in f32 in any case, and so do f32 operands that
-///         `algorithm` rounds to bf16; 16- and 8-bit floats are multiplied in f32; integers wrap, and f64 and integers other
-///         than i8 are multiplied in plain loops
+/// dtypes  operands are promoted to one dtype. The result has that dtype, or a wider one of its kind that
+///         `preferred_element_type` names, such as i32 for i8. bf16 is always summed in f32, and so are f32 operands that
+///         `algorithm` rounds to bf16. Other 16- and 8-bit floats are multiplied in f32. Integers wrap around. Products of
+///         f64 and of integers other than i8 are plain loops
 /// errors  "dot_general: axes" that an operand does not have or has twice, "matmul: inner extents",
 ///         "dot_general: batch extents", "dot_general: preferred type"
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind

@@ -1,4 +1,4 @@
-// tokamax/lax/dynamic_slice.hpp: read or overwrite a box whose place is a value.
+// tokamax/lax/dynamic_slice.hpp: read or overwrite a box whose position is a value of the program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,11 +10,11 @@ namespace tokamax {
 /// Attributes of dynamic_slice and dynamic_update_slice.
 struct dynamic_slice_options {
   shape sizes;    ///< of the box
-  int batch = 0;  ///< leading axes of all operands, each entry with its own place
+  int batch = 0;  ///< number of leading batch axes of all operands; each entry has its own position
 };
 
 namespace detail {
-/// Operands: the array, for an update the new box, then one start an axis.
+/// The operands are the array, for an update the new box, and one start for each axis.
 constexpr arrays dynamic_operands(const call& c, const array& x, const array* update, int first_start) {
   arrays in{x};
   if (update) in.push_back(*update);
@@ -153,7 +153,7 @@ constexpr arrays starts_on(int axis, int rank, const array& start) {
 }
 }  // namespace detail
 
-/// The same along one axis; the other axes are whole.
+/// The same along one axis; the box has the whole extent of the others.
 /// errors  "dynamic_slice_in_dim: axis", "dynamic_update_slice_in_dim: axis", and those above
 /// source  jax.lax.dynamic_slice_in_dim, dynamic_update_slice_in_dim
 constexpr array dynamic_slice_in_dim(const array& x, const array& start, std::int64_t size, int axis = 0,

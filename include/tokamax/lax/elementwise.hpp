@@ -10,7 +10,7 @@
 namespace tokamax {
 
 namespace detail {
-/// What an op wants instead of operands of this dtype; null if it takes them.
+/// The dtypes that an op requires, for a message, if it does not take operands of dtype t; null if it does.
 constexpr const char* refusal(const op& o, dtype t) {
   if (o.dtypes == accepts::numbers && t == bool_) return "numbers";
   if (o.dtypes == accepts::integers && !is_integer(t)) return "an integer dtype";
@@ -33,7 +33,7 @@ constexpr array_type compare_infer(const call& c) {
   t.weak = false;
   return t;
 }
-/// Leading axis for every operand that has none, then the op itself.
+/// The batch rule of elementwise ops: operands without a batch axis are repeated, then the op is applied.
 constexpr arrays elementwise_batch_here(const call& c) {
   const arrays in = with_batch_axis(c);
   return bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);
@@ -41,8 +41,8 @@ constexpr arrays elementwise_batch_here(const call& c) {
 constexpr arrays elementwise_batch(const call& c) { return linked<detail::elementwise_batch_here>(c); }
 }  // namespace detail
 
-/// Completes the descriptor of an elementwise op whose element function is `F::apply` on `Arity` values. `Number` is
-/// std::int64_t for one of integers or truth values only.
+/// Completes the descriptor of an elementwise op with the element function `F::apply` on `Arity` values. `Number` is
+/// std::int64_t if the function takes integers or truth values only.
 template <class F, int Arity, class Number = double>
 consteval op elementwise(op o) {
   o.memory.kind = op_kind::elementwise;
@@ -78,7 +78,7 @@ constexpr array broadcast_to_here(const array& x, const shape& s, source_line l)
     return x;
   }
   if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.reshaped(s);
-  axes where;  // axis of s that each axis of x becomes
+  axes where;  // where[i] is the axis of s that axis i of x becomes
   for (int i = 0; i < x.rank(); ++i) where.push_back(i + s.rank() - x.rank());
   return broadcast_in_dim(x, s, where, l);
 }
@@ -89,7 +89,7 @@ constexpr array broadcast_to(const array& x, const shape& s, source_line l = sou
 }
 
 namespace detail {
-/// Some dtypes meet no other without being converted, as 8-bit floats.
+/// Rejects operands whose dtypes do not promote to a common one: 8-bit floats must be converted by the user.
 constexpr void refuse_promotion(const op& o, const array* x, int n, dtype a, dtype b, location where) {
   reject(x, n, where, text(o.name) << ": dtypes", text(name(a)) << " with " << name(b),
          "dtypes that promote, or astype");
@@ -121,8 +121,9 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
-/// An op on one or two nodes of one type, which is that of its result: nearly all of a trace, in few steps. -1 for
-/// operands that are all constants and for ops with rules of their own, which take more, and after a mistake.
+/// A fast path for most of a trace: an op on one or two nodes of the same type, which is also that of the result. It
+/// returns -1, so that the general path is taken, if all operands are constants, if the op has rules of its own, or after
+/// a mistake.
 constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, int b, location where) {
   if (g.error.failed) return -1;
   const node* const nodes = g.nodes.data();
@@ -136,7 +137,7 @@ constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, in
   if (o.algebra.commutative) order_operands(g, ids);
   return g.find_or_add(&o, sharing_of(o), ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
 }
-/// A weak literal as the constant that `unify` makes of it beside a node; -1 where that takes more.
+/// The constant that `unify` makes of a weak literal beside a node, or -1 if the general path is needed.
 constexpr int constant_beside(const array& node, const array& literal, location where) {
   const array_type &t = literal.type(), &type = node.type();
   if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != type.type || type.weak) return -1;
@@ -176,7 +177,7 @@ constexpr array unary(const op& o, const array& a, location where) {
   }
   return bind_one(o, &a, 1, words{}, where);
 }
-/// Integers and booleans become f32 first, those of 64 bits f64, as jax.numpy's functions of real numbers do.
+/// Converts integers and booleans to f32, and those of 64 bits to f64, as jax.numpy's functions of real numbers do.
 constexpr array in_floats(const array& a) {
   if (is_floating(a.dtype())) return a;
   return convert_element_type(a, floating_for(a.dtype()), a.type().weak);

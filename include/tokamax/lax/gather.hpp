@@ -7,7 +7,7 @@
 
 namespace tokamax {
 
-/// Attributes of scatter_add: rows of the result.
+/// Attributes of scatter_add: the number of rows of the result.
 struct scatter_attributes {
   std::int64_t rows = 0;
 };
@@ -20,7 +20,7 @@ constexpr array scatter_add(const array& operand, const array& indices, const ar
 
 namespace detail {
 constexpr bool is_index(dtype t) { return t == i32 || t == i64; }
-/// Rows of a batch of tables: the tables become one, entry b's rows starting at b * rows.
+/// Indices into a batch of tables, when the tables are joined into one: the rows of entry b begin at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)
     c.fail(text(c.self->name) << ": rows of the batch", text() << joint, text("at most ") << most_indices);
@@ -118,8 +118,8 @@ inline constexpr op scatter_add_onto_p{
     .kernels = kernels_of<scatter_add_onto_p>,
 };
 
-/// table[indices] along the first axis; an index outside [0, rows) gives a row of NaN (the lowest
-/// number of signed integers, the highest of unsigned ones).
+/// table[indices] along the first axis. An index outside [0, rows) gives a row of NaN; for signed integers a row of the
+/// lowest number, for unsigned ones of the highest.
 ///
 /// shapes  table [R, ...], indices [...] -> indices.shape + table.shape[1:]
 /// dtypes  indices i32 or i64
@@ -129,7 +129,7 @@ constexpr array gather(const array& table, const array& indices, source_line l) 
   return bind(gather_p, {table, indices}, words{}, l);
 }
 
-/// The rows of `updates` added up by index in a result of zeros; indices outside are dropped.
+/// Adds the rows of `updates`, by index, to a result of zeros. Indices outside are dropped.
 ///
 /// shapes  indices [...], updates indices.shape + rest -> [rows] + rest
 /// errors  "scatter_add: updates", "scatter_add: rows"
@@ -138,7 +138,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
   return bind(scatter_add_p, {indices, updates}, scatter_attributes{rows}, l);
 }
 
-/// `operand` plus the rows of `updates` by index; indices outside are dropped.
+/// Adds the rows of `updates`, by index, to `operand`. Indices outside are dropped.
 ///
 /// shapes  operand [rows] + rest, indices [...], updates indices.shape + rest -> operand.shape
 /// dtypes  all but bool; indices i32 or i64

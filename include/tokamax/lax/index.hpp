@@ -11,8 +11,8 @@
 
 namespace tokamax {
 
-/// The positions start, start + step, ... before stop along one axis. Negative ones count from the end, and what lies
-/// outside is left out, as in Python's slices.
+/// The positions start, start + step and so on before stop, along one axis. As in Python's slices, negative numbers count
+/// from the end, and positions outside of the axis are left out.
 struct range {
   static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   std::int64_t start = 0, stop = end, step = 1;
@@ -20,7 +20,7 @@ struct range {
 /// A whole axis.
 inline constexpr range whole{};
 
-/// What stands in brackets for one axis: a position, whose axis vanishes, or a range.
+/// The index of one axis: a position, which removes the axis, or a range.
 struct index_of_axis {
   range positions;
   bool single = false;
@@ -30,7 +30,7 @@ struct index_of_axis {
   constexpr index_of_axis(const range& r) : positions(r) {}             // NOLINT: or a range
 };
 
-/// What stands in brackets: one index an axis, from the first axis on; axes without one are taken whole.
+/// The content of the brackets: one index for each axis, from the first axis on. Further axes are kept whole.
 struct index_list {
   std::initializer_list<index_of_axis> list;
   index_of_axis one = 0;
@@ -47,7 +47,7 @@ struct index_list {
 
 /// The part of an array at some positions.
 ///
-/// shapes  x [e, ...]: a number takes its axis away, a range leaves an axis with as many entries as it has positions
+/// shapes  x [e, ...]: a number removes its axis, a range keeps an axis with one entry for each position
 /// errors  "index: number of indices", "index: position" if there is none, "index: step" if it is not positive
 /// source  indexing of jax.numpy arrays by numbers and slices
 constexpr array array::operator[](const index_list& at) const {

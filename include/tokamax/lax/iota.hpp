@@ -1,4 +1,4 @@
-// tokamax/lax/iota.hpp: arrays made from nothing: iota, full, zeros, ones, one_hot.
+// tokamax/lax/iota.hpp: arrays without operands: iota, full, zeros, ones, and one_hot.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,7 @@ struct iota_attributes {
   std::int64_t start = 0;  ///< may be a dynamic extent
 };
 
-/// Counts along one axis, from `start` on. An element function of the position: fused loops compute it instead of loading it.
+/// Counts along one axis, from `start` on. Fused loops compute the numbers from the position and load nothing.
 inline constexpr op iota_p{
     .name = "iota",
     .stablehlo = "stablehlo.iota",
@@ -45,13 +45,14 @@ inline constexpr op iota_p{
     },
 };
 
-/// The index along axis `dimension`, in every element of an array of shape `s`.
+/// An array of shape `s` whose elements are their own index along axis `dimension`.
 /// source  jax.lax.broadcasted_iota
 constexpr array iota(dtype type, const shape& s, int dimension, source_line l = source_line::current()) {
   return bind(iota_p, {}, iota_attributes{type, s, dimension}, l);
 }
 
-/// An extent as a scalar, whose value a program learns when it runs if it is dynamic: `extent_as_array(x.extent(0))`.
+/// An extent as a scalar array: `extent_as_array(x.extent(0))`. If the extent is dynamic, its value is known when the
+/// program runs.
 /// source  stablehlo.get_dimension_size
 constexpr array extent_as_array(std::int64_t n, source_line l = source_line::current()) {
   return bind(iota_p, {}, iota_attributes{i32, {}, -1, n}, l);
@@ -65,7 +66,7 @@ constexpr array extent_operand(std::int64_t n, source_line l) {
 }
 }  // namespace detail
 
-/// One value everywhere, converted to `type` as data is. Costs no memory until data is asked for.
+/// An array with one value in every element, converted to `type` as data is. It takes no memory until its data is read.
 ///
 /// errors  "full: shape" for negative extents, more than 16 axes or 2^63 - 1 bytes; "full: dtype"
 template <arithmetic T>

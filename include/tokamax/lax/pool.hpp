@@ -1,4 +1,4 @@
-// tokamax/lax/pool.hpp: largest, sum and mean of the windows of an image.
+// tokamax/lax/pool.hpp: the largest element, the sum and the mean of the windows of an image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace tokamax {
 
 struct pool_options {
-  shape strides = {};  ///< one an axis of the window; the window itself if empty
+  shape strides = {};  ///< one for each axis of the window; if empty, the extents of the window
   tokamax::padding padding = padding::valid;
 };
 
@@ -20,7 +20,7 @@ struct max_pool_attributes {
 };
 
 namespace detail {
-/// Strides and padding of a window over x as they are meant; a window of one element if they mean nothing.
+/// The strides and padding of a window over x, with defaults filled in. If they are invalid, a window of one element.
 constexpr max_pool_attributes pool_attributes(const char* what, const array& x, const shape& window,
                                               const pool_options& o, std::int64_t most_places, source_line l) {
   max_pool_attributes a{.window = window, .strides = o.strides.rank() == 0 ? window : o.strides};
@@ -36,10 +36,10 @@ constexpr max_pool_attributes pool_attributes(const char* what, const array& x, 
   return a;
 }
 
-// Sums of windows are traced place by place.
+// The most places that a window may have, and that it may have for a sum. A sum is traced place by place, as slices.
 inline constexpr std::int64_t most_pool_places = 1 << 24, most_traced_places = 1 << 14;
 
-/// Amounts for the spatial axes as those of all axes of an image: nothing happens to the batch and the channels.
+/// Amounts for all axes of an image from those for the spatial axes. The batch and the channels get `other`.
 constexpr shape of_image(const shape& space, std::int64_t other = 0) {
   shape s{other};
   for (std::int64_t v : space) s.push_back(v);
@@ -54,7 +54,7 @@ constexpr array pool_pad(const array& x, const max_pool_attributes& a, double ou
   return pad(x, array(outside, {x.dtype(), false, {}}), of_image(a.low), of_image(a.high), {}, l);
 }
 
-/// Place k of all windows: a strided slice of the padded image.
+/// The elements at place k of all windows: a strided slice of the padded image.
 constexpr slice_options pool_slice(const array& wide, const max_pool_attributes& a, std::int64_t k) {
   const int d = a.window.rank();
   slice_options s{.start = of_image(a.window), .limit = wide.shape(), .stride = of_image(a.strides, 1)};
@@ -71,7 +71,8 @@ constexpr array pool_place(const array& wide, const max_pool_attributes& a, std:
   return slice(wide, start, limit, stride, l);
 }
 
-/// join(place 0 of all windows, place 1, ...): one strided slice a place, so that one fused loop does the work.
+/// Combines the places of all windows: join(place 0, place 1, ...). Each place is a strided slice, so one fused loop does
+/// all the work.
 template <class Join>
 constexpr array pool(const array& x, const max_pool_attributes& a, double outside, Join join, source_line l) {
   const array wide = pool_pad(x, a, outside, l);
@@ -84,7 +85,7 @@ constexpr double lowest(dtype t) { return is_floating(t) ? -std::numeric_limits<
 /// Does b replace the largest element so far? NaN does.
 constexpr array replaces(const array& b, const array& largest) { return logical_or(b > largest, logical_not(b == b)); }
 
-/// The gradient in smaller ops: each window's cotangent where its largest element is.
+/// The gradient in smaller ops: the cotangent of each window goes to its largest element.
 constexpr array max_pool_cotangent(const array& x, const array& ct, const max_pool_attributes& a) {
   const array wide = pool_pad(x, a, lowest(x.dtype()), {});
   array largest = pool_place(wide, a, 0, {}), where = full(largest.shape(), 0, i32);

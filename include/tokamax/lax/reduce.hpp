@@ -1,4 +1,4 @@
-// tokamax/lax/reduce.hpp: reductions over axes: sum, max, min, all, any, argmax, argmin.
+// tokamax/lax/reduce.hpp: reductions over axes: sum, max, min, all, any, argmax and argmin.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace tokamax {
 
-/// "all axes", the default of every reduction.
+/// Means all axes. It is the default of every reduction.
 inline constexpr axes every_axis = [] {
   axes a;
   a.count = -1;
   return a;
 }();
 
-/// How a reduction is asked for: `sum(x, {.axis = {-1}, .keepdims = true})`.
+/// The options of a reduction: `sum(x, {.axis = {-1}, .keepdims = true})`.
 struct reduce_options {
   axes axis = every_axis;  ///< negative axes count from the end
   bool keepdims = false;   ///< keep the reduced axes with extent 1
@@ -38,7 +38,7 @@ constexpr array reduce(const op& o, const array& x, const reduce_options& option
   for (std::int64_t a : axis) kept[static_cast<int>(a)] = 1;
   return reshape(y, kept);
 }
-/// max and min of nothing have no value.
+/// Rejects max and min of no elements, which have no value.
 constexpr array extreme(const op& o, const char* what, const array& x, const reduce_options& options, source_line l) {
   const axes axis = normalized(options.axis, x.rank());
   for (std::int64_t a : axis)
@@ -66,7 +66,7 @@ consteval op reduction(op o) {
 }
 }  // namespace detail
 
-/// The sum of 16-bit floats as it is carried, not rounded to their dtype.
+/// The sum of 16-bit floats in f32, before it is rounded to their dtype.
 inline constexpr op sum_in_f32_p = detail::reduction({
     .name = "sum_in_f32",
     .algebra = {.linear = true},
@@ -93,7 +93,8 @@ inline constexpr op reduce_or_p =
 /// Reductions over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  sum of 16-bit floats is carried in f32, that of bool and narrow integers is i32 or u32; all and any give bool
+/// dtypes  16-bit floats are summed in f32 and rounded once; sums of bool and narrow integers are i32 or u32; all and any
+///         give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {

@@ -13,9 +13,9 @@ struct reshape_options {
 
 constexpr array reshape(const array& x, shape s, source_line l = source_line::current());
 
-/// Strides of the same memory under the extents `to`; false if it would have to move.
+/// The strides of the same memory under the extents `to`. False if the elements would have to move.
 constexpr bool reshape_strides(const shape& from, const shape& strides, const shape& to, shape& result) {
-  shape fe, fs;  // without extents of 1
+  shape fe, fs;  // the extents and strides of the operand, without extents of 1
   for (int i = 0; i < from.rank(); ++i)
     if (from[i] != 1) {
       fe.push_back(from[i]);
@@ -33,7 +33,7 @@ constexpr bool reshape_strides(const shape& from, const shape& strides, const sh
     result[j] = inner;
     while (have != want) {
       if (is_dyn(have) || is_dyn(want)) return false;
-      if (have < want) {  // the next axis of the memory must continue this run
+      if (have < want) {  // the run goes on with the next axis, which must continue it in memory
         if (--i < 0 || fs[i] != mul_extent(inner, have)) return false;
         if (is_dyn(fe[i])) {
           have = mul_extent(have, fe[i]);
@@ -97,10 +97,10 @@ inline constexpr op reshape_p{
     },
 };
 
-/// The elements of `x`, in row-major order, with extents `s`; one extent may be -1 and is worked out.
+/// The elements of `x` in row-major order, with the extents `s`. One extent may be -1, and is computed from the others.
 ///
 /// shapes  any -> s
-/// errors  "reshape: number of elements"; "reshape: extents" for other negative ones, or a -1 beside a 0
+/// errors  "reshape: number of elements"; "reshape: extents" for other negative extents, or for a -1 beside a 0
 /// source  jax.numpy.reshape
 constexpr array reshape(const array& x, shape s, source_line l) {
   for (int i = 0; i < s.rank(); ++i) {

@@ -1,4 +1,4 @@
-// tokamax/lax/reverse.hpp: the elements in opposite order along some axes.
+// tokamax/lax/reverse.hpp: elements in reverse order along some axes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -36,7 +36,7 @@ inline constexpr op reverse_p{
     .kernels = kernels_of<reverse_p>,
 };
 
-/// `x` with opposite order along `dimensions` (negative ones count from the end).
+/// `x` in reverse order along the axes `dimensions`; negative ones count from the end.
 ///
 /// shapes  any -> the same
 /// errors  "reverse: axes"

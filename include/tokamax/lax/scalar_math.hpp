@@ -7,8 +7,8 @@
 #include <cmath>        // exp
 #include <type_traits>  // is_arithmetic_v
 
-/// Element functions are templates on the value type. For SIMD batches argument-dependent lookup finds the batch's own
-/// functions; these are their meaning for a double, which constant folding and the reference interpreter use.
+/// Element functions are templates on the value type. For a SIMD batch, argument-dependent lookup finds the functions of
+/// the batch. The functions here do the same for a double; constant folding and the reference interpreter use them.
 namespace tokamax::scalar_math {
 
 template <class C>

@@ -21,7 +21,7 @@ constexpr array pad(const array& x, const array& value, const shape& low, const 
                     source_line l = source_line::current());
 
 namespace detail {
-/// Place of the first element, in row-major order.
+/// The offset of the first element in row-major order.
 constexpr std::int64_t slice_offset(const shape& s, const shape& start) {
   const shape strides = row_major(s);
   std::int64_t offset = 0;
@@ -150,9 +150,9 @@ inline constexpr op pad_p{
     .kernels = kernels_of<pad_p>,
 };
 
-/// Elements start, start + stride, ... below limit along each axis.
+/// The elements start, start + stride and so on below limit, along each axis.
 ///
-/// shapes  x -> ceil((limit - start) / stride) an axis
+/// shapes  x -> ceil((limit - start) / stride) along each axis
 /// errors  "slice: bounds"
 /// source  jax.lax.slice
 constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride, source_line l) {
@@ -175,7 +175,7 @@ constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t li
   return slice(x, from, to, {}, l);
 }
 
-/// `x` with `value` around and between its elements; negative amounts cut.
+/// `x` with `value` added around and between its elements. Negative amounts remove elements.
 ///
 /// shapes  extent n -> low + n + (n - 1) * interior + high
 /// errors  "pad: amounts"

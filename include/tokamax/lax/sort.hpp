@@ -19,7 +19,7 @@ constexpr arrays sort_all(const op& o, const arrays& operands, const sort_option
 }
 }  // namespace detail
 
-/// Moves all operands as the first one asks for. NaN counts as the largest value; equal keys keep their order.
+/// Moves all operands as sorting the first one requires. NaN counts as the largest value; equal keys keep their order.
 inline constexpr op sort_p{
     .name = "sort",
     .stablehlo = "stablehlo.sort",
@@ -63,7 +63,7 @@ inline constexpr op sort_p{
     .kernels = kernels_of<sort_p>,
 };
 
-/// The operands, all moved along `axis` as sorting the first one asks for; stable.
+/// Sorts the first operand along `axis` and moves the others with it. The order of equal keys stays.
 ///
 /// shapes  all equal -> the same
 /// dtypes  any

@@ -44,7 +44,7 @@ constexpr array fma(const array& a, const array& b, const array& c, source_line 
   return bind(fma_p, {x[0], x[1], x[2]}, words{}, l);
 }
 
-/// Two polynomials in w = -log(1 - x^2), for the middle and for the tails; the same constants and the same fused steps as
+/// Two polynomials in w = -log(1 - x^2), one for the middle and one for the tails. Constants and fused steps are those of
 /// XLA, so that normal samples agree with JAX.
 struct erf_inv_fn {
   template <class V>

@@ -19,7 +19,8 @@ constexpr split_attributes split_of(const call& c) {
 }
 }  // namespace detail
 
-/// Views; as one op, so that the gradient writes the cotangents side by side instead of adding padded ones.
+/// The parts are views of the operand. This is one op, so that the gradient writes the cotangents side by side; with a
+/// slice for each part it would add padded cotangents.
 inline constexpr op split_p{
     .name = "split",
     .attributes = schema<detail::split_attributes>,

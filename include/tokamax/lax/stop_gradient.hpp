@@ -21,7 +21,8 @@ inline constexpr op stop_gradient_p{
     .batch = detail::identity_batch,
 };
 
-/// The input of a differentiated function: a new name for a value, so that the derivative sees only the uses inside.
+/// The input of a differentiated function. It gives a value a new name, so that only the uses inside of the function
+/// count for the derivative.
 inline constexpr op variable_p{
     .name = "variable",
     .unique = true,
@@ -32,7 +33,8 @@ inline constexpr op variable_p{
     .batch = detail::identity_batch,
 };
 
-/// Keeps what is computed from the result apart from equal work elsewhere (remat recomputes behind one).
+/// Prevents values that are computed from the result from being merged with equal ones elsewhere. remat recomputes behind
+/// such a barrier.
 inline constexpr op optimization_barrier_p{
     .name = "optimization_barrier",
     .stablehlo = "stablehlo.optimization_barrier",

@@ -179,8 +179,8 @@ template <>
 struct element_of<cos_p> : cos_fn {};
 
 namespace detail {
-/// The cotangent of a function with the derivative d, computed in f32 at least: constants of bf16 would lose most of their
-/// digits.
+/// The cotangent of a function with the derivative d. It is computed in f32 at least, because constants in bf16 would lose
+/// most of their digits.
 template <class D>
 constexpr arrays chain_in_f32(const call& c, const array& at, const D& d) {
   const dtype wide = carrying(c.ct().dtype());
@@ -311,8 +311,8 @@ inline constexpr op pow_p = elementwise<pow_fn, 2>({
     .stablehlo = "stablehlo.power",
     .dtypes = accepts::floating,
     .vjp = [](const call& c) -> arrays {
-      // d/dx = y x^(y-1), 0 where y is 0: there x^-1 is not asked for where it is infinite. d/dy = log(x) x^y, with log(0)
-      // taken as 0 so that 0^y has no NaN.
+      // d/dx = y x^(y-1), and 0 where y is 0, so that x^-1 is not computed where it is infinite. d/dy = log(x) x^y, where
+      // log(0) counts as 0, so that the gradient of 0^y is not NaN.
       const array one(1.0, c.ct().type());
       const auto exponent = [&] {
         const array none = logical_and(c[1] == 0.0, abs(c[0]) < 0x1p-126);
@@ -332,7 +332,7 @@ constexpr array power(const array& x, const array& y, source_line l) {
   return detail::binary(pow_p, detail::in_floats(x), y, l);
 }
 
-/// Neither infinite nor NaN.
+/// Is x neither infinite nor NaN?
 constexpr array isfinite(const array& x, source_line l = source_line::current()) {
   const array d = detail::binary(sub_p, x, x, l);
   return d == 0.0;

@@ -79,7 +79,7 @@ constexpr einsum_equation parse_einsum(std::string_view s, const arrays& xs) {
   return e;
 }
 
-/// Has a label that an operand has twice one extent there?
+/// If an operand has a label twice, are both extents equal?
 constexpr bool labels_fit(const einsum_equation& e, const arrays& xs) {
   for (int k = 0; k < xs.count(); ++k)
     for (int i = 0; i < e.operands[k].count(); ++i)
@@ -87,7 +87,7 @@ constexpr bool labels_fit(const einsum_equation& e, const arrays& xs) {
   return true;
 }
 
-/// Sums over the axes whose label is not wanted any more.
+/// Sums over the axes whose label is not needed any more.
 constexpr einsum_term sum_out(const einsum_term& t, const axis_labels& wanted) {
   axes gone;
   axis_labels left;
@@ -101,7 +101,7 @@ constexpr einsum_term sum_out(const einsum_term& t, const axis_labels& wanted) {
   return {reduce_sum(t.x, gone), left};
 }
 
-/// A label that stands twice means the diagonal of its two axes.
+/// If a label occurs twice, takes the diagonal of its two axes.
 constexpr einsum_term diagonals(einsum_term t) {
   for (int i = 0; i < t.names.count(); ++i)
     for (int j = t.names.count() - 1; j > i; --j) {
@@ -129,7 +129,8 @@ constexpr einsum_term without_ones(const einsum_term& t, const einsum_term& othe
   return {reshape(t.x, s), left};
 }
 
-/// The product of two terms, summed over what they share and nobody wants: axes [shared, a's, b's].
+/// The product of two terms, summed over the labels that both have and that are not needed any more. Its axes are
+/// [shared, those of a, those of b].
 constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const axis_labels& wanted, source_line l) {
   dot_dimensions d;
   axis_labels names;
@@ -154,8 +155,8 @@ constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const
 
 }  // namespace detail
 
-/// The sum of products that `equation` writes: each operand's axes are named by letters; names that the result does not
-/// have are summed over. Operands are multiplied from left to right.
+/// The sum of products that `equation` describes. Letters name the axes of each operand, and the product is summed over
+/// letters that the result does not have. Operands are multiplied from left to right.
 ///
 /// shapes  by the equation, for example "bthd,bshd->bhts"; `...` stands for any leading axes, which broadcast
 /// errors  "einsum: operands" if there are none, "einsum: equation" if it does not fit them, "matmul: inner extents",

@@ -8,7 +8,7 @@
 namespace tokamax {
 
 namespace detail {
-/// Both operands with their common dtype and shape, truth values as i32: their signs count after promotion.
+/// Both operands with their common dtype and shape; truth values become i32. Signs are compared after this promotion.
 struct dividends {
   array a, b, zero;
   constexpr dividends(const op& o, const array& left, const array& right, source_line l) {
@@ -32,7 +32,7 @@ constexpr array remainder(const array& dividend, const array& divisor, source_li
   return select(logical_and((r < zero) != (b < zero), r != zero), r + b, r, l);
 }
 
-/// floor(a / b). An integer divided by zero has the quotient toward zero, -1, which signed dtypes lower by 1 unless a is 0.
+/// floor(a / b). An integer divided by zero gives -1; for signed dtypes it gives -2 unless a is 0, as in JAX.
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.floor_divide
 constexpr array floor_divide(const array& dividend, const array& divisor, source_line l = source_line::current()) {

@@ -20,14 +20,14 @@ constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line
   if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), type), l);
   return total / located(static_cast<double>(n), l);
 }
-/// What mean and var of these are.
+/// The dtype of the mean and the variance of an array.
 constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
 }  // namespace detail
 
 /// Mean over some axes (all, if none is given).
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  computed in f32 and rounded once; of integers f32, of 64-bit dtypes f64
+/// dtypes  computed in f32 and rounded once; integers give f32, and 64-bit dtypes give f64
 /// errors  "reduce_sum: axis" for an axis that x does not have
 /// source  jax.numpy.mean
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {

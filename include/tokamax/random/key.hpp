@@ -8,10 +8,10 @@
 
 namespace tokamax::random {
 
-/// A key: two words that every sample is a pure function of. Never use one twice; split it.
+/// A key: two words that determine a sample completely. Never use a key twice; split it.
 ///
-/// A key is an array u32[2] (with leading axes under vmap) and a leaf of trees. Of a seed the low 32 bits count, as in JAX
-/// without 64-bit numbers. `key(42)` is a value in constant expressions too; a default-made key is abstract, so that
+/// A key is an array u32[2] (with leading axes under vmap) and a leaf of trees. Only the low 32 bits of a seed count, as in
+/// JAX without 64-bit numbers. `key(42)` is a value in constant expressions too. A default-made key is abstract, so that
 /// records of keys have a shape.
 struct key : array {
   constexpr key() : array(array_type{u32, false, {2}}) {}
@@ -53,7 +53,7 @@ constexpr key fold_in(const key& k, const array& data, source_line l = source_li
   return key(threefry2x32(k, data, {}, true, l));
 }
 
-/// 32 random bits an element; element i does not depend on the shape.
+/// 32 random bits for each element. Element i does not depend on the shape.
 /// source  jax.random.bits
 constexpr array bits(const key& k, const shape& s = {}, source_line l = source_line::current()) {
   return threefry2x32(k, zeros({}, u32), s, false, l);

@@ -39,7 +39,7 @@ constexpr array randint(const key& k, const shape& s, const array& low, const ar
 }
 
 namespace detail {
-/// x along an axis in random order: rounds of sorting by random words, enough of them that ties hardly matter.
+/// x in random order along an axis. Each round sorts by random words, and there are so many rounds that ties hardly matter.
 constexpr array shuffled(key k, array x, int axis, std::int64_t n, source_line l) {
   if (is_dyn(n)) reject(x, l, "dynamic extent: permutation", x.type(), "an extent known when it is traced");
   // words^rounds must exceed n^3: ceil(3 ln n / ln(2^32 - 1)), counted in integers
@@ -59,7 +59,8 @@ constexpr array permutation(const key& k, std::int64_t n, source_line l = source
   return detail::shuffled(k, arange(n, i32, l), 0, n, l);
 }
 
-/// `x` with the entries along `axis` in random order: whole slices, or every line by its own order if `independent`.
+/// `x` with the entries along `axis` in random order. Whole slices move together, unless `independent` gives every line an
+/// order of its own.
 /// errors  "permutation: axis"
 /// source  jax.random.permutation
 constexpr array permutation(const key& k, const array& x, int axis = 0, bool independent = false,

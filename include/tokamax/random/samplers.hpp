@@ -9,8 +9,8 @@
 #include <tokamax/random/key.hpp>   // key, bits
 
 /// uniform, bernoulli, bits, randint, permutation, split and fold_in have JAX's bits. normal, truncated_normal, exponential
-/// and gumbel go through a logarithm, whose last bits differ between libraries: they are JAX's samples to 3 units in the
-/// last place, and categorical, which compares them, is JAX's but where two classes all but tie.
+/// and gumbel use a logarithm, whose last bits differ between libraries: they agree with JAX to 3 units in the last place.
+/// categorical compares such samples, so it agrees with JAX unless two classes nearly tie.
 namespace tokamax::random {
 
 namespace detail {
@@ -66,7 +66,7 @@ constexpr array truncated_normal_here(const key& k, double low, double high, con
   return clip(x, literal(next(low, 1), f32), literal(next(high, -1), f32), l);
 }
 constexpr array times_here(const array& x, double factor) { return x * factor; }
-/// x * factor, for samplers whose address models hold: they bring no rules of ops into their file.
+/// x * factor. Models hold the addresses of samplers, and this keeps the rules of ops out of their files.
 constexpr array times(const array& x, double factor) { return linked<random::detail::times_here>(x, factor); }
 }  // namespace detail
 

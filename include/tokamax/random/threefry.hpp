@@ -8,7 +8,7 @@
 
 namespace tokamax {
 
-/// Attributes of threefry2x32: what each key makes.
+/// Attributes of threefry2x32: the words that each key makes.
 struct threefry_options {
   shape extents;       ///< counters first, first + 1, ... in this shape
   bool pairs = false;  ///< keep both words of a hash as a last axis of 2; otherwise their exclusive or
