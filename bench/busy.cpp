@@ -1,9 +1,8 @@
-// bench/busy.cpp: what a training step and a short call take beside other processes that want the same processors.
+// bench/busy.cpp: the times of a training step and of a short call while other processes use the same processors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// It starts 0 to 3 processes that do nothing but run (at most as many as its argument says), and prints mean times with all
-// threads and, to compare with, with one.
-// A short call is one of some 20 us, as of a small network that answers a request.
+// It starts 0 to 3 processes that only keep a processor busy (at most as many as its argument says). It prints mean times
+// with all threads and, for comparison, with one. A short call takes some 20 us, like a small network that answers a request.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -17,7 +16,7 @@
 
 namespace tk = tokamax;
 
-/// Processes that run as long as it lives.
+/// Processes that run during the lifetime of this object.
 class neighbours {
  public:
   explicit neighbours(int count) {

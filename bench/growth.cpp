@@ -1,10 +1,10 @@
 // bench/growth.cpp: how time and memory of a GPT's training step grow with layers, width, tokens, length and threads.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One number is changed at a time. Each row runs in a process of its own, so that its memory is its own. Programs are traced
-// at run time, so their fused loops are interpreted. It fails if the memory of intermediate values grows faster than what
-// is varied, by more than the 5 % that gradients of weights take; times depend on what else the machine does and are shown
-// beside the growth of the arithmetic.
+// One number is changed at a time. Each row runs in a process of its own, so that memory can be measured. Programs are
+// traced at run time, so their fused loops are interpreted. The benchmark fails if the memory of intermediate values grows
+// faster than the number that is varied, by more than the 5 % that gradients of weights take. Times depend on the load of
+// the machine; they are shown beside the growth of the arithmetic.
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
@@ -80,7 +80,7 @@ figures measure(const setting& of) {
   return f;
 }
 
-/// f(...) of another process, which starts with the memory of an empty one.
+/// Runs f(...) in a new process, whose memory is that of an empty one at first.
 figures apart(const setting& of) {
   int ends[2];
   if (pipe(ends) != 0) std::exit(1);
@@ -98,8 +98,8 @@ figures apart(const setting& of) {
   return f;
 }
 
-/// Runs the base setting with one number set to each of `values` and adds the rows to the table. Returns
-/// whether the memory of intermediate values grows no faster than that number; threads share them.
+/// Runs the base setting with one number set to each of `values`, and adds the rows to the table. Returns whether the
+/// memory of intermediate values grows no faster than that number. Threads share these values.
 template <class Set>
 bool vary(std::string& table, std::string_view name, const std::vector<int>& values, Set set) {
   bool linear = true;

@@ -28,7 +28,7 @@ parameters filled(float scale) {
   return parameters(a);
 }
 
-// Bytes are those that must be read and written once: the parameter, both moments and the gradient; the first three again.
+// Each byte that must move counts once: the parameter, both moments and the gradient are read, the first three are written.
 int main() {
   const auto run = tk::jit(update, tk::cpu, tk::while_compiling);
   const parameters gradient = filled(1e-4f);

@@ -36,7 +36,7 @@ foreach(program IN LISTS programs)
   endif()
 endforeach()
 
-# CMake counts in whole numbers, so values are kept in thousandths.
+# CMake has no fractions, so values are kept in thousandths.
 function(to_thousandths number result)
   if(NOT number MATCHES "^([0-9]+)\\.?([0-9]*)$")
     message(FATAL_ERROR "value: found ${number}, expected plain digits")

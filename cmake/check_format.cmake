@@ -1,4 +1,4 @@
-# check_format.cmake: clang-format 19 would change nothing. With -DFIX=1 it changes what it would.
+# check_format.cmake: checks that clang-format 19 would change nothing. With -DFIX=1 it formats the sources instead.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 find_program(formatter NAMES clang-format-19 PATHS $ENV{PATH})

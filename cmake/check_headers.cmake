@@ -1,5 +1,5 @@
-# check_headers.cmake: each header opens as agreed, is short, and has a test: at the same path, or where its line
-# "// tested by tests/..." says; package files state the version of base/version.hpp.
+# check_headers.cmake: checks that each header begins as agreed, is short, and has a test at the same path or at the one that
+# its line "// tested by tests/..." names. Package files must state the version of base/version.hpp.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(longest 400)

@@ -1,5 +1,5 @@
-# check_passes.cmake: passes and transforms read the facts of an op and name none: of the nodes that they look at they may
-# know those that make up a graph. What they make themselves they may name.
+# check_passes.cmake: checks that passes and transforms read the facts of ops and do not name them. They may recognise only the
+# structural ops of graphs, and they may name ops that they create themselves.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(structural constant_p dense_p captured_p get_p stand_in_p placeholder_p)

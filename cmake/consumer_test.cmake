@@ -1,5 +1,6 @@
-# consumer_test.cmake: installs the tree configured in BUILD, and in an empty folder builds the README's program against it
-# with the README's CMakeLists.txt; beside it one that shows that no build type is no trap. The first configuration warns.
+# consumer_test.cmake: installs the tree that is configured in BUILD. In an empty folder it builds the README's program with
+# the README's CMakeLists.txt, and a second program that is slow if it is not optimised. There is no build type, so the
+# configuration must warn, and both programs must work.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 set(work ${BUILD}/consumer)

@@ -1,4 +1,4 @@
-# dependencies.cmake: each dependency as an installed package, else fetched at a pinned tag. All are used as headers.
+# dependencies.cmake: takes each dependency from an installed package, or fetches it at a pinned tag. All are used as headers.
 include(FetchContent)
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 

@@ -1,4 +1,4 @@
-# kernels.cmake: the library that holds, once for a program, what every file of it would compile again: kernels and passes.
+# kernels.cmake: the library of kernels and passes. A program compiles it once, instead of compiling them in each of its files.
 # Installed: find_package(tokamax) reads it too, so the library is built by its user, with the user's compiler and flags.
 
 option(TOKAMAX_HEADER_ONLY "Link no library: every file compiles the kernels that it uses" OFF)

@@ -1,4 +1,4 @@
-# march_test.cmake: B14: files compiled for different vectors do not become one program. -DCXX=compiler -DWORK=folder
+# march_test.cmake: files that are compiled for vectors of different widths must not link. -DCXX=compiler -DWORK=folder
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 file(MAKE_DIRECTORY ${WORK})
 

@@ -1,4 +1,4 @@
-# problems.cmake: for check scripts: name every problem, fail at the end.
+# problems.cmake: lets check scripts name every problem they find, and fail at the end.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 set_property(GLOBAL PROPERTY problems 0)
 

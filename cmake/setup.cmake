@@ -1,5 +1,5 @@
-# setup.cmake: what tokamax needs is on the machine. Included by quickstart, test and bench, which may add to `wanted`.
-# Installs what is missing with apt-get when that needs no password, otherwise says what to install.
+# setup.cmake: makes sure that the machine has all that tokamax needs. quickstart, test and bench include it and may add to
+# `wanted`. It installs what is missing with apt-get if that needs no password, and otherwise says what to install.
 # -DSETUP=OFF leaves the machine alone (CMakeLists.txt then finds or fetches each dependency).
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)

@@ -3,10 +3,10 @@
 #   cmake [-DCXX=clang++-19] [-DSANITIZE=address,undefined] [-DFOLDERS="data;runtime"] [-DONLY=regex] [-DSLOW=ON]
 #         -P cmake/test.cmake
 #
-# Checks that need no build come first and stop the run when they fail. A run with CXX, SANITIZE or FOLDERS leaves them out,
-# for they would tell the same again; SANITIZE (also: thread) leaves out the examples, programs and benchmarks too. FOLDERS
-# builds and runs the test programs of these folders of tests/ only; ONLY runs the tests whose names match; SLOW=ON adds
-# those that take minutes. At the end it says how long the build and the tests of each folder took.
+# Checks that need no build come first, and the run stops if one fails. A run with CXX, SANITIZE or FOLDERS leaves these
+# checks out, because their results would be the same. SANITIZE (also: thread) leaves out examples, programs and benchmarks
+# too. FOLDERS builds and runs only the test programs of these folders of tests/, ONLY runs the tests whose names match, and
+# SLOW=ON adds those that take minutes. At the end the script prints how long the build and the tests of each folder took.
 cmake_minimum_required(VERSION 3.25)
 list(APPEND wanted catch2 catch2)
 include(${CMAKE_CURRENT_LIST_DIR}/setup.cmake)

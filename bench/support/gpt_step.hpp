@@ -37,8 +37,8 @@ struct gpt_step {
     return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
   };
 
-  /// A state to start from, and ids that repeat; values are made without a program of their own, by all threads: their
-  /// memory is new, and the first one to touch a page waits for it.
+  /// A state to start from, and ids that repeat. All threads fill the values, because the memory is new and the first
+  /// thread that touches a page waits for it. No program is compiled for that.
   static state start() {
     state s;
     std::int64_t before = 0;  // elements of earlier leaves

@@ -14,8 +14,8 @@
 
 namespace bench {
 
-/// The medians of the seconds that the works take, which take turns: a machine whose speed changes is fair to all. Two
-/// rounds warm up.
+/// The medians of the seconds that some works take. The works run in turns, so that changes of the machine's speed affect
+/// all of them. Two rounds warm up.
 inline std::vector<double> median_seconds_of(const std::vector<std::function<void()>>& works, int rounds = 7) {
   std::vector<std::vector<double>> seconds(works.size());
   for (int i = 0; i < rounds + 2; ++i)

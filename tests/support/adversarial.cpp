@@ -60,7 +60,8 @@ array adversarial(const shape& s, unsigned seed, dtype t) {
 
 namespace {
 
-/// The results where every operand and result begins one element behind a boundary, in memory that ends where it does.
+/// The results when every operand and result begins one element behind an alignment boundary and ends where its memory
+/// ends. So a kernel that reads too far, or needs alignment, shows.
 std::vector<array> execute_unaligned(const graph& g, const std::vector<array>& inputs) {
   const auto program = tokamax::detail::owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
   std::vector<std::unique_ptr<std::byte[]>> memory;
@@ -86,7 +87,7 @@ std::vector<array> execute_unaligned(const graph& g, const std::vector<array>& i
   return results;
 }
 
-/// Where and how `found` is not what the reference says, or empty.
+/// Describes where and how `found` differs from the reference; empty if it does not.
 std::string deviation(const values& found, const values& expected, const adversarial_options& o) {
   std::ostringstream s;
   if (found.size() != expected.size()) return "number of arrays";
@@ -108,7 +109,7 @@ std::string deviation(const values& found, const values& expected, const adversa
   return s.str();
 }
 
-/// An array that holds `a` transposed, behind one element and before two more of every axis.
+/// A larger array that contains `a` transposed, with one element before it and two after it on every axis.
 array around(const array& a) {
   shape low, high;
   for (int i = 0; i < a.rank(); ++i) low.push_back(1), high.push_back(2);

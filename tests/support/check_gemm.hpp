@@ -13,15 +13,15 @@
 
 #include "support/catch.hpp"
 
-/// Does it say that it can multiply such operands?
+/// Does the implementation claim that it can multiply such operands?
 inline bool takes(const tokamax::simd::gemm_implementation& by, tokamax::simd::gemm_element a,
                   tokamax::simd::gemm_element b, tokamax::simd::gemm_precision precision) {
   return by.can(
       {8, 8, 8, {nullptr, 8, 1, a}, {nullptr, 8, 1, b}, nullptr, 8, tokamax::simd::gemm_mode::assign, precision});
 }
 
-/// Products of T in all layouts, with and without gaps, assigned and added, against sums in double: int8 exactly, others
-/// within k roundings. What lies between the rows of C stays.
+/// Compares products of T with sums in double: in all layouts, with and without gaps between rows, assigned and added.
+/// int8 must be exact, and other types within k roundings. Memory between the rows of C must not change.
 template <class T>
 void check_gemm(const tokamax::simd::gemm_implementation& by, tokamax::simd::gemm_precision precision) {
   namespace simd = tokamax::simd;

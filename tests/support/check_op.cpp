@@ -69,7 +69,7 @@ bool equal(const graph& a, const graph& b) {
   return same;
 }
 
-/// What infer says of an op is what its compose gives.
+/// Checks that infer gives the type of compose, for every op in the graph.
 void check_types(const graph& g) {
   const vec<char> live = live_nodes(g);
   for (int i = 0; i < g.count(); ++i) {
@@ -85,7 +85,7 @@ void check_types(const graph& g) {
   }
 }
 
-/// vjp = derived rule = central differences = transpose of jvp, in double.
+/// Checks in double that the vjp rule agrees with the derived rule, with central differences and with the transpose of jvp.
 void check_derivatives(const function& f, const std::vector<array>& inputs, const check_options& o) {
   const int n = static_cast<int>(inputs.size());
   const graph g = trace(f, types_of(inputs));
@@ -125,7 +125,7 @@ void check_derivatives(const function& f, const std::vector<array>& inputs, cons
     for (std::size_t i = 0; i < directional[k].data.size(); ++i)
       directional[k].data[i] = (directional[k].data[i] - back[k].data[i]) / (2 * o.step);
   auto in_double = [](values v) {
-    for (value& a : v) a.type.type = f32;  // the bound of bf16 is for results of the CPU
+    for (value& a : v) a.type.type = f32;  // the wider bound of bf16 is meant for results of the CPU only
     return v;
   };
   {
@@ -147,14 +147,14 @@ void check_derivatives(const function& f, const std::vector<array>& inputs, cons
   }
 }
 
-/// vmap is the loop over slices, whichever inputs carry the axis.
+/// Checks that vmap gives the results of a loop over slices, for every choice of the inputs that carry the axis.
 void check_batches(const function& f, const std::vector<array>& inputs, const check_options& o) {
   constexpr std::int64_t count = 3;
   const values x = to_values(inputs);
   const graph g = trace(f, types_of(inputs));
   const unsigned all = (1u << inputs.size()) - 1;
   for (unsigned mask = 1; mask <= all; ++mask) {
-    if (inputs.size() > 3 && mask != all && (mask & (mask - 1))) continue;  // of many inputs: each alone, and all
+    if (inputs.size() > 3 && mask != all && (mask & (mask - 1))) continue;  // if many: each input alone, and all
     INFO("vmap over the inputs of mask " << mask);
     values whole;
     std::vector<values> slices(static_cast<std::size_t>(count), x);
@@ -194,7 +194,7 @@ void check_text(const graph& g) {
   vec<const op*> used, ops = library_ops();
   add_ops(used, g);
   for (const op* o : used) {
-    if (o == &captured_p) return;  // its data is in no text
+    if (o == &captured_p) return;  // the text of a graph does not contain captured data
     ops.push_back(o);
   }
   const std::string text = to_text(g);

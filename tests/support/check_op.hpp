@@ -1,4 +1,4 @@
-// tests/support/check_op.hpp: the contract that every op and every function of arrays keeps, checked from examples.
+// tests/support/check_op.hpp: the contract of every op and every function of arrays, checked on examples.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,16 +17,16 @@ struct check_options {
   double step = 1e-4;         ///< of finite differences
 };
 
-/// What holds for a function of arrays at the point `inputs`:
-///   what infer says of every op in it is the type of its compose,
-///   the CPU's results, called op by op, as one graph and through jit, are those of the reference in double,
-///   vjp = the rule derived from compose = central differences, and the same for jvp and their derivatives,
-///   <ct, jvp(t)> = <vjp(ct), t>,
-///   vmap, also of the gradient, is the loop over slices, whichever inputs carry the axis,
-///   the text of the graph, and of its gradient's, reads back as an equal graph.
+/// Checks a function of arrays at the point `inputs`:
+///   for every op in it, infer gives the type of compose;
+///   the CPU's results, op by op, as one graph and through jit, are those of the reference in double;
+///   vjp agrees with the rule derived from compose and with central differences, and so do jvp and their derivatives;
+///   <ct, jvp(t)> = <vjp(ct), t>;
+///   vmap, also of the gradient, agrees with a loop over slices, whichever inputs carry the axis;
+///   the text of the graph, and of its gradient's graph, reads back as an equal graph.
 void check_function(const function& f, const std::vector<array>& inputs, const check_options& options = {});
 
-/// The text of a graph is that of an equal one.
+/// Checks that the text of a graph reads back as an equal graph.
 void check_text(const graph& g);
 
 /// An op's operands and attributes, `pack(...)` of its record.
@@ -37,11 +37,11 @@ struct example {
 /// The same for one op at several points.
 void check_op(const op& o, const std::vector<example>& examples, const check_options& options = {});
 
-/// The CPU's results, called as one graph (and `everywhere`: op by op and through jit), are those of the reference.
+/// Checks the CPU's results against the reference: as one graph, and if `everywhere` also op by op and through jit.
 void check_values(const function& f, const std::vector<array>& inputs, double tolerance = 3e-6, bool everywhere = true);
 
-/// f on the rows `name`.in0, in1, ... of tests/data/ops.txt gives `name`.out, and with the cotangent `name`.ct the
-/// gradients `name`.grad0, ...; NaN and infinities must be where they are there.
+/// Compares f with JAX. On the rows `name`.in0, `name`.in1 and so on of tests/data/ops.txt it must give `name`.out, and
+/// for the cotangent `name`.ct the gradients `name`.grad0 and so on. NaN and infinities must be at the same places.
 void check_golden(const std::string& name, const function& f, int inputs = 1, double tolerance = 2e-6);
 
 }  // namespace tokamax::test

@@ -63,7 +63,7 @@ arrays floating_or_zero(const arrays& like, const arrays& found) {
       out.push_back(found[k].exists() ? found[k] : array(0.0, {like[k].dtype(), false, like[k].shape()}));
   return out;
 }
-/// `list` with an array that does not exist in the place of others than floats.
+/// `list` with every array that is not floating replaced by one that does not exist.
 arrays spread(const arrays& like, const arrays& list, int from) {
   arrays out;
   for (const array& a : like) out.push_back(is_floating(a.dtype()) ? list[from++] : array());
@@ -72,7 +72,7 @@ arrays spread(const arrays& like, const arrays& list, int from) {
 }  // namespace
 
 namespace {
-/// f in the graph that is traced, or called on data in one of its own.
+/// Calls f in the graph of traced arguments; data gets a graph of its own.
 function in_graph(const function& f) {
   return [f](const arrays& x) {
     if (ambient_graph) return f(x);
@@ -116,7 +116,7 @@ function vmap_of(const function& f, std::int64_t n, unsigned mask) {
   });
 }
 namespace {
-/// Calls ops that have rules and a meaning as copies without the rules.
+/// Replaces ops that have both rules and a compose by copies that have no rules.
 struct rule_remover {
   bool handles(const op& o) const { return o.compose && (o.vjp || o.jvp); }
   arrays operator()(const call& c) const {
@@ -152,7 +152,7 @@ std::string difference(const values& found, const values& expected, double toler
       s << "result " << k << ": " << text(found[k].type).view() << ", expected " << text(expected[k].type).view();
       return s.str();
     }
-    double scale = 0.1;  // numbers that cancel out keep the errors of what they are the difference of
+    double scale = 0.1;  // a small difference of large numbers keeps the errors of the large ones
     for (double e : expected[k].data)
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < found[k].data.size(); ++i) {

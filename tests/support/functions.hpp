@@ -8,7 +8,7 @@
 
 namespace tokamax::test {
 
-/// A function of arrays, as all checks see it.
+/// The type in which all checks take a function of arrays.
 using function = std::function<arrays(const arrays&)>;
 
 /// The graph of f on inputs of these types.
@@ -17,12 +17,12 @@ graph trace(const function& f, const std::vector<array_type>& inputs);
 function vjp_of(const function& f, int inputs);
 /// (inputs, tangents of the floating inputs) -> tangents of the floating results
 function jvp_of(const function& f, int inputs);
-/// Inputs k with bit k of `mask` carry a leading axis of extent n.
+/// vmap over n entries: input k carries a leading axis if bit k of `mask` is set.
 function vmap_of(const function& f, std::int64_t n, unsigned mask);
-/// The program with every op that has both a rule and a compose differentiated by its compose.
+/// The same program, in which ops with both a rule and a compose are differentiated by their compose.
 function without_rules(const function& f);
 
-/// Numbers in (-1, 1) that no two elements share.
+/// Distinct numbers in (-1, 1).
 array noise(const array_type& t, unsigned seed);
 array noise(const shape& s, unsigned seed, dtype t = f32);
 
@@ -33,8 +33,8 @@ values to_values(const arrays& list);
 std::vector<array> listed(const arrays& list);
 arrays listed(const std::vector<array>& list);
 
-/// Empty, or where and how much two lists differ; `tolerance` is relative to the largest element of each expected array,
-/// 8192 times as large for bf16, and 0 for others than floats.
+/// Describes where and how much two lists differ; empty if they do not. `tolerance` is relative to the largest element of
+/// each expected array. It is 8192 times as large for bf16, and 0 for dtypes that are not floating.
 std::string difference(const values& found, const values& expected, double tolerance);
 /// Empty if types and bits agree.
 std::string bit_difference(const std::vector<array>& found, const std::vector<array>& expected);

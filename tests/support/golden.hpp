@@ -55,7 +55,7 @@ inline array golden(const std::string& file, const std::string& name) {
   return array_of(type, s, numbers);
 }
 
-/// The largest difference, relative to the largest finite value; infinite where types, NaN or infinities differ.
+/// The largest difference, relative to the largest finite value. It is infinite if types, NaN or infinities differ.
 inline double distance(const array& found, const array& expected) {
   const double wrong = std::numeric_limits<double>::infinity();
   if (!(found.shape() == expected.shape())) return wrong;

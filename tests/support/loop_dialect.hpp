@@ -1,5 +1,5 @@
-// tests/support/loop_dialect.hpp: what printed loops ask for, for one element at a time and in the CPU's arithmetic. A file
-// of loops includes it once in a namespace of its own for each program, after loop_dialect_includes.
+// tests/support/loop_dialect.hpp: the functions that printed loops call, for one element at a time and with the CPU's
+// arithmetic. A file of loops includes it once for each program, in a namespace of its own, after loop_dialect_includes.
 #if !defined(TOKAMAX_LOOP_DIALECT)
   #define TOKAMAX_LOOP_DIALECT
   #include <tokamax/backend/cpu/loop/loop.hpp>
@@ -86,7 +86,7 @@ T rem(T a, T b) {
     return b == 0 ? a : tokamax::detail::wraps(a, b) ? T(0) : a % b;
 }
 
-// The CPU's functions are those of registers.
+// These call the CPU's functions, which work on registers, with one element.
 inline tokamax::simd::f32v all(float x) { return tokamax::simd::f32v(x); }
 inline float one(tokamax::simd::f32v x) { return x.get(0); }
 inline float abs(float x) { return one(xsimd::abs(all(x))); }

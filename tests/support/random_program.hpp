@@ -15,8 +15,8 @@
 
 namespace tokamax::test {
 
-/// A function of two arrays [4, 6]: `length` ops, whose operands are any earlier values, views and reductions among
-/// them, and some of whose values are results.
+/// A function of two arrays [4, 6] with `length` random ops, views and reductions among them. Operands are any earlier
+/// values, and some of the values are results.
 inline function random_program(unsigned seed, int length = 30) {
   return [=](const arrays& in) {
     std::mt19937 random(seed);

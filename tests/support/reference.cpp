@@ -173,7 +173,7 @@ values dot_general(const asked& a) {
     for (std::int64_t i : lf) li[static_cast<int>(i)] = at[axis++];
     for (std::int64_t i : rf) ri[static_cast<int>(i)] = at[axis++];
     double total = 0;
-    std::uint64_t bits = 0;  // of integers, whose products need more than a double has
+    std::uint64_t bits = 0;  // sums of integer products, which need more bits than a double has
     for_each_place(inner, [&](const shape& c, std::size_t) {
       for (int i = 0; i < c.rank(); ++i)
         li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
@@ -207,7 +207,7 @@ values conv(const asked& a) {
         const std::int64_t n = at[i + 1] * o.strides[i] + in[i] * o.rhs_dilation[i] - o.low[i];
         inside = inside && n >= 0 && n % o.lhs_dilation[i] == 0 && n / o.lhs_dilation[i] < x.extent(i + 1);
         from[i + 1] = n / o.lhs_dilation[i];
-      }  // zeros around and between the elements are numbers: times infinity they are NaN
+      }  // zeros of padding and dilation are multiplied too: times infinity they give NaN
       total += (inside ? x.data[place(x.type.extents, from)] : 0) * w.data[place(w.type.extents, weight)];
     });
     y.data[k] = wrap(total, y.type.type);
@@ -327,13 +327,13 @@ values elementwise(const asked& a) {
     if (exact)
       y.data[k] = as_double(kept(a.n.kind->algebra.fold_integers(whole, a.in[0].type.type), y.type.type), y.type.type);
     else if (a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0)
-      y.data[k] = x[0];  // as documented
+      y.data[k] = x[0];  // the value that the documentation promises
     else
       y.data[k] = wrap(a.n.kind->algebra.fold(x), y.type.type);
   }
   return {y};
 }
-/// An op's own definition in smaller ops.
+/// Evaluates an op by its own definition in smaller ops.
 values composed(const asked& a) {
   graph inner;
   vec<array> in;

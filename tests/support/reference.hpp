@@ -1,4 +1,4 @@
-// tests/support/reference.hpp: the meaning of every op in double precision, by loops too plain to be wrong.
+// tests/support/reference.hpp: the meaning of every op in double precision, by loops that are plain enough to trust.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,7 @@ struct value {
 };
 using values = std::vector<value>;
 
-/// A node whose results are asked for: operands, attributes, result type, and the graph that holds its bodies.
+/// A node that is to be evaluated: operands, attributes, result type, and the graph that holds its bodies.
 struct asked {
   const node& n;
   const graph& g;
@@ -42,7 +42,7 @@ value zeros_of(const array_type& type);
 value to_value(array a);
 /// The array with these elements, rounded to its dtype.
 array to_array(const value& v);
-/// What an integer of the dtype keeps of a number; floating numbers stay double.
+/// A number as an integer dtype stores it; for floating dtypes the number stays a double.
 double wrap(double x, dtype t);
 /// Calls f(index, linear position) for every place of an array of extents s.
 void for_each_place(const shape& s, const std::function<void(const shape&, std::size_t)>& f);

@@ -1,5 +1,5 @@
-// tests/support/three_ways.hpp: included before an example, makes its `jit` run each function also traced at run time and
-// eagerly, on the same arguments, and stops the program where the results have other bits.
+// tests/support/three_ways.hpp: replaces `jit` in an example that is compiled with it. Each function then runs three times
+// on the same arguments: compiled, traced at run time, and eagerly. The program stops if the results have different bits.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@ namespace tokamax {
 
 template <class F, class Device, trace_time When>
 struct three_ways : jit_function<F, Device, When> {
-  static constexpr int most = 4;  ///< calls that are compared: eager ones take long
+  static constexpr int most = 4;  ///< number of calls that are compared, because eager ones take long
   F f;
   jit_function<F, Device, trace_time::at_run_time> late;
   mutable int calls = 0;

@@ -22,8 +22,8 @@ struct descent {
   decltype(std::declval<Optimizer>().init(three_numbers{})) state;
 };
 
-/// x after each of `steps` steps from {1, 2, 3} with the gradient 2 w x, times n + 1 in step n if `varying`: [steps, 3].
-/// `Optimizer` is a function without state that returns the optimiser, so that the step is traced while compiling.
+/// The values of x after each of `steps` steps from {1, 2, 3}: [steps, 3]. The gradient is 2 w x, times n + 1 in step n if
+/// `varying`. `Optimizer` is a stateless function that returns the optimiser, so that the step is traced while compiling.
 template <class Optimizer>
 array trajectory(Optimizer, std::int64_t steps, bool varying = false) {
   constexpr auto optimizer = Optimizer{}();

@@ -21,7 +21,7 @@ using square = tk::tensor<tk::f32, 3, 3>;
 using image = tk::tensor<tk::f32, 1, 4, 4, 2>;
 using ids = tk::tensor<tk::i32, 3>;
 
-/// What stands in the wrong program, and what in the fixed one.
+/// Chooses between the text of the wrong program and that of the fixed one.
 template <class T>
 constexpr T pick([[maybe_unused]] const T& bad, [[maybe_unused]] const T& good) {
 #ifdef TOKAMAX_FIXED
@@ -31,7 +31,7 @@ constexpr T pick([[maybe_unused]] const T& bad, [[maybe_unused]] const T& good) 
 #endif
 }
 
-/// Traces f on arguments of these types and stops the compiler with what is wrong.
+/// Traces f on arguments of these types, so that the compiler stops with the message of its mistake.
 template <class... Args, class F>
 void trace(F) {
   if constexpr (!tk::program_trace<F, Args...>::valid) tk::program<device, F, Args...>::check();
