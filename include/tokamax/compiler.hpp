@@ -11,11 +11,11 @@
 //   compiler/materialize.hpp     which values of a program lie in memory, and which are computed where they are read.
 //   compiler/memory.hpp          one arena for all intermediate buffers of a region.
 //   compiler/parse.hpp           graphs from their text.
-//   compiler/plan.hpp            the tables that a program is run from.
+//   compiler/plan.hpp            the tables that describe how a program runs.
 //   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
 //   compiler/schedule.hpp        from a lowered graph to steps, operands and buffers.
-//   compiler/split.hpp           the order in which a fused group that is too large for one loop is cut into several.
-//   compiler/views.hpp           which values are other values' memory seen with other strides.
+//   compiler/split.hpp           the order of a fused group that is too large for one loop, so that it can be cut.
+//   compiler/views.hpp           which values are the memory of other values, seen with other strides.
 #pragma once
 
 #include <tokamax/compiler/attribute_text.hpp>

@@ -31,7 +31,7 @@ inline std::string type_text(const array_type& t) {
   return std::string(t.weak ? "weak " : "").append(name(t.type)).append(list_text(t.extents));
 }
 
-/// The shortest digits that are this element, else its bits in hexadecimal.
+/// The shortest digits that read back as this element, or else its bits in hexadecimal.
 inline std::string element_text(element_bits v, dtype t) {
   if (is_signed(t)) return std::to_string(static_cast<std::int64_t>(v.value));
   if (!is_floating(t)) return std::to_string(v.value);
@@ -44,7 +44,7 @@ inline std::string element_text(element_bits v, dtype t) {
   return "0x" + bits;
 }
 
-/// One attribute, `w` pointing to its words.
+/// The text of one attribute. `w` points to its words.
 inline std::string attribute_text(attribute_kind kind, const std::int64_t* w, int count) {
   switch (kind) {
     case attribute_kind::boolean:
@@ -63,7 +63,7 @@ inline std::string attribute_text(attribute_kind kind, const std::int64_t* w, in
   return extent_text(*w);
 }
 
-/// The attributes of a node that are not those of a default-made record: `, axis=1, keep=true`. Bodies are always named.
+/// The attributes of a node that do not have their default values: `, axis=1, keep=true`. Bodies are always written.
 inline std::string attributes_text(const graph& g, const node& n) {
   const std::int64_t* w = g.words_of(n);
   int left = n.word_count;

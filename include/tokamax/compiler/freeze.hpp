@@ -17,18 +17,19 @@ constexpr plan_size size_of(const plan& p) {
           p.buffers.count(),      p.regions.count(), p.numbers.count(), p.scopes.count()};
 }
 
-/// A plan as constant objects. A program is evaluated once, into tables of generous capacity (whose unused tail costs
-/// the compiler nothing), and then cut to size: evaluating it twice, for sizes and for contents, costs three times as much.
+/// A plan as constant objects. A constant object cannot own memory, so its tables need a size. The program is evaluated
+/// once into tables of generous capacity, whose unused end costs the compiler nothing, and these are then copied into
+/// tables of the right size. Evaluating it twice, for the sizes and for the contents, would cost three times as much.
 ///
-/// This one is read by the compiler only, which makes functions of it. Were it in the binary, so would be every rule of
-/// every op that it points to.
+/// Only the compiler reads `frozen_code`, and makes functions of it. It must not reach the binary, because it points to
+/// descriptors, and each descriptor would bring all its rules along.
 template <plan_size Size>
 struct frozen_code {
   instruction instructions[Size.instructions + 1];
   loop_kernel loops[Size.loops + 1];
   const op* ops[Size.ops + 1];
 };
-/// And this one is what the executor reads.
+/// The part of the plan that the executor reads.
 template <plan_size Size>
 struct frozen_plan {
   plan_operand operands[Size.operands + 1];
@@ -42,7 +43,7 @@ struct frozen_plan {
 inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19, 1 << 10};
 
 namespace detail {
-/// Keeps the first table that holds more than there is room for, as the error "program_too_large: table".
+/// Records the first table that does not fit, as the error "program_too_large: table".
 struct room {
   diagnostic error;
   location where;
@@ -85,7 +86,7 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.scopes; ++i) f.scopes[i] = p.scopes[i];
 }
 
-/// What running a plan takes; printing it takes its code too.
+/// A view of what the executor needs. Printing a plan needs its code too.
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p) {
   return {.operands = p.operands,
@@ -110,19 +111,19 @@ constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& co
   return v;
 }
 
-/// Sizes of a graph's tables, its bodies laid one after the other.
+/// The sizes of a graph's tables, in which its bodies follow one another.
 struct graph_size {
   int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0, scopes = 0;
 };
 
-/// Where one graph lies in the joint tables.
+/// The ranges of one graph in the joint tables.
 struct graph_extent {
   int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, bodies = 0;
   int node_count = 0, operand_count = 0, word_count = 0, input_count = 0, output_count = 0, body_count = 0;
   int effect_count = 0;  ///< effects follow the outputs
 };
 
-/// A node whose op and type are places in tables: of both there are few.
+/// A node in which numbers stand for the op and the type, because a program has few different ones.
 struct frozen_node {
   short kind = -1, type = 0;
   int first_operand = 0, operand_count = 0;
@@ -131,7 +132,7 @@ struct frozen_node {
   short scope = 0;
 };
 
-/// Pointers to the tables of a frozen graph. Those of its ops lie elsewhere, see frozen_code.
+/// Pointers to the tables of a frozen graph. The table of its ops is kept apart; frozen_code says why.
 struct graph_view {
   const frozen_node* nodes = nullptr;
   const int* operands = nullptr;
@@ -143,7 +144,7 @@ struct graph_view {
   int scope_count = 0;
 };
 
-/// A graph as one constant object: what the trace hands to the planner.
+/// A graph as one constant object, in which a trace is passed to the planner.
 template <graph_size Size>
 struct frozen_graph {
   frozen_node nodes[Size.nodes + 1];
@@ -154,7 +155,7 @@ struct frozen_graph {
   array_type types[Size.types + 1];
   text scopes[Size.scopes + 1];
 };
-/// Every op of a program and of what these are composed of.
+/// Every op of a program, and every op of their compose rules.
 template <graph_size Size>
 struct frozen_ops {
   const op* at[Size.ops + 1];
@@ -169,7 +170,8 @@ constexpr graph_view view(const frozen_graph<Size>& f) {
 }
 
 namespace detail {
-/// Gives each different op or type the next number. A table finds those that are there: there is one look-up a node.
+/// Numbers the different ops or types in the order in which they occur. There is a look-up for each node, so a hash table
+/// finds the known ones.
 template <class T>
 class numbering {
  public:
@@ -199,13 +201,13 @@ class numbering {
   static constexpr bool equal(const array_type& a, const array_type& b) { return a == b && a.weak == b.weak; }
 };
 
-/// Writes the live parts of a graph and of its bodies one behind the other.
+/// Writes the live parts of a graph and of its bodies into the joint tables, one after the other.
 template <graph_size Size>
 class freezer {
  public:
   constexpr freezer(frozen_graph<Size>& f, graph_size& n, numbering<const op*>& ops) : f_(f), n_(n), ops_(ops) {}
 
-  /// What was written is of use if there is no error.
+  /// Returns the error if a table was too small; then the tables are useless.
   constexpr diagnostic run(const graph& g) {
     n_.graphs = 1;
     room_.where = g.nodes.empty() ? location{} : g.nodes.back().where;
@@ -219,7 +221,7 @@ class freezer {
   }
 
  private:
-  /// Is there room for the live part of one more graph? Mostly there is for all of it, which is quickly seen.
+  /// Is there room for the live part of one more graph? Usually there is room for all of it, and that is tested first.
   constexpr bool has_room(const graph& g, const vec<char>& live) {
     int nodes = g.nodes.count(), operands = g.operands.count(), words = g.words.count();
     if (n_.nodes + nodes > Size.nodes || n_.operands + operands > Size.operands || n_.words + words > Size.words) {
@@ -237,6 +239,7 @@ class freezer {
            room_.holds("inputs", n_.inputs + g.inputs.count(), Size.inputs) &&
            room_.holds("outputs", n_.outputs + g.outputs.count() + g.effects.count(), Size.outputs);
   }
+  /// Writes graph `self`. Ids of nodes become relative to the beginning of the graph, and so do ranges in the pools.
   constexpr void add(const graph& g, int self) {
     vec<char> live = live_nodes(g);
     for (int i : g.inputs) live[i] = 1;

@@ -10,22 +10,23 @@
 
 namespace tokamax {
 
-/// The fused loops of a plan as C++ text: `loop_0(at)`, `loop_1(at)`, ... compute what lies at one place. What stands before
-/// the text says what a place and its numbers are, so one text serves scalars, vectors and other devices:
+/// The fused loops of a plan as C++ text. The functions `loop_0(at)`, `loop_1(at)` and so on compute the elements at one
+/// place. Whoever compiles the text defines what a place and its numbers are, so one text serves scalars, vectors and other
+/// devices. It must define:
 ///
-///   place                         where the loop is: its type is the loops' one parameter
+///   place                         the position of a loop, which is the only parameter of the functions
 ///   f32, bf16, ...                a type for each dtype; `none`, `unit` and `any`: how memory moves along the innermost axis
-///   load<f32, unit>(at, slot)     what a slot holds, in the type T of numbers that the device computes this dtype with
-///   count<i32, unit>(at, slot)    a slot that counts, which lies nowhere
+///   load<f32, unit>(at, slot)     the element of a slot, in the type T in which the device computes this dtype
+///   count<i32, unit>(at, slot)    the element of a slot that counts and is not in memory
 ///   constant<f32>(at, k)          the k-th constant of the loop
-///   as<bf16>(x)                   x as an element of this dtype would keep it: convert_element_type
+///   as<bf16>(x)                   x rounded or wrapped to this dtype, as convert_element_type does
 ///   store<f32>(at, slot, x)       writes an element
 ///   exp(x), select(c, x, y), ...  of numbers: +, -, *, /, comparisons, bits and shifts of integers, T(0.5), and the functions
 ///                                 in core/spelled.hpp; maximum, minimum, quotient and rem are the ops of these names;
 ///                                 last_shift(x) is the number of bits of x less 1
 ///
-/// What an op does is what its element function writes down. One that is more than a function or operator becomes a
-/// template `op_NAME`, beside which a device may have its own overload for its numbers.
+/// The text of an op comes from its element function (core/spelled.hpp). If that is more than one function or operator, it
+/// becomes a template `op_NAME`. A device may add an overload of it for its own numbers.
 std::string loops_to_cpp(const plan_view& p);
 
 }  // namespace tokamax
@@ -38,7 +39,7 @@ std::string loops_to_cpp(const plan_view& p);
 namespace tokamax {
 namespace detail {
 
-/// The lines of an element function as expressions. Values used more than once are named.
+/// Writes the lines of an element function as expressions. A value that is used more than once gets a name.
 class element_writer {
  public:
   explicit element_writer(vec<spelled_line> lines)
@@ -49,7 +50,7 @@ class element_writer {
   }
   int result() const { return lines_.back().operands[0]; }
   void name(int line, std::string n) { names_[static_cast<std::size_t>(line)] = std::move(n); }
-  /// Is it one operator or function of its parameters, or one of them?
+  /// Is the function a single operator or function of its parameters, or one of its parameters?
   bool is_simple(int parameters) const {
     for (int x : lines_[result()].operands)
       if (result() >= parameters && x >= parameters) return false;
@@ -96,7 +97,7 @@ class element_writer {
   std::vector<std::string> names_;
 };
 
-/// The loops of one plan, after the element functions that they call.
+/// Writes the loops of a plan, preceded by the element functions that they call.
 class loop_writer {
  public:
   explicit loop_writer(const plan_view& p) : p_(p) {}
@@ -146,7 +147,7 @@ class loop_writer {
     }
     return s + "}\n";
   }
-  /// An op on registers: its element function itself, if that is short, or a call.
+  /// An op on registers: the text of its element function if that is short, or else a call of it.
   std::string applied(const instruction& l) {
     const int operands = l.c >= 0 ? 3 : l.b >= 0 ? 2 : 1;
     const short registers[3] = {l.a, l.b, l.c};
@@ -161,7 +162,8 @@ class loop_writer {
     for (int k = 0; k < operands; ++k) s.append(k ? ", " : "").append(numbered("t", registers[k]));
     return s + ")";
   }
-  /// The name of an op's function, which is defined when it is first called. Two ops may have one name.
+  /// The name of an op's function, which is defined at its first call. Different ops may have the same name, so some names
+  /// get a number.
   std::string function_name(const instruction& l, int operands) {
     for (const auto& known : known_)
       if (known.function == l.function) return known.name;

@@ -7,15 +7,20 @@
 
 namespace tokamax {
 
-/// Repeats the live nodes of `from` as inputs and nodes of `to`: markers vanish, ops without a kernel are replaced by
-/// their `compose`, and simplification and sharing happen once more over the whole program. What products round to
-/// bfloat16 is rounded where it is computed, once for all of them, and kept so.
-/// `has_kernel(op)` says whether the backend runs an op; elementwise ops, views and constants need none.
+/// Copies the live nodes of `from` into `to`, on the way from a traced program to one that can be planned:
+///
+///   - markers (alias ops) vanish;
+///   - an op without a kernel is replaced by its `compose`, and so on until every op has one;
+///   - simplification and sharing happen once more, now over the whole program;
+///   - an operand that products round to bfloat16 is rounded where it is computed, once for all of these products.
+///
+/// `has_kernel(op)` tells whether the backend runs an op. Elementwise ops, views and constants need no kernel.
 template <class HasKernel>
 constexpr void lower(graph& to, const graph& from, const HasKernel& has_kernel);
 
 namespace detail {
 
+/// The replacement rule that `inline_graph` applies. An empty result means that the node is copied as it is.
 template <class HasKernel>
 struct lowering {
   graph& to;
@@ -30,6 +35,8 @@ struct lowering {
     if (o.memory.kind == op_kind::alias) return c[0];
     if (o.bodies.count && !o.compose) return with_lowered_bodies(c);
     if (rounds_operands(o)) return with_rounded_operands(c);
+    // The meaning of the op is traced into a graph of its own, which is then lowered into `to`: it may contain ops
+    // without a kernel again.
     graph inner;
     arrays in;
     for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
@@ -49,7 +56,7 @@ struct lowering {
 
  private:
   constexpr bool rounds_operands(const op& o) const { return o.precision.product_operands > 0 && has_kernel(o); }
-  // The op itself, its products of operands in the numbers that they multiply. Its results keep their dtypes.
+  // The op itself, on operands that are rounded to the format in which its products multiply. Results keep their dtypes.
   constexpr arrays with_rounded_operands(const call& c) const {
     const op& o = *c.self;
     const std::int64_t algorithm = c.attributes[c.attribute_count - 1];
@@ -65,7 +72,8 @@ struct lowering {
       results.push_back(o.infer(c));
     return emit(to, o, in.data(), c.count, w, c.where, &results);
   }
-  // x as bfloat16, if it is computed here: inputs are rounded while they are read. Views stay views.
+  // x as bfloat16 if the program computes x. An input is returned as it is, because products round it while they read it.
+  // A view is rounded by rounding the array that it is a view of.
   constexpr array rounded(const array& x) const {
     const node n = to[lift(to, x).id()];
     if (n.kind == nullptr || n.operand_count == 0) return x;

@@ -6,24 +6,26 @@
 
 namespace tokamax {
 
-/// Gives every arena buffer of a region its offset: a buffer lives from the step that writes it to the last one that
-/// reads it, and takes the first gap that is large enough. Offsets are multiples of 64 bytes.
+/// Gives every arena buffer of a region its offset. A buffer is live from the step that writes it to the last step that
+/// reads it, and gets the first gap between the live ones that is large enough. Offsets are multiples of 64 bytes.
 ///
-/// An in-place step is one whose result has a loop operand with the same memory layout that dies there (`reuse`).
+/// If a result has an operand that it may overwrite (`reuse`) and whose last use is this step, it takes its place.
 constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r, const std::int64_t* symbols) {
   plan_buffer* const buffers = all + r.first_buffer;
   const int n = r.buffer_count, steps = r.step_count;
   vec<int> last_step(static_cast<std::size_t>(n), -1);
-  int* const last = last_step.data();  // pointers: what a table's accessor costs the compiler counts here
+  int* const last = last_step.data();  // raw pointers, because accessors are slow in constant expressions
   auto each_operand = [&](int s, auto&& f) {
     const plan_step& st = p.steps[r.first_step + s];
     for (int k = 0; k < st.in_count + st.out_count; ++k)
       if (const int b = p.operands[st.operands + k].buffer; b >= 0) f(b - r.first_buffer);
   };
+  // Pass 1: the last step that uses each buffer.
   for (int s = 0; s < steps; ++s) each_operand(s, [&](int b) { last[b] = s; });
   vec<std::int64_t> sizes(static_cast<std::size_t>(n), 0);
   std::int64_t* const bytes = sizes.data();
-  vec<int> links(2 * static_cast<std::size_t>(n) + 2, -1);  // lists by offset, upwards and downwards; n is their head
+  // The live buffers form a list that is ordered by offset and linked in both directions; n is its head.
+  vec<int> links(2 * static_cast<std::size_t>(n) + 2, -1);
   int *const next = links.data(), *const before = next + n + 1;
   enum : char { absent, placed, done };
   vec<char> states(static_cast<std::size_t>(n), absent);
@@ -34,6 +36,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
     bytes[b] = (resolve(buffers[b].bytes, symbols) + 63) / 64 * 64;
     if (state[b] == absent) r.total_bytes += bytes[b];
   }
+  // Pass 2: step by step, place the buffers that are used for the first time, then remove those that die.
   for (int s = 0; s < steps; ++s) {
     each_operand(s, [&](int b) {
       if (state[b] != absent) return;
@@ -48,7 +51,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
         state[donor] = done;
         return;
       }
-      std::int64_t at = 0;
+      std::int64_t at = 0;  // the first gap that is large enough begins here, behind the buffer `after`
       int after = n;
       for (int c = next[n]; c >= 0; c = next[c]) {
         const std::int64_t offset = buffers[c].offset;
@@ -72,13 +75,13 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   }
 }
 
-/// Lays out the arenas of all regions of a plan, those of bodies first: a call has a scratch buffer, its last result, for a
-/// second copy of each carry that does not stay in place, and then the arena of the body that runs. Programs with dynamic
-/// extents call it again with other `symbols`.
+/// Lays out the arenas of all regions of a plan. Bodies come first, because a call needs a scratch buffer, which is its
+/// last result. The buffer holds a second copy of each carry that is not updated in place, and the arena of the body that
+/// runs. Programs with dynamic extents call this again when the values of `symbols` change.
 constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_region* regions,
                              const std::int64_t* symbols) {
   auto rounded = [&](std::int64_t bytes) { return (resolve(bytes, symbols) + 63) / 64 * 64; };
-  for (int i = p.region_count - 1; i >= 0; --i) {  // bodies have higher numbers
+  for (int i = p.region_count - 1; i >= 0; --i) {  // bodies have higher numbers than the regions that call them
     plan_region& r = regions[i];
     for (int s = 0; s < r.step_count; ++s) {
       const plan_step& st = p.steps[r.first_step + s];

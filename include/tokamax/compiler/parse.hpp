@@ -9,14 +9,14 @@
 
 namespace tokamax {
 
-/// The ops of this library; a program that has its own adds them.
+/// The ops of this library. A program with ops of its own adds them.
 vec<const op*> library_ops();
 
-/// The graph that `to_text(graph)` prints so. Ops are found by name, the last one of `ops` with that name; what their infer
-/// rules say of operands and attributes must be the types in the text. Lines are of no file: nodes know no place.
+/// The graph whose text, as `to_text(graph)` prints it, is `text`. Ops are found by name; the last one in `ops` counts.
+/// The types in the text must be those that the ops infer. The nodes have no source lines.
 ///
-/// errors  "graph" with line and column: what is no text of a graph, an op, value or attribute that is not there, a type
-///         that is not the op's; arrays that a trace closed over, for they are not in the text
+/// errors  "graph" with line and column, for text that is not a graph, for unknown ops, values and attributes, for types
+///         that the op does not have, and for arrays that a trace closed over, because the text does not contain them
 graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops());
 
 }  // namespace tokamax
@@ -33,7 +33,7 @@ graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops
 namespace tokamax {
 namespace detail {
 
-/// Reads one text from front to back.
+/// Reads a text from its beginning to its end.
 class graph_parser {
  public:
   graph_parser(std::string_view text, const vec<const op*>& ops) : text_(text), ops_(ops) {}
@@ -47,7 +47,7 @@ class graph_parser {
   }
 
  private:
-  /// The node ids of the names %0, %1, ... and %in0, %in1, ...; -1 for those that are not there.
+  /// The node ids of the names %0, %1, ... and %in0, %in1, ...; -1 for names that have not occurred.
   struct values {
     std::vector<int> nodes, inputs;
   };
@@ -60,7 +60,7 @@ class graph_parser {
     if (found == "\n") found = "the end of the line";
     throw error("graph", found, expected, "line " + std::to_string(line) + ", column " + std::to_string(column));
   }
-  /// An error in what begins at `begin`.
+  /// Reports an error in the text that begins at `begin`.
   [[noreturn]] void fail_at(std::size_t begin, const std::string& expected, const std::string& found) {
     at_ = begin;
     fail(expected, found);
@@ -89,7 +89,7 @@ class graph_parser {
   static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   }
-  /// What an op may be called: all up to its operands.
+  /// The name of an op: everything up to its operands.
   std::string_view name_of_op() {
     skip_spaces();
     const std::size_t begin = at_;
@@ -179,7 +179,7 @@ class graph_parser {
     }
     for (skip_blank(); !accept("return"); skip_blank()) read_node(g, known);
     g.scope = 0;
-    for (int k = 0; k < g.inputs.count(); ++k) {  // what a body closes over may stand in any order
+    for (int k = 0; k < g.inputs.count(); ++k) {  // the inputs that a body closes over may come in any order
       const int id = known.inputs[static_cast<std::size_t>(k)];
       if (id < 0) fail_at(at_ - 6, "%in" + std::to_string(k), "return");
       g.inputs[k] = id;
@@ -190,7 +190,7 @@ class graph_parser {
       end_line();
     }
   }
-  /// `%5` or `%in0`, which is there. Values of several results are for `get` alone.
+  /// Reads `%5` or `%in0`, which must be known. Only `get` may use a node with several results.
   int value(const graph& g, const values& known, bool tuple = false) {
     skip_spaces();
     const std::size_t begin = at_;
@@ -230,7 +230,7 @@ class graph_parser {
   int constant(graph& g) {
     skip_spaces();
     const std::size_t begin = at_;
-    while (peek() != '\0' && peek() != '\n' && peek() != ':') ++at_;  // the type first
+    while (peek() != '\0' && peek() != '\n' && peek() != ':') ++at_;  // the type behind the constant is read first
     expect(":");
     const array_type t = type();
     const std::size_t end = at_;
@@ -280,12 +280,12 @@ class graph_parser {
     return add(g, *kind, operands, attributes, begin);
   }
   // --- attributes
-  /// `axis=1, keep=true)`, if there are `more` than operands, and the usual values of the others.
+  /// Reads `axis=1, keep=true)` if there are `more` than operands. Attributes that are not written have their defaults.
   words read_attributes(const op& kind, bool more) {
     attribute_schema schema;
     if (kind.attributes) schema = kind.attributes();
     if (!kind.attributes) schema.fields.push_back({"words", attribute_kind::rest});
-    std::vector<words> parts;  // one a field
+    std::vector<words> parts;  // the words of each field
     const std::int64_t* w = schema.defaults.data();
     int left = schema.defaults.count();
     for (const attribute_field& f : schema.fields) {
@@ -341,12 +341,12 @@ class graph_parser {
   }
 
   // --- nodes
-  /// Adds a node if its op takes such operands and attributes and has this type.
+  /// Adds a node, if its op takes these operands and attributes and infers this type.
   int add(graph& g, const op& kind, const vec<int>& operands, const words& attributes, std::size_t begin) {
     arrays in;
     for (int id : operands) in.push_back(array(g[id].type));
     const int count = in.count();
-    in.resize(in.size() + 8);  // what a rule asks for that is not there has no dtype
+    in.resize(in.size() + 8);  // if operands are missing, a rule finds arrays without a dtype
     call c = call_of(kind, in.data(), count, attributes.data(), attributes.count(), &g);
     types inferred;
     try {

@@ -1,4 +1,4 @@
-// tokamax/compiler/plan.hpp: the tables that a program is run from.
+// tokamax/compiler/plan.hpp: the tables that describe how a program runs.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/schedule.cpp
 #pragma once
@@ -13,66 +13,70 @@ namespace tokamax {
 
 struct op;
 
-/// One line of a fused loop. Registers are numbered by line; slots are the loop's operands, then its results.
+/// One line of a fused loop. The value of a line is the register with its number. Slots are numbered too: first the
+/// operands of the loop, then its results.
 struct instruction {
   enum class what : std::uint8_t { load, iota, constant, apply, store };
   enum class step : std::uint8_t { none, unit, any };  ///< how a slot moves along the innermost axis
   what kind = what::apply;
   step inner = step::none;
-  dtype type = dtype::none;     ///< of this register (store: of the memory)
-  dtype operand = dtype::none;  ///< of the values it is computed from
+  dtype type = dtype::none;     ///< the dtype of this register (store: of the memory)
+  dtype operand = dtype::none;  ///< the dtype of the values from which it is computed
   const op* function = nullptr;
   short a = -1, b = -1,
         c = -1;  ///< registers; load, iota: a is the slot; constant: a is its index; store: b is the slot
   constexpr bool operator==(const instruction&) const = default;
 };
 
-/// Bounds that every fused loop keeps, so that a backend may hold its slots on the stack and its lines in registers.
+/// Upper bounds for every fused loop, so that a backend can keep slots on the stack and number lines by short integers.
 inline constexpr int max_loop_slots = 128, max_loop_lines = 1024;
 
-/// The structure of a fused loop, shared by every step that has it: extents, strides and constants are data.
+/// The structure of a fused loop. All steps with the same structure share it, because extents, strides and constants are
+/// data of the step.
 struct loop_kernel {
   int first = 0, count = 0;  ///< instructions
   int slots = 0, stores = 0, constants = 0;
   std::uint64_t hash = 0;
 };
 
-/// An operand or result of a step: memory of a buffer under some extents and strides.
+/// An operand or result of a step: part of a buffer, seen with some extents and strides.
 struct plan_operand {
   int buffer = -1;  ///< -1: an iota, which starts at `offset`
   dtype type = dtype::none;
   std::int8_t rank = 0;
-  int numbers = 0;          ///< kernel steps: extents and strides; loop steps: strides only
+  int numbers = 0;          ///< index in `plan::numbers` of extents and strides; for loop steps of the strides only
   std::int64_t offset = 0;  ///< elements
 };
 
+/// One step of a program: a fused loop, a kernel, or a call.
 struct plan_step {
-  /// A call is a kernel that runs regions: the bodies of its op.
+  /// A call is a kernel that runs the bodies of its op, which are regions of the plan.
   enum class what : std::uint8_t { loop, kernel, call };
   what kind = what::loop;
   std::int8_t rank = 0;  ///< loop: number of axes
-  int function = 0;      ///< loop: of the loop kernels; else of the ops
+  int function = 0;      ///< index of the loop kernel, or of the op
   int operands = 0, in_count = 0, out_count = 0;
-  int numbers = 0;  ///< loop: extents, then constants; else attribute words
+  int numbers = 0;  ///< index in `plan::numbers` of a loop's extents and constants, or of an op's attribute words
   int number_count = 0;
-  int node = 0;                      ///< in the lowered graph, for printing
-  int region = 0, region_count = 0;  ///< call: of the bodies, one after the other
-  int carries = 0;                   ///< call: values that the last body takes and hands on
-  bool copies = false;               ///< loop: its result is its operand, with nothing to do where they are one
+  int node = 0;                      ///< its node in the lowered graph, for printing
+  int region = 0, region_count = 0;  ///< call: the regions of the bodies, one after the other
+  int carries = 0;                   ///< call: number of values that the last body takes and returns
+  bool copies = false;               ///< loop: it only copies, so nothing is done if both are the same memory
   int scope = 0;                     ///< number of its name, for profiles
 };
 
+/// The memory of one value.
 struct plan_buffer {
   enum class what : std::uint8_t { arena, input, output, constant };
   what kind = what::arena;
-  int index = -1;           ///< of the input or output; constant: where its bytes lie in `numbers`
+  int index = -1;           ///< number of the input or output; for a constant, the index of its bytes in `numbers`
   std::int64_t bytes = 0;   ///< may be dynamic
   std::int64_t offset = 0;  ///< in the arena
-  int reuse = -1;           ///< number in its region of a buffer whose place it may take, or -1
-  int donor = -1;           ///< output: input whose buffer it may take over, or -1
+  int reuse = -1;           ///< number, within the region, of a buffer whose place it may take, or -1
+  int donor = -1;           ///< for an output: the input whose buffer it may take, or -1
 };
 
-/// The main program, or a body of an op.
+/// A list of steps with its buffers: the main program, or a body of an op.
 struct plan_region {
   int first_step = 0, step_count = 0;
   int first_buffer = 0, buffer_count = 0;
@@ -82,19 +86,19 @@ struct plan_region {
   std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
 
-/// Does the body of a loop write carry k over the one that it reads? Then all its steps work on one buffer.
+/// Does the body of a loop write carry k over the carry that it reads? Then all iterations work on one buffer.
 constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* numbers, const plan_region& body,
                                 int k) {
   return buffers[numbers[body.outputs + k]].donor == k;
 }
 
-/// The ops of a fused loop by name, for profiles.
+/// The names of the ops in a fused loop, for profiles.
 struct loop_label {
-  text names;  ///< of the first ones
+  text names;  ///< the names of the first ops
   int count = 0, named = 0;
 };
 
-/// Everything that the executor reads. Built as growable tables; programs known while compiling freeze it.
+/// Everything that the executor reads, as growable tables. Programs that are known while compiling freeze it.
 struct plan {
   vec<instruction> instructions;
   vec<loop_kernel> loops;
@@ -107,7 +111,8 @@ struct plan {
   scope_names scopes;
 };
 
-/// Pointers to the tables of a plan, growable or frozen. At run time a frozen plan has no loops, but labels of them.
+/// Pointers to the tables of a plan, growable or frozen. At run time a frozen plan has no loop tables, only labels: the
+/// loops are compiled functions then.
 struct plan_view {
   const instruction* instructions = nullptr;
   const loop_kernel* loops = nullptr;

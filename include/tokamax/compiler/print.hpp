@@ -10,24 +10,24 @@
 
 namespace tokamax {
 
-/// A graph as text: one line a node, `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`, after the bodies of its control flow.
-/// Attributes that have the values of a default-made record are left out; `in blocks[3].attend` tells a scope. `parse_graph`
-/// reads it.
+/// A graph as text: the bodies of its control flow, then one line for each node, such as
+/// `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`. Attributes with their default values are left out. A scope is written as
+/// `in blocks[3].attend`. `parse_graph` reads this text.
 std::string to_text(const graph& g);
 
 /// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
 /// outputs filled.
 std::string to_dot(const graph& g);
 
-/// The expression of loop `k` of a plan, one assignment a result: `out0 = add(mul(in0, 0.1), in1)`. Values used more
-/// than once are named.
+/// Loop `k` of a plan as one assignment for each result: `out0 = add(mul(in0, 0.1), in1)`. A value that is used more than
+/// once gets a name.
 std::string expression_text(const plan_view& p, int k);
 
-/// The fused loops of a plan as text. On the CPU each is one type, `simd::expression<line<...>...>`, with one line for each
-/// load, op and store.
+/// The fused loops of a plan as text. On the CPU each loop is one type, `simd::expression<line<...>...>`, with a line for
+/// each load, op and store.
 std::string loops_to_text(const plan_view& p);
 
-/// A plan as text: the steps in order, with the memory they read and write, after the loops that they run.
+/// A plan as text: its loops, then the steps in order with the memory that they read and write.
 std::string to_text(const plan_view& p);
 
 }  // namespace tokamax
@@ -44,7 +44,7 @@ std::string to_text(const plan_view& p);
 namespace tokamax {
 namespace detail {
 inline std::string as_string(const text& t) { return std::string(t.view()); }
-// append, for g++ 12 warns of what + does with a literal and a new string
+// `append` is used below because g++ 12 warns wrongly about `+` of a literal and a new string.
 inline std::string numbered(const char* kind, std::int64_t n) { return std::string(kind).append(std::to_string(n)); }
 inline std::string node_name(const graph& g, int id) {
   return g[id].kind ? numbered("%", id) : numbered("%in", g[id].first_word);

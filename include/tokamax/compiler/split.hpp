@@ -1,4 +1,4 @@
-// tokamax/compiler/split.hpp: the order in which a fused group that is too large for one loop is cut into several.
+// tokamax/compiler/split.hpp: the order of a fused group that is too large for one loop, so that it can be cut.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/split.cpp
 #pragma once
@@ -9,13 +9,13 @@
 
 namespace tokamax::detail {
 
-/// The members of a group, depth first from those that no other member reads: a chain stays in one piece, and few values
-/// are alive between any two neighbours. Of a member's operands the one that asks for most registers comes first, as
-/// Sethi and Ullman order expressions. Nothing depends on the program's other nodes.
+/// The members of a group in depth-first order, beginning with those that no other member reads. So a chain stays in one
+/// piece, and few values are live between any two neighbours. Among the operands of a member, the one that needs most
+/// registers comes first, as in the method of Sethi and Ullman. The order does not depend on other nodes of the program.
 class split_order {
  public:
   vec<int> order;
-  vec<int> uses;  ///< of each node: how many operands of members it is
+  vec<int> uses;  ///< for each node, how often members have it as an operand
 
   /// `each_operand(m, f)` calls f(operand, is_member) for the operands of member m in memory or in the group.
   constexpr split_order(int nodes, const vec<int>& members, const auto& each_operand)
@@ -28,11 +28,11 @@ class split_order {
 
  private:
   enum { unseen, open, done };
-  vec<int> registers_;  // of each member: how many registers its value asks for
+  vec<int> registers_;  // for each member, how many registers computing its value needs
   vec<int> seen_;
 
   constexpr void count(int m, const auto& each_operand) {
-    int most[3] = {};  // of the operands, in falling order
+    int most[3] = {};  // the registers that the operands need, in decreasing order
     each_operand(m, [&](int o, bool member) {
       int asks = 1;
       if (member) ++uses[o], asks = registers_[o];
@@ -58,7 +58,7 @@ class split_order {
       const int first = stack.count();
       each_operand(m, [&](int o, bool member) {
         if (!member || seen_[o] != unseen) return;
-        stack.push_back(o);  // what asks for most registers comes last, and so is taken first
+        stack.push_back(o);  // the operand that needs most registers is on top, so it is visited first
         for (int k = stack.count() - 1; k > first && registers_[stack[k - 1]] > registers_[stack[k]]; --k)
           std::swap(stack[k - 1], stack[k]);
       });

@@ -1,4 +1,4 @@
-// tokamax/compiler/views.hpp: which values are other values' memory seen with other strides.
+// tokamax/compiler/views.hpp: which values are the memory of other values, seen with other strides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace tokamax {
 
-/// Element (i, j, ...) of a value lies at base + offset + i * strides[0] + ... of another one. Of an op that counts the "memory" is
-/// the count itself, so that a fused loop can compute what it would load.
+/// Element (i, j, ...) of a value is at base + offset + i * strides[0] + j * strides[1] + ... of another value. For an op
+/// that counts, this number is the element itself, so that a fused loop computes what it would otherwise load.
 struct strided {
   int base = -1;
   std::int64_t offset = 0;
@@ -15,7 +15,8 @@ struct strided {
   bool counting = false;  ///< the base is a count that is not in memory
 };
 
-/// For every node: itself (dense), or the memory it is a view of. `dense` is set for views that must be copied first.
+/// For every node the memory that it is a view of, which is its own if it is no view. `dense` is set for a view whose view
+/// cannot be expressed by strides, so that it must be copied first.
 struct view_table {
   vec<strided> of;
   vec<char> dense;
