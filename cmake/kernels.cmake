@@ -9,12 +9,22 @@ function(tokamax_link_kernels core headers)
     return()
   endif()
   if(NOT TARGET tokamax_kernels)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT [[
+    set(sources "")
+    foreach(part IN ITEMS RULES GRAPH REDUCE PRODUCTS ROWS MOVEMENT ELEMENTWISE GEMM_AVX512 GEMM_AVX2 GEMM_AMX)  # long first
+      set(header execute)
+      if(part MATCHES "^GEMM_")
+        set(header gemm/dispatch)
+      endif()
+      string(TOLOWER ${part} name)
+      set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels/${name}.cpp)
+      file(CONFIGURE OUTPUT ${source} CONTENT [[
 #define TOKAMAX_INSTANTIATE_KERNELS
-#include <tokamax/backend/cpu/execute.hpp>
-]])
-    add_library(tokamax_kernels STATIC EXCLUDE_FROM_ALL ${source})
+#define TOKAMAX_KERNELS_PART TOKAMAX_PART_@part@
+#include <tokamax/backend/cpu/@header@.hpp>
+]] @ONLY)
+      list(APPEND sources ${source})
+    endforeach()
+    add_library(tokamax_kernels STATIC EXCLUDE_FROM_ALL ${sources})
     target_link_libraries(tokamax_kernels PRIVATE ${headers})
     set_target_properties(tokamax_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
     if(TOKAMAX_SANITIZE)

@@ -93,10 +93,39 @@ foreach(folder IN LISTS folders)
 endforeach()
 umbrella_write_or_check(tokamax.hpp "${umbrellas}")
 
-# Ops with kernels, and what the CPU kernels of backend/cpu/kernels/ make of them.
+# Ops with kernels, and what the CPU kernels of backend/cpu/kernels/ make of them. The library is compiled in parts, which
+# base/compiled_once.hpp names; a kernel of none of these lists is in MOVEMENT, and an op without a kernel in ELEMENTWISE.
+set(parts ELEMENTWISE REDUCE ROWS MOVEMENT PRODUCTS)
+set(kernels_of_REDUCE argmax cumulative lanes reduce reduce_plan)
+set(kernels_of_ROWS attention cross_entropy floats layer_norm rms_norm rotary_embedding softmax)
+set(kernels_of_PRODUCTS conv conv_rhs_vjp dot_general gemm_precision linear_cross_entropy)
+foreach(header IN LISTS headers)
+  if(header MATCHES "^backend/cpu/kernels/(.*)\\.hpp$")
+    set(name ${CMAKE_MATCH_1})
+    set(part MOVEMENT)
+    foreach(other IN ITEMS REDUCE ROWS PRODUCTS)
+      if(name IN_LIST kernels_of_${other})
+        set(part ${other})
+      endif()
+    endforeach()
+    file(READ ${include}/${header} text)
+    string(APPEND includes_of_${part} "  #include <tokamax/${header}>\n")
+    string(REGEX MATCHALL "kernel\\(op_c<[a-z0-9_]+_p>" found "${text}")
+    foreach(use IN LISTS found)
+      string(REGEX REPLACE ".*<(.*)>" "\\1" name ${use})
+      list(APPEND kernels ${name})
+      set(part_of_${name} ${part})
+      set(how dense)
+      if(text MATCHES "takes_views<${name}> = true")
+        set(how strided)
+      endif()
+      string(APPEND facts_of_${part} "template <>\ninline constexpr linkage linked_kernel<${name}, cpu_tag> = linkage::${how};\n")
+    endforeach()
+  endif()
+endforeach()
+
 set(define "")
 set(linked "")
-set(includes "")
 foreach(header IN LISTS headers)
   file(READ ${include}/${header} text)
   set(needed OFF)
@@ -104,7 +133,12 @@ foreach(header IN LISTS headers)
     string(REGEX MATCHALL "kernels_of<[a-z0-9_]+_p>" found "${text}")
     foreach(use IN LISTS found)
       set(needed ON)
-      string(APPEND linked "TOKAMAX_KERNELS kernel_set ${use}();\n")
+      string(REGEX REPLACE ".*<(.*)>" "\\1" name ${use})
+      if(NOT DEFINED part_of_${name})
+        set(part_of_${name} ELEMENTWISE)
+      endif()
+      list(APPEND with_kernels ${name})
+      string(APPEND linked_in_${part_of_${name}} "TOKAMAX_KERNELS kernel_set ${use}();\n")
     endforeach()
     string(REGEX MATCHALL " schema<[a-z0-9_:]+>" found "${text}")
     list(REMOVE_DUPLICATES found)
@@ -136,19 +170,6 @@ foreach(header IN LISTS headers)
   if(needed AND header MATCHES "^(core|lax|random|numpy|transforms|ops|compiler|runtime)/")
     string(APPEND define "#include <tokamax/${header}>\n")
   endif()
-  if(header MATCHES "^backend/cpu/kernels/")
-    string(APPEND includes "  #include <tokamax/${header}>\n")
-    string(REGEX MATCHALL "kernel\\(op_c<[a-z0-9_]+_p>" found "${text}")
-    foreach(use IN LISTS found)
-      string(REGEX REPLACE ".*<(.*)>" "\\1" name ${use})
-      list(APPEND kernels ${name})
-      set(how dense)
-      if(text MATCHES "takes_views<${name}> = true")
-        set(how strided)
-      endif()
-      string(APPEND facts "template <>\ninline constexpr linkage linked_kernel<${name}, cpu_tag> = linkage::${how};\n")
-    endforeach()
-  endif()
 endforeach()
 list(REMOVE_DUPLICATES functions)
 list(REMOVE_DUPLICATES schemas)
@@ -160,40 +181,55 @@ foreach(name IN LISTS functions)
   string(APPEND linked "TOKAMAX_KERNELS struct linked_function<${name}>;\n")
 endforeach()
 foreach(name IN LISTS kernels)
-  if(NOT linked MATCHES "kernels_of<${name}>")
+  if(NOT name IN_LIST with_kernels)
     problem("${name} has a kernel, so its descriptor must say .kernels = kernels_of<${name}>")
   endif()
 endforeach()
-write_or_check(backend/cpu/generated/kernels.hpp
-"// tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
-// SPDX-License-Identifier: Apache-2.0
-//
-// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
-// compiled with TOKAMAX_INSTANTIATE_KERNELS.
-#pragma once
 
-#include <tokamax/backend/cpu/kernels_of.hpp>
-${define}
-#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
-${includes}#else
-namespace tokamax {
-${facts}}  // namespace tokamax
-#endif
-
-#if defined(TOKAMAX_INSTANTIATE_KERNELS)
+# Instantiations of a part: here, in another file, or wherever they are used.
+function(instantiations part lines result)
+  set(${result} "
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(${part})
   #define TOKAMAX_KERNELS template
-#elif defined(TOKAMAX_SEPARATE_KERNELS)
+#elif !TOKAMAX_COMPILES(${part})
   #define TOKAMAX_KERNELS extern template
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-${linked}}  // namespace tokamax
+${lines}}  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
-
-#if defined(TOKAMAX_COMPILED_ONCE)
+" PARENT_SCOPE)
+endfunction()
+set(sections "")
+foreach(part IN LISTS parts)  # first what has a kernel, since it must be known before it is used
+  if(DEFINED facts_of_${part})
+    string(APPEND sections "
+#if TOKAMAX_COMPILES(${part})
+${includes_of_${part}}#else
 namespace tokamax {
-TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
+${facts_of_${part}}}  // namespace tokamax
+#endif
+")
+  endif()
+endforeach()
+foreach(part IN LISTS parts)
+  instantiations(${part} "${linked_in_${part}}" section)
+  string(APPEND sections "${section}")
+endforeach()
+instantiations(RULES "${linked}" section)
+write_or_check(backend/cpu/generated/kernels.hpp
+"// tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. base/compiled_once.hpp says which file compiles what.
+#pragma once
+
+#include <tokamax/backend/cpu/kernels_of.hpp>
+${define}${sections}${section}
+#if TOKAMAX_COMPILES(RULES)
+namespace tokamax {
+TOKAMAX_BODY vec<const op*> library_ops() {
   return {${ops}};
 }
 }  // namespace tokamax

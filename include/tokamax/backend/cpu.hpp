@@ -11,25 +11,28 @@
 //   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image where it lies.
 //   backend/cpu/device.hpp                        the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
-//   backend/cpu/gemm/bfloat16.hpp                 panels and tiles of products in bfloat16 that are summed in f32.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
 //   backend/cpu/gemm/choose/implementation.hpp    matrix products by other code than ours, and the place where it steps in.
 //   backend/cpu/gemm/choose/key.hpp               what the fastest implementation of a matrix product depends on, and its text.
+//   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
 //   backend/cpu/gemm/gemm.hpp                     matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
-//   backend/cpu/gemm/int8.hpp                     panels and tiles of products in int8 that are summed in int32.
 //   backend/cpu/gemm/isa/amx.hpp                  bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
+//   backend/cpu/gemm/isa/amx_sets.hpp             the microkernels of the matrix unit of x86-64 (AMX).
 //   backend/cpu/gemm/isa/amx_split_bf16.hpp       products of f32 as sums of bfloat16 products, by the matrix unit of x86-64 (AMX).
 //   backend/cpu/gemm/isa/avx2.hpp                 register tiles of products for AVX2 with fused multiply-add.
 //   backend/cpu/gemm/isa/avx2_bfloat16.hpp        panels and register tiles of bfloat16 products for AVX2.
 //   backend/cpu/gemm/isa/avx2_int8.hpp            panels and register tiles of int8 products for AVX2.
+//   backend/cpu/gemm/isa/avx2_sets.hpp            the microkernels of AVX2, and those of any machine.
 //   backend/cpu/gemm/isa/avx2_sums.hpp            where the sums of AVX2's register tiles come from and go to.
 //   backend/cpu/gemm/isa/avx2_transposed_b.hpp    register tiles that read a transposed B where it lies, for products of few rows.
 //   backend/cpu/gemm/isa/avx512.hpp               register tiles of products in AVX-512.
+//   backend/cpu/gemm/isa/avx512_sets.hpp          the microkernels of AVX-512.
 //   backend/cpu/gemm/isa/portable.hpp             register tiles of products for any machine.
-//   backend/cpu/gemm/microkernel.hpp              the register tiles of this machine.
+//   backend/cpu/gemm/isa/portable_int8.hpp        register tiles of int8 products for any machine.
 //   backend/cpu/gemm/microkernel_set.hpp          what an instruction set brings to matrix products: register tiles and panels.
+//   backend/cpu/gemm/one_product.hpp              computes one product in the way that suits its shape.
 //   backend/cpu/gemm/pack/pairs.hpp               panels of bfloat16 pairs, the terms that x86-64 multiplies two at a time.
 //   backend/cpu/gemm/pack/quads.hpp               panels of four int8, the terms that x86-64 multiplies at a time.
 //   backend/cpu/gemm/pack/split_bf16.hpp          panels of f32 numbers as sums of two or three bfloat16, for matrix units.

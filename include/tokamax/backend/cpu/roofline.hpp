@@ -4,7 +4,7 @@
 // tested by tests/profile/roofline.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/bfloat16.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // gemm_kernels_for
 #include <tokamax/backend/cpu/gemm/problem.hpp>    // rows_of_panel
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 #include <tokamax/profile/roofline.hpp>            // roofline

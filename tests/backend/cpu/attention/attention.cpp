@@ -1,6 +1,7 @@
 // tests/backend/cpu/attention/attention.cpp: attention and its cotangents against double loops, grouped heads, any lengths.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/attention/attention.hpp>
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
 #include <algorithm>

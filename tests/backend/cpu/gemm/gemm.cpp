@@ -1,5 +1,6 @@
 // tests/backend/cpu/gemm/gemm.cpp: products against double loops, every machine, any strides, same bits for any team.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu/gemm/blocked.hpp>
 #include <tokamax/backend/cpu/gemm/gemm.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
@@ -90,7 +91,7 @@ void plain_amx_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int
     }
 }
 const simd::gemm_kernels plain_amx = [] {
-  simd::gemm_kernels k = simd::detail::gemm_amx_bfloat16;
+  simd::gemm_kernels k = simd::detail::amx_kernels(simd::microkernel_numbers::bfloat16);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_amx_tile<static_cast<int>(I) + 1>), ...);
   }(std::make_index_sequence<32>());
@@ -144,7 +145,8 @@ TEST_CASE("gemm: bfloat16 products of f32 and bf16 operands") {
     for (const auto unit : {simd::bfloat16_unit::none, simd::bfloat16_unit::avx512, simd::bfloat16_unit::amx})
       if (unit <= simd::best_bfloat16_unit()) all.push_back(&simd::gemm_kernels_for(machine, precision, unit));
 #if defined(__x86_64__)
-  if (simd::best_gemm_machine() != simd::gemm_machine::portable) all.push_back(&simd::detail::gemm_avx2_rounding);
+  if (simd::best_gemm_machine() != simd::gemm_machine::portable)
+    all.push_back(&simd::detail::avx2_kernels(simd::microkernel_numbers::rounded));
 #endif
 #if defined(__x86_64__) && defined(__linux__)
   if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none) all.push_back(&plain_amx);

@@ -52,7 +52,7 @@ void plain_amx_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int
     }
 }
 const simd::gemm_kernels plain_amx = [] {
-  simd::gemm_kernels k = simd::detail::gemm_amx_int8;
+  simd::gemm_kernels k = simd::detail::amx_kernels(simd::microkernel_numbers::int8);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_amx_tile<static_cast<int>(I) + 1>), ...);
   }(std::make_index_sequence<32>());

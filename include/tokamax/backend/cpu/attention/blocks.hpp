@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/bfloat16.hpp>  // gemm_kernels, gemm_precision
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // gemm_kernels, gemm_precision
 #include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors, sum_row
 
 #include <algorithm>    // min, max, fill_n

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/tiles.hpp>  // panel_lanes, by_lane_tile_fn
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>  // first_bits
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
@@ -276,7 +277,8 @@ inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precis
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) return attention_kernels_of(tiles);
   // Blocks stay in the caches: pairs would have nothing to save.
-  if (machine == gemm_machine::avx2 && precision == gemm_precision::bfloat16) return {gemm_avx2_rounding};
+  if (machine == gemm_machine::avx2 && precision == gemm_precision::bfloat16)
+    return {gemm_kernels_for(machine, microkernel_numbers::rounded)};
 #endif
   return {tiles};
 }

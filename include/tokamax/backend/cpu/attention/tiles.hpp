@@ -4,6 +4,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/blocks.hpp>  // panel_lanes
+#include <tokamax/backend/cpu/gemm/isa/avx512.hpp>   // f32_term, bfloat16_pair
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // first_bits
 
 #include <array>    // array
 #include <cstdint>  // int64_t

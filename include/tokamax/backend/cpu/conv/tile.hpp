@@ -3,8 +3,8 @@
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel.hpp>  // best_gemm_machine
-#include <tokamax/backend/cpu/vector/prefetch.hpp>   // prefetch_to_write
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>    // best_gemm_machine
+#include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_write
 
 #include <cstdint>  // int64_t
 #include <utility>  // integer_sequence

@@ -62,6 +62,26 @@ struct gemm_kernels {
   void (*end)() noexcept = nullptr;                     ///< after
 };
 
+/// What the tiles of a set multiply: f32, f32 that panels round to bfloat16, pairs of bfloat16, quads of int8, and f32 as
+/// sums of two or three bfloat16.
+enum class microkernel_numbers { f32, rounded, bfloat16, int8, split_2, split_3 };
+
+namespace detail {
+/// The sets of an instruction set, each compiled in one file of the library. Those that it lacks must not be asked for:
+/// AVX2 and AVX-512 have f32 to int8, any machine f32, rounded and int8, and AMX those from bfloat16 on.
+const gemm_kernels& portable_kernels(microkernel_numbers numbers) noexcept;
+const gemm_kernels& avx2_kernels(microkernel_numbers numbers) noexcept;
+const gemm_kernels& avx512_kernels(microkernel_numbers numbers) noexcept;
+const gemm_kernels& amx_kernels(microkernel_numbers numbers) noexcept;
+
+/// Kernels of f32 whose panels are rounded to bfloat16: the products of machines without bfloat16 instructions.
+constexpr gemm_kernels rounding(gemm_kernels k, pack_panel_fn pack) {
+  k.a_in_place = k.b_in_place = false;
+  k.pack = pack;
+  return k;
+}
+}  // namespace detail
+
 /// While it lives, its thread may compute tiles: of any heights, or of fewer rows in all than one has.
 class tile_scope {
  public:

@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/bfloat16.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // gemm_kernels_for
 #include <tokamax/backend/cpu/gemm/problem.hpp>    // pack_b
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 

@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
 
 #include <algorithm>  // min, max, fill_n
 #include <cstddef>    // byte

@@ -1,8 +1,7 @@
 // tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. Programs that define TOKAMAX_SEPARATE_KERNELS link a library that is one file
-// compiled with TOKAMAX_INSTANTIATE_KERNELS.
+// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. base/compiled_once.hpp says which file compiles what.
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
@@ -81,33 +80,12 @@
 #include <tokamax/transforms/scan_run.hpp>
 #include <tokamax/transforms/while_rules.hpp>
 
-#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
+#if TOKAMAX_COMPILES(REDUCE)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
-  #include <tokamax/backend/cpu/kernels/attention.hpp>
-  #include <tokamax/backend/cpu/kernels/concatenate.hpp>
-  #include <tokamax/backend/cpu/kernels/conv.hpp>
-  #include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
-  #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
-  #include <tokamax/backend/cpu/kernels/dot_general.hpp>
-  #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
-  #include <tokamax/backend/cpu/kernels/floats.hpp>
-  #include <tokamax/backend/cpu/kernels/gather.hpp>
-  #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/lanes.hpp>
-  #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
-  #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
-  #include <tokamax/backend/cpu/kernels/max_pool.hpp>
-  #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
-  #include <tokamax/backend/cpu/kernels/pad.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
-  #include <tokamax/backend/cpu/kernels/reverse.hpp>
-  #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
-  #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
-  #include <tokamax/backend/cpu/kernels/softmax.hpp>
-  #include <tokamax/backend/cpu/kernels/sort.hpp>
-  #include <tokamax/backend/cpu/kernels/threefry.hpp>
 #else
 namespace tokamax {
 template <>
@@ -115,51 +93,7 @@ inline constexpr linkage linked_kernel<argmax_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<argmin_p, cpu_tag> = linkage::dense;
 template <>
-inline constexpr linkage linked_kernel<attention_p, cpu_tag> = linkage::strided;
-template <>
-inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag> = linkage::strided;
-template <>
-inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag> = linkage::dense;
-template <>
 inline constexpr linkage linked_kernel<cumsum_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<dot_general_p, cpu_tag> = linkage::strided;
-template <>
-inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<gather_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag> = linkage::dense;
-template <>
-inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag> = linkage::dense;
 template <>
@@ -172,8 +106,31 @@ template <>
 inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag> = linkage::dense;
+}  // namespace tokamax
+#endif
+
+#if TOKAMAX_COMPILES(ROWS)
+  #include <tokamax/backend/cpu/kernels/attention.hpp>
+  #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
+  #include <tokamax/backend/cpu/kernels/floats.hpp>
+  #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
+  #include <tokamax/backend/cpu/kernels/softmax.hpp>
+#else
+namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<reverse_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<attention_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<rms_norm_p, cpu_tag> = linkage::dense;
 template <>
@@ -184,6 +141,45 @@ template <>
 inline constexpr linkage linked_kernel<softmax_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag> = linkage::dense;
+}  // namespace tokamax
+#endif
+
+#if TOKAMAX_COMPILES(MOVEMENT)
+  #include <tokamax/backend/cpu/kernels/concatenate.hpp>
+  #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
+  #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/max_pool.hpp>
+  #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
+  #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/reverse.hpp>
+  #include <tokamax/backend/cpu/kernels/sort.hpp>
+  #include <tokamax/backend/cpu/kernels/threefry.hpp>
+#else
+namespace tokamax {
+template <>
+inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<gather_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<reverse_p, cpu_tag> = linkage::dense;
 template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag> = linkage::dense;
 template <>
@@ -191,18 +187,34 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense
 }  // namespace tokamax
 #endif
 
-#if defined(TOKAMAX_INSTANTIATE_KERNELS)
+#if TOKAMAX_COMPILES(PRODUCTS)
+  #include <tokamax/backend/cpu/kernels/conv.hpp>
+  #include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
+  #include <tokamax/backend/cpu/kernels/dot_general.hpp>
+  #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
+  #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
+#else
+namespace tokamax {
+template <>
+inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<dot_general_p, cpu_tag> = linkage::strided;
+template <>
+inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag> = linkage::dense;
+template <>
+inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag> = linkage::dense;
+}  // namespace tokamax
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(ELEMENTWISE)
   #define TOKAMAX_KERNELS template
-#elif defined(TOKAMAX_SEPARATE_KERNELS)
+#elif !TOKAMAX_COMPILES(ELEMENTWISE)
   #define TOKAMAX_KERNELS extern template
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
-TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
-TOKAMAX_KERNELS const op* descriptor_of<get_p>();
-TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<add_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sub_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<mul_p>();
@@ -212,15 +224,6 @@ TOKAMAX_KERNELS kernel_set kernels_of<max_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<min_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<abs_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<sign_p>();
-TOKAMAX_KERNELS const op* descriptor_of<add_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
-TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
-TOKAMAX_KERNELS const op* descriptor_of<div_p>();
-TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_p>();
-TOKAMAX_KERNELS const op* descriptor_of<min_p>();
-TOKAMAX_KERNELS const op* descriptor_of<abs_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<bitwise_xor_p>();
@@ -228,16 +231,6 @@ TOKAMAX_KERNELS kernel_set kernels_of<bitwise_not_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_left_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_right_logical_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<shift_right_arithmetic_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_sum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<eq_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<ne_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<lt_p>();
@@ -248,87 +241,13 @@ TOKAMAX_KERNELS kernel_set kernels_of<logical_and_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logical_or_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logical_not_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<select_p>();
-TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
-TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<le_p>();
-TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
-TOKAMAX_KERNELS const op* descriptor_of<select_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
-TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<conv_rhs_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cumsum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<quotient_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<rem_p>();
-TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dot_general_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_onto_p>();
-TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
-TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<pack_int4_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<unpack_int4_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
-TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sum_in_f32_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sum_in_f32_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
-TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
-TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reverse_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<pad_p>();
-TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<normal_cdf_p>();
-TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
-TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
-TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
-TOKAMAX_KERNELS const op* descriptor_of<split_p>();
-TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
-TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
-TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
-TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<exp_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<expm1_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<log_p>();
@@ -344,6 +263,175 @@ TOKAMAX_KERNELS kernel_set kernels_of<floor_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<ceil_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<round_p>();
 TOKAMAX_KERNELS kernel_set kernels_of<pow_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<gelu_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(REDUCE)
+  #define TOKAMAX_KERNELS template
+#elif !TOKAMAX_COMPILES(REDUCE)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_sum_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cumsum_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sum_in_f32_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(ROWS)
+  #define TOKAMAX_KERNELS template
+#elif !TOKAMAX_COMPILES(ROWS)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<rotary_embedding_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(MOVEMENT)
+  #define TOKAMAX_KERNELS template
+#elif !TOKAMAX_COMPILES(MOVEMENT)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_onto_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<pack_int4_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<unpack_int4_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<reverse_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<pad_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(PRODUCTS)
+  #define TOKAMAX_KERNELS template
+#elif !TOKAMAX_COMPILES(PRODUCTS)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS kernel_set kernels_of<conv_rhs_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<dot_general_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_p>();
+}  // namespace tokamax
+  #undef TOKAMAX_KERNELS
+#endif
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) && TOKAMAX_COMPILES(RULES)
+  #define TOKAMAX_KERNELS template
+#elif !TOKAMAX_COMPILES(RULES)
+  #define TOKAMAX_KERNELS extern template
+#endif
+#if defined(TOKAMAX_KERNELS)
+namespace tokamax {
+TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
+TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
+TOKAMAX_KERNELS const op* descriptor_of<get_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
+TOKAMAX_KERNELS const op* descriptor_of<add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
+TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
+TOKAMAX_KERNELS const op* descriptor_of<div_p>();
+TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<abs_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
+TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
+TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<le_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<select_p>();
+TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
+TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sum_in_f32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
+TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
+TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
+TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<split_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
+TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
+TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
 TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
 TOKAMAX_KERNELS const op* descriptor_of<log_p>();
@@ -359,37 +447,21 @@ TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
 TOKAMAX_KERNELS const op* descriptor_of<round_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<gelu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rotary_embedding_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
@@ -467,9 +539,9 @@ TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
   #undef TOKAMAX_KERNELS
 #endif
 
-#if defined(TOKAMAX_COMPILED_ONCE)
+#if TOKAMAX_COMPILES(RULES)
 namespace tokamax {
-TOKAMAX_COMPILED_ONCE vec<const op*> library_ops() {
+TOKAMAX_BODY vec<const op*> library_ops() {
   return {&constant_p,
           &dense_p,
           &captured_p,

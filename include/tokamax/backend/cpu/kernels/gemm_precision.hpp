@@ -3,7 +3,7 @@
 // tested by tests/transforms/precision.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/bfloat16.hpp>  // gemm_precision, best_bfloat16_unit
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // gemm_precision, best_bfloat16_unit
 #include <tokamax/lax/dot_general.hpp>            // dot_algorithm
 
 namespace tokamax::simd {

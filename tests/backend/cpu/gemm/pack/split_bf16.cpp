@@ -59,7 +59,8 @@ void plain_parts_tile(std::int64_t k, const float* a, std::int64_t a_row, std::i
 }
 template <int Parts>
 const simd::gemm_kernels plain_parts = [] {
-  simd::gemm_kernels k = simd::detail::gemm_amx_parts<Parts>;
+  simd::gemm_kernels k =
+      simd::detail::amx_kernels(Parts == 2 ? simd::microkernel_numbers::split_2 : simd::microkernel_numbers::split_3);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_parts_tile<static_cast<int>(I) + 1, Parts>), ...);
   }(std::make_index_sequence<32>());

@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/choose/choice.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/bfloat16.hpp>  // gemm_precision
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // gemm_precision
 #include <tokamax/backend/cpu/gemm/problem.hpp>   // matrix_view, gemm_mode
 
 #include <atomic>       // atomic

@@ -3,32 +3,16 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel.hpp>  // gemm_kernels
-#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // pack_pairs
-#include <tokamax/backend/cpu/vector/prefetch.hpp>   // prefetch_to_write
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // tile_mode
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>       // first_bits
+#include <tokamax/backend/cpu/vector/prefetch.hpp>       // prefetch_to_write
 
 #if defined(__x86_64__) && defined(__linux__)
-  #include <cpuid.h>        // __get_cpuid_count
-  #include <sys/syscall.h>  // SYS_arch_prctl
-  #include <unistd.h>       // syscall
-
   #include <algorithm>  // clamp
   #include <array>      // array
   #include <utility>    // index_sequence
 
 namespace tokamax::simd::detail {
-
-/// Has this machine the unit, and lets the system this process use it? Asked once; the answer holds for all threads.
-inline bool has_amx() noexcept {
-  static const bool found = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    constexpr unsigned all = 1u << 22 | 1u << 24 | 1u << 25;     // bfloat16, tiles, int8: they come together
-    constexpr long request_permission = 0x1023, tile_data = 18;  // Linux: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & all) == all &&
-           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  }();
-  return found;
-}
 
 /// What ldtilecfg reads: tiles have 16 rows of 64 bytes; for a C of fewer rows those of sums and of A have as many.
 struct alignas(64) amx_configuration {
@@ -193,31 +177,6 @@ template <int Rows, bool Integer>
   store_sums<lower>(sums, stride);
   if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }
-
-inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
-  gemm_kernels k{.terms = 2,
-                 .a_in_place = true,
-                 .b_in_place = false,
-                 .rows = 32,
-                 .columns = 32,
-                 .unit = 16,
-                 .block = 768,
-                 .whole = 1024,
-                 .pack_rows = 200,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .pack = pack_pairs<float>,
-                 .pack_bfloat16 = pack_pairs<std::uint16_t>,
-                 .pack_a = pack_pairs_by_lane<float>,
-                 .pack_a_bfloat16 = pack_pairs_by_lane<std::uint16_t>,
-                 .begin = begin_amx,
-                 .end = end_amx};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, false>), ...);
-  }(std::make_index_sequence<32>());
-  return k;
-}();
 
 }  // namespace tokamax::simd::detail
 #endif

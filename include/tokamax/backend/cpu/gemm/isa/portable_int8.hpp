@@ -1,0 +1,61 @@
+// tokamax/backend/cpu/gemm/isa/portable_int8.hpp: register tiles of int8 products for any machine.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/int8.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/isa/portable.hpp>  // gemm_portable
+
+#include <cstdint>  // int8_t, int32_t
+#include <cstring>  // memcpy
+#include <utility>  // index_sequence
+
+namespace tokamax::simd::detail {
+
+/// Panels of f32 with the values of int8.
+inline void pack_int8_widened(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
+                              const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+  for (std::int64_t p = 0; p < steps; ++p)
+    for (std::int64_t l = 0; l < lanes_padded; ++l)
+      packed[p * lanes_padded + l] = l < lanes ? static_cast<float>(source[l * lane_stride + p * step_stride]) : 0.0f;
+}
+
+/// A tile of f32 whose sums are whole numbers, exact up to 2^24: of 1024 products at most.
+template <gemm_tile_fn Tile, int Rows, int Columns>
+void whole_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
+                std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+  alignas(64) float sums[Rows * Columns];
+  Tile(k, a, a_row, a_step, b, b_step, sums, Columns, columns, tile_mode::assign);
+  const bool adds = mode == tile_mode::add || mode == tile_mode::resume;
+  for (int r = 0; r < Rows; ++r)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::uint32_t old = 0;
+      if (adds) std::memcpy(&old, c + r * ldc + j, sizeof old);
+      old += static_cast<std::uint32_t>(static_cast<std::int32_t>(sums[r * Columns + j]));
+      std::memcpy(c + r * ldc + j, &old, sizeof old);
+    }
+}
+
+/// The portable kernels of f32 for int8.
+template <class V = f32v>
+inline constexpr gemm_kernels gemm_portable_int8 = [] {
+  constexpr const gemm_kernels& f32 = gemm_portable<V>;
+  gemm_kernels k{.terms = 1,
+                 .a_in_place = false,
+                 .b_in_place = false,
+                 .rows = f32.rows,
+                 .columns = f32.columns,
+                 .block = 1024,
+                 .tile = {},
+                 .wide = {},
+                 .wide_columns = {},
+                 .pack = nullptr,
+                 .pack_bfloat16 = nullptr,
+                 .pack_int8 = pack_int8_widened,
+                 .integer = true};
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((k.tile[I + 1] = whole_tile<f32.tile[I + 1], static_cast<int>(I) + 1, f32.columns>), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(f32.rows)>());
+  return k;
+}();
+
+}  // namespace tokamax::simd::detail

@@ -1,0 +1,72 @@
+// tokamax/backend/cpu/gemm/one_product.hpp: computes one product in the way that suits its shape.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/gemm/gemm.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/problem.hpp>  // gemm_problem
+#include <tokamax/base/compiled_once.hpp>        // TOKAMAX_COMPILES
+
+#if TOKAMAX_COMPILES(PRODUCTS)
+  #include <tokamax/backend/cpu/gemm/blocked.hpp>    // gemm_blocked
+  #include <tokamax/backend/cpu/gemm/few_rows.hpp>   // gemm_few_rows
+  #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+
+  #include <algorithm>  // min, max
+  #include <cstring>    // memset
+#endif
+
+namespace tokamax::simd::detail {
+
+/// C = A B, or C += A B, by the given tiles on at most so many threads.
+void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads);
+
+#if TOKAMAX_COMPILES(PRODUCTS)
+// A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
+// The longer side is cut, so that the least is packed twice; many rows by a B that is packed already are cut by rows.
+inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
+  const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
+  const std::int64_t unit = columns ? kernels.columns : kernels.rows;
+  const std::int64_t all = columns ? g.n : g.m;
+  const std::int64_t part = round_up(ceil_div(all, threads), unit);
+  parallel_for(ceil_div(all, part), [&](std::int64_t i) {
+    const std::int64_t first = i * part, count = std::min(part, all - first);
+    gemm_problem mine = g;
+    if (columns) {
+      mine.b.data = g.b.at(0, first);
+      mine.packed.first += first / kernels.columns;
+      mine.c += first;
+      mine.n = count;
+      mine.first_column = g.first_column + first;
+    } else {
+      mine.a.data = g.a.at(first, 0);
+      mine.c += first * g.ldc;
+      mine.m = count;
+      mine.first_row = g.first_row + first;
+    }
+    gemm_one(mine, kernels, 1);
+  });
+}
+
+TOKAMAX_BODY void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) {
+    if (g.mode == gemm_mode::assign)
+      for (std::int64_t i = 0; i < g.m; ++i) std::memset(g.c + i * g.ldc, 0, static_cast<std::size_t>(g.n) * 4);
+    finish(g, 0, 0, g.m, g.n);
+    return;
+  }
+  const std::int64_t work = g.m * g.n * g.k;
+  if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
+  const bool few = has_few_rows(g, kernels);
+  if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
+    gemm_apart(g, kernels, threads);
+  } else if (few) {
+    gemm_few_rows(g, kernels, threads);
+  } else {
+    gemm_blocked(g, kernels, threads);
+  }
+}
+#endif
+
+}  // namespace tokamax::simd::detail
