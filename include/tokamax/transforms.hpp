@@ -1,29 +1,29 @@
 // tokamax/transforms.hpp: all of transforms.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   transforms/arguments.hpp        which arguments of a function a transformation is about, and what it checks of them.
+//   transforms/arguments.hpp        how transformations select and check the arguments of a function.
 //   transforms/backward.hpp         reverse mode as a pass over the node table.
-//   transforms/batch.hpp            vectorisation as a pass over the node table; the batch axis is always the first.
+//   transforms/batch.hpp            vectorisation as a pass over the node table. The batch axis is always the first one.
 //   transforms/body.hpp             functions as bodies of ops: how they are traced, differentiated and batched.
 //   transforms/callback.hpp         calls of the host's functions while a program runs.
-//   transforms/collectives.hpp      what entries of a named axis know of each other: all_gather, psum, pmean, axis_index.
-//   transforms/compute_dtype.hpp    repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
+//   transforms/collectives.hpp      how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
+//   transforms/compute_dtype.hpp    copy a program of f32 into a narrower dtype, except for sums of many numbers.
 //   transforms/cond.hpp             one of two functions, or of several, chosen when the program runs.
 //   transforms/cond_rules.hpp       the op that runs one of several bodies, its derivatives and batches, and how it runs.
 //   transforms/custom_jvp.hpp       functions with a derivative of their own.
-//   transforms/custom_rules.hpp     what functions with derivatives of the user's own share.
+//   transforms/custom_rules.hpp     the parts that custom_jvp and custom_vjp share.
 //   transforms/custom_vjp.hpp       functions with a gradient of their own.
 //   transforms/debug_print.hpp      values printed while a program runs.
-//   transforms/eval_shape.hpp       what a function would compute, without computing it: eval_shape, make_graph.
+//   transforms/eval_shape.hpp       the types and the graph of a function, without computing it: eval_shape, make_graph.
 //   transforms/fori_loop.hpp        a loop over the integers from one bound to another.
 //   transforms/forward.hpp          forward mode as a pass over the node table.
 //   transforms/grad.hpp             gradients of functions on trees.
 //   transforms/jacobian.hpp         whole Jacobians and Hessians: jacfwd, jacrev, hessian.
 //   transforms/jvp.hpp              the derivative of a function along a direction.
-//   transforms/linear_function.hpp  the linear part of a derivative, kept apart so that it runs many times.
+//   transforms/linear_function.hpp  the linear part of a derivative, as a function that can be called many times.
 //   transforms/linearize.hpp        a function's value together with its derivative there as a function.
-//   transforms/precision.hpp        choose the numbers a function computes in, without touching the function.
-//   transforms/remat.hpp            recompute a function in the backward pass instead of keeping what it computed.
+//   transforms/precision.hpp        choose the number formats in which a function computes, without changing the function.
+//   transforms/remat.hpp            compute a function again in the backward pass, instead of keeping its values in memory.
 //   transforms/scan.hpp             a loop over the leading axis whose body is traced once.
 //   transforms/scan_rules.hpp       the scan op and its derivative and batching rules.
 //   transforms/scan_run.hpp         how a scan runs its body.

@@ -1,4 +1,4 @@
-// tokamax/transforms/arguments.hpp: which arguments of a function a transformation is about, and what it checks of them.
+// tokamax/transforms/arguments.hpp: how transformations select and check the arguments of a function.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/grad.cpp
 #pragma once
@@ -11,14 +11,15 @@
 
 namespace tokamax {
 
-/// Says that a function returns a pair of what is differentiated and of what it computed besides:
+/// States that a function returns a pair: the value that is differentiated, and anything else that it computed. Use it as
 /// `value_and_grad(f, has_aux)`.
 struct has_aux_tag {};
 inline constexpr has_aux_tag has_aux{};
 
 namespace detail {
 
-/// Argument numbers of a function of `Count` arguments; none stand for the first argument, negative ones count from the end.
+/// Argument numbers of a function with `Count` arguments. Without numbers it is the first one; negative numbers count from
+/// the end.
 template <int Count, int... Numbers>
 struct argument_numbers {
   static constexpr int count = sizeof...(Numbers);
@@ -41,7 +42,7 @@ struct argument_numbers {
 template <int Count>
 struct argument_numbers<Count> : argument_numbers<Count, 0> {};
 
-/// A number that a function is differentiated by is an array.
+/// A number with respect to which a function is differentiated becomes an array.
 template <bool Differentiated, class T>
 constexpr decltype(auto) as_argument(const T& x) {
   if constexpr (Differentiated && std::is_arithmetic_v<T>)
@@ -59,7 +60,7 @@ constexpr auto one_or_tuple(std::tuple<Trees...>&& trees) {
     return std::move(trees);
 }
 
-/// New names for the leaves of a tree, so that only their uses inside the function count.
+/// Gives new names to the leaves of a tree, so that only their uses inside the function count for its derivative.
 template <class Tree>
 constexpr Tree as_variables(const Tree& given) {
   Tree tree = copy_tree(given);
@@ -70,7 +71,7 @@ constexpr Tree as_variables(const Tree& given) {
       tree);
   return tree;
 }
-/// `tree` with `cts[from]`, `cts[from + 1]`, ... as leaves; one that does not exist is a literal zero.
+/// `tree` with the leaves `cts[from]`, `cts[from + 1]` and so on. One that does not exist becomes a literal zero.
 template <class Tree>
 constexpr Tree with_cotangents(const Tree& tree, const arrays& cts, int from = 0) {
   Tree like = copy_tree(tree);
@@ -86,7 +87,7 @@ constexpr Tree with_cotangents(const Tree& tree, const arrays& cts, int from = 0
   return like;
 }
 
-/// A function's result is what is differentiated, or with `has_aux` the first of a pair.
+/// The part of a function's result that is differentiated: all of it, or with `has_aux` the first element of a pair.
 template <bool Aux, class Result>
 constexpr const auto& differentiated(const Result& r) {
   if constexpr (Aux) {
@@ -99,7 +100,8 @@ constexpr const auto& differentiated(const Result& r) {
   }
 }
 
-/// An argument without floats has no gradient. In a record with some, the other leaves get zeros (JAX refuses these too).
+/// Rejects an argument without floating leaves, because it has no gradient. If it has some, the other leaves get zeros;
+/// JAX rejects such arguments too.
 template <class Tree>
 constexpr void require_floats(graph& g, const char* what, const Tree& tree, source_line l) {
   const arrays all = leaves(tree);
@@ -107,7 +109,7 @@ constexpr void require_floats(graph& g, const char* what, const Tree& tree, sour
     if (is_floating(a.dtype())) return;
   if (!all.empty()) reject(&g, l, what, all[0].type(), "at least one floating leaf");
 }
-/// The leaves of `given` are to have the types of `wanted`, where those are floats.
+/// Requires that floating leaves of `given` have the types of `wanted`.
 constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
   if (given.count() != wanted.count())
     reject(&g, l, what, text() << given.count() << " leaves", text() << wanted.count());

@@ -31,8 +31,8 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   return active;
 }
 
-/// A node as the call that made it, with its own copies of what the graph's pools hold: rules append to them. While it
-/// lives, new nodes have the node's scope.
+/// A node as the call that made it. Operands and attributes are copies, because rules append to the graph's pools, which
+/// may move. During its lifetime, new nodes get the scope of the node.
 struct recalled_call {
   vec<array> inputs;
   words attributes;
@@ -66,7 +66,8 @@ struct recalled_call {
   recalled_call(const recalled_call&) = delete;
 };
 
-/// a + b. What can be added without an array of its own is: a table's gradient is not made twice.
+/// a + b. If one of them is the result of an op that can add to an existing array, that rule is used. So the gradient of
+/// a table that is looked up twice is one array.
 constexpr array add_cotangents(graph& g, const array& a, const array& b) {
   const auto rule = [&](const array& x) {
     return x.trace() == &g && g[x.id()].kind ? g[x.id()].kind->add_to : nullptr;
@@ -89,7 +90,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     if (y.trace() == &g && y.id() > top) top = y.id();
   for (const array& w : wrt) wrt_ids.push_back(w.id());
   const vec<char> active = detail::active_nodes(g, wrt_ids, top);
-  struct entry {  // cotangent of one output of a node with several
+  struct entry {  // the cotangent of one output of a node with several; entries of one node form a list
     int output = 0, next = -1;
     array ct;
   };
@@ -108,6 +109,8 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   vec<int> roots;
   for (const array& y : ys)
     if (y.trace() == &g) roots.push_back(y.id());
+  // From the results backwards, each node passes its cotangent on to its operands. A node comes after all its users, so its
+  // cotangent is complete then.
   const vec<int> order = dependencies(g, roots, active);
   for (int at = order.count() - 1; at >= 0; --at) {
     const int i = order[at];
@@ -132,7 +135,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     arrays in_cts;
     if (kind->vjp) {
       in_cts = kind->vjp(r.c);
-    } else if (kind->compose) {
+    } else if (kind->compose) {  // no rule: trace the meaning of the op, and go backwards through that
       arrays vars;
       for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
       call inner = r.c;
@@ -153,9 +156,10 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   }
   return result;
 }
-/// Cotangents of `wrt` (nodes of `g`), given those of `ys`; one that does not exist is zero.
-/// Reverse mode: nodes are visited from the results to what they depend on. Each hands its cotangent on by its `vjp` rule,
-/// or by differentiating its `compose`.
+/// Reverse mode: the cotangents of `wrt` (nodes of `g`), given those of `ys`. A cotangent that does not exist is zero.
+///
+/// Nodes are visited from the results to their operands. Each passes its cotangent on by its `vjp` rule, or by
+/// differentiating its `compose`.
 constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   return linked<backward_here>(g, ys, cts, wrt);
 }

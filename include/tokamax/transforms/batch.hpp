@@ -1,4 +1,4 @@
-// tokamax/transforms/batch.hpp: vectorisation as a pass over the node table; the batch axis is always the first.
+// tokamax/transforms/batch.hpp: vectorisation as a pass over the node table. The batch axis is always the first one.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/vmap.cpp
 #pragma once
@@ -8,17 +8,18 @@
 
 namespace tokamax {
 
-/// Stands for one entry of a batch while a function is traced for vmap.
+/// Represents one entry of a batch while a function is traced for vmap.
 inline constexpr op placeholder_p{.name = "placeholder", .unique = true};
 
-constexpr array placeholder(graph& g, array_type type) {  // a copy: the type may be that of a node, and nodes move
+constexpr array placeholder(graph& g, array_type type) {  // by value, as the type may be in a node, and nodes move
   return array(&g, detail::add_node(g, placeholder_p, nullptr, 0, {}, type, {}), type);
 }
 
-/// Values with a leading batch axis, or what takes their place without one; one that does not exist is what it was.
+/// The values of nodes for a batch, with a leading batch axis or without one. A value that does not exist is that of the
+/// node itself.
 struct batched_arrays {
   arrays values;
-  vec<char> mapped;  ///< has it the axis?
+  vec<char> mapped;  ///< does the value have the axis?
 };
 
 constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
@@ -26,7 +27,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
 
 namespace detail {
 
-/// Takes the effects of what was traced on examples out of the trace: those on batches come in their place.
+/// Removes the effects of nodes that were traced on one example. The effects of the batched nodes take their place.
 constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batched_xs) {
   vec<int> taken;
   if (g.effects.empty()) return taken;
@@ -42,7 +43,7 @@ constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batche
   g.effects.resize(static_cast<std::size_t>(kept));
   return taken;
 }
-/// Is a node, or one of its bodies, about the named axis?
+/// Does a node, or one of its bodies, refer to the named axis?
 constexpr bool is_along(const graph& g, const node& n, std::int64_t axis) {
   if (n.kind->axis != axis_role::none && *g.words_of(n) == axis) return true;
   for (int b = 0; b < body_count(n); ++b) {
@@ -52,7 +53,7 @@ constexpr bool is_along(const graph& g, const node& n, std::int64_t axis) {
   }
   return false;
 }
-/// The nodes up to `top` that are about the named axis, and that ys or effects need.
+/// The nodes up to `top` that refer to the named axis and that ys or effects depend on.
 constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>& effects, int top, std::int64_t axis) {
   vec<char> along(static_cast<std::size_t>(top) + 1, 0);
   if (axis == 0) return along;
@@ -67,7 +68,7 @@ constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>
   }
   return along;
 }
-/// An op without a batch rule, by its meaning in smaller ops.
+/// Batches an op without a batch rule: its meaning in smaller ops is traced for one example, and then batched.
 constexpr batched_arrays batch_composed(graph& g, const recalled_call& r, int node) {
   arrays vars, batched_vars;
   for (int k = 0; k < r.inputs.count(); ++k) {
@@ -103,7 +104,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
   for (int i = 0; i <= top; ++i) {
     const op* kind = g[i].kind;
     if (now[i].exists() || !kind || kind == &get_p) continue;
-    const bool effect = next_effect < effects.count() && effects[next_effect] == i;  // made anew, to stay in order
+    const bool effect = next_effect < effects.count() && effects[next_effect] == i;  // made again, so that order stays
     next_effect += effect;
     bool changed = along[i] || effect, any = along[i];
     for (int k = 0; k < g[i].operand_count; ++k) {
@@ -146,13 +147,13 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
       result.values[k] = now[ys[k].id()], result.mapped[k] = mapped[ys[k].id()];
   return result;
 }
-/// What `ys` are for a batch of n, given what the nodes `xs` become with a leading axis. `axis` identifies the axis, if
-/// functions know it by a name.
+/// The values of `ys` for a batch of n, given the values `xs` of some nodes with a leading batch axis. `axis` identifies
+/// the axis if it has a name.
 constexpr batched_arrays batch_all(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
                                    const arrays& ys, std::int64_t axis) {
   return linked<batch_all_here>(g, n, xs, batched_xs, ys, axis);
 }
-/// The same with the axis for each y that depends on an x or on the axis; others do not exist in the result.
+/// The same, but a y that depends neither on an x nor on the named axis does not exist in the result.
 constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys,
                        std::int64_t axis = 0) {
   batched_arrays all = batch_all(g, n, xs, batched_xs, ys, axis);

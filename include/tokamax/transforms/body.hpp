@@ -14,8 +14,8 @@ constexpr array body_input(graph& g, const array_type& t) {
   return array(&g, g.input(strong), strong);
 }
 
-/// Traces f inside of `g` into `body`, whose inputs are like the leaves of `args`, then what f closes over. The results
-/// of f are its outputs. An input has no weak type: a loop hands its results on to it.
+/// Traces f inside of `g` into `body`. The inputs of the body are like the leaves of `args`, followed by the values that f
+/// closes over; its outputs are the results of f. Inputs are not weak, because the results of a loop become its inputs.
 template <class F, class... Args>
 constexpr auto trace_body_of(graph& g, graph& body, location where, const F& f, const Args&... args) {
   body.become_body_of(g);
@@ -33,10 +33,11 @@ constexpr auto trace_body_of(graph& g, graph& body, location where, const F& f, 
   return result;
 }
 
-/// Hands bodies that were traced side by side to `g`. Each of them then has the same inputs: after its own those for all
-/// that any of them closes over, which joins the operands. Returns their indices, the leading attribute words of their op.
+/// Adds bodies of one op, such as the branches of a cond, to `g`. Each gets the same inputs: first its own, then one for
+/// every value that any of them closes over. These values join the operands. Returns the indices of the bodies, which are
+/// the leading attribute words of the op.
 constexpr words add_bodies(graph& g, vec<graph>& bodies, arrays& operands) {
-  vec<int> captures;  // ids in g
+  vec<int> captures;  // the values, as ids in g
   const auto known = [&](int id) {
     for (int c : captures)
       if (c == id) return true;
@@ -74,8 +75,8 @@ constexpr std::int64_t add_body(graph& g, graph body) {
 
 constexpr array zero_like(const array& x) { return array(0.0, {x.dtype(), false, x.shape()}); }
 
-/// A body on values and their tangents. Its inputs come in groups, whose sizes are `in`: the values of a group, then the
-/// tangents of those in `moving`. So do its results: values, then the tangents of the floating ones.
+/// A body on values and their tangents. Its inputs are in groups with the sizes `in`: the values of a group, then the
+/// tangents of those in `moving`. Its results are values, followed by the tangents of the floating ones.
 constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<char>& moving, const vec<int>& out) {
   graph b;
   arrays args, tangents;
@@ -86,7 +87,7 @@ constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<ch
   }
   arrays ys = inline_graph(b, body, args.data());
   for (array& y : ys) y = lift(b, y);
-  b.effects.clear();  // those of the body happen once, where the values are computed
+  b.effects.clear();  // effects happen once, where the values are computed
   const arrays dys = forward(b, args, tangents, ys);
   int first = 0;
   for (int group : out) {
@@ -97,7 +98,7 @@ constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<ch
   }
   return b;
 }
-/// The operands of such a body: values and tangents, zeros where there are none.
+/// The operands of such a body: values and tangents. Tangents that do not exist become zeros.
 constexpr arrays with_tangents(const call& c, int first, const vec<int>& in, const vec<char>& moving) {
   arrays operands;
   for (int group : in) {
@@ -114,7 +115,7 @@ constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
   for (std::int64_t e : t.extents) s.extents.push_back(e);
   return s;
 }
-/// A body on the whole batch of the call c: the inputs in `batched` have the batch axis, and so do the results in `results`.
+/// A body for the whole batch of the call c. Inputs in `batched` have the batch axis, and so have results in `results`.
 constexpr graph batched_body(const graph& body, const call& c, const vec<char>& batched, const vec<char>& results) {
   const std::int64_t n = c.batch_size;
   graph b;
@@ -140,7 +141,7 @@ constexpr graph batched_body(const graph& body, const call& c, const vec<char>& 
   return b;
 }
 
-/// The same where all results get it.
+/// The same, with the batch axis for all results.
 constexpr graph batched_body(const graph& body, const call& c, const vec<char>& batched) {
   return batched_body(body, c, batched, vec<char>(body.outputs.size(), 1));
 }

@@ -14,7 +14,7 @@ namespace tokamax {
 
 namespace detail {
 
-/// The types of a callback's results as attribute words: how many, then dtype and shape of each.
+/// The types of a callback's results as attribute words: their number, then the dtype and shape of each.
 constexpr words pack_types(const types& list) {
   words w{list.count()};
   for (const array_type& t : list) {
@@ -93,11 +93,11 @@ constexpr arrays call_back(const F&, const types& results, const arrays& args, s
 }
 }  // namespace detail
 
-/// f(args), a function of the host on `arrays` with data, called when the program runs. It has no effect: it may be
-/// called more than once or not at all. Under vmap it is called for each example. It has no derivative of its own, but in
+/// Calls f(args) on the host when the program runs; f gets `arrays` with data. f must have no effect, because it may be
+/// called more than once or not at all. Under vmap it is called for each example. It has no derivative, except inside of
 /// custom_jvp or custom_vjp.
 ///
-/// shapes  f gives arrays of the types `results`
+/// shapes  f returns arrays of the types `results`
 /// errors  "callback: result" when the program runs, if a result has another type
 /// source  jax.pure_callback with vmap_method="sequential"
 template <class F>
@@ -105,7 +105,7 @@ constexpr arrays pure_callback(const F& f, const types& results, const arrays& a
                                source_line l = source_line::current()) {
   return detail::call_back<effect_kind::none>(f, results, args, l);
 }
-/// The same for a function with an effect: it is called once, in the order of the program among all that have one.
+/// The same for a function with an effect. It is called once, and all calls with effects happen in the program's order.
 /// source  jax.experimental.io_callback(ordered=True)
 template <class F>
 constexpr arrays io_callback(const F& f, const types& results, const arrays& args,

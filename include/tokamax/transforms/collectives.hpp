@@ -1,4 +1,4 @@
-// tokamax/transforms/collectives.hpp: what entries of a named axis know of each other: all_gather, psum, pmean, axis_index.
+// tokamax/transforms/collectives.hpp: how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,8 @@ struct axis_attributes {
   std::int64_t size = 0;
 };
 
-/// The number of the entry. Its batch rule takes the place of the node when its axis is mapped; one that is left has no axis.
+/// The number of the entry. The batch rule replaces the node when its axis is mapped. A node that is left refers to an
+/// axis that nothing maps.
 inline constexpr op axis_index_p{
     .name = "axis_index",
     .axis = axis_role::differs,
@@ -37,7 +38,7 @@ inline constexpr op all_gather_p{
       for (const std::int64_t e : c[0].shape()) t.extents.push_back(e);
       return t;
     },
-    .vjp = [](const call& c) -> arrays {  // each entry's row of the sum of all cotangents
+    .vjp = [](const call& c) -> arrays {  // each entry gets its row of the sum of all cotangents
       const auto w = c.attrs<axis_attributes>();
       const array all = reduce_sum(bind(all_gather_p, {c.ct()}, w, c.where), {0});
       return gather(all, bind(axis_index_p, {}, w, c.where));
@@ -86,12 +87,12 @@ constexpr array all_gather(const array& x, std::string_view axis_name, source_li
   return detail::gathered("all_gather", x, axis_name, l);
 }
 
-/// Sum, mean, maximum and minimum over the entries of a named axis, for each leaf of a tree; a number counts once an entry,
-/// so that psum(1, name) is their number.
+/// The sum, mean, maximum and minimum over the entries of a named axis, for each leaf of a tree. A number counts once for
+/// each entry, so psum(1, name) is the number of entries.
 ///
 /// shapes  x [...] -> the same, equal for all entries
 /// errors  "psum: axis name" and so on if no vmap around it has that name
-/// source  jax.lax.psum, pmean, pmax, pmin; the gradient of a sum is the sum of all entries' cotangents, as there
+/// source  jax.lax.psum, pmean, pmax, pmin. As there, the gradient of a sum is the sum of the cotangents of all entries
 template <class Tree>
 constexpr auto psum(const Tree& x, std::string_view axis_name, source_line l = source_line::current()) {
   return detail::for_leaves(x,
@@ -123,9 +124,9 @@ constexpr array axis_index(std::string_view axis_name, source_line l = source_li
   return bind(axis_index_p, {}, w, l);
 }
 
-/// What one entry sends to another: entry `to` gets the x of entry `from` for each pair {from, to}, others get zeros.
+/// Sends values between entries: for each pair {from, to}, entry `to` gets the x of entry `from`. Other entries get zeros.
 ///
-/// errors  "ppermute: axis name"; "ppermute: pair" of an entry that is not there, or the second for one receiver
+/// errors  "ppermute: axis name"; "ppermute: pair" if it names an entry that does not exist, or a receiver twice
 /// source  jax.lax.ppermute
 constexpr array ppermute(const array& x, std::string_view axis_name,
                          std::initializer_list<std::pair<std::int64_t, std::int64_t>> pairs,

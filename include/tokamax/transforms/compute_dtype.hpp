@@ -1,4 +1,4 @@
-// tokamax/transforms/compute_dtype.hpp: repeat a program of f32 in a narrower dtype, but for what adds many numbers up.
+// tokamax/transforms/compute_dtype.hpp: copy a program of f32 into a narrower dtype, except for sums of many numbers.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/precision.cpp
 #pragma once
@@ -10,10 +10,11 @@
 
 namespace tokamax {
 
-/// What with_precision changes. Arguments and results keep their dtypes: parameters stay f32, and gradients come back in f32.
+/// A precision policy for with_precision. Arguments and results of a function keep their dtypes, so parameters stay f32 and
+/// gradients are f32.
 struct precision_policy {
-  dot_algorithm dots = dot_algorithm::unspecified;  ///< of products that do not name their own
-  /// What f32 values are computed in. Sums, losses and products that name their algorithm stay f32.
+  dot_algorithm dots = dot_algorithm::unspecified;  ///< the algorithm of products that do not name one
+  /// The dtype in which f32 values are computed. Sums, losses and products that name their algorithm stay f32.
   dtype compute = dtype::none;
 };
 
@@ -24,11 +25,12 @@ constexpr arrays compute_in(graph& to, const graph& from, const arrays& args, co
   return linked<detail::compute_in_here>(to, from, args, policy);
 }
 
-/// Repeats one graph in another under a policy. What was f32 is one of
-///   loose    a constant, or computed from constants and integers: it takes the dtype of what it meets
-///   entered  an argument, or the result of a loop: still f32, narrow for whom it meets
-///   narrow   of the compute dtype
-///   wide     f32, because it is a sum or depends on one: what it meets is computed in f32, until a product makes it narrow
+/// Copies one graph into another under a policy. A value that was f32 is in one of these states:
+///   loose    computed from constants and integers only; it takes the dtype of the value that it meets
+///   entered  an argument, or the result of a loop; it is f32, and is converted where it meets narrow values
+///   narrow   it has the compute dtype
+///   wide     f32, because it is a sum or depends on one; an op with a wide operand computes in f32, and a product makes
+///            the value narrow again
 class compute_dtype_pass {
  public:
   constexpr compute_dtype_pass(graph& to, const graph& from, const precision_policy& policy)
@@ -70,7 +72,7 @@ class compute_dtype_pass {
     const bool product = o.precision.has_algorithm;
     const bool exact = product && w.back() != static_cast<std::int64_t>(dot_algorithm::unspecified);
     if (product && !exact) w.back() = static_cast<std::int64_t>(policy_.dots);
-    state met = unchanged;  // the strongest of the operands
+    state met = unchanged;  // the strongest state of an operand
     for (int k = 0; k < n.operand_count; ++k)
       if (const char s = states_[from_.operand(n, k)]; s > met) met = static_cast<state>(s);
     if (o.memory.kind == op_kind::alias || o.memory.kind == op_kind::barrier || met <= loose)
@@ -84,7 +86,7 @@ class compute_dtype_pass {
     emit_in(i, n, w, f32, wide);
     set(i, as(i, policy_.compute), narrow);
   }
-  /// The op on operands that, if they were f32, are of dtype t; dtype::none: that are as they are.
+  /// The op on operands of which those that were f32 are converted to t; for dtype::none, nothing is converted.
   constexpr void emit_in(int i, const node& n, const words& w, dtype t, state f32_state) {
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) {
@@ -101,7 +103,7 @@ class compute_dtype_pass {
     tuple_of_[i] = tuples_.count();
     tuples_.push_back(std::move(out));
   }
-  /// Inside of a loop too. Its carries and results stay f32: what is narrow loses nothing by it.
+  /// Applies the policy inside of a loop. Its carries and results stay f32, which holds narrow values without loss.
   constexpr void narrow_body(int b) {
     const graph body(to_.bodies[b]);
     graph changed;
@@ -114,9 +116,9 @@ class compute_dtype_pass {
   graph& to_;
   const graph& from_;
   const precision_policy& policy_;
-  vec<array> values_;   // in `to`, of each node
-  vec<char> states_;    // of each node
-  vec<arrays> tuples_;  // results of nodes with several
+  vec<array> values_;   // the value of each node in `to`
+  vec<char> states_;    // the state of each node
+  vec<arrays> tuples_;  // the results of nodes with several
   vec<int> tuple_of_;
 };
 

@@ -10,7 +10,7 @@
 namespace tokamax {
 
 namespace detail {
-/// The number of a branch: of a truth value 0 or 1, of an integer the nearest one in [0, branches).
+/// The number of a branch: 0 or 1 for a truth value, and for an integer the nearest number in [0, branches).
 constexpr array branch_number(const array& index, int branches) {
   const array number = convert_element_type(index, i32);
   return index.dtype() == bool_ ? number : minimum(maximum(number, 0), branches - 1);
@@ -57,8 +57,8 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
 }
 }  // namespace detail
 
-/// on_true(args...) if the predicate holds, else on_false(args...): only that one runs. Under vmap with a predicate for
-/// each example both run, and their results are selected.
+/// on_true(args...) if the predicate holds, and on_false(args...) otherwise. Only that function runs. If a vmap gives each
+/// example its own predicate, both run and their results are selected.
 ///
 /// shapes  the predicate is a bool scalar; both functions return the same types
 /// errors  "cond: predicate", "cond: branches" if the types that they return differ
@@ -72,8 +72,8 @@ constexpr auto cond(const located& predicate, const OnTrue& on_true, const OnFal
   return detail::branch_on("cond: branches", holds, branches, predicate.where, args...);
 }
 
-/// branches[index](args...), for a tuple of functions; an index outside of it means the nearest one. (`switch` is a word
-/// of C++.)
+/// branches[index](args...), for a tuple of functions. An index outside of it means the nearest one. The name has an
+/// underscore because `switch` is a keyword of C++.
 ///
 /// shapes  the index is an integer scalar; all functions return the same types
 /// errors  "switch_: index", "switch_: branches" if the types that they return differ

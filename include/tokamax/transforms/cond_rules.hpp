@@ -18,8 +18,8 @@ constexpr arrays cond_batch(const call& c);
 void run_cond(const kernel_arguments& a);
 }  // namespace detail
 
-/// Operands are the number of a branch, an i32 in [0, branches), and what all branches take. The attributes are the
-/// branches.
+/// The first operand is the number of a branch, an i32 in [0, branches). The others are the operands of all branches. The
+/// attributes are the branches.
 inline constexpr op cond_p{
     .name = "cond",
     .stablehlo = "stablehlo.case",
@@ -38,7 +38,7 @@ inline constexpr op cond_p{
 
 namespace detail {
 
-/// A cond with a branch that `derive` makes of each branch of c.
+/// A cond whose branches are made by `derive` from those of c.
 constexpr arrays bind_branches(const call& c, const arrays& operands, const auto& derive) {
   words w;
   for (int b = 0; b < c.attribute_count; ++b) {
@@ -48,8 +48,8 @@ constexpr arrays bind_branches(const call& c, const arrays& operands, const auto
   return bind_all(cond_p, operands.data(), operands.count(), w, c.where);
 }
 
-/// A branch that takes the cotangents of the floating results after its operands, runs again, and gives the cotangents of
-/// the operands in `wanted`.
+/// The backward branch. It takes the operands and then the cotangents of the floating results, runs the branch again, and
+/// returns the cotangents of the operands in `wanted`.
 constexpr graph backward_branch(const graph& branch, const vec<char>& wanted) {
   graph b;
   arrays args, floating, cts;
@@ -58,7 +58,7 @@ constexpr graph backward_branch(const graph& branch, const vec<char>& wanted) {
     if (is_floating(branch[o].type.type)) cts.push_back(body_input(b, branch[o].type));
   for (const array& y : inline_graph(b, branch, args.data()))
     if (is_floating(y.dtype())) floating.push_back(lift(b, y));
-  b.effects.clear();  // they have happened
+  b.effects.clear();  // effects have happened in the forward pass
   const arrays pulled = backward(b, floating, cts, args);
   for (int k = 0; k < args.count(); ++k)
     if (wanted[k]) b.outputs.push_back(lift(b, pulled[k].exists() ? pulled[k] : zero_like(args[k])).id());
@@ -97,7 +97,7 @@ constexpr arrays cond_jvp_here(const call& c) {
 }
 constexpr arrays cond_jvp(const call& c) { return linked<detail::cond_jvp_here>(c); }
 
-/// One branch for the whole batch; or, where each example has its own, all of them, and a choice of their results.
+/// Runs one branch for the whole batch. If each example has its own branch, all branches run and results are selected.
 constexpr arrays cond_batch_here(const call& c) {
   const vec<char> results(c.body(0).outputs.size(), 1);
   vec<char> batched;

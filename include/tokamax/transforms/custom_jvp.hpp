@@ -6,9 +6,9 @@
 
 namespace tokamax {
 
-/// Attributes of custom_jvp. Operands are [arguments, what the function closes over, what its rule closes over]. The first
-/// body maps arguments to results; the second one arguments, then tangents of those that are floats, to results, then
-/// tangents of the results.
+/// Attributes of custom_jvp. The operands are the arguments, the values that the function closes over, and those that its
+/// rule closes over. The first body maps arguments to results. The second body, the rule, maps arguments and the tangents
+/// of the floating ones to results and tangents of the results.
 struct custom_jvp_attributes {
   std::int64_t function = 0, rule = 0;
   int arguments = 0, closed_over = 0;
@@ -16,7 +16,7 @@ struct custom_jvp_attributes {
 
 namespace detail {
 
-/// Tangents of the results. Tangents of arguments are those that `tangent(k)` gives.
+/// The tangents of the results, where `tangent(k)` gives the tangent of argument k.
 template <class Tangent>
 constexpr arrays push_forward(const call& c, const Tangent& tangent) {
   const auto w = c.attrs<custom_jvp_attributes>();
@@ -44,7 +44,7 @@ constexpr arrays custom_jvp_jvp(const call& c) {
     return t;
   });
 }
-/// The rule is linear in the tangents: its transpose at any of them.
+/// Reverse mode. The rule is linear in the tangents, so its transpose at any tangents is the vjp.
 constexpr arrays custom_jvp_vjp(const call& c) {
   const auto w = c.attrs<custom_jvp_attributes>();
   for (int k = w.arguments; k < c.count; ++k)
@@ -90,7 +90,7 @@ constexpr arrays custom_jvp_batch(const call& c) {
 
 }  // namespace detail
 
-/// A call of a function that has its own rule. It is a call until it is differentiated or lowered.
+/// A call of a function with its own rule. It stays a call until it is differentiated or lowered.
 inline constexpr op custom_jvp_p{
     .name = "custom_jvp",
     .bodies = {.count = 2},
@@ -110,7 +110,7 @@ template <class F, class Rule>
 struct custom_jvp_function {
   [[no_unique_address]] F f;
   [[no_unique_address]] Rule rule;
-  source_line where{};  ///< of the call of custom_jvp
+  source_line where{};  ///< the line of the call of custom_jvp
 
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
@@ -147,7 +147,7 @@ struct custom_jvp_function {
         y, bind_all(custom_jvp_p, operands.data(), operands.count(),
                     pack(custom_jvp_attributes{first, first + 1, arguments, function.captured.count()}), where));
   }
-  /// Arguments that are no floats have no tangents: the rule sees zeros.
+  /// Arguments that are not floating have no tangents, so the rule gets zeros.
   template <class... Args>
   static constexpr void drop_integer_tangents(graph& rule, const Args&... args) {
     int count = 0;
@@ -166,15 +166,16 @@ struct custom_jvp_function {
   }
 };
 
-/// The function f with a derivative given by `rule`: of arguments, then their tangents, to the pair of f's value and its
-/// tangent, which is linear in the tangents. Forward and reverse mode, of vmap and in programs, use it, never f.
+/// The function f with a derivative that is given by `rule`. The rule takes the arguments and then their tangents, and
+/// returns the pair of f's value and its tangent, which must be linear in the tangents. Forward and reverse mode use the
+/// rule and never differentiate f.
 ///
 ///   constexpr auto softplus = custom_jvp([](const array& x) { return log(1 + exp(x)); },
 ///                                        [](const array& x, const array& dx) {
 ///                                          return std::pair{logaddexp(x, 0.0f), dx * logistic(x)};
 ///                                        });
 ///
-/// What f and the rule close over is constant; the rule may call f, but not the function that custom_jvp returns.
+/// Values that f and the rule close over are constants. The rule may call f, but not the function that custom_jvp returns.
 ///
 /// errors  "custom_jvp: value of the rule", "custom_jvp: tangent of the rule" if these are not like f's value;
 ///         "custom_jvp: derivative" with respect to a value that is closed over

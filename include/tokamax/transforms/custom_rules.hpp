@@ -1,4 +1,4 @@
-// tokamax/transforms/custom_rules.hpp: what functions with derivatives of the user's own share.
+// tokamax/transforms/custom_rules.hpp: the parts that custom_jvp and custom_vjp share.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/custom_vjp.cpp
 #pragma once
@@ -11,12 +11,12 @@ namespace tokamax {
 
 namespace detail {
 
-/// One body of a call with rules: a function and what it closes over.
+/// One body of a call with rules: a function, and the values that it closes over.
 struct rule_body {
   graph body;
   arrays captured;  // in the graph of the call
 };
-/// Traces f on arguments like the trees `args`. Its result, a tree of nodes of the body, tells their types.
+/// Traces f on arguments like the trees `args`. The result is a tree of nodes of the body, which tells the types.
 template <class F, class... Args>
 constexpr auto trace_rule(graph& g, rule_body& rule, const F& f, const Args&... args) {
   arrays operands;
@@ -27,7 +27,7 @@ constexpr auto trace_rule(graph& g, rule_body& rule, const F& f, const Args&... 
   return result;
 }
 
-/// Rejects a rule whose result has other leaves than the function's.
+/// Rejects a rule if the leaves of its result are not those of the function's result.
 constexpr void require_like(graph& g, const char* what, const arrays& found, const arrays& wanted, source_line l) {
   if (found.count() != wanted.count()) {
     reject(&g, l, what, text() << found.count() << " leaves", text() << wanted.count());
@@ -43,7 +43,7 @@ constexpr types result_types(const graph& body) {
   return t;
 }
 
-/// `count` operands of a call from the one with number `first` on.
+/// The operands of a call with the numbers `first` to `first + count - 1`.
 constexpr void append(arrays& to, const call& c, int first, int count) {
   for (int k = first; k < first + count; ++k) to.push_back(c[k]);
 }

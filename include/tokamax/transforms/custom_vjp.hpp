@@ -7,8 +7,9 @@
 
 namespace tokamax {
 
-/// Attributes of custom_vjp. Operands are [arguments, what the function, forward and backward close over]. The bodies map
-/// arguments to results; arguments to results, then residuals; residuals and cotangents to cotangents of the arguments.
+/// Attributes of custom_vjp. The operands are the arguments, followed by the values that the function, `forward` and
+/// `backward` close over. The first body maps arguments to results, the second one to results and residuals. The third one
+/// maps residuals and cotangents of the results to cotangents of the arguments.
 struct custom_vjp_attributes {
   std::int64_t function = 0, forward = 0, backward = 0;
   int arguments = 0, function_values = 0, forward_values = 0;  ///< numbers of arguments, and of values closed over
@@ -42,7 +43,7 @@ constexpr arrays custom_vjp_vjp(const call& c) {
   while (out.count() < c.count) out.push_back(array());
   return out;
 }
-/// The bodies on whole batches. An argument that all examples share gets the sum of their cotangents.
+/// The bodies for whole batches. An argument that all examples share gets the sum of their cotangents.
 constexpr arrays custom_vjp_batch(const call& c) {
   auto w = c.attrs<custom_vjp_attributes>();
   const int first = w.arguments + w.function_values, last = first + w.forward_values;
@@ -71,7 +72,7 @@ constexpr arrays custom_vjp_batch(const call& c) {
 
 }  // namespace detail
 
-/// A call of a function that has its own gradient. It is a call until it is differentiated or lowered.
+/// A call of a function with its own gradient. It stays a call until it is differentiated or lowered.
 inline constexpr op custom_vjp_p{
     .name = "custom_vjp",
     .bodies = {.count = 3},
@@ -95,7 +96,7 @@ struct custom_vjp_function {
   [[no_unique_address]] F f;
   [[no_unique_address]] Forward forward;
   [[no_unique_address]] Backward backward;
-  source_line where{};  ///< of the call of custom_vjp
+  source_line where{};  ///< the line of the call of custom_vjp
 
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
@@ -133,14 +134,15 @@ struct custom_vjp_function {
   }
 };
 
-/// The function f with a gradient of its own: `forward`, of the arguments, gives the pair of f's value and of what
-/// `backward` needs; `backward`, of that and of a cotangent like the value, gives those of the arguments, one or a tuple.
+/// The function f with a gradient of its own. `forward` takes the arguments and returns the pair of f's value and the
+/// residuals. `backward` takes the residuals and a cotangent like the value, and returns the cotangent of the argument, or
+/// a tuple of them.
 ///
 ///   constexpr auto clipped = custom_vjp([](const array& x) { return x; },
 ///                                       [](const array& x) { return std::pair{x, nothing{}}; },
 ///                                       [](nothing, const array& ct) { return clip(ct, -1.0f, 1.0f); });
 ///
-/// What the three close over is constant; none may call the function that custom_vjp returns.
+/// Values that the three close over are constants. None of them may call the function that custom_vjp returns.
 ///
 /// errors  "custom_vjp: value of forward", "custom_vjp: cotangents of backward" if these are not like f's value and
 ///         arguments; "custom_vjp: derivative" of a jvp, or with respect to a value that is closed over

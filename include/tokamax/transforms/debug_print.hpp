@@ -50,9 +50,10 @@ inline constexpr op debug_print_p{
     .run = detail::run_debug_print,
 };
 
-/// Prints a line when the program runs, with the values of `args` for the braces `{}` in `format`. Each line is printed
-/// once, in the order of the program; under vmap for each example, and in derivatives where the values are computed.
-/// While compiling, one of the arguments must belong to the trace: a line without any would have no program to be in.
+/// Prints a line when the program runs, with the values of `args` in place of the braces `{}` in `format`. Lines are
+/// printed once and in the order of the program. Under vmap a line is printed for each example, and in derivatives it is
+/// printed where the values are computed. While compiling, one of the arguments must belong to the trace, because the
+/// line belongs to that program.
 ///
 /// errors  "debug_print: arguments" if there are not as many as braces
 /// source  jax.debug.print(ordered=True)

@@ -1,4 +1,4 @@
-// tokamax/transforms/eval_shape.hpp: what a function would compute, without computing it: eval_shape, make_graph.
+// tokamax/transforms/eval_shape.hpp: the types and the graph of a function, without computing it: eval_shape, make_graph.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace tokamax {
 
-/// The graph of f on arguments like these, whose values are not looked at: inputs are the leaves of the arguments, outputs
-/// those of the result. `to_text(make_graph(f, x))` prints it.
+/// The graph of f on arguments like these; their values do not matter. Its inputs are the leaves of the arguments, and its
+/// outputs those of the result. `to_text(make_graph(f, x))` prints it.
 ///
 /// errors  those of f
 /// source  jax.make_jaxpr
@@ -22,15 +22,15 @@ constexpr graph make_graph(const F& f, const Args&... args) {
   return g;
 }
 
-/// The result of f on arguments like these as abstract arrays: dtypes and shapes. Nothing is computed, and no data is
-/// necessary: `eval_shape(f, array({f32, false, {2, 3}}))`.
+/// The result of f on arguments like these, as abstract arrays with dtypes and shapes. Nothing is computed, and the
+/// arguments need no data: `eval_shape(f, array({f32, false, {2, 3}}))`.
 ///
 /// errors  those of f
 /// source  jax.eval_shape
 template <class F, class... Args>
 constexpr auto eval_shape(const F& f, const Args&... args) {
   graph g;
-  g.parent = trace_of(args...);  // whose values f may close over
+  g.parent = trace_of(args...);  // f may close over values of this graph
   if (g.parent) g.depth = g.parent->depth + 1, g.dynamic = g.parent->dynamic;
   std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> result{};
   trace_into(g, f, result, args...);

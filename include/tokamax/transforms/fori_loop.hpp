@@ -17,8 +17,9 @@ constexpr void check_bound(std::int64_t bound, location where) {
 }
 }  // namespace detail
 
-/// Carries a value through a loop: `carry = body(i, carry)` for i = lower, ..., upper - 1, an i32. With bounds that are
-/// numbers it is a scan, which has a derivative in reverse mode; with arrays as bounds it is a while_loop, which has none.
+/// Carries a value through a loop: `carry = body(i, carry)` for i from lower to upper - 1, an i32. If the bounds are
+/// numbers, this is a scan, which can be differentiated in reverse mode. If they are arrays, it is a while_loop, which
+/// cannot.
 ///
 /// shapes  the bounds are scalars; the carry keeps its types
 /// errors  "scan: carry", "while_loop: carry", "fori_loop: bound"

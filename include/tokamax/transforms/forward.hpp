@@ -12,7 +12,7 @@ constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, con
 
 namespace detail {
 
-/// Tangents of the outputs of an op without a jvp rule.
+/// The tangents of the outputs of an op without a jvp rule, derived from its other rules.
 constexpr arrays derived_jvp(graph& g, call& c) {
   const op& o = *c.self;
   if (o.algebra.linear) {
@@ -112,7 +112,7 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
   for (const array& y : ys) result.push_back(y.trace() == &g ? tangent[y.id()] : array());
   return result;
 }
-/// Tangents of `ys`, given those of `xs` (nodes of `g`); one that does not exist is zero.
+/// Forward mode: the tangents of `ys`, given those of `xs` (nodes of `g`). A tangent that does not exist is zero.
 constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
   return linked<forward_here>(g, xs, tangents, ys);
 }

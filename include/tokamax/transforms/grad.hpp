@@ -19,7 +19,7 @@ constexpr void require_scalar(const graph& g, const array& loss, source_line l) 
 template <class F, bool Aux, int... Arguments>
 struct value_and_grad_function {
   [[no_unique_address]] F f;
-  source_line where{};  ///< of the call of value_and_grad
+  source_line where{};  ///< the line of the call of value_and_grad
 
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
@@ -78,9 +78,10 @@ struct value_and_grad_function {
   }
 };
 
-/// A function that returns f's value and its gradient, a tree like f's first argument; `value_and_grad<1>(f)` with respect
-/// to the second one, `value_and_grad<0, 2>(f)` to two of them, as a tuple. Negative numbers count from the end. With
-/// `has_aux` f returns a pair of the value and of anything else, which stands in the value's place.
+/// A function that returns f's value and its gradient, which is a tree like f's first argument. `value_and_grad<1>(f)`
+/// differentiates with respect to the second argument, and `value_and_grad<0, 2>(f)` with respect to two of them, as a
+/// tuple. Negative numbers count from the end. With `has_aux`, f returns a pair of the value and anything else, and this
+/// pair takes the place of the value.
 ///
 /// shapes  f must give a floating scalar
 /// errors  "grad: value of the function", "grad: argument" without floating leaves
@@ -101,7 +102,7 @@ inline constexpr bool is_stateless<value_and_grad_function<F, Aux, Arguments...>
 template <class F, bool Aux, int... Arguments>
 struct grad_function {
   [[no_unique_address]] F f;
-  source_line where{};  ///< of the call of grad
+  source_line where{};  ///< the line of the call of grad
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     auto result = value_and_grad_function<F, Aux, Arguments...>{f, where}(args...);
@@ -112,8 +113,8 @@ struct grad_function {
   }
 };
 
-/// A function that returns the gradient of f alone, `grad<0, 2>(f)` by argument numbers as for `value_and_grad`. With
-/// `has_aux` it returns the pair of the gradient and of what else f computed.
+/// A function that returns only the gradient of f. Argument numbers, `grad<0, 2>(f)`, are as for `value_and_grad`. With
+/// `has_aux` it returns the pair of the gradient and the second part of f's result.
 /// source  jax.grad
 template <int... Arguments, class F>
 constexpr grad_function<F, false, Arguments...> grad(F f, source_line l = source_line::current()) {

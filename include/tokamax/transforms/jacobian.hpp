@@ -24,7 +24,7 @@ constexpr auto replace_leaves(const std::vector<T>& tree, const Leaf& leaf);
 template <class T, std::size_t N, class Leaf>
 constexpr auto replace_leaves(const std::array<T, N>& tree, const Leaf& leaf);
 
-/// `tree` with `leaf()` in the place of each leaf.
+/// `tree` with each leaf replaced by `leaf()`.
 template <class Tree, class Leaf>
 constexpr auto replace_leaves(const Tree&, const Leaf& leaf) {
   static_assert(
@@ -135,7 +135,7 @@ constexpr arrays jacobians(graph& g, bool forward_mode, const arrays& ys, const 
 template <class F, bool Forward, bool Aux, int... Arguments>
 struct jacobian_function {
   [[no_unique_address]] F f;
-  source_line where{};  ///< of the call of jacfwd or jacrev
+  source_line where{};  ///< the line of the call of jacfwd or jacrev
 
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
@@ -193,8 +193,9 @@ struct jacobian_function {
   }
 };
 
-/// The Jacobian of f, column by column in forward mode: for functions of few numbers. A tree like the value, with a tree like
-/// f's first argument in the place of each leaf; `jacfwd<0, 2>(f)` by argument numbers, with a tuple there.
+/// The Jacobian of f, column by column in forward mode, which suits functions of few numbers. It is a tree like the value
+/// in which each leaf is replaced by a tree like f's first argument. `jacfwd<0, 2>(f)` takes argument numbers, and has
+/// tuples there.
 ///
 ///   J[i..., k...] = d f(x)[i...] / d x[k...]
 ///
@@ -211,7 +212,7 @@ constexpr jacobian_function<F, true, true, Arguments...> jacfwd(F f, has_aux_tag
   return {f, l};
 }
 
-/// The same row by row in reverse mode: for functions with few results.
+/// The same, row by row in reverse mode, which suits functions with few results.
 /// errors  "jacrev: argument" without floating leaves, "jacrev: value of the function" for integers
 /// source  jax.jacrev
 template <int... Arguments, class F>
@@ -226,7 +227,7 @@ constexpr jacobian_function<F, false, true, Arguments...> jacrev(F f, has_aux_ta
 template <class F, bool Forward, bool Aux, int... Arguments>
 inline constexpr bool is_stateless<jacobian_function<F, Forward, Aux, Arguments...>> = is_stateless<F>;
 
-/// The second derivatives of f, forward over reverse; by argument numbers a tuple of tuples.
+/// The second derivatives of f, by forward mode over reverse mode. With argument numbers it is a tuple of tuples.
 ///
 ///   H[i..., j...] = d^2 f(x) / d x[i...] d x[j...]
 ///

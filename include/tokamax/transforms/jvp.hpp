@@ -54,8 +54,8 @@ constexpr auto jvp_of(const F& f, const Primals& x, const Tangents& tangent, sou
 
 }  // namespace detail
 
-/// f(x) and its directional derivative along `tangent`, a tree like x. If x is a std::tuple, its elements are the arguments
-/// of f. With `has_aux` f returns a pair of the value and of anything else, which comes third.
+/// f(x) and its directional derivative along `tangent`, which is a tree like x. If x is a std::tuple, its elements are the
+/// arguments of f. With `has_aux`, f returns a pair of the value and anything else, and the latter is a third result.
 ///
 ///   { f(x), d/de f(x + e * tangent) at e = 0 }
 ///

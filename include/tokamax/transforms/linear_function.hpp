@@ -1,4 +1,4 @@
-// tokamax/transforms/linear_function.hpp: the linear part of a derivative, kept apart so that it runs many times.
+// tokamax/transforms/linear_function.hpp: the linear part of a derivative, as a function that can be called many times.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/vjp.cpp
 #pragma once
@@ -12,13 +12,14 @@ namespace tokamax {
 
 namespace detail {
 
-/// A program that is linear in its last inputs; the first ones are values that are known earlier.
+/// A program that is linear in its last inputs. The first inputs are residuals, whose values are known earlier.
 struct linear_program {
   graph program;
-  vec<int> residuals;  ///< of the graph that it was cut out of: the nodes of the first inputs
+  vec<int> residuals;  ///< the nodes of the first inputs, in the graph from which the program was cut
 };
 
-/// Which nodes of g depend on `linear`. So does what remat computes again: kept, it would take the memory that remat saves.
+/// Marks the nodes of g that depend on `linear`. Values that remat computes again count too: to keep them as residuals
+/// would take the memory that remat saves.
 constexpr vec<char> late_nodes(const graph& g, int known, const arrays& linear) {
   vec<char> late(g.nodes.size(), 0);
   for (const array& a : linear) late[a.id()] = 1;
@@ -56,12 +57,12 @@ constexpr linear_program cut_linear_here(const graph& g, int known, const arrays
     out.program.outputs.push_back(lift(out.program, y).id());
   return out;
 }
-/// The part of g that computes `results` from the inputs `linear`, all of it added after the first `known` nodes.
+/// The part of g that computes `results` from the inputs `linear`. It was added after the first `known` nodes.
 constexpr linear_program cut_linear(const graph& g, int known, const arrays& linear, const arrays& results) {
   return linked<detail::cut_linear_here>(g, known, linear, results);
 }
 
-/// Inputs of g like the leaves of floating `types`; other leaves have none.
+/// Adds inputs to g for the floating leaves among `types`. Other leaves get none.
 constexpr arrays linear_inputs(graph& g, const arrays& types) {
   arrays in;
   for (const array& a : types) {
@@ -77,7 +78,7 @@ constexpr arrays existing(const arrays& list) {
     if (a.exists()) out.push_back(a);
   return out;
 }
-/// What a tree is made of, without its values.
+/// The structure of a tree, without its values.
 template <class Tree>
 constexpr Tree abstract_like(const Tree& given) {
   Tree tree = copy_tree(given);
@@ -87,8 +88,8 @@ constexpr Tree abstract_like(const Tree& given) {
 
 }  // namespace detail
 
-/// A linear function of a tree `From`, or of the elements of a tuple, whose result is a tree `To`. It may be called any number
-/// of times, where it was made or in functions that are traced there, on data if it was made of data.
+/// A linear function of a tree `From`, or of the elements of a tuple, whose result is a tree `To`. It may be called any
+/// number of times: in the trace where it was made, in functions that are traced there, and on data if it was made of data.
 template <class From, class To>
 class linear_function {
  public:
@@ -132,8 +133,8 @@ class linear_function {
 };
 
 namespace detail {
-/// f(args...) and what `differentiate(body, inputs, outputs, results)` adds to its trace, as a linear function: it returns the
-/// linear inputs, and sets results.
+/// The value of f(args...), and a linear function made of the nodes that `differentiate(body, inputs, outputs, results)`
+/// adds to the trace. `differentiate` returns the linear inputs and sets the results.
 template <class Result, class F, class Differentiate, class... Args>
 constexpr Result trace_linear(linear_program& program, std::vector<array>& residuals, graph& g, const F& f,
                               const Differentiate& differentiate, const Args&... args) {

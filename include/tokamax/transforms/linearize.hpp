@@ -34,11 +34,11 @@ constexpr auto linearize_of(const F& f, const Args&... args) {
 }
 }  // namespace detail
 
-/// f's value at `args` and its derivative there, a linear function of tangents, one tree an argument. It can be called again
-/// and again, and does not compute f again.
+/// f's value at `args`, and its derivative there as a linear function of tangents, one tree for each argument. The function
+/// can be called many times and does not compute f again.
 ///
 ///   auto [y, f_jvp] = linearize(f, x);
-///   y + f_jvp(dx)  // f(x + dx) but for terms of second order
+///   y + f_jvp(dx)  // f(x + dx), except for terms of second order
 ///
 /// errors  "linearize: tangents", when the function is called, if their types are not those of the arguments
 /// source  jax.linearize; leaves that are no floats have no tangents

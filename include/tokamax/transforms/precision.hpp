@@ -1,4 +1,4 @@
-// tokamax/transforms/precision.hpp: choose the numbers a function computes in, without touching the function.
+// tokamax/transforms/precision.hpp: choose the number formats in which a function computes, without changing the function.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,19 +7,20 @@
 
 namespace tokamax {
 
-/// Products in bfloat16 that are summed in f32: what "mixed precision" training computes in.
+/// Products in bfloat16 with sums in f32, as in "mixed precision" training.
 inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16_f32};
 
-/// Products of f32 by three or six bfloat16 ones: what lies between, and f32 by the fastest unit. No array is rounded.
+/// Products of f32 that are computed as three or six products of bfloat16, on machines whose matrix units make that faster
+/// (see dot_algorithm). Six of them have the accuracy of f32, and three lie between bfloat16 and f32. Arrays stay f32.
 inline constexpr precision_policy bf16_x3_products{.dots = dot_algorithm::bf16_bf16_f32_x3},
     bf16_x6_products{.dots = dot_algorithm::bf16_bf16_f32_x6};
 
-/// Whole programs in bfloat16: parameters and inputs are rounded where they enter, activations and what the backward pass
-/// keeps are bfloat16, while sums, losses, gradients of arguments and the inside of normalisations are f32.
+/// Whole programs in bfloat16. Parameters and inputs are rounded where they enter; activations and the values that are kept
+/// for the backward pass are bfloat16. Sums, losses, gradients of arguments and the inside of normalisations are f32.
 inline constexpr precision_policy bf16_compute{.compute = bf16};
 
 namespace detail {
-/// Repeats a graph under a policy, and the bodies of its loops.
+/// Copies a graph under a policy, and the bodies of its loops too.
 struct apply_policy {
   precision_policy policy;
   constexpr bool handles(const op& o) const { return o.precision.has_algorithm || o.bodies.count; }
@@ -67,7 +68,7 @@ struct precision_function {
   }
 };
 
-/// A function with the values of f, computed as the policy says; its gradient is computed so too:
+/// The function f, computed under a policy. Its gradient is computed under the policy too:
 /// `value_and_grad(with_precision<bf16_products>(loss))`.
 ///
 /// errors  those of f

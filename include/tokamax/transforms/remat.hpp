@@ -1,4 +1,4 @@
-// tokamax/transforms/remat.hpp: recompute a function in the backward pass instead of keeping what it computed.
+// tokamax/transforms/remat.hpp: compute a function again in the backward pass, instead of keeping its values in memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,7 +38,7 @@ inline constexpr op remat_p{
       for (int k = 0; k < c.count; ++k) again.push_back(optimization_barrier(lift(*c.trace, c[k])));
       const int effects = c.trace->effects.count();
       arrays ys = inline_graph(*c.trace, body, again.data());
-      c.trace->effects.resize(static_cast<std::size_t>(effects));  // they have happened
+      c.trace->effects.resize(static_cast<std::size_t>(effects));  // effects have happened in the forward pass
       arrays cts;
       for (int k = 0; k < ys.count(); ++k) {
         ys[k] = lift(*c.trace, ys[k]);
@@ -50,7 +50,7 @@ inline constexpr op remat_p{
 };
 
 namespace detail {
-/// A function of values and tangents that is run again too.
+/// A function of values and tangents, which is computed again in the backward pass too.
 constexpr arrays remat_jvp(const call& c) {
   const graph body(c.body(0));
   const int results = body.outputs.count();
@@ -87,7 +87,7 @@ struct remat_function {
   }
 };
 
-/// A function with the values of f whose derivative runs f again: memory for time.
+/// The function f, whose derivative computes f again. It takes less memory and more time.
 /// source  jax.checkpoint (the policy that saves nothing)
 template <class F>
 constexpr remat_function<F> remat(F f) {

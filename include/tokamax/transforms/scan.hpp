@@ -11,18 +11,18 @@
 
 namespace tokamax {
 
-/// How scan runs.
+/// The options of scan.
 struct scan_options {
   std::int64_t length = -1;  ///< number of steps; needed only if there are no xs
   bool reverse = false;      ///< from the last entry to the first
 };
 
-/// Nothing to scan over, or no result a step.
+/// An empty tree: nothing to scan over, or no result of a step.
 struct nothing {};
 
-/// Carries a value through a loop: `f(carry, x) -> pair{carry, y}` for x = xs[0], xs[1], ..., where xs is a tree whose
-/// leaves share their leading extent. Returns the last carry and the stacked ys. The body is traced once, whatever the
-/// length, which is what deep stacks of equal layers should use. Values that f closes over are passed in unchanged.
+/// Carries a value through a loop: `f(carry, x) -> pair{carry, y}` for x = xs[0], xs[1] and so on. xs is a tree whose leaves
+/// share their leading extent. Returns the last carry and the stacked ys. The body is traced once, whatever the length, so
+/// deep stacks of equal layers should use it. Values that f closes over are the same in every step.
 ///
 /// shapes  leaves of xs [length, ...]; leaves of ys [length, ...]; the carry keeps its types
 /// errors  "scan: carry" if the body changes a type of the carry, "scan: length" if leading extents differ, or there is none

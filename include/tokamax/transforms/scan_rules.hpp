@@ -11,8 +11,8 @@
 
 namespace tokamax {
 
-/// Attributes of scan. Operands are [carries, sequences, closed-over values], results [carries, stacked]; the body maps
-/// the same lists with one entry of each sequence.
+/// Attributes of scan. The operands are [carries, sequences, closed-over values] and the results [carries, stacked]. The
+/// body has the same lists, with one entry of each sequence.
 struct scan_attributes {
   std::int64_t body = 0;
   int carries = 0, sequences = 0, constants = 0, stacked = 0;
@@ -61,8 +61,8 @@ constexpr arrays bind_scan(const call& c, scan_attributes w, graph body, const a
   return bind_all(scan_p, operands.data(), operands.count(), pack(w), c.where);
 }
 
-/// The backward loop: its carry holds the cotangents of the carries and the sums of those of the closed-over values; the
-/// body runs the forward body again from the saved carry and pulls the cotangents through it.
+/// The backward loop. Its carry holds the cotangents of the carries, and the sums of those of the closed-over values. Its
+/// body runs the forward body again from the saved carry, and pulls the cotangents back through it.
 constexpr arrays scan_vjp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
@@ -71,7 +71,7 @@ constexpr arrays scan_vjp_here(const call& c) {
 
   // 1. the forward loop once more, with every incoming carry as a further stacked result
   graph saving(body);
-  saving.effects.clear();  // they happen in the loop that there is
+  saving.effects.clear();  // effects happen in the original loop
   scan_attributes sw = w;
   for (int k = 0; k < nc; ++k) saving.outputs.push_back(saving.inputs[k]);
   sw.stacked += nc;
@@ -183,7 +183,8 @@ constexpr array swapped_axes(const array& x) {
   return transpose(x, p);
 }
 
-/// The loop over whole batches: carries always get the axis, sequences and closed-over values keep what they have.
+/// The loop over whole batches. Carries always get the batch axis; sequences and closed-over values have it if their
+/// operands do.
 constexpr arrays scan_batch_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));

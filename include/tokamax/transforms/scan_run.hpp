@@ -12,8 +12,8 @@
 namespace tokamax::detail {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-/// Each step writes the carries over those that it reads, or else into the result and a second buffer by turns, so that
-/// the last step writes the result.
+/// Runs the body for each step. A step writes its carries over those that it reads. Where the plan does not allow that, it
+/// writes into the result and a second buffer alternately, so that the last step writes the result.
 TOKAMAX_COMPILED_ONCE void run_scan(const kernel_arguments& a) {
   const auto w = a.attrs<scan_attributes>();
   const std::int64_t length = a.bodies->extent(w.length);

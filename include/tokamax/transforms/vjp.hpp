@@ -35,8 +35,8 @@ constexpr auto vjp_of(const F& f, const Args&... args) {
 }
 }  // namespace detail
 
-/// f's value at `args` and the pullback there, which maps cotangents (a tree like the value) to those of the arguments: one
-/// tree, or a tuple of several. It can be called again and again; what it needs of f is computed once.
+/// f's value at `args`, and the pullback there. The pullback maps cotangents (a tree like the value) to the cotangents of
+/// the arguments: one tree, or a tuple of several. It can be called many times, and the residuals are computed once.
 ///
 ///   auto [y, pullback] = vjp(f, x, w);
 ///   auto [dx, dw] = pullback(ct);  // ct^T (df/dx, df/dw)

@@ -11,13 +11,13 @@ namespace tokamax {
 /// An argument of vmap that every example shares.
 inline constexpr std::int64_t not_mapped = -1000;
 
-/// How vmap maps its arguments.
+/// The options of vmap.
 struct vmap_options {
-  axes in_axes = {};  ///< one an argument: the axis of its leaves that is the batch, or not_mapped; empty: all 0
-  /// The axis of results that is the batch: one for all, or one an element of the pair or tuple that f returns; not_mapped for
-  /// what is the same for all entries; empty: all 0.
+  axes in_axes = {};  ///< for each argument the batch axis of its leaves, or not_mapped; empty: all 0
+  /// The batch axis of the results: one for all, or one for each element of the pair or tuple that f returns. It is
+  /// not_mapped for results that are the same for all entries. Empty: all 0.
   axes out_axes = {};
-  std::string_view axis_name = {};  ///< by which f knows the axis, see collectives.hpp
+  std::string_view axis_name = {};  ///< the name of the axis for collectives in f, see collectives.hpp
   std::int64_t axis_size = -1;      ///< its extent; needed only if no argument is mapped
 };
 
@@ -33,7 +33,7 @@ constexpr array move_axis(const array& x, int from, int to, source_line l) {
   return transpose(x, q, l);
 }
 
-/// Gives the axis that a vmap maps its name, while the function is traced.
+/// Makes the axis of a vmap known by its name while the function is traced.
 class axis_scope {
  public:
   constexpr axis_scope(graph& g, const named_axis& axis) : g_(axis.name.empty() ? nullptr : &g) {
@@ -48,7 +48,7 @@ class axis_scope {
   graph* g_;
 };
 
-/// The number of leaves of each element of a pair or tuple; of any other tree all of them.
+/// The number of leaves of each element of a pair or tuple. Any other tree counts as one element.
 template <class Tree>
 constexpr vec<int> leaves_of_elements(const Tree& tree) {
   if constexpr (requires { fields_of<Tree>::positional; })
@@ -63,7 +63,7 @@ template <class F>
 struct vmap_function {
   [[no_unique_address]] F f;
   vmap_options options;
-  source_line where;  ///< of the call of vmap
+  source_line where;  ///< the line of the call of vmap
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
@@ -147,9 +147,9 @@ struct vmap_function {
 /// A function that applies f to every entry of a batch, as one computation on whole batches.
 ///
 /// shapes  leaves of mapped arguments have the batch axis `in_axes`; results have it at `out_axes`
-/// errors  "vmap: batch extent" if leaves disagree, "vmap: in_axes" if there is not one an argument, none is mapped or
-///         leaves lack the axis, "vmap: out_axes" if results do or are not mapped though they differ, "vmap: axis_name" if a
-///         vmap around it has that name
+/// errors  "vmap: batch extent" if leaves have different ones; "vmap: in_axes" if their number is not that of the
+///         arguments, none is mapped, or a leaf lacks the axis; "vmap: out_axes" if a result lacks the axis, or differs
+///         between entries and is not mapped; "vmap: axis_name" if a vmap around it has that name
 /// source  jax.vmap
 template <class F>
 constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {

@@ -14,7 +14,8 @@
 
 namespace tokamax {
 
-/// Attributes of while_loop. Operands are [carries, closed-over values], which both bodies take; results are the carries.
+/// Attributes of while_loop. The operands are [carries, closed-over values], and both bodies take them. The results are the
+/// carries.
 struct while_attributes {
   std::int64_t predicate = 0, body = 0;
   int carries = 0;
@@ -77,7 +78,7 @@ constexpr arrays while_jvp_here(const call& c) {
 }
 constexpr arrays while_jvp(const call& c) { return linked<detail::while_jvp_here>(c); }
 
-/// The body of a loop whose examples end at different steps: it keeps the carries of those that have ended.
+/// The body of a loop whose examples end at different steps. It keeps the carries of examples that have ended.
 constexpr graph body_while_any(const graph& predicate, const graph& body) {
   graph b;
   arrays args;
@@ -96,8 +97,8 @@ constexpr graph any_of(graph predicate) {
   return predicate;
 }
 
-/// The loop over whole batches. Carries get the axis that depend on something with it; if the predicate does, the loop
-/// goes on until no example does, and all carries have it.
+/// The loop over whole batches. A carry gets the batch axis if it depends on a value with the axis. If the predicate does,
+/// the loop goes on until it has ended for all examples, and all carries get the axis.
 constexpr arrays while_batch_here(const call& c) {
   const int carries = c.attrs<while_attributes>().carries;
   const graph predicate(c.body(0)), body(c.body(1));
@@ -128,7 +129,8 @@ constexpr arrays while_batch_here(const call& c) {
 constexpr arrays while_batch(const call& c) { return linked<detail::while_batch_here>(c); }
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-/// Each step writes the carries over those that it reads, or else into the result and a second buffer by turns.
+/// Runs the body while the predicate holds. A step writes its carries over those that it reads. Where the plan does not
+/// allow that, it writes into the result and a second buffer alternately.
 TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
   const int carries = a.attrs<while_attributes>().carries;
   std::byte** const inputs = a.bodies->pointers;
