@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   backend/cpu/attention/attention.hpp           scaled dot-product attention and its cotangents without the matrix of scores.
-//   backend/cpu/attention/backward.hpp            cotangents of attention from some keys of one head, for all its queries.
-//   backend/cpu/attention/blocks.hpp              what attention reads and writes, and the panels its products are made of.
+//   backend/cpu/attention/backward.hpp            the cotangents of attention, in pieces of some keys of one head.
+//   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
-//   backend/cpu/attention/softmax.hpp             what attention computes on a block of scores, for any machine and AVX-512.
-//   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores as it lies, row by row.
-//   backend/cpu/conv/frame.hpp                    where the window of a convolution meets the rows and columns of a padded image.
-//   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image where it lies.
+//   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
+//   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.
+//   backend/cpu/conv/frame.hpp                    which rows and columns of a padded image the window of a convolution covers.
+//   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image without copying it.
 //   backend/cpu/device.hpp                        the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
@@ -46,14 +46,14 @@
 //   backend/cpu/processor.hpp                     a program that this processor cannot run says so when it starts.
 //   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
-//   backend/cpu/row_ops/rotary_embedding.hpp      pairs of features turned by angles, which are computed once for all heads.
+//   backend/cpu/row_ops/rotary_embedding.hpp      turns pairs of features by angles that are computed once for all heads.
 //   backend/cpu/row_ops/softmax.hpp               softmax, logsumexp and cross entropy over the rows of a matrix.
-//   backend/cpu/vector/doubles.hpp                lanes of a register as doubles, and the logarithm and the power of two of doubles.
-//   backend/cpu/vector/element.hpp                element functions on SIMD registers, and how registers meet memory.
+//   backend/cpu/vector/doubles.hpp                the lanes of a register as doubles, and logarithms and powers of two of doubles.
+//   backend/cpu/vector/element.hpp                element functions on SIMD registers, and how registers are loaded and stored.
 //   backend/cpu/vector/elementary.hpp             elementary functions on registers, over the whole range of floats.
 //   backend/cpu/vector/exponentials.hpp           exponentials of a block of a row with their sum, for any machine and AVX-512.
-//   backend/cpu/vector/pack.hpp                   a register of any element type, for those that 32-bit lanes do not hold.
-//   backend/cpu/vector/prefetch.hpp               asks for memory before it is needed.
+//   backend/cpu/vector/pack.hpp                   a register of any element type, for types that do not fit into 32-bit lanes.
+//   backend/cpu/vector/prefetch.hpp               loads memory into caches before it is needed.
 //   backend/cpu/vector/rows.hpp                   loops over the rows of a matrix and the vectors of a row, and folds along a row.
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.

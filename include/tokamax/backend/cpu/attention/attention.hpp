@@ -12,8 +12,8 @@ namespace tokamax::simd {
 ///   out = softmax(scale * query key^T, masked to j <= i when causal) value,  lse = log of the sum of exponentials
 ///
 /// shapes  query, out [B, T, N, H], key, value [B, S, K, H], normaliser [B, N, T] dense or null
-/// dtypes  f32 or bf16, each view its own; in `precision` bfloat16 the operands of both products, also the
-///         probabilities, are rounded to it. Scores, sums and lse are f32
+/// dtypes  each view is f32 or bf16. With the `precision` bfloat16, the operands of both products are rounded to bfloat16,
+///         the probabilities too. Scores, sums and lse are f32
 /// memory  O(H) for each query and key; no matrix of scores
 /// source  Dao 2023, arXiv:2307.08691, algorithm 1; semantics of jax.nn.dot_product_attention (S = 0 gives zeros)
 inline void attention(const attention_shape& s, const heads_view<const void>& query, const heads_view<const void>& key,
@@ -23,10 +23,10 @@ inline void attention(const attention_shape& s, const heads_view<const void>& qu
                             normaliser);
 }
 
-/// Cotangents of attention from its result and normalisers; the probabilities are computed again.
+/// The cotangents of attention, from its result and normalisers. The probabilities are computed again.
 ///
 /// shapes  as attention; dquery like query, dkey and dvalue like key; none may overlap an input
-/// dtypes  as attention; in bfloat16 the scores' cotangents are rounded too
+/// dtypes  as attention; with bfloat16 the cotangents of the scores are rounded too
 /// memory  O(H) for each query and key; in parallel over batch, key heads and parts of the keys
 /// source  Dao 2023, arXiv:2307.08691, algorithm 2
 inline void attention_backward(const attention_shape& s, const heads_view<const void>& query,

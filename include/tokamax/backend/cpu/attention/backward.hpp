@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/attention/backward.hpp: cotangents of attention from some keys of one head, for all its queries.
+// tokamax/backend/cpu/attention/backward.hpp: the cotangents of attention, in pieces of some keys of one head.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace tokamax::simd::detail {
 
-/// How the backward pass is cut, and how large the pieces are in floats. Scores are [queries, keys], keys in the lanes:
-/// so they are the second operand of the sums over queries, dv^T = dout^T p and dk^T = q^T ds, as they are.
+/// How the backward pass is cut, and the sizes of its pieces in floats. Scores are [queries, keys] with keys in the lanes.
+/// In this layout they are the second operand of the sums over queries, dv^T = dout^T p and dk^T = q^T ds.
 struct backward_blocks {
   std::int64_t queries, keys;  // of a block of scores
   std::int64_t key_blocks;     // of one piece of work
@@ -39,7 +39,8 @@ struct backward_blocks {
         key_sums(s.head_size * keys),                              // dk^T or dv^T: [H, keys]
         query_sums(queries * s.head_size) {}                       // dq: [queries, H]
 
-  // Pieces of a head: few enough keys to stay near the core, and eight pieces in all where there are few heads.
+  // The number of pieces of a head: each has so few keys that they stay in the caches, and if there are few heads there
+  // are at least eight pieces in all.
   static constexpr std::int64_t pieces(const attention_shape& s, std::int64_t keys) noexcept {
     const std::int64_t wanted = parts_of(8, std::max<std::int64_t>(1, s.batch * s.kv_heads));
     return std::max(
@@ -107,7 +108,8 @@ inline void pack_backward_keys(const attention_cotangents& c, const backward_pie
               c.key.bfloat16, 1, c.key.time_stride);
 }
 
-/// Panels of the queries q ... and their result's cotangent, the logarithms of their sums, and sum_h dout * out.
+/// Packs panels of the queries from q on and of the cotangent of their result, and computes the logarithms of their sums
+/// and sum_h dout * out.
 inline void pack_backward_queries(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
                                   std::int64_t n, std::int64_t q, std::int64_t queries) noexcept {
   const gemm_kernels& kernels = c.machine.tiles;
@@ -129,7 +131,8 @@ inline void pack_backward_queries(const attention_cotangents& c, const backward_
   }
 }
 
-/// Adds what block i of the keys, which begins with key k, and `queries` queries from q on give each other.
+/// Adds the contributions of block i of the keys, which begins with key k, and of `queries` queries from q on to each
+/// other's cotangents.
 inline void backward_block(const attention_cotangents& c, const backward_pieces& at, std::int64_t i, std::int64_t k,
                            std::int64_t q, std::int64_t queries, tile_mode query_mode) noexcept {
   const attention_shape& s = c.s;
@@ -140,7 +143,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
   const bool in_place = kernels.b_in_place;
   const std::int64_t stride = lanes * steps;      // between panels of p and ds
-  const auto first_row = [&](std::int64_t key) {  // of the tiles that see it
+  const auto first_row = [&](std::int64_t key) {  // the first row of the tiles in which queries see this key
     const std::int64_t query = s.causal ? std::max<std::int64_t>(0, k + key - q) : 0;
     return query < queries ? query / mr * mr : queries;
   };
@@ -198,7 +201,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
   }
 }
 
-/// Block i of the keys, which begins with key k, has all it gets.
+/// Writes the cotangents of block i of the keys, which begins with key k, when all queries have contributed.
 inline void write_keys(const attention_cotangents& c, const backward_pieces& at, std::int64_t b, std::int64_t kv,
                        std::int64_t i, std::int64_t k) noexcept {
   const std::int64_t h = c.s.head_size, size = c.blocks.keys;
@@ -214,11 +217,12 @@ inline void write_keys(const attention_cotangents& c, const backward_pieces& at,
   }
 }
 
-/// How many blocks of queries a piece of work has finished, told to the next one.
+/// How many blocks of queries a piece of work has finished. The next piece waits for this number.
 using backward_progress = std::atomic_ref<std::int64_t>;
 
-/// The keys from block `first` on for all query heads of a key head: the only writer of their dkey and dvalue. Before it
-/// adds to a block of dquery it waits for `before`, the progress of the keys that come first; `done` is its own.
+/// One piece of work: the keys from block `first` on, for all query heads of a key head. No other piece writes their dkey
+/// and dvalue. Several pieces add to dquery, and the order of these sums must be fixed: before a piece adds to a block of
+/// dquery, it waits for `before`, the progress of the piece with the preceding keys. `done` is its own progress.
 inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::int64_t kv, std::int64_t first,
                            std::int64_t* before, std::int64_t* done) {
   const attention_shape& s = c.s;
@@ -230,7 +234,7 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
   std::fill_n(at.sum_k, count * z.key_sums, 0.0f);
   std::fill_n(at.sum_v, count * z.key_sums, 0.0f);
   for (std::int64_t g = 0; g < group; ++g) {
-    // the last queries come first: they see the most keys, so that no piece waits for long
+    // The last queries come first, because they see the most keys. So no piece waits for long.
     for (std::int64_t i = 0; i < query_blocks; ++i) {
       const std::int64_t q = (query_blocks - 1 - i) * z.queries, queries = std::min(z.queries, s.queries - q);
       if (s.causal && q + queries <= k0) break;
@@ -258,19 +262,19 @@ inline void attention_backward(attention_cotangents c) {
   const std::int64_t pieces = std::max<std::int64_t>(1, parts_of(key_blocks, c.blocks.key_blocks));
   const heads_view<void> result = c.dquery;
   const std::int64_t row = s.heads * s.head_size;
-  if (pieces > 1 && result.bfloat16)  // sums of several pieces are not rounded in between
+  if (pieces > 1 && result.bfloat16)  // the sums of several pieces must not be rounded in between
     c.dquery = {scratch<backward_dquery_scratch>(s.batch * s.queries * row), s.queries * row, row, s.head_size};
   // progress of piece p of head i at [p * heads + i]
   auto* const done = reinterpret_cast<std::int64_t*>(scratch<backward_progress_scratch>(2 * heads * pieces));
   std::fill_n(done, heads * pieces, 0);
   std::atomic<std::int64_t> next = 0;
   parallel_for(heads * pieces, [&](std::int64_t own) {
-    const std::int64_t i = pieces > 1 ? next++ : own;  // a piece begins after those that it waits for
+    const std::int64_t i = pieces > 1 ? next++ : own;  // in this order, a piece begins after those for which it waits
     const tile_scope tiles(c.machine.tiles);
     try {
       backward_piece(c, i % heads / s.kv_heads, i % s.kv_heads, i / heads * c.blocks.key_blocks,
                      i < heads ? nullptr : done + i - heads, done + i);
-    } catch (...) {  // std::bad_alloc: nobody may wait for this piece any more
+    } catch (...) {  // std::bad_alloc: release the pieces that wait for this one
       backward_progress(done[i]).store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
       throw;
     }

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/attention/blocks.hpp: what attention reads and writes, and the panels its products are made of.
+// tokamax/backend/cpu/attention/blocks.hpp: the operands of attention, and the panels of its products.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
@@ -42,8 +42,8 @@ struct attention_shape {
   bool causal;             ///< query i sees the keys j <= i
 };
 
-/// What the backward pass needs of each query: the logarithm of the sum of exponentials, and the factor near 1 for what that
-/// lost when it was rounded, [B, N, T] dense; both may be null.
+/// Values that the backward pass needs for each query, [B, N, T] dense: the logarithm of the sum of exponentials, and a
+/// factor near 1 that corrects its rounding. Both may be null.
 struct attention_normalisers {
   float *lse, *correction;
 };
@@ -60,25 +60,25 @@ constexpr std::int64_t up_to(std::int64_t n, std::int64_t multiple) noexcept {
   return parts_of(n, multiple) * multiple;
 }
 
-/// n in equal parts, each a multiple of `unit` and, where one unit is not too much already, at most `most`. From shapes
-/// alone: parts fix the order of sums.
+/// The size of equal parts of n: a multiple of `unit`, and at most `most` unless one unit is larger. It depends on shapes
+/// only, because parts determine the order of sums.
 constexpr std::int64_t even_part(std::int64_t n, std::int64_t most, std::int64_t unit) noexcept {
   most = std::max(unit, most / unit * unit);
   const std::int64_t parts = std::max<std::int64_t>(1, parts_of(n, most));
   return std::max(unit, up_to(parts_of(n, parts), unit));
 }
 
-/// Packed steps of k terms.
+/// The number of packed steps for k terms.
 inline std::int64_t steps_of(const gemm_kernels& kernels, std::int64_t k) noexcept {
   return up_to(parts_of(k, kernels.terms), kernels.unit);
 }
 
-/// Lanes of a panel of A that divide `rows` evenly: no tile is much lower than the others.
+/// The lanes of a panel of A, chosen so that they divide `rows` evenly and no tile is much lower than others.
 inline std::int64_t even_height(const gemm_kernels& kernels, std::int64_t rows) noexcept {
   return kernels.unit > 1 ? kernels.rows : parts_of(rows, parts_of(rows, kernels.rows));
 }
 
-/// Hands out pieces of one scratch allocation, each on its own cache line.
+/// Cuts one scratch allocation into pieces, each of which begins on its own cache line.
 struct scratch_pieces {
   float* next;
   float* take(std::int64_t floats) noexcept {
@@ -129,12 +129,12 @@ inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std:
   }
 }
 
-/// to[l * n + i] = from[i * stride + l] for a panel's lanes l: what has rows in the lanes becomes rows of n.
+/// Transposes a panel: to[l * n + i] = from[i * stride + l] for its lanes l.
 inline void turn_block(float* to, std::int64_t n, const float* from, std::int64_t stride) noexcept {
   gemm_kernels_for(best_gemm_machine()).pack(to, n, n, panel_lanes, from, stride, 1);
 }
 
-/// A row as floats: where it lies, or a copy.
+/// A row as floats: in place if it is f32, or else a converted copy.
 inline const float* read_row(const void* row, bool bfloat16, std::int64_t n, float* copy) noexcept {
   if (!bfloat16) return static_cast<const float*>(row);
   const auto* const from = static_cast<const std::uint16_t*>(row);
@@ -144,7 +144,7 @@ inline const float* read_row(const void* row, bool bfloat16, std::int64_t n, flo
   return copy;
 }
 
-/// row (+)= factor * from; bfloat16 rows are assigned.
+/// row (+)= factor * from. Rows of bfloat16 are assigned and never added to.
 inline void write_row(void* row, bool bfloat16, std::int64_t n, const float* from, float factor, bool add) noexcept {
   const f32v factors(factor);
   if (bfloat16) {

@@ -8,8 +8,8 @@
 
 namespace tokamax::simd::detail {
 
-/// How attention is cut, and how large the pieces are in floats. Products are [keys, queries] and [H, queries]: queries
-/// lie in the lanes, so the scores of a block are the second operand of the product with the values as they are.
+/// How attention is cut, and the sizes of its pieces in floats. Products are [keys, queries] and [H, queries], with queries
+/// in the lanes. In this layout the scores of a block are the second operand of the product with the values.
 struct forward_blocks {
   static constexpr std::int64_t queries = panel_lanes;  // of a block of scores
   static constexpr std::int64_t chunk = 256;            // queries of one piece of work
@@ -32,12 +32,12 @@ struct forward_blocks {
 
   std::int64_t block() const noexcept { return packed_keys + packed_values; }
 
-  /// What one thread needs for a chunk.
+  /// The scratch memory of one thread for a chunk.
   std::int64_t own(const attention_shape& s) const noexcept {
     const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
     return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size + 256;
   }
-  /// The panels of all keys, for several chunks that read the same; none for one.
+  /// The memory for panels of all keys, which several chunks share. A single chunk packs its own.
   std::int64_t shared(const attention_shape& s) const noexcept {
     const bool several = parts_of(s.queries, chunk) * (s.heads / s.kv_heads) > 1;
     return several ? s.batch * s.kv_heads * parts_of(s.keys, keys) * block() : 0;
@@ -57,8 +57,8 @@ inline void pack_keys(const attention_shape& s, const gemm_kernels& kernels, con
 
 struct attention_scratch;
 
-/// The normalisers of some queries from the highest scores to base 2 and the sums of powers. lse and the factor that
-/// corrects it are such that the backward pass, which takes lse back to base 2, finds the sums again.
+/// The normalisers of some queries, from their highest scores (to base 2) and the sums of powers. The backward pass converts
+/// lse to base 2 again; the correction is chosen so that it then gets exactly these sums.
 inline void finish_normalisers(std::int64_t queries, const float* highest, float* sums, const attention_normalisers& to,
                                std::int64_t first) noexcept {
   for (std::int64_t c = 0; c < queries; c += width) {
@@ -80,7 +80,7 @@ inline void finish_normalisers(std::int64_t queries, const float* highest, float
   }
 }
 
-/// The queries q0 ... of head n; `packed` has the panels of all blocks of keys, or is null.
+/// Computes the queries from q0 on of head n. `packed` has the panels of all blocks of keys, or is null.
 inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
                             const heads_view<const void>& query, const heads_view<const void>& key,
                             const heads_view<const void>& value, const heads_view<void>& out,
@@ -144,7 +144,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
     turn_block(rows, h, sums + i * blocks.sums, wide);
     const std::int64_t queries = std::min(wide, q1 - q);
-    float* const sum = total + i * wide;  // becomes what the products are multiplied by
+    float* const sum = total + i * wide;  // becomes the factor by which the products are multiplied
     finish_normalisers(queries, highest + i * wide, sum, normaliser, (b * s.heads + n) * s.queries + q);
     for (std::int64_t j = 0; j < queries; ++j)
       write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
@@ -169,7 +169,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
                 i % key_blocks * blocks.keys, packed + i * blocks.block());
     });
   }
-  // the last chunks of a causal head cost most: they come first, and the last tasks are short
+  // The last chunks of a causal head take longest. They come first, so that the last tasks are short.
   parallel_for(heads * chunks, [&](std::int64_t i) {
     const tile_scope tiles(machine.tiles);
     const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;

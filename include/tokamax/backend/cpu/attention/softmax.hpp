@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/attention/softmax.hpp: what attention computes on a block of scores, for any machine and AVX-512.
+// tokamax/backend/cpu/attention/softmax.hpp: the softmax of a block of scores and its cotangent, for any machine and AVX-512.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace tokamax::simd::detail {
 
-/// Turns scores [keys, panel_lanes], queries in the lanes so that neither maximum nor sum crosses them, into
-/// probabilities. Updates `highest`, the maximum of scale * score, and `total`, the sum of 2^(scale * score - highest),
-/// and leaves in `shrink` the factor for what was summed before. Where `masked`, lane l sees the keys j <= first + l.
+/// Turns scores [keys, panel_lanes] into probabilities. Queries are in the lanes, so maxima and sums never cross lanes.
+/// It updates `highest`, the maximum of scale * score, and `total`, the sum of 2^(scale * score - highest). `shrink`
+/// receives the factor for the sums of earlier blocks. If `masked`, lane l sees the keys j <= first + l.
 using softmax_fn = void (*)(float* scores, std::int64_t keys, std::int64_t queries, std::int64_t first, bool masked,
                             float scale, float* highest, float* total, float* shrink) noexcept;
 
@@ -27,8 +27,8 @@ struct score_panels {
   float scale;
 };
 
-/// What is written besides: operands of bfloat16 pairs. p and ds are panels of B with pairs of rows, `stride` apart;
-/// `turned` is ds as panels of A by lane, with pairs of keys and `lanes` rows.
+/// Operands of bfloat16 pairs that are written in addition. p and ds are panels of B with pairs of rows, `stride` apart.
+/// `turned` is ds as panels of A, with pairs of keys and `lanes` rows.
 struct score_pairs {
   float *p, *ds;
   std::int64_t stride;
@@ -36,14 +36,14 @@ struct score_pairs {
   std::int64_t lanes;
 };
 
-/// One value for each row of scores: the logarithm of its normaliser to base 2, the factor for what that lost when it was
-/// rounded, and the product of the result and its cotangent.
+/// Values for each row of scores: the logarithm of its normaliser to base 2, the factor that corrects its rounding, and
+/// the product of the result and its cotangent.
 struct score_rows {
   const float *log_sum, *correction, *delta;
 };
 
-/// Turns scores into probabilities p = 2^(scale * score - log_sum) * correction, and d, the products of the result's
-/// cotangent and the values, into ds = p * (d - delta), the cotangents of scale * score.
+/// Turns scores into probabilities p = 2^(scale * score - log_sum) * correction. Turns d, the products of the values and the
+/// cotangent of the result, into ds = p * (d - delta), the cotangents of scale * score.
 using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const score_rows& of,
                                     const score_pairs& pairs) noexcept;
 
@@ -67,7 +67,7 @@ inline void softmax_block(float* scores, std::int64_t keys, std::int64_t queries
   const auto hidden = [](i32v last, std::int64_t j) { return to_mask(last < i32v(static_cast<std::int32_t>(j))); };
   for (std::int64_t c = 0; c < queries; c += width) {
     const i32v last = iota() + i32v(static_cast<std::int32_t>(first + c));
-    const std::int64_t open = masked ? first + c + 1 : keys;  // the keys before are seen by all lanes
+    const std::int64_t open = masked ? first + c + 1 : keys;  // all lanes see the keys before this one
     const f32v old = load(highest + c);
     f32v most = old, sum(0.0f);
     for (std::int64_t j = 0; j < keys; ++j) {
@@ -112,8 +112,8 @@ inline void score_cotangents(const score_panels& at, float* scores, float* d, co
 #if defined(__x86_64__)
   #define TOKAMAX_SOFTMAX_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
 
-/// 2^x: a polynomial on [0, 1), exact at 0, and the integer below x. Within 2 units in the last place of f32, or, with a
-/// term less, within 3e-6, far below what rounding to bfloat16 leaves. Zero in the lanes that are not kept.
+/// 2^x by the integer below x and a polynomial on [0, 1) that is exact at 0. It is within 2 units in the last place of f32.
+/// With one term less it is within 3e-6, far below the rounding to bfloat16. Lanes that are not kept are zero.
 template <bool Rough>
 [[TOKAMAX_SOFTMAX_TARGET, gnu::always_inline]] inline __m512 power_of_two_avx512(__m512 x,
                                                                                  __mmask16 kept = 0xffff) noexcept {
@@ -249,12 +249,12 @@ template <bool Pairs>
   #undef TOKAMAX_SOFTMAX_TARGET
 #endif
 
-/// What one machine offers: tiles, and what becomes of their sums.
+/// The functions of attention for one machine: tiles, and the softmax of their sums.
 struct attention_kernels {
   const gemm_kernels& tiles;
   softmax_fn softmax = softmax_block;
   score_cotangent_fn score_cotangents = detail::score_cotangents;
-  bool makes_panels = false;  ///< do these leave operands of bfloat16 pairs?
+  bool makes_panels = false;  ///< do these functions write operands of bfloat16 pairs?
   const by_lane_tile_fn* by_lane =
       nullptr;  ///< tiles by number of rows that read A by lane, if it is f32 or those pairs
 };
@@ -276,7 +276,7 @@ inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precis
   const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) return attention_kernels_of(tiles);
-  // Blocks stay in the caches: pairs would have nothing to save.
+  // Blocks stay in the caches, so pairs would save nothing.
   if (machine == gemm_machine::avx2 && precision == gemm_precision::bfloat16)
     return {gemm_kernels_for(machine, microkernel_numbers::rounded)};
 #endif

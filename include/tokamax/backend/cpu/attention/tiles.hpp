@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/attention/tiles.hpp: register tiles that read a block of scores as it lies, row by row.
+// tokamax/backend/cpu/attention/tiles.hpp: register tiles that read a block of scores row by row, without packing it.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once

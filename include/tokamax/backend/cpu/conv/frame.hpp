@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/conv/frame.hpp: where the window of a convolution meets the rows and columns of a padded image.
+// tokamax/backend/cpu/conv/frame.hpp: which rows and columns of a padded image the window of a convolution covers.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
@@ -17,9 +17,9 @@ struct conv_axis {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t low = 0, spread = 1, extent = 1;  ///< padding before, lhs_dilation and extent of the image
 
-  /// Elements of the padded image that some window covers.
+  /// The number of elements of the padded image that some window covers.
   std::int64_t padded() const noexcept { return (places - 1) * stride + (window - 1) * dilation + 1; }
-  /// The element of the image at `i` of the padded one, -1 for a zero.
+  /// The element of the image that is element `i` of the padded image; -1 for a zero.
   std::int64_t source(std::int64_t i) const noexcept {
     const std::int64_t at = i - low;
     if (at < 0) return -1;
@@ -29,8 +29,8 @@ struct conv_axis {
   bool plain() const noexcept { return low == 0 && spread == 1 && padded() <= extent; }
 };
 
-/// All axes of a dense image [N, space..., C]: the last one of space has the columns, the others together, with the batch
-/// before them, the rows. A place of the result is (row, column), and so is one of the window.
+/// All axes of a dense image [N, space..., C]. The last axis of space has the columns. The batch and the other axes of space
+/// together are the rows. A place of the result is (row, column), and so is a place of the window.
 struct conv_frame {
   conv_axis lead[max_rank], last;
   int leads = 1;
@@ -62,7 +62,7 @@ struct conv_frame {
   std::int64_t row_at(std::int64_t row) const noexcept {
     return joined(row, [](const conv_axis& a) { return a.places; }, [](const conv_axis& a) { return a.stride; });
   }
-  /// How many rows further its own row `k` is.
+  /// The distance from the first row of the window to its row `k`, in padded rows.
   std::int64_t row_of_window(std::int64_t k) const noexcept {
     return joined(k, [](const conv_axis& a) { return a.window; }, [](const conv_axis& a) { return a.dilation; });
   }
@@ -78,7 +78,7 @@ struct conv_frame {
     }
     return at;
   }
-  /// About `most` rows of the result, but whole images, or the even parts of one.
+  /// The number of rows of the result that are computed together: about `most`, as whole images or equal parts of one.
   std::int64_t band(std::int64_t most) const noexcept {
     const std::int64_t image = row_places / lead[0].places, rows = std::max<std::int64_t>(1, most);
     if (rows >= image) return std::min(row_places, rows / image * image);

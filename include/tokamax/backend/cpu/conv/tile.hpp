@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/conv/tile.hpp: register tiles of a convolution, which read the image where it lies.
+// tokamax/backend/cpu/conv/tile.hpp: register tiles of a convolution, which read the image without copying it.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
@@ -11,9 +11,10 @@
 
 namespace tokamax::simd {
 
-/// What a tile of a convolution reads: runs of `steps` elements, the same for each of its places, which lie `row` apart.
+/// The elements that a tile of a convolution reads: runs of `steps` elements, which are the same for each of its places.
+/// Places are `row` elements apart.
 struct conv_runs {
-  const std::int64_t* at;  ///< where each run begins, from the first place's start on
+  const std::int64_t* at;  ///< the beginning of each run, counted from the start of the first place
   std::int64_t count, steps;
   std::int64_t row;
 };
@@ -22,8 +23,8 @@ struct conv_runs {
 ///
 ///   c[r * ldc + j] (+)= sum_q sum_p a[at[q] + r * row + p] * b[(q * steps + p) * wide + j]
 ///
-/// b has `wide` columns, as many as a full tile; c only `columns` of them. The sum runs in the order of q and p with one
-/// rounding per term, whatever the tile's height, and is added to c in one more.
+/// b has `wide` columns, as many as a full tile, and c has `columns` of them. The sum is taken in the order of q and p, with
+/// one rounding for each term whatever the height of the tile, and is added to c with one more rounding.
 using conv_tile_fn = void (*)(const conv_runs& runs, const float* a, const float* b, float* c, std::int64_t ldc,
                               std::int64_t columns, bool add) noexcept;
 
@@ -50,7 +51,7 @@ template <int Rows, int Vectors>
   }
   const std::int64_t row = runs.row, steps = runs.steps;
   for (std::int64_t q = 0; q < runs.count; ++q) {
-    // Three pointers and the multiples that an address can hold reach all rows without a register each.
+    // Three pointers, with the multiples that an address can contain, reach all rows. So not every row needs a register.
     const float* const first = a + runs.at[q];
     const float* const from[3] = {first, first + 5 * row, first + 10 * row};
     for (std::int64_t p = 0; p < steps; ++p) {
@@ -82,7 +83,7 @@ template <int Rows, int Vectors>
 #endif
 
 namespace detail {
-// A template on the architecture, so that files built for different machines keep their own copy.
+// A template on the architecture, so that files that are built for different machines have their own copies.
 template <int Rows, int Vectors, class V = f32v>
 void conv_tile_portable(const conv_runs& runs, const float* a, const float* b, float* c, std::int64_t ldc,
                         std::int64_t columns, bool add) noexcept {
@@ -146,7 +147,7 @@ inline constexpr conv_kernels conv_portable = {
       conv_tile_portable<4, 2, V>, conv_tile_portable<5, 2, V>, conv_tile_portable<6, 2, V>}}};
 }  // namespace detail
 
-/// The tiles of this machine; without AVX-512 those of the instructions that the file is compiled for.
+/// The tiles of this machine. Without AVX-512 these use the instructions for which the file is compiled.
 inline const conv_kernels& best_conv_kernels() noexcept {
 #if defined(__x86_64__)
   if (best_gemm_machine() == gemm_machine::avx512) return detail::conv_avx512;

@@ -27,8 +27,8 @@ namespace detail {
 struct linear_logits_piece;
 struct linear_normalisers;
 
-/// Calls f(row, rows, class, classes, logits) for each piece of the logits, [rows, classes] dense; the pieces of some rows
-/// follow each other. A function of the shapes alone cuts them.
+/// Calls f(row, rows, class, classes, logits) for each piece of the logits, [rows, classes] dense. The pieces of the same
+/// rows follow one another. The sizes of pieces depend on the shapes only.
 template <class F>
 void for_logits(const linear_classes& c, F f) {
   constexpr std::int64_t most_rows = 1024, most_classes = 2048;
@@ -48,7 +48,7 @@ void for_logits(const linear_classes& c, F f) {
   }
 }
 
-/// A normaliser, sum * exp(shift), to which others are added.
+/// A normaliser sum * exp(shift), to which others can be added.
 struct joined_normaliser {
   double shift, sum;
   void add(const shifted_sum& other) noexcept {
@@ -63,11 +63,11 @@ struct joined_normaliser {
 };
 }  // namespace detail
 
-/// loss[r] = lse[r] - logits[r, label], lse[r] = log(sum(exp(logits[r]))), for logits = x weights; exp(logits - lse) *
-/// correction are the probabilities, also where logits are large.
+/// loss[r] = lse[r] - logits[r, label] with lse[r] = log(sum(exp(logits[r]))), for logits = x weights. The probabilities
+/// are exp(logits - lse) * correction, which is exact for large logits too.
 ///
 /// shapes  loss, lse, correction [rows]
-/// labels  negative ones count from the end, one out of range gives NaN
+/// labels  negative ones count from the end; a label out of range gives NaN
 inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse, float* correction) {
   using normaliser = detail::joined_normaliser;
   constexpr std::int64_t floats = sizeof(normaliser) / sizeof(float);
@@ -96,8 +96,9 @@ inline void linear_cross_entropy(const linear_classes& c, float* loss, float* ls
   }
 }
 
-/// With dlogits[r, j] = exp(logits[r, j] - lse[r]) * ct_probabilities[r] - (j == label) * ct_label[r]:
-/// dx = dlogits weights^T and dweights = x^T dlogits.
+/// The cotangents dx = dlogits weights^T and dweights = x^T dlogits, with
+///
+///   dlogits[r, j] = exp(logits[r, j] - lse[r]) * ct_probabilities[r] - (j == label) * ct_label[r]
 ///
 /// shapes  dx [rows, features] dense, dweights [features, classes] dense, or [classes, features] if `transposed`
 inline void linear_cross_entropy_backward(const linear_classes& c, const float* lse, const float* ct_probabilities,

@@ -17,19 +17,20 @@ struct row_statistics {
   float mean, rstd;
 };
 
-// Columns of a row that are taken together with others: d is the distance of their means, n and m are their numbers.
+// Joins the moments of two parts of a row: d is the difference of their means, n and m are the numbers of their columns.
 struct joined {
   double d, n, m;
-  double mean() const noexcept { return d * (n / (n + m)); }               // what the mean of the m others changes by
-  double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // what the squares of both leave out
+  double mean() const noexcept { return d * (n / (n + m)); }               // the change of the mean of the m columns
+  double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // to be added to the squares of both parts
 };
 
 [[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t cols) noexcept {
   return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
 }
 
-// mean and 1 / sqrt(var + epsilon); not centred: mean 0. A block of the row is read for its mean and then for the squares of
-// what differs from it, so that a row comes from memory once. Blocks are joined in double: a row may have many of them.
+// The mean and 1 / sqrt(var + epsilon) of a row; if it is not centred, the mean is 0. Each block of the row is read for its
+// mean and again for the squares of the differences, while it is in the cache, so the row comes from memory once. Blocks are
+// joined in double, because a row may have many of them.
 template <bool Centred>
 [[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
   double mean = 0, squares = 0;
@@ -78,7 +79,7 @@ struct row_gradients {
   float g, g_x;  // mean(g), mean(g * x_hat)
 };
 
-// The same with g = dy * scale beside x.
+// The means of g and of g * x_hat over a row, with g = dy * scale.
 template <bool Centred>
 [[gnu::always_inline]] inline row_gradients gradients_of(const float* x, const float* dy, const float* scale,
                                                          std::int64_t cols, float epsilon) noexcept {
@@ -113,7 +114,8 @@ template <bool Centred>
           static_cast<float>(sum_gx / n) * rstd};
 }
 
-// dx of some rows from their moments, and what they add to the column sums, which are read and written once for all of them.
+// dx of some rows from their moments, and their contribution to the column sums, which are read and written once for all
+// of these rows.
 template <bool Centred, class Whole, int Rows>
 void write_gradients(std::int64_t cols, const float* x, const float* scale, const float* dy, const row_gradients* row,
                      float* dx, float* scale_sum, float* offset_sum) noexcept {
@@ -144,7 +146,8 @@ void write_gradients(std::int64_t cols, const float* x, const float* scale, cons
 struct norm_column_sums;
 
 // With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
-// doffset = sum_r dy. The column sums run down chunks of rows and then up a tree of chunks, both fixed by the shape.
+// doffset = sum_r dy. Column sums are taken over chunks of rows, and then over a tree of chunks. Both depend on the shape
+// only.
 template <bool Centred, class Whole>
 void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
                         float epsilon, float* dx, float* dscale, float* doffset) {

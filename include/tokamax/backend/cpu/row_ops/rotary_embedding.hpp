@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/row_ops/rotary_embedding.hpp: pairs of features turned by angles, which are computed once for all heads.
+// tokamax/backend/cpu/row_ops/rotary_embedding.hpp: turns pairs of features by angles that are computed once for all heads.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/ops/rotary_embedding.cpp
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tokamax::simd {
 
-/// Rows of heads, and by how much their pairs turn.
+/// Rows of heads, and the options of their rotation.
 struct rotary_rows {
   std::int64_t rows, heads, features;
   double base = 10000.0;
@@ -20,8 +20,8 @@ struct rotary_rows {
 };
 
 namespace detail {
-/// cos and sin of position * frequency[0 ... width) quarter turns, for any position: the whole quarters are taken off in
-/// double, and Taylor's series within an eighth of a turn are exact to f32.
+/// The cosine and sine of position * frequency[0 ... width) quarter turns, for any position. Whole quarters are subtracted
+/// in double, and Taylor series within an eighth of a turn are exact to f32.
 inline void turn(double position, const double* frequency, float* cosine, float* sine) noexcept {
   using doubles = vector_t<double, f32v::size>;
   constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
@@ -50,7 +50,7 @@ inline void turn(double position, const double* frequency, float* cosine, float*
   store(sine, bitcast<f32v>(y ^ ((n & two) << 30)));
 }
 
-/// Neighbouring lanes in each other's place.
+/// Swaps neighbouring lanes.
 inline f32v swap_pairs(f32v v) noexcept {
   const auto pairs = __builtin_bit_cast(vector_t<std::uint64_t, f32v::size / 2>, v.data);
   return f32v(__builtin_bit_cast(f32v::register_type, pairs << 32 | pairs >> 32));

@@ -18,12 +18,14 @@ struct shifted_sum {
   float shift, sum;  // sum(exp(x - shift)) of a row
 };
 
-// Columns between two turns at writing: so few that their streams drain while the next exponentials are computed.
+// The number of columns that are written at a time, between computing exponentials. They are so few that the streamed
+// stores drain while the next exponentials are computed.
 inline constexpr std::int64_t kept_block = 512;
 
-// In one pass, which shifts by the maximum of the first elements: a block that exceeds it by far is computed again, and
-// what was summed before is scaled. e gets the exponentials, unless it is null; done(first, count, shift) is called after
-// each block. The lowest number stands for the maximum of -infinity only.
+// Computes the exponentials of a row and their sum in one pass. The shift is the maximum of the first elements. If a block
+// exceeds it by far, that block is computed again with its own maximum, and the sum so far is scaled. If e is not null, it
+// gets the exponentials. done(first, count, shift) is called after each block. If all elements are -infinity, the shift is
+// the lowest finite number.
 template <bool Keep, class Done>
 [[gnu::always_inline]] inline shifted_sum exponentials_of_row(const float* x, std::int64_t cols, float* e,
                                                               Done done) noexcept {
@@ -48,8 +50,8 @@ template <bool Keep, class Done>
   return all;
 }
 
-/// The logarithm of a row's normaliser, and what exp(x - lse) must be multiplied by for what lse lost when it was rounded:
-/// a number near 1, but where lse is large.
+/// The logarithm lse of a row's normaliser, and the factor by which exp(x - lse) must be multiplied because lse is rounded.
+/// The factor is near 1 unless lse is large.
 struct log_normaliser {
   float lse, correction;
 };
@@ -64,7 +66,8 @@ struct log_normaliser {
   return {lse, large_correction(lse, lost)};
 }
 
-// The shift of one row and sum(exp(x - shift)). Infinity less itself is NaN: only one in x may make the sum NaN.
+// The shift of one row, and sum(exp(x - shift)). The shift must be finite, because infinity - infinity is NaN, and only a
+// NaN in x may make the sum NaN.
 [[gnu::always_inline]] inline shifted_sum normaliser_of(const float* x, std::int64_t cols) noexcept {
   shifted_sum all = exponentials_of_row<false>(x, cols, nullptr, [](std::int64_t, std::int64_t, float) {});
   if (all.shift == std::numeric_limits<float>::infinity() &&
@@ -94,7 +97,7 @@ inline void softmax(std::int64_t rows, std::int64_t cols, const float* x, float*
   const std::int64_t blocks = (cols / block + 16) / 16 * 16, row = blocks + (cols + 15) / 16 * 16;
   const bool streamed = passes_caches(rows, cols, y, x);
   for_written_chunks(rows, cols, streamed, [=](std::int64_t begin, std::int64_t end, auto whole) {
-    // A row is written beside the exponentials of the next one: memory is read and written all the time.
+    // A row is written while the exponentials of the next row are computed, so that memory is always busy.
     float* const memory = scratch<detail::softmax_row>(2 * row);
     detail::shifted_sum all{}, before{};
     for (std::int64_t r = begin; r <= end; ++r, before = all) {
@@ -148,7 +151,7 @@ inline void logsumexp(std::int64_t rows, std::int64_t cols, const float* x, floa
 ///
 ///   loss[r] = logsumexp(logits[r]) - logits[r, labels[r]]
 ///
-/// lse is that logsumexp, and exp(logits - lse) * correction are the probabilities, also where logits are large.
+/// lse is that logsumexp. The probabilities are exp(logits - lse) * correction, which is exact for large logits too.
 ///
 /// shapes  logits [rows, cols] dense, labels, loss, lse, correction [rows]; the last two may be null
 /// dtypes  f32 logits, any integer labels; negative labels count from the end, a label out of range gives NaN

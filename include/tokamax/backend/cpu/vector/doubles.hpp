@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/vector/doubles.hpp: lanes of a register as doubles, and the logarithm and the power of two of doubles.
+// tokamax/backend/cpu/vector/doubles.hpp: the lanes of a register as doubles, and logarithms and powers of two of doubles.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/vector/elementary.cpp
 #pragma once
@@ -36,7 +36,7 @@ inline f64h every(double v) noexcept { return f64h{} + v; }
 inline f64h doubles_from(u64h bits) noexcept { return __builtin_bit_cast(f64h, bits); }
 inline u64h bits_of(f64h v) noexcept { return __builtin_bit_cast(u64h, v); }
 
-/// a b + c, in one rounding where the machine has it.
+/// a b + c, with one rounding on machines that have such an instruction.
 inline f64h fused(f64h a, f64h b, f64h c) noexcept {
 #if defined(__AVX512F__)
   return __builtin_bit_cast(f64h, _mm512_fmadd_pd(__builtin_bit_cast(__m512d, a), __builtin_bit_cast(__m512d, b),
@@ -58,7 +58,7 @@ template <class... Rest>
     return fused(polynomial(x, rest...), x, every(first));
 }
 
-/// log2(x) of positive normal numbers, relative error 2^-37; of 0 and infinity some number.
+/// log2(x) of positive normal numbers, with a relative error of 2^-37. For 0 and infinity the result has no meaning.
 ///
 ///   x = 2^k m, m in [sqrt(1/2), sqrt(2)):  log2(x) = k + 2 atanh(s) / ln 2,  s = (m - 1) / (m + 1)
 inline f64h log2_of(f64h x) noexcept {
@@ -71,7 +71,7 @@ inline f64h log2_of(f64h x) noexcept {
                                 0.411671744797365015, 0.340748998279099946);
 }
 
-/// 2^x, relative error 2^-29; beyond -200 and 200 as there. NaN passes.
+/// 2^x with a relative error of 2^-29. Arguments beyond -200 and 200 count as these. NaN stays NaN.
 inline f64h exp2_of(f64h x) noexcept {
   const f64h y = x > every(200) ? every(200) : x < every(-200) ? every(-200) : x;
   const f64h shifted = y + 0x1.8p52;  // the rounded integer is in the low bits
@@ -81,7 +81,8 @@ inline f64h exp2_of(f64h x) noexcept {
   return doubles_from(bits_of(p) + (bits_of(shifted) << 52));
 }
 
-/// The probability that a standard normal variable is above a >= 0, relative error 2^-28; 0 from 16 on. NaN passes.
+/// The probability that a standard normal variable is above a >= 0, with a relative error of 2^-28; 0 from a = 16 on. NaN
+/// stays NaN.
 ///
 ///   e^(-a^2 / 2) p(u) / (a + 3),  u = (a - 3) / (a + 3)
 inline f64h normal_tail(f64h a) noexcept {
@@ -95,7 +96,7 @@ inline f64h normal_tail(f64h a) noexcept {
 }
 }  // namespace detail
 
-/// f of each lane as a double, rounded to a float once; f takes and gives vectors of doubles.
+/// Applies f to each lane as a double, and rounds the result to a float once. f maps vectors of doubles.
 template <class F, class... V>
 [[gnu::always_inline]] inline f32v in_doubles(F f, V... x) noexcept {
   const auto low = f(detail::doubles_of(detail::split<float, f32v::size>(detail::native(x)).low)...);

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/vector/element.hpp: element functions on SIMD registers, and how registers meet memory.
+// tokamax/backend/cpu/vector/element.hpp: element functions on SIMD registers, and how registers are loaded and stored.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
@@ -27,11 +27,11 @@ struct register_of<bool> {
 };
 }  // namespace detail
 
-/// The register that holds `width` elements of a dtype, in what it is computed in.
+/// The register that holds `width` elements of a dtype, in the type in which they are computed.
 template <dtype T>
 using register_t = typename detail::register_of<element_t<compute_dtype(T)>>::type;
 
-/// The values that a store to memory of dtype T would keep.
+/// The values of a register after rounding or wrapping to dtype T, as storing and loading them would give.
 template <dtype T>
 register_t<T> narrowed(register_t<T> v) noexcept {
   if constexpr (T == bf16) {
@@ -46,7 +46,7 @@ register_t<T> narrowed(register_t<T> v) noexcept {
     return detail::load_floats<element_t<T>>(detail::store_floats<element_t<T>>(v).lane);
   }
 }
-/// Are registers wider than what they hold of dtype T?
+/// Are registers wider than elements of dtype T?
 template <dtype T>
 inline constexpr bool is_narrow = T != compute_dtype(T);
 
@@ -113,7 +113,7 @@ void write(std::byte* p, register_t<T> v, std::int64_t n) noexcept {
     detail::store_bool(reinterpret_cast<bool*>(p), v, Full ? width : n);
   } else if constexpr (T == bf16) {
     auto* q = reinterpret_cast<std::uint16_t*>(p);
-    store_upper_halves(q, v, Full ? width : n);  // registers hold what narrowed() left
+    store_upper_halves(q, v, Full ? width : n);  // narrowed() has rounded the register already
   } else if constexpr (T == i8) {
     store_int8(reinterpret_cast<std::int8_t*>(p), v, Full ? width : n);
   } else if constexpr (detail::is_pack<register_t<T>>) {
@@ -192,7 +192,7 @@ inline u32v float_to_unsigned(f32v v) noexcept {
 }  // namespace detail
 
 namespace detail {
-/// Between the dtypes that registers hold.
+/// Conversions between the dtypes that registers hold.
 template <dtype To, dtype From>
 register_t<To> convert_words(register_t<From> v) noexcept {
   if constexpr (To == From)
@@ -223,7 +223,7 @@ register_t<To> convert_words(register_t<From> v) noexcept {
     return bitcast<register_t<To>>(v);
   }
 }
-/// Integers of a register made of floats as a narrow dtype keeps them: the nearest.
+/// Integers in a register that come from floats, limited to the range of a narrow dtype.
 template <dtype T>
 register_t<T> saturated(register_t<T> v) noexcept {
   using V = register_t<T>;
@@ -260,7 +260,7 @@ V canonical(V v) noexcept {
   return v;
 }
 
-/// A predicate as the values it chooses between want it.
+/// A predicate in the form that `select` needs for these values.
 template <class V>
 auto predicate_for(mask m) noexcept {
   if constexpr (std::is_same_v<V, i32v> || std::is_same_v<V, u32v>)
@@ -271,8 +271,8 @@ auto predicate_for(mask m) noexcept {
 }
 }  // namespace detail
 
-/// What an op computes on registers: its element function, unless there is a faster or a better one, or xsimd's is another
-/// function on registers of 512 bits, where -0 is 0 and fma rounds twice.
+/// The function of an op on registers. It is the element function, unless a specialisation here is faster or more exact, or
+/// avoids a function of xsimd that is wrong on registers of 512 bits: there -0 becomes 0 and fma rounds twice.
 template <const op& Op>
 struct register_function : element_of<Op> {};
 template <>
@@ -331,7 +331,7 @@ struct register_function<min_p> : element_of<min_p> {
   static f32v apply(f32v a, f32v b) noexcept { return minimum(a, b); }
 };
 
-/// The element function of Op on registers; the result is one of dtype Result.
+/// Applies the element function of Op to registers. The result is a register of dtype Result.
 template <const op& Op, dtype Result, class A, class... Rest>
 auto apply_element(A a, Rest... rest) noexcept {
   using F = register_function<Op>;

@@ -9,8 +9,8 @@
 namespace tokamax::simd {
 
 namespace detail {
-/// x = n ln 2 + f, |f| <= ln 2 / 2, for -104 <= x <= 89, and g = e^f - 1; NaN passes into g. Below, n = -254, where both
-/// factors of 2^n are 0: a product that underflows would take a hundred times as long.
+/// x = n ln 2 + f with |f| <= ln 2 / 2, for -104 <= x <= 89, and g = e^f - 1. A NaN becomes g = NaN. Below -104, n is -254,
+/// so that both factors of 2^n are 0: a product that underflows would take a hundred times as long.
 struct reduced_exponent {
   i32v n;
   f32v g;
@@ -30,11 +30,11 @@ struct reduced_exponent {
 };
 /// 2^n for -126 <= n <= 127.
 inline f32v power_of(i32v n) noexcept { return bitcast<f32v>((n + i32v(127)) << 23); }
-/// Is |x| so small that x is the nearest float to the function? It has the sign of x, zeros too.
+/// Is |x| so small that the function rounds to x? This also keeps the signs of zeros.
 inline mask is_tiny(f32v x) noexcept { return abs(x) < f32v(0x1p-25f); }
 }  // namespace detail
 
-/// e^x within 1 unit in the last place over the whole range, denormal results too.
+/// e^x within 1 unit in the last place over the whole range, including denormal results.
 inline f32v exp(f32v x) noexcept {
   const detail::reduced_exponent e(x);
   const i32v half = e.n >> 1;  // 2^n in two factors: n is between -150 and 128
@@ -102,8 +102,8 @@ inline f32v gelu(f32v x) noexcept {
       x);
 }
 
-/// The larger (smaller) number; NaN if one of them is. Zeros of both signs have the order of IEEE 754's maximum: where
-/// a == b all bits but the sign of zero are alike.
+/// The larger (smaller) number, or NaN if one of them is NaN. As in IEEE 754's maximum, -0 is smaller than 0: where a == b,
+/// only the signs of zeros can differ.
 inline f32v maximum(f32v a, f32v b) noexcept { return select((a > b) | !(a == a), a, select(a == b, a & b, b)); }
 inline f32v minimum(f32v a, f32v b) noexcept { return select((a < b) | !(a == a), a, select(a == b, a | b, b)); }
 

@@ -10,18 +10,18 @@
 
 namespace tokamax::simd {
 
-/// What a block adds to a row: the sum of exp(x - shift), and the maximum of x, or shift where that is larger. Where
-/// most - shift > 88 the sum has no meaning. NaN passes into the sum.
+/// The contribution of a block to a row: the sum of exp(x - shift), and the maximum of all x and shift. If most - shift is
+/// above 88, the sum has no meaning. If an x is NaN, the sum is NaN.
 struct exponential_sum {
   float sum, most;
 };
 
-/// e[j] = exp(x[j] - shift) for j < n unless e is null.
+/// If e is not null, it gets e[j] = exp(x[j] - shift) for j < n.
 using exponentials_fn = exponential_sum (*)(const float* x, std::int64_t n, float shift, float* e) noexcept;
 
 namespace detail {
 
-// The line a page behind p, in the first level cache: there it is when the block has come so far.
+// Loads the cache line one page behind p into the first-level cache, where it is when the block has come so far.
 [[gnu::always_inline]] inline void fetch_page_behind(const float* p) noexcept {
   __builtin_prefetch(address_behind(p, 4096));
 }
@@ -54,7 +54,7 @@ exponential_sum exponentials(const float* x, std::int64_t n, float shift, float*
 #if defined(__AVX2__) && !defined(__AVX512F__)
   #define TOKAMAX_EXPONENTIALS_TARGET gnu::target("avx512f,avx512dq")
 
-// The steps of exp_bounded, so that the bits are those of `exponentials` on two vectors of AVX2.
+// These are the steps of exp_bounded, so that the bits equal those of `exponentials` on two vectors of AVX2.
 [[TOKAMAX_EXPONENTIALS_TARGET, gnu::always_inline]] inline __m512 exp_bounded_avx512(__m512 x,
                                                                                      __m512i powers) noexcept {
   const __m512 magic = _mm512_set1_ps(12583928.0f);
@@ -102,7 +102,7 @@ template <bool Keep>
 #endif
 }  // namespace detail
 
-/// The fastest for this machine. Bits are the same with AVX2 and AVX-512.
+/// The fastest function for this machine. AVX2 and AVX-512 give the same bits.
 template <bool Keep>
 exponentials_fn exponentials_of_block() noexcept {
 #if defined(__AVX2__) && !defined(__AVX512F__)

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/vector/pack.hpp: a register of any element type, for those that 32-bit lanes do not hold.
+// tokamax/backend/cpu/vector/pack.hpp: a register of any element type, for types that do not fit into 32-bit lanes.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/dtypes.cpp
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace tokamax::simd {
 
-/// `width` elements as a plain array. What ops compute on it, they compute lane by lane with their element functions: the
-/// compiler makes vectors of that where it can. Correct for every type, fast for none in particular.
+/// `width` elements as a plain array. Ops apply their element functions lane by lane, and the compiler vectorises that
+/// where it can. This is correct for every type, and not tuned for any.
 template <class T>
 struct pack {
   using value_type = T;
@@ -23,7 +23,7 @@ struct pack {
 };
 
 namespace detail {
-/// A lane as element functions take it: integers wrap around.
+/// A lane as an argument of element functions. Integers wrap around.
 template <class T>
 auto lane_value(T v) noexcept {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -93,7 +93,7 @@ auto apply_lanes(const pack<T>&... x) noexcept {
 }  // namespace detail
 
 namespace detail {
-/// n <= width floats of 8 or 16 bits; the other lanes are zero.
+/// Loads n <= width floats of 8 or 16 bits; the other lanes are zero.
 template <class T>
 f32v load_floats(const T* p, std::int64_t n = width) noexcept {
 #if defined(__F16C__)
@@ -107,7 +107,7 @@ f32v load_floats(const T* p, std::int64_t n = width) noexcept {
   for (std::int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return f32v::load_aligned(lanes);
 }
-/// Rounded to the nearest.
+/// Stores n <= width lanes, rounded to the nearest float of 8 or 16 bits.
 template <class T>
 pack<T> store_floats(f32v v) noexcept {
   pack<T> p;
@@ -134,7 +134,7 @@ struct memory_of<small_integer<Bits, Signed>> {
 template <class T>
 using memory_integer = typename memory_of<T>::type;
 
-/// n <= width integers of at most 16 bits, and back to memory.
+/// Loads n <= width integers of at most 16 bits, and stores them.
 template <class V, class T>
 V load_integers(const T* p, std::int64_t n) noexcept {
   static_assert(sizeof(memory_integer<T>) == sizeof(T));

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/vector/prefetch.hpp: asks for memory before it is needed.
+// tokamax/backend/cpu/vector/prefetch.hpp: loads memory into caches before it is needed.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
@@ -9,15 +9,15 @@
 
 namespace tokamax::simd {
 
-/// Asks for a line that is read soon, in the second level cache: rows that are a power of two apart share too few lines of
-/// the first.
+/// Prefetches a cache line that is read soon, into the second-level cache. Rows that are a power of two apart share too few
+/// sets of the first-level cache.
 [[gnu::always_inline]] inline void prefetch_to_read(const void* from) noexcept { __builtin_prefetch(from, 0, 2); }
 
-/// Asks for a line that is written soon, and takes it from the other cores: after they have read it, each first write would
-/// wait for them. The address may be outside of any object.
+/// Prefetches a cache line that is written soon, and invalidates it in the caches of other cores. If they have read the
+/// line, the first write would otherwise wait for them. The address may be outside of any object.
 [[gnu::always_inline]] inline void prefetch_to_write(void* to) noexcept {
 #if defined(__x86_64__)
-  // The builtin becomes this instruction only where it is enabled; machines without it skip it.
+  // The builtin becomes this instruction only if it is enabled. Machines without the instruction ignore it.
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<char*>(to)));
 #else
   __builtin_prefetch(to, 1);
@@ -25,7 +25,7 @@ namespace tokamax::simd {
 }
 
 namespace detail {
-/// The address so many bytes behind p, maybe behind the end of what p points into.
+/// The address `bytes` behind p, which may be behind the end of its object.
 inline const void* address_behind(const void* p, std::int64_t bytes) noexcept {
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes));
 }

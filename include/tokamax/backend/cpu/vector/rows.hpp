@@ -22,7 +22,8 @@ struct whole_vector {
   void put(bfloat16* p, f32v v) const noexcept { store_bfloat16(reinterpret_cast<std::uint16_t*>(p), v); }
   void keep(float* p, f32v v) const noexcept { store(p, v); }
 };
-/// As whole_vector for results that are read again when the caches have forgotten them; they begin on 64 bytes.
+/// Like whole_vector, for results that are too large for the caches: stores bypass them. Results begin at a multiple of 64
+/// bytes.
 struct streamed_vector : whole_vector {
   using whole_vector::put;
   void put(float* p, f32v v) const noexcept { stream(p, v); }
@@ -38,8 +39,8 @@ struct partial_vector {
   void keep(float* p, f32v v) const noexcept { store_partial(p, v, n); }
 };
 
-/// Calls f(j, lanes) for each vector of a row, j its first column; lanes(p) loads, lanes.put(p, v) stores a result and
-/// lanes.keep(p, v) what is read soon.
+/// Calls f(j, lanes) for each vector of a row, where j is its first column. lanes(p) loads, lanes.put(p, v) stores a
+/// result, and lanes.keep(p, v) stores a value that is read again soon.
 template <class Whole = whole_vector, class F>
 [[gnu::always_inline]] inline void for_vectors(std::int64_t cols, F f) noexcept {
   std::int64_t j = 0;
@@ -47,8 +48,8 @@ template <class Whole = whole_vector, class F>
   if (j < cols) f(j, partial_vector{cols - j});
 }
 
-/// combine(f(0), f(width), ...) over a row, then over the lanes by `fold`. Four partial results, so that one operation
-/// need not wait for the one before; f must give the identity in the lanes behind the end of the row.
+/// Combines f(0), f(width) and so on over a row, and then the lanes by `fold`. There are four partial results, so that an
+/// operation need not wait for the one before. f must return the identity in lanes behind the end of the row.
 template <class F, class Combine, class Fold>
 [[gnu::always_inline]] inline float reduce_row(std::int64_t cols, float identity, F f, Combine combine,
                                                Fold fold) noexcept {
@@ -65,13 +66,13 @@ template <class F, class Combine, class Fold>
   return fold(combine(combine(s0, s1), combine(s2, s3)));
 }
 
-/// Sum over a row; f gives zero in the lanes behind its end.
+/// The sum over a row. f must return zero in lanes behind its end.
 template <class F>
 [[gnu::always_inline]] inline float sum_row(std::int64_t cols, F f) noexcept {
   return reduce_row(cols, 0.0f, f, [](f32v a, f32v b) { return a + b; }, [](f32v v) { return reduce_add(v); });
 }
 
-/// N sums over a row at once: f gives an array of N vectors, zero in the lanes behind the end of the row.
+/// N sums over a row at once. f returns an array of N vectors, which are zero in lanes behind the end of the row.
 template <std::size_t N, class F>
 [[gnu::always_inline]] inline std::array<float, N> sums_row(std::int64_t cols, F f) noexcept {
   std::array<f32v, N> even, odd;
@@ -95,7 +96,7 @@ template <std::size_t N, class F>
   return sums;
 }
 
-/// Maximum over a row; f gives -infinity in the lanes behind its end. NaN may be lost.
+/// The maximum over a row. f must return -infinity in lanes behind its end. A NaN may be lost.
 template <class F>
 [[gnu::always_inline]] inline float max_row(std::int64_t cols, F f) noexcept {
   return reduce_row(
@@ -112,12 +113,13 @@ template <std::int64_t Block = row_block, class F>
   for (std::int64_t first = 0; first < cols; first += Block) f(first, std::min(Block, cols - first));
 }
 
-/// Asks for what lies one block behind p, in this row or the next ones, so that it comes from memory beside computing.
+/// Prefetches the memory one block behind p, in this row or the next ones, so that it is loaded while others are computed.
 [[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
   prefetch_to_read(detail::address_behind(p, row_block * std::int64_t{sizeof(float)}));
 }
 
-/// Is a result too large to stay in the caches until it is read? Where it replaces an operand, its lines are there.
+/// Is a result too large to stay in the caches until it is read? A result that replaces an operand is not, because its
+/// lines are in the caches already.
 template <class... Operands>
 bool passes_caches(std::int64_t rows, std::int64_t cols, const float* result, Operands... operand) noexcept {
   constexpr std::int64_t large = std::int64_t{1} << 22;  // 16 MB
@@ -125,7 +127,7 @@ bool passes_caches(std::int64_t rows, std::int64_t cols, const float* result, Op
          ((result != operand) && ...);
 }
 
-/// Rows in one chunk of a loop over rows: enough work for a thread, from the shape alone.
+/// The number of rows in one chunk of a loop over rows. It is enough work for a thread, and depends on the shape only.
 constexpr std::int64_t rows_per_chunk(std::int64_t cols) noexcept {
   return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, cols));
 }
@@ -140,11 +142,11 @@ void for_rows(std::int64_t rows, std::int64_t cols, F f) {
   });
 }
 
-/// Calls f(first row, end, whole) for chunks of all rows; whole vectors of the result are put by whole, past the caches if
+/// Calls f(first row, end, whole) for chunks of all rows. `whole` stores whole vectors of the result, past the caches if
 /// `streamed`.
 template <class F>
 void for_written_chunks(std::int64_t rows, std::int64_t cols, bool streamed, F f) {
-  const std::int64_t chunk = (streamed ? 8 : 1) * rows_per_chunk(cols);  // streams end in a fence
+  const std::int64_t chunk = (streamed ? 8 : 1) * rows_per_chunk(cols);  // longer, as each stream ends with a fence
   parallel_for((rows + chunk - 1) / chunk, [&](std::int64_t i) {
     const std::int64_t first = i * chunk, end = std::min(rows, first + chunk);
     if (!streamed) return f(first, end, whole_vector{});

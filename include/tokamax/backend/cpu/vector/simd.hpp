@@ -6,7 +6,7 @@
 
 #include <tokamax/backend/cpu/one_march.hpp>  // in every file with vectors
 
-// gcc 12 finds fault with the undefined values of its own AVX-512 intrinsics wherever they are inlined.
+// gcc 12 warns about undefined values in its own AVX-512 intrinsics wherever they are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
   #pragma GCC diagnostic push
   #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -31,23 +31,23 @@ namespace tokamax::simd {
 using f32v = xsimd::batch<float>;
 using i32v = xsimd::batch<std::int32_t>;
 using u32v = xsimd::batch<std::uint32_t>;
-/// The one predicate type: comparisons of integers are brought to it by `to_mask`.
+/// The one type of predicates. `to_mask` converts comparisons of integers to it.
 using mask = xsimd::batch_bool<float>;
 
 /// Lanes of f32v, i32v and u32v.
 inline constexpr std::int64_t width = static_cast<std::int64_t>(f32v::size);
 
-// The mathematics of xsimd under the names that element functions call for float as well; elementary.hpp has the rest.
+// Functions of xsimd, under the names that element functions use for floats as well. elementary.hpp has the others.
 using xsimd::abs, xsimd::max, xsimd::min, xsimd::sqrt, xsimd::fma, xsimd::select;
 using xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::trunc;
 using xsimd::cos, xsimd::erf, xsimd::log, xsimd::sin, xsimd::tan;
 
 #if defined(__AVX512F__)
-/// a b + c in one rounding; xsimd has two for these registers.
+/// a b + c with one rounding. xsimd rounds twice for these registers.
 inline f32v fma(f32v a, f32v b, f32v c) noexcept { return f32v(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 #endif
 
-/// The larger number, or b where one is none.
+/// The larger number, or the second operand if either is NaN.
 inline f32v max_or_second(f32v a, f32v b) noexcept {
 #if defined(__x86_64__)
   return max(a, b);  // one instruction
@@ -59,8 +59,8 @@ inline f32v max_or_second(f32v a, f32v b) noexcept {
 inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
 
 namespace detail {
-/// Register of V as a compiler vector, which both compilers convert and split without intrinsics. Its bits are cast by the
-/// builtin, for nvcc defines std::bit_cast twice where one type of vector has two names.
+/// The register of V as a built-in vector, which both compilers convert and split without intrinsics. The builtin casts the
+/// bits, because nvcc defines std::bit_cast twice if one vector type has two names.
 template <class T, std::size_t Lanes>
 struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
@@ -86,7 +86,7 @@ struct halves {
   vector_t<T, Lanes / 2> low, high;
 };
 
-// gcc 12 splits registers in memory unless it is told the instruction.
+// gcc 12 splits registers through memory unless the instruction is named.
 template <class T, std::size_t Lanes>
 halves<T, Lanes> split(vector_t<T, Lanes> v) noexcept {
 #if defined(__AVX512F__)
@@ -106,7 +106,7 @@ halves<T, Lanes> split(vector_t<T, Lanes> v) noexcept {
   return __builtin_bit_cast(halves<T, Lanes>, v);
 }
 
-// Halves are combined until one lane is left: a fixed tree, the same for each call.
+// Combines halves until one lane is left. This is a fixed tree, so the result does not depend on the call.
 template <class T, std::size_t Lanes, class F>
 T fold(vector_t<T, Lanes> v, F f) noexcept {
   if constexpr (Lanes == 2) {
@@ -149,7 +149,8 @@ V load_aligned(const typename V::value_type* p) noexcept {
   return V::load_aligned(p);
 }
 
-// No templates: xsimd::store, which argument lookup also finds, is one and asks for aligned memory.
+// These are not templates, because argument-dependent lookup also finds the template xsimd::store, which needs aligned
+// memory.
 inline void store(float* p, f32v v) noexcept { v.store_unaligned(p); }
 inline void store(std::int32_t* p, i32v v) noexcept { v.store_unaligned(p); }
 inline void store(std::uint32_t* p, u32v v) noexcept { v.store_unaligned(p); }
@@ -179,7 +180,7 @@ inline void stream(float* p, f32v v) noexcept {
 #endif
 }
 
-/// Other threads see what this one has streamed before.
+/// Makes streamed stores of this thread visible to other threads.
 inline void finish_streams() noexcept {
 #if defined(__x86_64__)
   _mm_sfence();
@@ -196,7 +197,7 @@ inline i32v iota() noexcept {
 /// True in the first n lanes.
 inline mask first_lanes(std::int64_t n) noexcept { return to_mask(iota() < i32v(static_cast<std::int32_t>(n))); }
 
-/// Loads n < width lanes and fills the others with `padding`; nothing behind p[n-1] is read.
+/// Loads n < width lanes and fills the others with `padding`. Nothing behind p[n-1] is read.
 template <class V = f32v>
 V load_partial(const typename V::value_type* p, std::int64_t n, typename V::value_type padding = {}) noexcept {
 #if defined(__AVX512F__)
@@ -241,7 +242,7 @@ inline f32v gather(const float* base, i32v index) noexcept {
   return f32v::load_aligned(lanes);
 }
 
-/// Sum, maximum, minimum over the lanes, by halves.
+/// The sum, maximum and minimum over the lanes, by halves.
 inline float reduce_add(f32v v) noexcept {
   return detail::fold<float, f32v::size>(detail::native(v), [](auto a, auto b) { return a + b; });
 }
@@ -254,7 +255,7 @@ inline float reduce_min(f32v v) noexcept {
 
 #if defined(__AVX2__)
 namespace detail {
-// 2^(k / 8) twice, with k / 8 and the bias taken off the exponent: index << 20 puts them back.
+// 2^(k / 8), twice. The exponents lack k / 8 and the bias, and adding index << 20 puts them back.
 inline constexpr auto eighth_powers = [] {
   constexpr float powers[8] = {1.0f,       1.0905077f, 1.1892071f, 1.2968396f,
                                1.4142135f, 1.5422108f, 1.6817929f, 1.8340081f};
@@ -264,7 +265,7 @@ inline constexpr auto eighth_powers = [] {
   return bits;
 }();
 
-// The entries of the table at the low bits of each index.
+// Looks up the table by the low bits of each index.
 inline i32v at_eighths(i32v index) noexcept {
   #if defined(__AVX512F__)
   return i32v(_mm512_maskz_permutexvar_epi32(0xffff, index.data, _mm512_loadu_si512(eighth_powers.data())));
@@ -275,14 +276,14 @@ inline i32v at_eighths(i32v index) noexcept {
 }
 }  // namespace detail
 
-/// exp(x) for x <= 88, within 2 units in the last place; below -87.3 it goes to zero. NaN passes.
+/// exp(x) for x <= 88, within 2 units in the last place. Below -87.3 it goes to zero. NaN stays NaN.
 ///
 ///   x = (n + k / 8) ln 2 + r, |r| <= ln 2 / 16:  exp(x) = 2^n 2^(k/8) (1 + r + c2 r^2 + c3 r^3)
 ///
 /// The eight powers are in a register. The cubic has the least relative error, 2.6e-8.
 inline f32v exp_bounded(f32v x) noexcept {
   const f32v magic(12583928.0f);  // 1.5 * 2^23 + 8 * 127: adding it leaves 8 n + k and the bias in the low bits
-  const f32v y = max(f32v(-88.0296919f), x);  // there n = -127 and k = 0, and the power is zero
+  const f32v y = max(f32v(-88.0296919f), x);  // at this bound n = -127 and k = 0, so the power is zero
   const f32v shifted = fma(y, f32v(11.5415603f), magic);
   const f32v n = shifted - magic;
   const f32v r = fma(n, f32v(2.38081787e-10f), fma(n, f32v(-0.0866433976f), y));  // ln 2 / 8 in two parts
@@ -292,15 +293,15 @@ inline f32v exp_bounded(f32v x) noexcept {
   return fma(power * r, slope, power);
 }
 #else
-/// exp(x) for x <= 88, within 2 units in the last place; below -87.7 it is zero. NaN passes.
+/// exp(x) for x <= 88, within 2 units in the last place. Below -87.7 it is zero. NaN stays NaN.
 ///
 ///   x = n ln 2 + f, |f| <= ln 2 / 2:  exp(x) = 2^n (1 + g),  g = f + f^2 q(f)
 ///
-/// q has the least relative error of exp among cubic polynomials, 1.1e-7. It is summed in pairs and 2^n (1 + g) in one
-/// rounding, which keeps the chain of operations short.
+/// Among cubic polynomials q gives the least relative error of exp, 1.1e-7. It is summed in pairs, and 2^n (1 + g) is one
+/// fused operation, so that the chain of dependent operations is short.
 inline f32v exp_bounded(f32v x) noexcept {
   const f32v magic(12583039.0f);     // 1.5 * 2^23 + 127: adding it leaves n and the bias of exponents in the low bits
-  const f32v y = max(f32v(-88), x);  // there n = -127, and the power is zero
+  const f32v y = max(f32v(-88), x);  // at this bound n = -127, so the power is zero
   const f32v shifted = fma(y, f32v(1.44269504f), magic);
   const f32v n = shifted - magic;
   const f32v f = fma(n, f32v(-1.42860677e-6f), fma(n, f32v(-0.693145752f), y));
@@ -313,14 +314,14 @@ inline f32v exp_bounded(f32v x) noexcept {
 }
 #endif
 
-/// The hyperbolic tangent within 4 units in the last place, in a third of the time of xsimd's; NaN passes.
+/// The hyperbolic tangent within 4 units in the last place, in a third of the time of xsimd's function. NaN stays NaN.
 ///
 ///   tanh(x) = x p(x^2) / q(x^2) for |x| < 8, above which it rounds to 1; x itself for |x| < 0.0004
 ///
 /// source  the rational function of Eigen and XLA, so that results agree with JAX's on CPUs
 inline f32v tanh_rational(f32v x) noexcept {
 #if defined(__x86_64__) && !defined(__FMA__)
-  const f32v end(7.90531110763549805f);  // where the quotient is 1 when each step rounds twice
+  const f32v end(7.90531110763549805f);  // from here on the quotient is 1, even if each step rounds twice
 #else
   const f32v end(7.99881172180175781f);
 #endif

@@ -46,12 +46,13 @@ int default_threads() noexcept;
 #if defined(TOKAMAX_COMPILED_ONCE)
 /// The worker threads of this process.
 ///
-/// A loop is a number of chunks, cut into one range a thread. A thread takes the chunks of its own range one by one, then
-/// those that others have not begun: nobody waits for a thread that the system runs late, only for chunks that it holds.
-/// One loop has the workers at a time; a loop begun meanwhile by another thread, or inside a chunk, runs on its caller.
+/// A loop is a number of chunks, which are cut into one range for each thread. A thread takes the chunks of its own range
+/// one by one, and then chunks of other ranges that nobody has begun. So if the system runs a thread late, the others wait
+/// only for the chunks that it holds. One loop at a time has the workers; a loop that another thread begins meanwhile, or
+/// that begins inside a chunk, runs on its caller.
 ///
 /// Workers are made when a loop first needs them, and block all signals. They live as long as the process, and nothing is
-/// destroyed when it ends. A child made by fork() starts with none and makes its own.
+/// destroyed at its end. A child made by fork() starts without workers and makes its own.
 class thread_pool {
  public:
   static thread_pool& instance() {
@@ -106,7 +107,7 @@ class thread_pool {
 
  private:
   using clock = std::chrono::steady_clock;
-  /// A sleeping thread takes this long to come back, so a thread that waits spins as long before it sleeps.
+  /// It takes about this long to wake a sleeping thread, so a waiting thread spins for this time before it sleeps.
   static constexpr std::chrono::microseconds patience{50};
 
   struct alignas(64) chunk_range {
@@ -120,7 +121,7 @@ class thread_pool {
   thread_pool() = default;
 
   static thread_pool* make() {
-    auto* const pool = new thread_pool;  // never destroyed: workers and loops may outlive every static object
+    auto* const pool = new thread_pool;  // never destroyed, as workers and loops may outlive every static object
   #if defined(__unix__) || defined(__APPLE__)
     static thread_pool* forked;
     forked = pool;
@@ -140,8 +141,9 @@ class thread_pool {
 
   static std::size_t index(int t) { return static_cast<std::size_t>(t); }
 
-  // The gate is one number, so that a worker enters a loop only while it is open: how many workers are inside, how many
-  // threads the loop is for, whether it is open, whether its owner sleeps, and the loop's number, which may repeat.
+  // The gate is one atomic number, so that a worker can test that a loop is open and enter it in one step. Its bits are:
+  // how many workers are inside, how many threads the loop is for, whether it is open, whether its owner sleeps, and the
+  // number of the loop, which may repeat.
   static constexpr std::uint32_t one_inside = 1, inside_mask = 0x1ff, one_thread = 0x200, opened = 1u << 18,
                                  owner_sleeps = 1u << 19, one_loop = 1u << 20;
   static int threads_of(std::uint32_t gate) { return static_cast<int>(gate / one_thread % 0x200); }
@@ -158,7 +160,7 @@ class thread_pool {
     }
   }
 
-  /// Lets nobody in any more, and waits for those inside.
+  /// Closes the loop to workers, and waits for those inside.
   void close() noexcept {
     std::uint32_t gate = gate_.fetch_and(~opened, std::memory_order_acq_rel) & ~opened;
     const auto quiet = [&] { return ((gate = gate_.load(std::memory_order_acquire)) & inside_mask) == 0; };
@@ -184,7 +186,7 @@ class thread_pool {
     return ready();
   }
 
-  /// Takes the chunks of a thread's own range, then of the others'.
+  /// Runs the chunks of a thread's own range, then those of other ranges that nobody has begun.
   void help(int number, int threads) noexcept {
     try {
       for (int t = 0; t < threads; ++t) {
@@ -222,14 +224,14 @@ class thread_pool {
     }
   }
 
-  /// Makes the workers of a loop for `threads` threads; returns how many threads there are, with the caller.
+  /// Makes the workers of a loop for `threads` threads. Returns how many threads there are, including the caller.
   int with_workers(int threads) noexcept {
     if (threads > most_threads) threads = most_threads;
     for (; made_ + 1 < threads; ++made_) {
   #if defined(__unix__) || defined(__APPLE__)
       sigset_t all, before;
       sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);  // a worker inherits it: signals are for the program's own threads
+      pthread_sigmask(SIG_SETMASK, &all, &before);  // workers inherit the mask: signals go to the program's own threads
   #endif
       bool failed = false;
       try {

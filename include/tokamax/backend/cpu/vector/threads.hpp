@@ -22,7 +22,7 @@ namespace detail {
 inline std::atomic<int> thread_limit{0};  // 0: default_threads
 }  // namespace detail
 
-/// Threads that parallel_for uses; 1 inside another parallel_for, and where TOKAMAX_ONE_THREAD is defined.
+/// The number of threads that parallel_for uses. It is 1 inside another parallel_for, and if TOKAMAX_ONE_THREAD is defined.
 inline int num_threads() noexcept {
 #if defined(TOKAMAX_ONE_THREAD)
   return 1;
@@ -33,7 +33,7 @@ inline int num_threads() noexcept {
 #endif
 }
 
-/// Limits the threads of later loops; 0 goes back to OMP_NUM_THREADS, or all processors. Results never depend on it.
+/// Limits the threads of later loops. 0 goes back to OMP_NUM_THREADS, or to all processors. Results do not depend on it.
 inline void set_num_threads(int n) noexcept {
   detail::thread_limit.store(n <= 0 ? 0 : n < most_threads ? n : most_threads, std::memory_order_relaxed);
 }
@@ -41,13 +41,13 @@ inline void set_num_threads(int n) noexcept {
 /// Number of the calling thread inside parallel_for, 0 outside.
 inline int thread_index() noexcept { return detail::number_in_loop(); }
 
-/// Calls f(i) for i in [0, n), each thread a contiguous range, so that later loops find their data in the same cache. A
-/// thread that has done its own range helps with the others'.
+/// Calls f(i) for i in [0, n). Each thread has a contiguous range, so that later loops find their data in the same cache. A
+/// thread that has finished its own range helps with others.
 ///
-/// n is the number of chunks, chosen from the shapes and never from the number of threads: this is what makes
-/// results the same bits for any number of threads.
+/// n is the number of chunks. It must follow from the shapes and never from the number of threads, so that results have
+/// the same bits for any number of threads.
 ///
-/// errors  what f throws is thrown again here, once no chunk is running
+/// errors  an exception of f is thrown again here, when no chunk is running any more
 template <class F>
 void parallel_for(std::int64_t n, F f) {
   if (const int threads = n > 1 ? num_threads() : 1; threads > 1) {
@@ -76,8 +76,8 @@ class scratch_memory {
 TOKAMAX_COMPILED_ONCE scratch_memory::~scratch_memory() { std::free(data_); }
 TOKAMAX_COMPILED_ONCE float* scratch_memory::grow(std::int64_t floats) {
   if (floats > capacity_) {
-    if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // more than addresses
-    // pages, and huge ones for what is large: packed panels are read from end to end again and again
+    if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // beyond all addresses
+    // Large memory gets huge pages, because packed panels are read from end to end again and again.
     constexpr std::int64_t huge = std::int64_t{1} << 21;
     const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
     const std::int64_t page = wanted >= huge ? huge : 4096;
@@ -95,7 +95,7 @@ TOKAMAX_COMPILED_ONCE float* scratch_memory::grow(std::int64_t floats) {
 }
 #endif
 
-// A local: gcc 12 never destroys a thread_local variable template.
+// A local variable, because gcc 12 never destroys a thread_local variable template.
 template <class Tag>
 scratch_memory& scratch_of() noexcept {
   static thread_local scratch_memory memory;
@@ -105,8 +105,8 @@ scratch_memory& scratch_of() noexcept {
 
 /// At least `floats` uninitialised floats, aligned to a page, owned by the calling thread and named by Tag.
 ///
-/// The memory is kept and only grows: a training step allocates in its first run alone. The next call with the same
-/// Tag on the same thread invalidates the pointer when it asks for more.
+/// The memory is kept and only grows, so a training step allocates in its first run only. The next call with the same Tag
+/// on the same thread invalidates the pointer if it needs more.
 ///
 /// errors  std::bad_alloc when memory is exhausted
 template <class Tag>
