@@ -13,6 +13,7 @@
 //   base/modular.hpp        integers whose arithmetic wraps around, as that of registers does.
 //   base/reflect.hpp        fields and field names of plain structs.
 //   base/requirements.hpp   one line that says what to do, where tokamax cannot be compiled.
+//   base/rule.hpp           pointers to functions, made of functions or of lambdas without captures.
 //   base/shape.hpp          a short list of extents, axes or other small integers, held by value.
 //   base/small_float.hpp    float16 and the 8-bit floats.
 //   base/small_integer.hpp  integers of 4 bits, each in a byte of its own.
@@ -36,6 +37,7 @@
 #include <tokamax/base/modular.hpp>
 #include <tokamax/base/reflect.hpp>
 #include <tokamax/base/requirements.hpp>
+#include <tokamax/base/rule.hpp>
 #include <tokamax/base/shape.hpp>
 #include <tokamax/base/small_float.hpp>
 #include <tokamax/base/small_integer.hpp>

@@ -5,6 +5,7 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/modular.hpp>        // modular
 #include <tokamax/base/reflect.hpp>        // fields: options to attribute words
+#include <tokamax/base/rule.hpp>           // rule
 #include <tokamax/core/array.hpp>          // array
 #include <tokamax/core/schema.hpp>         // attribute_schema
 #include <tokamax/core/spelled.hpp>        // spelled
@@ -231,17 +232,17 @@ struct op {
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
   axis_role axis = axis_role::none;
-  attribute_schema (*attributes)() = nullptr;  ///< names and kinds of the attributes, `schema` of their record
-  array_type (*infer)(const call&) = nullptr;  ///< dtype and shape rule; the only place that rejects arguments
-  types (*infer_all)(const call&) = nullptr;   ///< the same for several outputs
-  arrays (*compose)(const call&) = nullptr;    ///< meaning in smaller ops
-  arrays (*vjp)(const call&) = nullptr;        ///< cotangents of the inputs
-  arrays (*jvp)(const call&) = nullptr;        ///< tangents of the outputs
-  arrays (*batch)(const call&) = nullptr;      ///< the op with a leading batch axis
-  array (*simplify)(const call&) = nullptr;    ///< a cheaper equal array, or one that does not exist
-  array (*add_to)(const call&, const array& sum) = nullptr;  ///< sum + the result, if that needs no array of its own
-  spelled (*spell)(const spelled*) = nullptr;                ///< elementwise: the element function as text
-  kernel_set (*kernels)() = nullptr;                         ///< what a run-time trace executes
+  attribute_schema (*attributes)() = nullptr;    ///< names and kinds of the attributes, `schema` of their record
+  array_type (*infer)(const call&) = nullptr;    ///< dtype and shape rule; the only place that rejects arguments
+  rule<types(const call&)> infer_all = nullptr;  ///< the same for several outputs
+  rule<arrays(const call&)> compose = nullptr;   ///< meaning in smaller ops
+  rule<arrays(const call&)> vjp = nullptr;       ///< cotangents of the inputs
+  rule<arrays(const call&)> jvp = nullptr;       ///< tangents of the outputs
+  rule<arrays(const call&)> batch = nullptr;     ///< the op with a leading batch axis
+  rule<array(const call&)> simplify = nullptr;   ///< a cheaper equal array, or one that does not exist
+  rule<array(const call&, const array& sum)> add_to = nullptr;  ///< sum + the result, if that needs no array of its own
+  spelled (*spell)(const spelled*) = nullptr;                   ///< elementwise: the element function as text
+  kernel_set (*kernels)() = nullptr;                            ///< what a run-time trace executes
   void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
   op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
 };
