@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/requirements.hpp>
+
 #include <cstddef>      // nullptr_t
 #include <type_traits>  // is_empty_v
 
