@@ -41,8 +41,8 @@
 //   backend/cpu/gemm/problem.hpp                  one matrix product, and how its operands become panels.
 //   backend/cpu/kernels_of.hpp                    what a program finds of an op and of a fused loop on the CPU.
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
-//   backend/cpu/loop/interpreted.hpp              run a fused group that is known at run time only, line by line over tiles in the cache.
-//   backend/cpu/loop/loop.hpp                     walk the axes of a fused loop and hand its rows to an inner function.
+//   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.
+//   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
 //   backend/cpu/processor.hpp                     a program that this processor cannot run says so when it starts.
 //   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.

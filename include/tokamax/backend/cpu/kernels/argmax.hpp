@@ -9,7 +9,7 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// First index of the value `v` (or of NaN, if v is one) in a row that holds it.
+/// The first index of the value `v` in a row that contains it. If v is NaN, the first index of any NaN.
 template <class T, class S>
 std::int64_t find_first(const T* p, std::int64_t n, S v) noexcept {
   auto hit = [&](std::int64_t i) {

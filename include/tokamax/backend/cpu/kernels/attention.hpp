@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/attention.hpp: attention and its gradients, operands read as they lie.
+// tokamax/backend/cpu/kernels/attention.hpp: attention and its gradients, on operands with any strides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,7 +38,7 @@ inline heads_view<void> dense_heads(void* data, const array_view& v, bool bfloat
 inline heads_view<void> heads_of(const array_view& result) noexcept {
   return dense_heads(result.data, result, result.type == bf16);
 }
-/// An operand [B, T, N, H] as it lies, or a copy of one whose features are spread.
+/// An operand [B, T, N, H] without copying it, or a copy if its features are not contiguous.
 template <class Tag>
 heads_view<const void> heads_of(const array_view& v) {
   if (v.stride(3) == 1 || v.extent(3) == 1) return {v.data, v.stride(0), v.stride(1), v.stride(2), v.type == bf16};

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/concatenate.hpp: operands copied next to each other.
+// tokamax/backend/cpu/kernels/concatenate.hpp: copies operands next to each other, row by row.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -25,20 +25,21 @@ struct conv_problem {
   conv_frame frame;
   const float *image, *window;
   float* out;
-  std::int64_t image_size;          // of one image of the batch
-  std::int64_t channels, features;  // of one group
+  std::int64_t image_size;          // elements of one image of the batch
+  std::int64_t channels, features;  // of one feature group
   std::int64_t feature_groups, batch_groups;
   std::int64_t all_features() const noexcept { return features * feature_groups * batch_groups; }
   std::int64_t depth() const noexcept { return frame.row_window * frame.last.window * channels; }
-  /// The image that group `g` of the batch begins with.
+  /// The first image of batch group `g`.
   const float* batch_group(std::int64_t g) const noexcept { return image + g * frame.lead[0].extent * image_size; }
 };
 
-/// One channel a group: the window moves over all channels at once, and there is nothing for a product to share.
+/// The case of one channel in each group. The window moves over all channels at once. A matrix product would not help,
+/// because no operand is used twice.
 inline void conv_depthwise(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
-  // Zeros around and between the elements change a sum where they meet infinity or NaN.
+  // Zeros of padding and dilation must be multiplied too: if they meet infinity or NaN, the sum is NaN.
   const bool finite = std::all_of(c.window, c.window + c.depth() * all, [](float w) { return std::isfinite(w); });
   float* const zeros = scratch<conv_padded>(f.channels);
   std::fill_n(zeros, f.channels, 0.0f);
@@ -65,8 +66,8 @@ inline void conv_depthwise(const conv_problem& c) {
   });
 }
 
-/// Few places a row: products of the window with blocks of the unrolled image, [places, window channels], that stay in
-/// the second-level cache.
+/// The case of few places in a row: matrix products of the window with blocks of the unrolled image,
+/// [places, window channels]. The blocks stay in the second-level cache.
 inline void conv_unrolled(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t rows = f.row_places * f.last.places, window = f.row_window * f.last.window;
@@ -98,7 +99,7 @@ inline void conv_unrolled(const conv_problem& c) {
   });
 }
 
-/// Rows [first, last) of the padded image.
+/// Copies the rows [first, last) of the padded image.
 inline void pad_rows(const conv_frame& f, const float* image, std::int64_t first, std::int64_t last,
                      float* to) noexcept {
   const std::int64_t columns = f.columns(), n = f.channels;
@@ -127,12 +128,12 @@ inline void pad_rows(const conv_frame& f, const float* image, std::int64_t first
   }
 }
 
-/// The terms of a sum as runs that lie together in the padded image, a few hundred of them summed before they are added
-/// to the result.
+/// The terms of a sum as runs of contiguous elements of the padded image. A few hundred terms are summed before they are
+/// added to the result.
 struct conv_terms {
-  std::int64_t count, steps;     // runs, and elements of each
-  std::int64_t together, depth;  // runs and elements that are summed at once; depth is below steps for one run only
-  bool rows;                     // is a run a row of the window, or one place?
+  std::int64_t count, steps;     // the number of runs, and of elements in each
+  std::int64_t together, depth;  // the runs and elements that are summed at once; if depth < steps, it is one run
+  bool rows;                     // a run is a row of the window; otherwise it is one place
 
   explicit conv_terms(const conv_problem& c) noexcept {
     constexpr std::int64_t block = 384, most = 512;
@@ -146,7 +147,7 @@ struct conv_terms {
   }
 };
 
-/// Many places a row: tiles of a few places and features read the padded image where it lies.
+/// The case of many places in a row: register tiles of a few places and features read the padded image directly.
 inline void conv_direct(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const conv_kernels& kernels = best_conv_kernels();
@@ -155,7 +156,8 @@ inline void conv_direct(const conv_problem& c) {
   const std::int64_t panels = group_panels * c.feature_groups;  // of one group of the batch
   const auto width_of = [&](std::int64_t features) { return features <= kernels.lanes ? kernels.lanes : wide; };
 
-  // The window by panels of features: [panel][depth][wide], the last of a group half as wide where that is enough.
+  // The window is packed in panels of features, [panel][depth][wide]. The last panel of a group is half as wide if that is
+  // enough.
   float* const packed = scratch<conv_packed>(c.batch_groups * panels * depth * wide);
   parallel_for(c.batch_groups * panels, [&](std::int64_t i) {
     const std::int64_t first = i % group_panels * wide, n = std::min(wide, c.features - first), to_n = width_of(n);
@@ -167,7 +169,7 @@ inline void conv_direct(const conv_problem& c) {
     }
   });
 
-  // Bands of rows whose part of the padded image stays in the second-level cache; shapes alone choose them.
+  // Tasks are bands of rows whose part of the padded image stays in the second-level cache. They depend on shapes only.
   const std::int64_t pitch = f.columns() * f.channels, reach = f.row_of_window(f.row_window - 1) + 1;
   const std::int64_t tiles = ceil_div(f.last.places, conv_max_rows);  // a row
   const std::int64_t fit = (65536 / pitch - reach) / f.lead[f.leads - 1].stride + 1;

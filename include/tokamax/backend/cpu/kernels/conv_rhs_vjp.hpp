@@ -18,18 +18,19 @@ namespace simd::detail {
 struct conv_rhs_rows;
 struct conv_rhs_parts;
 
-/// The sum over the places of a convolution of an image's elements times the cotangent's, on dense f32 memory.
+/// The operands and the result of the gradient, on dense f32 memory: products of elements of the image and of the cotangent,
+/// summed over the places of the convolution.
 struct conv_rhs_problem {
   conv_frame frame;
   const float *image, *ct;
   float* out;                               // [window..., channels, all features]
-  std::int64_t channels, features, groups;  // of one group
+  std::int64_t channels, features, groups;  // channels and features are those of one group
 
   std::int64_t all_features() const noexcept { return features * groups; }
 };
 
-/// Rows [first, last) of the padded image under each column of the window, of some channels: [rows, places, window,
-/// channels]. Whatever row of the window a place is under, its elements then lie in a row.
+/// Copies the rows [first, last) of the padded image for each column of the window, for some channels: [rows, places, window,
+/// channels]. In this layout the elements under any row of the window are contiguous.
 inline void unroll_rows(const conv_frame& f, const float* image, std::int64_t first, std::int64_t last,
                         std::int64_t channel, std::int64_t channels, float* to) noexcept {
   const conv_axis& a = f.last;
@@ -59,13 +60,13 @@ inline void unroll_rows(const conv_frame& f, const float* image, std::int64_t fi
   }
 }
 
-/// How the sum is cut into tasks, from shapes alone: by groups, slices of their channels, and parts of the rows, each of
-/// which has a sum of its own until the end.
+/// How the sum is cut into tasks, which depends on shapes only: groups, slices of their channels, and parts of the rows. Each
+/// part of the rows has its own sum, and these are added at the end in a fixed order.
 struct conv_rhs_cut {
-  std::int64_t channels, slices;  // of a slice; slices of a group
+  std::int64_t channels, slices;  // the channels of a slice, and the slices of a group
   std::int64_t band, bands;       // rows whose part of the image stays in the second-level cache
-  std::int64_t parts, part;       // parts of the rows, and bands of one
-  std::int64_t sums;              // floats of a task's sum
+  std::int64_t parts, part;       // the parts of the rows, and the bands of a part
+  std::int64_t sums;              // the floats of the sum of a task
 
   explicit conv_rhs_cut(const conv_rhs_problem& c, std::int64_t reach) noexcept {
     const conv_frame& f = c.frame;
@@ -80,7 +81,7 @@ struct conv_rhs_cut {
   }
 };
 
-/// The rows [row0, row1) of one task, added to `sums` [window rows, window columns, channels, features].
+/// Adds the rows [row0, row1) of one task to `sums` [window rows, window columns, channels, features].
 inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels, std::int64_t row0, std::int64_t row1,
                           std::int64_t group, std::int64_t channel, std::int64_t channels, std::int64_t reach,
                           bool first_band, float* sums) {
@@ -96,7 +97,7 @@ inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels
     for (std::int64_t j = 0; j < c.features; j += kernels.columns)
       for (std::int64_t i = 0; i < n; i += height) {
         tile_mode mode = first_band ? tile_mode::assign : tile_mode::add;
-        for (std::int64_t row = row0; row < row1;) {  // as many rows at once as follow each other in the image
+        for (std::int64_t row = row0; row < row1;) {  // rows that are neighbours in the image share one product
           const std::int64_t begin = row, at = f.row_at(row);
           while (++row < row1 && f.row_at(row) == at + row - begin) continue;
           kernels.tile[std::min(height, n - i)]((row - begin) * f.last.places, under + at * pitch + i, 1, n,
@@ -109,12 +110,12 @@ inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels
   }
 }
 
-/// One channel a group: sums of products, feature by feature.
+/// The case of one channel in each group: sums of products, feature by feature.
 inline void conv_rhs_depthwise(const conv_rhs_problem& c, std::int64_t row0, std::int64_t row1, float* sums) {
   const conv_frame& f = c.frame;
   const std::int64_t all = c.all_features(), row_size = f.last.extent * f.channels;
   std::fill_n(sums, f.row_window * f.last.window * all, 0.0f);
-  float* const zeros = scratch<struct conv_rhs_zeros>(f.channels);  // of padding: they meet infinity and NaN, too
+  float* const zeros = scratch<struct conv_rhs_zeros>(f.channels);  // padding, which is multiplied like other elements
   std::fill_n(zeros, f.channels, 0.0f);
   for (std::int64_t row = row0; row < row1; ++row)
     for (std::int64_t k = 0; k < f.row_window; ++k) {
@@ -133,7 +134,7 @@ inline void conv_rhs_depthwise(const conv_rhs_problem& c, std::int64_t row0, std
     }
 }
 
-/// to = the sum of `parts` runs of n floats that lie `step` apart, in their order.
+/// to = the sum of `parts` runs of n floats, which are `step` apart, in their order.
 inline void add_parts(const float* from, std::int64_t parts, std::int64_t step, std::int64_t n, float* to) noexcept {
   std::copy_n(from, n, to);
   for (std::int64_t p = 1; p < parts; ++p) {

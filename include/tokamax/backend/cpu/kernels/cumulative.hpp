@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/cumulative.hpp: running sums, in the order of the axis, those of floats in double.
+// tokamax/backend/cpu/kernels/cumulative.hpp: running sums in the order of the axis. Sums of floats are carried in double.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace tokamax {
 
 inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
-  constexpr std::int64_t strip = 256;  // columns that one task carries along
+  constexpr std::int64_t strip = 256;  // columns in a task: their sums stay in the first-level cache
   const auto [axis, backwards] = a.attrs<cumulative_options>();
   std::int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; ++i) outer *= a.in[0].extent(i);

@@ -20,7 +20,8 @@ inline constexpr bool takes_views<dot_general_p> = true;
 
 namespace simd::detail {
 
-/// Some axes of an operand as one axis: its extent and stride, if there is one stride.
+/// Several axes of an operand as one: its extent, and its stride if the axes are `regular`, which means that one stride
+/// reaches all their elements.
 struct joint_axis {
   std::int64_t extent = 1, stride = 0;
   bool regular = true;
@@ -43,7 +44,7 @@ struct dot_scratch_a;
 struct dot_scratch_b;
 struct dot_scratch_c;
 
-/// An element of a floating dtype of at most 32 bits.
+/// An element of a floating dtype with at most 32 bits, as a float.
 inline float float_at(const array_view& v, std::int64_t at) {
   return dispatch(v.type, [&]<dtype E>() -> float {
     if constexpr (is_floating(E))
@@ -53,7 +54,7 @@ inline float float_at(const array_view& v, std::int64_t at) {
   });
 }
 
-/// A dense f32 copy [batch, rows, columns] of an operand, for layouts that gemm does not read.
+/// A dense copy of an operand in f32, with its axes in the given order, for layouts that gemm cannot read.
 template <class Tag>
 array_view dense_copy(const array_view& v, const axes& order) {
   array_view d;
@@ -77,7 +78,7 @@ inline gemm_element gemm_element_of(const array_view& v) noexcept {
   return v.type == bf16 ? gemm_element::bfloat16 : v.type == i8 ? gemm_element::int8 : gemm_element::f32;
 }
 
-/// Products of numbers of type T in plain loops: integers exact in the low 64 bits, of which the result keeps its own.
+/// Products of numbers of type T in plain loops. Integers are computed modulo 2^64, and the result keeps its low bits.
 template <class T>
 void plain_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
   using S = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, T>;

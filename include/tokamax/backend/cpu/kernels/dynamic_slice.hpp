@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/dynamic_slice.hpp: boxes copied out of and into arrays.
+// tokamax/backend/cpu/kernels/dynamic_slice.hpp: copies boxes out of arrays and into them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,13 +19,13 @@ inline std::int64_t index_at(const array_view& v, std::int64_t i) noexcept {
   return v.type == i64 ? v.as<const std::int64_t>()[i] : v.as<const std::int32_t>()[i];
 }
 
-/// Calls copy(place in the array, place in the box, bytes) for the contiguous runs of the box, whose starts are the
-/// operands from `first_start` on.
+/// Calls copy(position in the array, position in the box, bytes) for each contiguous run of the box. The starts of the box
+/// are the operands from `first_start` on.
 template <class F>
 void for_each_run(const kernel_arguments& a, int first_start, const array_view& x, const array_view& box, int batch,
                   F copy) {
   const int rank = x.rank();
-  int last = rank;  // axes from here on are whole, so they lie in one piece
+  int last = rank;  // the box has all of the axes from here on, so their elements are contiguous
   while (last > batch && x.extent(last - 1) == box.extent(last - 1)) --last;
   last = std::max(last - 1, 0);
   std::int64_t run = size_of(x.type), rows = 1;
@@ -41,7 +41,7 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
         index[i] = i < last ? rest % box.extent(i) : 0;
         if (i < last) rest /= box.extent(i);
       }
-      std::int64_t entry = 0, at = 0;  // of the batch; of the element in the array
+      std::int64_t entry = 0, at = 0;  // the entry of the batch, and the offset of the element in the array
       for (int i = 0; i < batch; ++i) entry = entry * x.extent(i) + index[i];
       for (int i = 0; i < rank; ++i) {
         std::int64_t start = 0;

@@ -56,13 +56,13 @@ const float* copied_floats(const array_view& v) {
   return to;
 }
 
-/// An operand as dense f32: where it lies if it is that already, or a copy; f64 is rounded.
+/// An operand as dense f32: the operand itself if it is dense f32, or else a copy. f64 is rounded.
 template <class Tag>
 const float* dense_floats(const array_view& v) {
   return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
 }
 
-/// A dense result that is written as f32 and rounded to its dtype when the kernel is done.
+/// A dense result that a kernel writes in f32. The destructor rounds it to its dtype.
 template <class Tag>
 class float_result {
  public:

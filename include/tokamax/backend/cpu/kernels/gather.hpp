@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/gather.hpp: rows by index, and rows added up by index.
+// tokamax/backend/cpu/kernels/gather.hpp: reads rows by index, and adds rows up by index.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// What a gather reads outside of the table: NaN, the lowest of signed integers, the highest of others, true.
+/// The value of a gather outside of the table: NaN, the lowest signed integer, the highest unsigned integer, or true.
 inline element_bits fill_value(dtype t) {
   return dispatch(t, []<dtype E>() {
     using T = element_t<E>;
@@ -25,7 +25,7 @@ inline element_bits fill_value(dtype t) {
   });
 }
 
-/// T is a number of the size of an element.
+/// Copies rows. T is an unsigned integer of the size of an element.
 template <class T, class Index>
 void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index* index, std::int64_t n, T* out,
                  T outside) {
@@ -47,7 +47,7 @@ void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index*
 struct scatter_order;
 struct scatter_indices;
 
-/// Indices as i32; those outside of [0, rows) are -1.
+/// The indices as i32. Those outside of [0, rows) become -1.
 inline const std::int32_t* scatter_places(const array_view& v, std::int64_t rows) {
   if (v.type == i32) return v.as<const std::int32_t>();
   auto* const to = reinterpret_cast<std::int32_t*>(scratch<scatter_indices>(std::max<std::int64_t>(1, v.size())));
@@ -58,18 +58,18 @@ inline const std::int32_t* scatter_places(const array_view& v, std::int64_t rows
   return to;
 }
 
-/// Each row of the result is the sum of a row of `onto`, if that is not null, and its updates in their order. So neither
-/// rows nor columns need to know of each other, whichever thread takes them. A stable counting sort brings the updates of
-/// a row together.
+/// Each row of the result is the sum of a row of `onto` (if that is not null) and its updates, in the order of the updates. A
+/// stable counting sort brings the updates of a row together. Then threads can work on different rows and columns without
+/// knowing of each other, and the result does not depend on their number.
 template <class T>
 void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, const T* updates, std::int64_t m,
                       T* out, std::int64_t rows) {
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
-  auto* first =
-      reinterpret_cast<std::int32_t*>(scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: where a row's updates start
-  std::int32_t* order = first + rows + 1;                                     // [n]: positions, by row
+  auto* first = reinterpret_cast<std::int32_t*>(
+      scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: the start of each row's updates
+  std::int32_t* order = first + rows + 1;     // [n]: positions, by row
   std::fill_n(first, rows + 1, 0);
   auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };
   for (std::int64_t i = 0; i < n; ++i)

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/gemm_precision.hpp: what an op asks of its matrix products.
+// tokamax/backend/cpu/kernels/gemm_precision.hpp: the precision that an op requires of its matrix products.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/precision.cpp
 #pragma once

@@ -9,8 +9,8 @@
 
 namespace tokamax::simd {
 
-/// Vectors of T: `vector` is what arithmetic happens in, `scalar` one lane of it (f32 for bfloat16, i32 for i8), `size`
-/// the lanes.
+/// How kernels handle vectors of T. `vector` is the type in which they compute, `scalar` is one lane of it (f32 for
+/// bfloat16, i32 for i8), and `size` is the number of lanes.
 template <class T>
 struct lanes {
   using scalar = T;
@@ -54,7 +54,7 @@ struct lanes<std::int8_t> {
   static vector all(std::int32_t v) noexcept { return vector(v); }
 };
 
-/// Floats of 8 and 16 bits as f32, integers as words of 32.
+/// Floats of 8 and 16 bits are computed as f32, and narrow integers as 32-bit words.
 template <class T>
   requires(sizeof(T) < 4)
 struct lanes<T> {
@@ -88,7 +88,7 @@ struct lanes<T> {
   }
 };
 
-/// Half as many numbers of 64 bits.
+/// Numbers of 64 bits: half as many lanes.
 template <class T>
   requires(sizeof(T) == 8)
 struct lanes<T> {
@@ -132,7 +132,7 @@ struct lanes<bool> {
   static vector all(bool v) noexcept { return v ? 0x0101010101010101u : 0u; }
 };
 
-/// Calls f with a null pointer to an unsigned number of the size of an element: for kernels that move elements only.
+/// Calls f with a null pointer to an unsigned integer of the size of an element, for kernels that only move elements.
 template <class F>
 void dispatch_size(dtype t, F f) {
   switch (size_of(t)) {

@@ -18,7 +18,8 @@ namespace simd::detail {
 
 struct max_pool_places;
 
-/// Where b replaces the largest element so far. NaN, the one number that is not equal to itself, does.
+/// A predicate: does b replace a, the largest element so far? A NaN does, and it is recognised as the one value that is not
+/// equal to itself.
 template <class V>
 auto replaces(V b, V largest) noexcept {
   return (b > largest) | !(b == b);
@@ -34,7 +35,7 @@ inline conv_frame pool_frame(const array_view& x, const array_view& y, const max
       x, window, y, {.strides = a.strides, .low = a.low, .high = a.high, .lhs_dilation = ones, .rhs_dilation = ones}};
 }
 
-/// The elements of an image that a window covers: where they begin, and which places of the window they are.
+/// The elements of an image that a window covers: their positions, and their places in the window.
 struct pool_window {
   const std::int32_t *at, *place;  // in units of pixels
   std::int64_t count;
@@ -97,13 +98,14 @@ void max_pool(const conv_frame& f, const T* x, T* y) {
   });
 }
 
-/// Gives the cotangent g of a window to its largest element and nothing to the others, channel by channel: adds it to
-/// `gradient`, or writes it if no windows overlap. Covered: how many elements the window covers; 0: w.count.
+/// Gives the cotangent g of a window to its largest element, and nothing to the others, channel by channel. It is added to
+/// `gradient`, or written if windows do not overlap. `Covered` is the number of elements that the window covers, or 0 if
+/// that is w.count.
 template <int Covered>
 void max_pool_vjp_window(pool_window w, std::int64_t channels, std::int64_t begin, std::int64_t end, bool apart,
                          const float* x, const float* g, float* gradient) noexcept {
   using io = lanes<float>;
-  std::int64_t at[Covered + 1];  // copies, which the stores do not touch
+  std::int64_t at[Covered + 1];  // copies, because the compiler must assume that stores change w.at
   i32v place[Covered + 1];
   for (int i = 0; i < Covered; ++i) {
     at[i] = w.at[i] * channels;
@@ -145,7 +147,8 @@ inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, f
     pixels *= f.lead[i].extent;
     apart = apart && f.lead[i].stride == f.lead[i].window && f.lead[i].places * f.lead[i].stride == f.lead[i].extent;
   }
-  // A chunk is an image, or some of its channels where there are few images: windows may overlap.
+  // A chunk is an image, or some of its channels if there are few images. It is never a part of the rows, because windows
+  // may overlap.
   const std::int64_t parts = std::clamp<std::int64_t>(16 / images, 1, (n + 15) / 16),
                      part = ((n + parts - 1) / parts + 15) / 16 * 16;
   parallel_for(images * parts, [&](std::int64_t chunk) {
@@ -155,7 +158,7 @@ inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, f
       for (std::int64_t p = image * pixels; p < (image + 1) * pixels; ++p)
         std::fill_n(gradient + p * n + begin, end - begin, 0.0f);
     each_window(f, image * rows, (image + 1) * rows, [&](std::int64_t place, const pool_window& w) {
-      const auto visit = w.count == 4 ? max_pool_vjp_window<4> : max_pool_vjp_window<0>;  // mostly 2 x 2
+      const auto visit = w.count == 4 ? max_pool_vjp_window<4> : max_pool_vjp_window<0>;  // most windows are 2 x 2
       visit(w, n, begin, end, apart, x, ct + place * n, gradient);
     });
   });

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/pad.hpp: a value around and between the elements.
+// tokamax/backend/cpu/kernels/pad.hpp: puts a value around and between elements.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/slice.cpp
 #pragma once
@@ -17,7 +17,7 @@ namespace simd::detail {
 
 template <class T>
 void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const shape& extents) {
-  int last = extents.rank() - 1;  // axes after it are whole in every row
+  int last = extents.rank() - 1;  // axes after this one are not padded, so their elements stay contiguous
   std::int64_t unit = 1;
   for (; last > 0 && o.low[last] == 0 && o.high[last] == 0 && o.interior[last] == 0; --last) unit *= extents[last];
   const std::int64_t n = last < 0 ? 1 : x.extent(last), m = last < 0 ? 1 : extents[last];
@@ -32,7 +32,7 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
   parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
       T* to = out + r * m * unit;
-      std::int64_t source = 0, scale = 1, rest = r;  // the operand's row, if there is one
+      std::int64_t source = 0, scale = 1, rest = r;  // the row of the operand, if this row has one
       bool inside = first < end;
       for (int i = last - 1; inside && i >= 0; --i) {
         const std::int64_t at = rest % extents[i] - o.low[i], gap = o.interior[i] + 1;

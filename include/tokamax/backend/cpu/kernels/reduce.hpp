@@ -13,14 +13,17 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// What nothing is reduced to, in the scalar that T is computed in: no number that T does not have.
+// The bits of a sum depend on the order of its terms. Here the order is a tree that depends on the shape only, never on the
+// number of threads: vectors within a block, blocks within a piece, and pieces of a result, each combined by halves.
+
+/// The result of reducing nothing, in the scalar type in which T is computed. It is a number that T has.
 template <class Op, class T>
 inline constexpr auto start_of = [] {
   using S = typename lanes<T>::scalar;
   return static_cast<S>(Op::template start<std::conditional_t<std::is_integral_v<T>, T, S>>);
 }();
 
-/// The lanes of a vector, combined by halves.
+/// Combines the lanes of a vector by halves.
 template <class Op, class T>
 typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -34,6 +37,7 @@ typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
   }
 }
 
+/// Reduces n contiguous elements with four vectors, so that an operation need not wait for the one before.
 template <class Op, class T>
 typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
   using L = lanes<T>;
@@ -55,7 +59,7 @@ typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
   return across<Op, T>(a);
 }
 
-/// n <= reduce_grain contiguous elements in blocks of 1024, whose results are combined by halves.
+/// Reduces n <= reduce_grain contiguous elements: blocks of 1024, whose results are combined by halves.
 template <class Op, class T>
 typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
   constexpr std::int64_t block = 1024;
@@ -70,12 +74,14 @@ typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
 
 struct reduce_partials;
 
-/// The inner axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
+/// The case in which the innermost axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
+/// The rows of a result are cut into units of about reduce_grain elements. If there is one unit, threads share the results;
+/// otherwise they share the units, whose partial results are combined at the end.
 template <class Op, class T, class Out>
 void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
   using S = typename lanes<T>::scalar;
   const std::int64_t rows = p.reduced.total;
-  const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // of a row
+  const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // into which a long row is cut
   const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(p.inner, 1));
   const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
   auto unit = [&](std::int64_t k, std::int64_t u) -> S {
@@ -84,7 +90,7 @@ void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
       const std::int64_t from = u % pieces * reduce_grain;
       return reduce_row<Op>(base + p.reduced.offset(u / pieces) + from, std::min(reduce_grain, p.inner - from));
     }
-    S part[32];  // part[b] holds 2^b rows: a tree over the rows, built as they come
+    S part[32];  // part[b] is the result of 2^b rows, so that the rows form a tree that grows like a binary counter
     const std::int64_t from = u * rows_a_unit, to = std::min(rows, from + rows_a_unit);
     if (to - from == 1) return reduce_row<Op>(base + p.reduced.offset(from), p.inner);
     std::int64_t done = 0;
@@ -117,7 +123,8 @@ void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
   }
 }
 
-/// to[0, m) = rows [from, to) of a strip, eight rows at a time, the sum kept in the first-level cache.
+/// acc[0, m) = the rows [from, to) of a strip of columns, reduced eight rows at a time. The strip is so narrow that `acc`
+/// stays in the first-level cache.
 template <class Op, class T>
 void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std::int64_t to, std::int64_t m,
                        typename lanes<T>::scalar* acc) noexcept {
@@ -148,7 +155,8 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
   }
 }
 
-/// The inner axis is kept: rows are added to each other, strip by strip.
+/// The case in which the innermost axis is kept: rows are combined element by element, strip by strip. If there are many
+/// rows, they are cut into units of reduce_rows rows, whose results are combined by halves at the end.
 template <class Op, class T, class Out>
 void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
   using L = lanes<T>;

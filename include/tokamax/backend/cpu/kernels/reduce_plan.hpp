@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/reduce_plan.hpp: the operations of reductions, and the loops that their axes come to.
+// tokamax/backend/cpu/kernels/reduce_plan.hpp: the operations of reductions, and the loops over their axes.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/reduce.cpp
 #pragma once
@@ -34,6 +34,8 @@ struct wrapping<V> {
   using type = vector_t<std::make_unsigned_t<lane>, sizeof(V) / sizeof(lane)>;
 };
 
+// The operations of reductions. `start<S>` is the result of reducing nothing, and `apply` combines two values or vectors.
+// Signed integers are added as unsigned ones, because they must wrap around.
 struct sum_of {
   template <class S>
   static constexpr S start = S(0);
@@ -46,7 +48,7 @@ struct sum_of {
       return std::bit_cast<V>(std::bit_cast<U>(a) + std::bit_cast<U>(b));
   }
 };
-struct max_of {  // NaN if one of them is
+struct max_of {  // NaN if one of the values is NaN
   template <class S>
   static constexpr S start =
       std::numeric_limits<S>::has_infinity ? -std::numeric_limits<S>::infinity() : std::numeric_limits<S>::lowest();
@@ -95,7 +97,7 @@ struct or_of {
   }
 };
 
-/// Axes that lie next to each other in memory and are all reduced, or all kept, count as one.
+/// A list of axes. Neighbouring axes that are all reduced, or all kept, have been joined into one.
 struct axis_groups {
   struct group {
     std::int64_t extent, stride;
@@ -108,6 +110,7 @@ struct axis_groups {
     items[count++] = {extent, stride};
     total *= extent;
   }
+  /// The offset in memory of element `index`, which counts over all axes in row-major order.
   std::int64_t offset(std::int64_t index) const noexcept {
     if (count == 1) return index * items[0].stride;
     std::int64_t o = 0;
@@ -119,7 +122,7 @@ struct axis_groups {
   }
 };
 
-/// A reduction as loops: `inner` contiguous elements, kept or reduced, under the other axes.
+/// A reduction as loops: `inner` contiguous elements, which are all kept or all reduced, inside of loops over other axes.
 struct reduce_plan {
   axis_groups kept, reduced;  // without the inner group
   std::int64_t inner = 1;
@@ -148,11 +151,11 @@ struct reduce_plan {
   }
 };
 
-// Elements that one task takes at a time. It fixes the reduction trees, hence the bits.
+// The number of elements in a task, and the sizes of units and strips. They determine the reduction trees, and hence bits.
 inline constexpr std::int64_t reduce_grain = 16384;
 inline constexpr std::int64_t reduce_rows = 256, reduce_strip = 2048;
 
-/// Combines n values n times `stride` apart into the first, by halves.
+/// Combines n values, `stride` apart, into the first one, by halves.
 template <class Op, class S>
 void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
   for (std::int64_t step = 1; step < n; step *= 2)

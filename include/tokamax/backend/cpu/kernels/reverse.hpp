@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/reverse.hpp: rows copied in opposite order.
+// tokamax/backend/cpu/kernels/reverse.hpp: copies rows, and elements of rows, in reverse order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/rotary_embedding.hpp: rotary_embedding, heads and positions read as they lie.
+// tokamax/backend/cpu/kernels/rotary_embedding.hpp: rotary_embedding, on heads and positions with any strides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

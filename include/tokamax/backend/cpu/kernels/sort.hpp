@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/sort.hpp: sorting as integers, a key's order above an element's position.
+// tokamax/backend/cpu/kernels/sort.hpp: sorting as integers, with the order of a key in the high bits and its position below.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,8 @@ namespace tokamax {
 
 namespace simd::detail {
 
-/// An unsigned number with the order of x: both zeros are one, all NaN are one and the largest.
+/// An unsigned integer that is ordered like x. Both zeros give the same number, and every NaN gives the largest one. For a
+/// float this is its bits, with the sign flipped for positive numbers and all bits flipped for negative ones.
 template <class T>
 auto order_of(T x) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -33,12 +34,13 @@ auto order_of(T x) noexcept {
   }
 }
 
-/// Sorts by the upper halves, which keeps the order of equal ones; returns where the result is.
+/// Sorts by the upper 32 bits, by counting 8 bits at a time. The order of equal ones stays. Returns the array with the
+/// result, which is `a` or `spare`.
 inline std::uint64_t* radix_sort(std::uint64_t* a, std::uint64_t* spare, std::int64_t n) noexcept {
   for (int shift = 32; shift < 64; shift += 8) {
     std::array<std::int64_t, 257> start{};
     for (std::int64_t i = 0; i < n; ++i) ++start[(a[i] >> shift & 255) + 1];
-    if (start[(a[0] >> shift & 255) + 1] == n) continue;  // all in one bucket
+    if (start[(a[0] >> shift & 255) + 1] == n) continue;  // all have the same digit
     for (std::size_t b = 0; b < 256; ++b) start[b + 1] += start[b];
     for (std::int64_t i = 0; i < n; ++i) spare[start[a[i] >> shift & 255]++] = a[i];
     std::swap(a, spare);
@@ -48,7 +50,8 @@ inline std::uint64_t* radix_sort(std::uint64_t* a, std::uint64_t* spare, std::in
 
 struct sort_items;
 
-/// One line of keys. items[i] = position of the element that comes i-th, in the low half.
+/// Sorts one line of keys. The low half of items[i] is the position of the element that comes i-th. Positions are part of
+/// the numbers that are sorted, so every method is stable.
 template <class T>
 const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
   auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/threefry.hpp: hashed counters, one a lane.
+// tokamax/backend/cpu/kernels/threefry.hpp: the hash of a counter, for one counter in each lane.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,13 +14,15 @@ namespace tokamax {
 
 namespace simd::detail {
 
+// One round: an addition, a rotation by `Turn` bits, and an exclusive or.
 template <int Turn, class V>
 void threefry_round(V& x0, V& x1) noexcept {
   x0 = x0 + x1;
   x1 = ((x1 << Turn) | (x1 >> (32 - Turn))) ^ x0;
 }
 
-/// V is a compiler vector or one word.
+/// The 20 rounds of threefry2x32 on the words x0 and x1 under the key (k0, k1), which is added after every four rounds. V is
+/// a built-in vector or one word.
 template <class V>
 void threefry_hash(std::uint32_t k0, std::uint32_t k1, V& x0, V& x1) noexcept {
   const std::uint32_t k2 = k0 ^ k1 ^ 0x1BD11BDAu;
@@ -44,10 +46,10 @@ void threefry_hash(std::uint32_t k0, std::uint32_t k1, V& x0, V& x1) noexcept {
   even(), x0 += k2, x1 += k0 + 5u;
 }
 
-/// Counters [from, from + n) of one key into `out`.
+/// Writes the hashes of the counters [from, from + n) under one key to `out`: both words if `pairs`, else their exclusive or.
 inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int64_t n, bool pairs,
                          std::uint32_t* out) noexcept {
-  constexpr std::int64_t group = 4;  // independent hashes, so that the additions of one wait for nobody
+  constexpr std::int64_t group = 4;  // independent hashes at a time, because each hash is one chain of operations
   using V = native_t<u32v>;
   std::int64_t i = 0;
   const bool low_only = (from >> 32) == ((from + static_cast<std::uint64_t>(n)) >> 32);

@@ -9,7 +9,8 @@
 
 namespace tokamax::simd {
 
-/// One line of an expression: registers are numbered by line.
+/// One line of an expression, as a type. The result of line i is register i, and A, B and C are the registers that it reads
+/// (see `instruction`).
 template <instruction::what Kind, const op* Function, dtype Type, dtype Operand, instruction::step Inner, int A, int B,
           int C>
 struct line {
@@ -18,12 +19,13 @@ struct line {
   static constexpr dtype type = Type, operand = Operand;
   static constexpr auto inner = Inner;
   static constexpr int a = A, b = B, c = C;
-  /// The same in each lane of a row, so computed once a row.
+  /// Is the value the same for all elements of a row? Then it is computed once for each row.
   static constexpr bool invariant =
       Kind == instruction::what::constant || (Kind == instruction::what::load && Inner == instruction::step::none);
 };
 
 namespace detail {
+// The registers of a row: a tuple whose elements are bases. It compiles much faster than std::tuple, and every loop has one.
 template <std::size_t I, class V>
 struct cell {
   V value;
@@ -38,19 +40,22 @@ V& at(cell<I, V>& c) noexcept {
 }
 }  // namespace detail
 
-/// An expression template: the lines of one loop in order. Every step with this structure, of any program, shares it.
+/// An expression template: the lines of one loop, in order. All steps with this structure share one instance, in all
+/// programs, because extents, strides and constants are arguments.
 template <class... Lines>
 struct expression {
   using indices = std::index_sequence_for<Lines...>;
   using registers = detail::cells<indices, register_t<Lines::type>...>;
 
+  // The part of a row that one evaluation works on.
   struct row {
     std::byte* const* slots;
     const std::int64_t* strides;
     const element_bits* constants;
-    std::int64_t at = 0, count = 0;  // first element, and how many of `width`
+    std::int64_t at = 0, count = 0;  // the first element, and the number of elements: `width`, or less at the end
   };
 
+  /// Evaluates line L, which is number I. `Full` promises that all `width` elements exist.
   template <class L, std::size_t I, bool Full>
   [[gnu::always_inline]] static void evaluate(registers& r, const row& w) noexcept {
     using enum instruction::what;
@@ -83,6 +88,8 @@ struct expression {
       detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r));
     }
   }
+  /// Evaluates all lines that are invariant, or all that are not. The lambdas must be inlined, or registers would be spilled
+  /// between lines.
   template <bool Full, bool Invariant, std::size_t... I>
   [[gnu::always_inline]] static void evaluate_all(registers& r, const row& w, std::index_sequence<I...>) noexcept {
     (
@@ -92,6 +99,7 @@ struct expression {
         ...);
   }
 
+  /// One row of n elements: first the invariant lines, then whole vectors, then the rest.
   static void inner(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
                     const loop_arguments& loop) noexcept {
     registers r;
@@ -107,6 +115,7 @@ struct expression {
 };
 
 namespace detail {
+// Here constant tables become types: the instructions of a frozen plan are the template arguments of lines.
 template <const auto& Plan, int First, std::size_t... I>
 auto expression_of(std::index_sequence<I...>) {
   return expression<

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/loop/interpreted.hpp: run a fused group that is known at run time only, line by line over tiles in the cache.
+// tokamax/backend/cpu/loop/interpreted.hpp: run a fused loop that is only known at run time, line by line over tiles in the cache.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
@@ -9,12 +9,14 @@
 
 namespace tokamax::simd {
 
-/// Elements of a tile: a register is then 2 KiB, and some tens of them stay in the first-level cache.
+/// The number of elements of a tile. A register for f32 has 2 KiB then, so that some tens of them stay in the first-level
+/// cache, and choosing a function for each line costs little.
 inline constexpr std::int64_t tile_size = 512;
 
 namespace detail {
 
-/// A tile register holds what dtypes are computed in: 4 bytes an element, 8 of 64-bit dtypes; bool as 0 or 1.
+/// The bytes of an element in a tile register, which holds elements as they are computed: 4, or 8 for 64-bit dtypes. A bool
+/// is 0 or 1 in 4 bytes.
 template <dtype T>
 inline constexpr std::int64_t tile_bytes = T == bool_ ? 4 : size_of(compute_dtype(T));
 
@@ -36,12 +38,12 @@ void to_tile(void* p, const pack<T>& v) noexcept {
   std::memcpy(p, v.lane, sizeof v.lane);
 }
 
-/// Calls f with the numbers of the elements that each vector begins with.
+/// Calls f with the number of the first element of each vector.
 template <class F>
 void each_vector(std::int64_t n, F f) noexcept {
   for (std::int64_t i = 0; i < n; i += width) f(i);
 }
-/// The vector from element `at` on of a register of dtype T, to read and to write.
+/// Reads and writes the vector that begins with element `at` of a register of dtype T.
 template <dtype T>
 register_t<T> tile_at(const void* p, std::int64_t at) noexcept {
   return from_tile<T>(static_cast<const std::byte*>(p) + at * tile_bytes<T>);
@@ -51,6 +53,8 @@ void set_tile(void* p, std::int64_t at, const V& v) noexcept {
   to_tile(static_cast<std::byte*>(p) + at * tile_bytes<T>, v);
 }
 
+// Applies the element function of Op to n elements of registers: the same function that compiled loops use, so that both
+// give the same bits.
 template <const op& Op, dtype T, int Arity>
 void tile_loop(void* out, const void* const* in, std::int64_t n) {
   constexpr dtype first = &Op == &select_p ? bool_ : T;
@@ -68,6 +72,7 @@ void tile_loop(void* out, const void* const* in, std::int64_t n) {
   });
 }
 
+// Is the op defined for operands of this dtype?
 constexpr bool takes(const op& o, dtype t) {
   if (t == bool_) return o.dtypes == accepts::all || o.dtypes == accepts::booleans;
   return o.dtypes == accepts::all || o.dtypes == accepts::numbers ||
@@ -102,7 +107,8 @@ tile_function tile_of(dtype operand) {
   }
 }
 
-/// Runs any fused loop from its instructions: blocks of whole rows where rows are short, else parts of rows.
+/// Runs any fused loop from its instructions. It works on blocks, which are several whole rows if rows are short, or a part
+/// of one row.
 void run_interpreted(const loop_arguments& a);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -120,7 +126,7 @@ template <dtype T>
 void saturate_tile(void* p, std::int64_t n) noexcept {
   each_vector(n, [&](std::int64_t at) { set_tile<T>(p, at, saturated<T>(tile_at<T>(p, at))); });
 }
-/// From dtype to dtype, by way of those that registers hold.
+/// Converts a register between dtypes: first between the types in which they are computed, then to the narrow dtype.
 inline void convert_tile(dtype to, dtype from, void* out, const void* const* in, std::int64_t n) {
   dispatch(compute_dtype(to), [&]<dtype To>() {
     dispatch(compute_dtype(from), [&]<dtype From>() {
@@ -140,17 +146,18 @@ inline void convert_tile(dtype to, dtype from, void* out, const void* const* in,
 
 struct tile_scratch;
 
-/// A block of a loop that fits into registers: some rows, which lie behind each other in a register.
+/// A block of a loop that fits into registers. Its rows follow one another in a register.
 struct tile_block {
   std::int64_t rows, columns;  // of the block; rows * columns <= tile_size
-  std::byte* const* slots;     // its first element in each slot
+  std::byte* const* slots;     // the first element of the block in each slot
   const loop_arguments& loop;
   std::int64_t elements() const { return rows * columns; }
   std::int64_t column_stride(int slot) const { return loop.strides[slot * loop.rank + loop.rank - 1]; }
   std::int64_t row_stride(int slot) const { return loop.rank > 1 ? loop.strides[slot * loop.rank + loop.rank - 2] : 0; }
 };
 
-/// Rows are written in order, so that what a vector writes behind the end of one row is overwritten by the next.
+/// Loads a block into a register. Rows are written in order, because a vector may write behind the end of its row, and the
+/// next row overwrites that.
 template <dtype T>
 void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
   constexpr std::int64_t bytes = tokamax::size_of(T);
@@ -171,6 +178,7 @@ void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
     }
   }
 }
+// Fills a register with the elements of a slot that counts.
 template <dtype T>
 void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
   const auto first = reinterpret_cast<std::int64_t>(b.slots[slot]);
@@ -194,7 +202,8 @@ void store_block(const std::byte* from, const tile_block& b, int slot) noexcept 
   }
 }
 
-/// Runs the lines of a loop on one block, in registers of `bytes` an element. `fresh`: the registers hold no constants yet.
+/// Runs the lines of a loop on one block. Registers have `bytes` bytes for each element. If they are `fresh`, they do not
+/// hold the constants yet.
 inline void interpret(const tile_block& b, std::byte* registers, std::int64_t bytes, bool fresh) noexcept {
   const loop_arguments& loop = b.loop;
   auto reg = [&](int i) { return registers + i * (tile_size + width) * bytes; };
@@ -238,12 +247,14 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   std::int64_t outer = 1;
   for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
   if (outer * inner_rows * n == 0) return;
+  // Blocks of rows x columns elements: `across` of them side by side and `down` of them below each other, for each index of
+  // the outer axes.
   const std::int64_t columns = std::min(n, tile_size),
                      rows = std::min(inner_rows, std::max<std::int64_t>(1, tile_size / n));
   const std::int64_t across = (n + columns - 1) / columns, down = (inner_rows + rows - 1) / rows,
                      blocks = outer * down * across;
-  constexpr std::int64_t together = 32;  // blocks a chunk
-  std::int64_t bytes = 4;                // an element in a register
+  constexpr std::int64_t together = 32;  // blocks in a chunk
+  std::int64_t bytes = 4;                // of an element in a register
   for (int i = 0; i < a.kernel->count; ++i)
     if (bits_of(a.instructions[i].type) == 64) bytes = 8;
   parallel_for((blocks + together - 1) / together, [&](std::int64_t chunk) {

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/loop/loop.hpp: walk the axes of a fused loop and hand its rows to an inner function.
+// tokamax/backend/cpu/loop/loop.hpp: walk over the axes of a fused loop, and call an inner function for each row.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
@@ -8,12 +8,12 @@
 
 namespace tokamax::simd {
 
-/// One row: n elements of every slot, the k-th one moving by strides[k] elements.
+/// Computes one row: n elements of every slot. Slot k advances by strides[k] elements.
 using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
                                 const loop_arguments& loop);
 
 namespace detail {
-/// Pointers of all slots at element `row` of the outer axes, moved `first` elements along the innermost one.
+/// Finds the pointers of all slots at row number `row` of the outer axes, and element `first` of that row.
 inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first, std::byte** p) noexcept {
   for (int k = 0; k < a.slots; ++k)
     p[k] = a.pointers[k] + first * a.strides[k * a.rank + a.rank - 1] * a.element_bytes[k];
@@ -25,7 +25,8 @@ inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first
 }
 }  // namespace detail
 
-/// Calls `inner` for every row. Work is cut into chunks of a fixed number of elements.
+/// Calls `inner` for every row. Work is cut into chunks with a fixed number of elements: parts of a single row, or some
+/// whole rows.
 inline void run_loop(const loop_arguments& a, inner_function inner) {
   constexpr std::int64_t grain = 1 << 14;
   const std::int64_t n = a.extents[a.rank - 1];
