@@ -49,7 +49,7 @@ std::int64_t plan_bytes(const state& s, const tk::array& ids) {
   tk::graph g;
   std::pair<state, tk::array> result;
   tk::trace_into(g, step, result, s, ids, ids);
-  const auto program = tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
+  const auto program = tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>());
   return program->tables.regions[0].arena_bytes;
 }
 

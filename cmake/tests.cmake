@@ -46,6 +46,12 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+# The contracts of ops, the reference values and the transformations once more, on a device whose memory the host cannot touch.
+foreach(folder IN ITEMS lax numpy ops optim transforms)
+  add_test(NAME far.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(far.${folder} PROPERTIES ENVIRONMENT TOKAMAX_TEST_DEVICE=far)
+endforeach()
+
 if(TARGET tokamax::onednn)
   target_link_libraries(tokamax_test_backend PRIVATE tokamax::onednn)
 endif()
@@ -54,6 +60,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_executable(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)  # without the kernel library
   target_link_libraries(tokamax_test_odr PRIVATE tokamax::headers nlohmann_json::nlohmann_json tokamax_warnings)
   add_test(NAME two_files_link COMMAND tokamax_test_odr)
+  add_executable(tokamax_test_lax_only tests/odr/lax_only.cpp)  # the same, and no backend
+  target_link_libraries(tokamax_test_lax_only PRIVATE tokamax::headers tokamax_warnings)
+  add_test(NAME lax_links_alone COMMAND tokamax_test_lax_only)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DWORK=${PROJECT_BINARY_DIR}/march
              -P ${scripts}/march_test.cmake)

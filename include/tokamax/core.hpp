@@ -7,6 +7,9 @@
 //   core/buffer.hpp            reference-counted storage.
 //   core/buffer_pool.hpp       the pool that makes a repeated step allocate nothing, and that gives memory back.
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
+//   core/device.hpp            where arrays lie and programs run: memory, a queue, and kernels for ops.
+//   core/eager.hpp             ops and graphs that run at once, on the device where their data lies.
+//   core/event.hpp             the end of work that a device does on its own time.
 //   core/graph.hpp             the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
 //   core/inline.hpp            copy the nodes of one graph into another, and replace some of them on the way.
 //   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
@@ -32,6 +35,9 @@
 #include <tokamax/core/buffer.hpp>
 #include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/dependencies.hpp>
+#include <tokamax/core/device.hpp>
+#include <tokamax/core/eager.hpp>
+#include <tokamax/core/event.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/kernel_arguments.hpp>

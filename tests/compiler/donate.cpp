@@ -45,7 +45,7 @@ outcome run(const F& f, const array& x, const many& rest) {
   graph g;
   many y;
   trace_into(g, f, y, x, rest);
-  o.arena = detail::owned_program::make(g, cpu_tag::interpreted_loop(), "cpu")->tables.regions[0].arena_bytes;
+  o.arena = detail::owned_program::make(g, kernel_table_of<cpu_tag>())->tables.regions[0].arena_bytes;
   return o;
 }
 

@@ -50,9 +50,7 @@ namespace example_04 {
 namespace {
 
 using program = std::unique_ptr<tk::detail::owned_program>;
-program make(const tk::graph& g) {
-  return tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
-}
+program make(const tk::graph& g) { return tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>()); }
 template <class F, class... Args>
 tk::graph traced(const F& f, const Args&... args) {
   tk::graph g;

@@ -73,7 +73,7 @@ traced compiled(const function& f, const std::vector<array_type>& types) {
   }
   traced t;
   for (int o : g.outputs) t.results.push_back(g[o].type);
-  t.program = detail::owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
+  t.program = detail::owned_program::make(g, kernel_table_of<cpu_tag>());
   return t;
 }
 std::vector<array> run(const traced& t, const std::vector<array>& in, const std::int64_t* symbols) {

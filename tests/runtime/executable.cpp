@@ -13,7 +13,7 @@ TEST_CASE("a program runs on any buffers, any number of times") {
   const tk::array_type t{tk::f32, false, {3}};
   const array x(&g, g.input(t), t), y(&g, g.input(t), t);
   g.outputs.push_back(((x + y) * x).id());
-  auto p = tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
+  auto p = tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>());
   float a[] = {1, 2, 3}, b[] = {10, 20, 30}, c[3] = {};
   std::byte* in[] = {reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b)};
   std::byte* out[] = {reinterpret_cast<std::byte*>(c)};

@@ -165,11 +165,12 @@ TEST_CASE("layouts are kept for the last extents only, and threads share them") 
   const tk::array_type type{tk::f32, false, {dyn(), 4}};
   array result;
   tk::trace_into(g, [](const array& x) { return tk::tanh(tk::matmul(x, tk::transpose(x))); }, result, array(type));
-  const auto program = tk::detail::owned_program::make(g, tk::cpu_tag::interpreted_loop(), tk::cpu_tag::name);
+  const auto program = tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>());
   tk::detail::runner_pool pool(program->code, true);
   for (std::int64_t n = 1; n <= 100; ++n) {
     const std::int64_t symbols[tk::max_symbols] = {n, 1, 1, 1, 1, 1, 1, 1};
-    pool.give(pool.take(symbols));
+    tk::detail::runner_pool::loan l = pool.take(symbols);
+    l.idle_runs->give(std::move(l.run));
   }
   CHECK(pool.layouts() == tk::detail::runner_pool::most_layouts);
 

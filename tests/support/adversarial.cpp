@@ -63,7 +63,7 @@ namespace {
 /// The results when every operand and result begins one element behind an alignment boundary and ends where its memory
 /// ends. So a kernel that reads too far, or needs alignment, shows.
 std::vector<array> execute_unaligned(const graph& g, const std::vector<array>& inputs) {
-  const auto program = tokamax::detail::owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
+  const auto program = tokamax::detail::owned_program::make(g, kernel_table_of<cpu_tag>());
   std::vector<std::unique_ptr<std::byte[]>> memory;
   const auto bytes_of = [](const array& a) { return static_cast<std::size_t>(a.size() * size_of(a.dtype())); };
   const auto place_for = [&](const array& a) {

@@ -7,6 +7,7 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 
+#include "support/device.hpp"
 #include "support/golden.hpp"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace tokamax::test {
 void check_values(const function& f, const std::vector<array>& inputs, double tolerance, bool everywhere) {
   const graph g = trace(f, types_of(inputs));
   const values expected = evaluate(g, to_values(inputs));
-  const arrays in = listed(inputs);
+  const arrays in = put_here(listed(inputs));
   CHECK(difference(to_values(execute_graph(g, in)), expected, tolerance) == "");
   if (!everywhere) return;
   CHECK(difference(to_values(f(in)), expected, tolerance) == "");
-  const auto compiled = jit([&f](const std::vector<array>& x) { return listed(f(listed(x))); }, cpu_tag{}, at_run_time);
+  const auto compiled = jit([&f](const std::vector<array>& x) { return listed(f(listed(x))); }, here, at_run_time);
   CHECK(difference(to_values(compiled(inputs)), expected, tolerance) == "");
 }
 
@@ -184,7 +185,7 @@ void check_batches(const function& f, const std::vector<array>& inputs, const ch
     CHECK(difference(evaluate(mapped, whole), expected, 1e-9) == "");
     arrays in;
     for (const value& v : whole) in.push_back(to_array(v));
-    CHECK(difference(to_values(execute_graph(mapped, in)), expected, o.tolerance) == "");
+    CHECK(difference(to_values(execute_graph(mapped, put_here(in))), expected, o.tolerance) == "");
   }
 }
 
@@ -265,12 +266,12 @@ void check_golden(const std::string& name, const function& f, int inputs, double
   arrays x;
   for (int k = 0; k < inputs; ++k) x.push_back(golden("ops.txt", name + ".in" + std::to_string(k)));
   INFO("golden " << name);
-  const array out = f(x)[0], expected = golden("ops.txt", name + ".out");
+  const array out = f(put_here(x))[0], expected = golden("ops.txt", name + ".out");
   check_near(out, expected, tolerance);
   if (!has_golden(name + ".ct")) return;
   arrays pull = x;
   pull.push_back(golden("ops.txt", name + ".ct"));
-  const arrays gradients = execute_graph(trace(vjp_of(f, inputs), types_of(listed(pull))), pull);
+  const arrays gradients = execute_graph(trace(vjp_of(f, inputs), types_of(listed(pull))), put_here(pull));
   for (int k = 0, j = 0; k < inputs; ++k) {
     if (!is_floating(x[k].dtype())) continue;
     INFO("gradient " << k);

@@ -174,7 +174,7 @@ std::string bit_difference(const std::vector<array>& found, const std::vector<ar
     a.materialize();
     b.materialize();
     const auto bytes = static_cast<std::size_t>(b.size() * size_of(b.dtype()));
-    if (!(a.type() == b.type()) || std::memcmp(a.storage()->data, b.storage()->data, bytes) != 0)
+    if (!(a.type() == b.type()) || std::memcmp(a.bytes(), b.bytes(), bytes) != 0)
       return "result " + std::to_string(k) + ": " + difference({to_value(a)}, {to_value(b)}, 0);
   }
   return {};

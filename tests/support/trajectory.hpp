@@ -7,6 +7,7 @@
 #include <tokamax/runtime/jit.hpp>
 
 #include "support/catch.hpp"
+#include "support/device.hpp"
 #include "support/golden.hpp"
 
 namespace tokamax::test {
@@ -33,7 +34,7 @@ array trajectory(Optimizer, std::int64_t steps, bool varying = false) {
     auto [updates, next] = o.update(three_numbers{2.0 * s.params.x * weight.x}, s.state, s.params);
     return state{optim::apply_updates(s.params, updates), next};
   };
-  const auto run = jit(step, cpu_tag{});
+  const auto run = jit(step, here);
   state s{{golden("optim.txt", "x0")}, optimizer.init(three_numbers{})};
   array rows = array::uninitialized({f32, false, {steps, 3}});
   for (std::int64_t n = 0; n < steps; ++n) {

@@ -9,7 +9,7 @@
 //   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.
 //   backend/cpu/conv/frame.hpp                    which rows and columns of a padded image the window of a convolution covers.
 //   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image without copying it.
-//   backend/cpu/device.hpp                        the tag that CPU kernels are overloaded on.
+//   backend/cpu/device.hpp                        the processor as a device, and the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.

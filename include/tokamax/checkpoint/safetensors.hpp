@@ -22,7 +22,7 @@ struct named_array {
 namespace detail {
 
 inline std::span<const std::byte> bytes_of(const array& a) {
-  return {a.storage()->data, static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()))};
+  return {a.bytes(), static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()))};
 }
 
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
@@ -123,7 +123,7 @@ class safetensors_file {
                   "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
     array result = array::uninitialized(stored.type);
     if (is_packed(stored.type.type)) return read_packed(stored, result);
-    const std::span bytes(result.storage()->data, static_cast<std::size_t>(stored.end - stored.begin));
+    const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));
     file_.read(data_ + stored.begin, bytes);
     if (stored.type.type == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
       throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());

@@ -6,6 +6,7 @@
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/base/tree.hpp>           // is_leaf
 #include <tokamax/base/vec.hpp>            // vec
+#include <tokamax/core/device.hpp>         // device
 #include <tokamax/core/graph.hpp>          // graph, location
 #include <tokamax/core/literal_data.hpp>   // literal_storage
 
@@ -137,6 +138,8 @@ class array {
         static_cast<std::size_t>(tokamax::size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
     return array(handle(buffer_pool::instance().allocate(bytes)), type);
   }
+  /// The same in the memory of a device.
+  static array uninitialized(const array_type& type, tokamax::device& where);
 
   constexpr const array_type& type() const { return type_; }
   constexpr tokamax::dtype dtype() const { return type_.type; }
@@ -173,15 +176,27 @@ class array {
   }
   constexpr const handle& storage() const { return block_; }
 
+  /// The device that the data lies on; of a literal, which lies nowhere, the host's.
+  /// errors  tokamax::error if there is no data
+  tokamax::device& device() const;
+
   /// The elements in row-major order, whatever their dtype.
   const std::byte* bytes() const { return bytes_of(type_.type); }
-  /// The elements in row-major order, for reading. They stay in place while this array or a copy of it exists.
+  /// The same, for writing.
+  std::byte* mutable_bytes() {
+    require_data(type_.type);
+    own_data();
+    return block_->data;
+  }
+  /// The elements in row-major order, for reading. They stay in place while this array or a copy of it exists. For an array
+  /// of another device this is a copy in host memory, which is made when the array has been computed.
   /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(bytes_of(dtype_of<T>));
   }
-  /// The elements, for writing. If another array or a compiled program shares them, this array gets a copy first.
+  /// The elements, for writing. If another array or a compiled program shares them, this array gets a copy first. An array
+  /// of another device moves to the host.
   /// errors  those of `data`
   template <class T>
   T* mutable_data() {
@@ -275,7 +290,7 @@ TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
 }
 TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) const {
   require_data(element);
-  if (!is_literal()) return block_->data;
+  if (!is_literal()) return detail::bytes_on_host(*block_);
   check_extents(type_);
   return detail::literal_data(block_, type_, literal_bits());
 }
@@ -289,7 +304,19 @@ TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
 /// Makes this array the only owner of its data.
 TOKAMAX_COMPILED_ONCE void array::own_data() {
   materialize();
-  if (!block_.unique()) *this = copy_of(block_->data, static_cast<std::size_t>(size()), type_);
+  if (block_->where || !block_.unique())
+    *this = copy_of(detail::bytes_on_host(*block_), static_cast<std::size_t>(size()), type_);
+}
+TOKAMAX_COMPILED_ONCE array array::uninitialized(const array_type& type, tokamax::device& where) {
+  if (where.is_host()) return uninitialized(type);
+  check_extents(type);
+  return array(where.allocate(static_cast<std::size_t>(tokamax::size(type.extents)) *
+                              static_cast<std::size_t>(tokamax::size_of(type.type))),
+               type);
+}
+TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
+  require_data(type_.type);
+  return is_literal() ? host_device() : detail::device_of(*block_);
 }
 #endif
 

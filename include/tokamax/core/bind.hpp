@@ -5,13 +5,11 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/linked.hpp>         // linked
 #include <tokamax/core/arguments.hpp>      // check_result
+#include <tokamax/core/eager.hpp>          // run_eagerly
 #include <tokamax/core/op.hpp>             // op, call
 #include <tokamax/core/open_graph.hpp>     // meet
 
 namespace tokamax {
-
-/// Runs a graph on concrete inputs; set by the backend that is included.
-inline arrays (*execute_graph)(const graph&, const arrays& inputs) = nullptr;
 
 /// The graph that ops without traced operands join while a function is traced at run time; null outside.
 inline thread_local graph* ambient_graph = nullptr;
@@ -308,30 +306,6 @@ constexpr array table_of(const array_type& type, const vec<element_bits>& values
   graph& g = *shared->expression;
   return array(&g, add_node(g, dense_p, nullptr, 0, packed_elements(type.type, values), type, {}), type, shared);
 }
-
-arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where);
-#if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
-  if (!execute_graph) throw error("no backend", std::string(o.name), "#include <tokamax/backend/cpu.hpp>", where.file);
-  graph g;
-  arrays data;
-  vec<array> args;
-  for (int i = 0; i < n; ++i) {
-    if (in[i].is_literal()) {
-      args.push_back(in[i]);
-    } else if (!in[i].is_concrete()) {
-      throw error(std::string(o.name) + ": operand", std::string(text(in[i].type()).view()) + " that was moved from",
-                  "a concrete array", std::string(where.file) + ":" + std::to_string(where.line));
-    } else {
-      args.push_back(array(&g, g.input(in[i].type()), in[i].type()));
-      data.push_back(in[i]);
-    }
-  }
-  const arrays out = emit(g, o, args.data(), n, w, where);
-  for (const array& a : out) g.outputs.push_back(a.id());
-  return execute_graph(g, data);
-}
-#endif
 
 }  // namespace detail
 

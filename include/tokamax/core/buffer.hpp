@@ -4,6 +4,7 @@
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 #include <tokamax/core/buffer_pool.hpp>   // buffer_block, buffer_pool
+#include <tokamax/core/event.hpp>         // event
 
 #include <atomic>  // atomic_ref
 #include <type_traits>
@@ -34,11 +35,14 @@ class handle {
   }
   constexpr explicit operator bool() const { return block_ != nullptr; }
   constexpr buffer_block* operator->() const { return block_; }
+  constexpr buffer_block& operator*() const { return *block_; }
   constexpr buffer_block* get() const { return block_; }
   /// Gives the share away, to be counted by the caller.
   buffer_block* release() noexcept { return std::exchange(block_, nullptr); }
-  /// Is this the only owner (so that a step may write into it)?
-  bool unique() const { return block_ && std::atomic_ref(block_->refs).load(std::memory_order_acquire) == 1; }
+  /// Is this the only owner of memory that may be written (so that a step may write into it)?
+  bool unique() const {
+    return block_ && !block_->read_only && std::atomic_ref(block_->refs).load(std::memory_order_acquire) == 1;
+  }
 
  private:
   constexpr void retain() {
@@ -59,11 +63,24 @@ class handle {
     block_ = nullptr;
   }
   static void end(buffer_block* b) noexcept {
+    if (b->release) return end_elsewhere(b);
     if (b->data) return buffer_pool::instance().release(b);
     if (b->next) buffer_pool::instance().release(b->next);
     delete b;
   }
+  static void end_elsewhere(buffer_block* b) noexcept;
   buffer_block* block_ = nullptr;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+/// Gives back a block that is not of the host's pool: its copy there, its event, then itself.
+TOKAMAX_COMPILED_ONCE void handle::end_elsewhere(buffer_block* b) noexcept {
+  if (b->next) buffer_pool::instance().release(b->next);
+  if (b->ready) b->ready->release();
+  b->next = nullptr;
+  b->ready = nullptr;
+  b->release(b);
+}
+#endif
 
 }  // namespace tokamax

@@ -25,18 +25,26 @@
 namespace tokamax {
 
 struct graph;
+class device;
+class event;
 
 /// What a handle shares: bytes of an array, or the graph of a constant expression that met no trace yet.
 struct buffer_block {
   int refs = 1;
-  std::size_t bytes = 0;         ///< usable size
-  std::byte* data = nullptr;     ///< 64-byte aligned
+  bool read_only = false;     ///< no program may write its results here
+  std::size_t bytes = 0;      ///< usable size
+  std::byte* data = nullptr;  ///< 64-byte aligned; where the device's kernels find it: the host reads host memory only
   buffer_block* next = nullptr;  ///< in the pool: the one of its size class that was released before it; of a literal's
-                                 ///< block, which has no data: the one with the elements (see literal_data.hpp)
+                                 ///< block, which has no data: the one with the elements (see literal_data.hpp); of a
+                                 ///< block of another device: its copy in host memory, once somebody has read it
   graph* expression = nullptr;   ///< only in constant expressions
   void (*destroy)(graph*) = nullptr;
-  buffer_block* previous = nullptr;  ///< in the pool: the one that was released after it
-  std::uint64_t released = 0;        ///< in the pool: when, counted in releases
+  buffer_block* previous = nullptr;                   ///< in the pool: the one that was released after it
+  std::uint64_t released = 0;                         ///< in the pool: when, counted in releases
+  device* where = nullptr;                            ///< whose memory it is; null: the host's
+  event* ready = nullptr;                             ///< the end of the work that writes it; null: it has ended
+  void (*release)(buffer_block*) noexcept = nullptr;  ///< takes the block back; null: the host's pool does
+  void* owner = nullptr;                              ///< for `release`
 };
 
 /// Freed blocks by size class (four classes a power of two). Blocks go back here and are handed out again, so that a
@@ -66,7 +74,7 @@ class buffer_pool {
   std::size_t idle_bytes() const;
 
  private:
-  static constexpr std::size_t header = 64, least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 56;
+  static constexpr std::size_t header = 128, least_idle = std::size_t{64} << 20, most_bytes = std::size_t{1} << 56;
   static constexpr std::uint64_t window = 256;  // allocations that share a peak
   static_assert(sizeof(buffer_block) <= header);
 

@@ -3,7 +3,8 @@
 // tested by tests/runtime/executable.cpp
 #pragma once
 
-#include <tokamax/core/op.hpp>  // unpack
+#include <tokamax/core/device.hpp>  // device
+#include <tokamax/core/op.hpp>      // unpack
 
 #include <cstddef>  // byte
 
@@ -40,6 +41,26 @@ class body_runs {
   ~body_runs() = default;
 };
 
+/// Where kernels and loops run: what they get beside their arguments.
+struct execution {
+  explicit execution(device& d) : where(d) {}
+  execution(const execution&) = delete;
+
+  device& where;          ///< whose memory the arguments lie in
+  void* queue = nullptr;  ///< what the device calls its queue, such as a stream; null: its own thread
+  void* group = nullptr;  ///< the communicator of the devices that run this program together
+  void (*before_step)(execution&) = nullptr;  ///< called before each step, if the device asks for it
+
+  /// Memory of the device for one kernel, until the next one asks.
+  std::byte* scratch(std::size_t bytes) {
+    if (!scratch_ || scratch_->bytes < bytes) scratch_ = where.allocate(bytes);
+    return where.kernel_address(scratch_->data);
+  }
+
+ private:
+  handle scratch_;
+};
+
 /// The operands, results and attributes of one kernel call. Results are dense; so are operands, unless the kernel says
 /// `takes_views`.
 struct kernel_arguments {
@@ -48,7 +69,8 @@ struct kernel_arguments {
   int in_count = 0, out_count = 0;
   const std::int64_t* attributes = nullptr;
   int attribute_count = 0;
-  body_runs* bodies = nullptr;  ///< of an op with bodies
+  body_runs* bodies = nullptr;   ///< of an op with bodies
+  execution* context = nullptr;  ///< where the kernel runs
   template <class Options>
   Options attrs() const {
     return unpack<Options>(attributes);

@@ -285,8 +285,13 @@ const op* descriptor_of() {
   return &Op;
 }
 
-/// Defined by the backends; a descriptor names it so that programs traced at run time find their kernels.
+/// The kernels that the host's backend has for an op; defined there. A descriptor names it, so that a file that is compiled
+/// without a kernel library holds those of the ops it uses and no others. In a program without that backend the address
+/// is null: descriptors link without any.
 template <const op& Op>
+#if !defined(TOKAMAX_SEPARATE_KERNELS)
+[[gnu::weak]]
+#endif
 kernel_set kernels_of();
 
 /// The element function of an elementwise op: specialised next to the descriptor with

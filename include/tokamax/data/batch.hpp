@@ -37,13 +37,12 @@ inline array stack_arrays(const std::vector<array>& rows) {
   for (const std::int64_t extent : type.extents) extents.push_back(extent);
   array result = array::uninitialized({type.type, false, extents});
   const auto bytes = static_cast<std::size_t>(rows.front().size()) * static_cast<std::size_t>(size_of(type.type));
-  std::byte* to = result.storage()->data;
-  for (array row : rows) {
+  std::byte* to = result.mutable_bytes();
+  for (const array& row : rows) {
     if (!row.is_concrete() || row.type() != type)
       throw error("batch: type of an element", std::string(tokamax::text{row.type()}.view()),
                   std::string(tokamax::text{type}.view()) + " with data, as in the first element");
-    row.materialize();
-    std::memcpy(to, row.storage()->data, bytes);
+    std::memcpy(to, row.bytes(), bytes);
     to += bytes;
   }
   return result;

@@ -19,6 +19,7 @@ struct event {
   double bytes = 0;                      ///< read and written, each element counted once
   bool outer = false;                    ///< contains other events, whose time is counted in its own
   std::string scope{};                   ///< the part of the program that it belongs to: `blocks[3].attend`
+  std::string device{};                  ///< the name of the device that did it
 };
 
 /// Receives an event for every step that programs run on its thread.

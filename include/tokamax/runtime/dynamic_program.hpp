@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/lower.hpp>           // lower
-#include <tokamax/compiler/schedule.hpp>        // make_plan
-#include <tokamax/core/symbolic.hpp>            // declared_type
-#include <tokamax/core/trace.hpp>               // trace_into
-#include <tokamax/runtime/executable.hpp>       // executable
-#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
-#include <tokamax/runtime/idle_list.hpp>        // idle_list
-#include <tokamax/runtime/program_cache.hpp>    // program_cache, running_hash
-#include <tokamax/runtime/runner_pool.hpp>      // runner_pool
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/lower.hpp>         // lower
+#include <tokamax/compiler/schedule.hpp>      // make_plan
+#include <tokamax/core/symbolic.hpp>          // declared_type
+#include <tokamax/core/trace.hpp>             // trace_into
+#include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
+#include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 
+#include <map>     // map
 #include <memory>  // unique_ptr
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+
+  #include <mutex>  // lock_guard
+#endif
 
 namespace tokamax {
 
@@ -26,8 +30,7 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  static std::unique_ptr<owned_program> make(const graph& traced, loop_function interpreter, std::string_view device,
-                                             kernel_lookup kernels_of = kernels_of_descriptor);
+  static std::unique_ptr<owned_program> make(const graph& traced, const kernel_table& kernels);
 
  private:
   /// Captured data becomes further inputs, so that nothing after the trace knows of it.
@@ -35,23 +38,24 @@ struct owned_program {
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced, loop_function interpreter,
-                                                                         std::string_view device,
-                                                                         kernel_lookup kernels_of) {
+TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced,
+                                                                         const kernel_table& table) {
   auto p = std::make_unique<owned_program>();
-  lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return kernels_of(o).run; });
-  p->tables = make_plan(p->lowered, [&](const op& o) { return kernels_of(o).strided; }, one_of_each_symbol);
-  std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), interpreter);
+  lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return table.find(o).run; });
+  p->tables = make_plan(p->lowered, [&](const op& o) { return table.find(o).strided; }, one_of_each_symbol);
+  std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   for (const op* o : p->tables.ops) {
-    kernels.push_back(kernels_of(*o).run);
+    kernels.push_back(table.find(*o).run);
     if (!kernels.back())
-      throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(device));
+      throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(table.device));
   }
   p->code = executable(view(p->tables), std::move(loops), std::move(kernels));
   std::vector<tile_function> tiles;
-  for (const instruction& i : p->tables.instructions)
-    tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
+  for (const instruction& i : p->tables.instructions) {
+    const kernel_set found = i.function ? table.find(*i.function) : kernel_set{};
+    tiles.push_back(found.tile ? found.tile(i.operand) : nullptr);
+  }
   p->code.interpret_with(std::move(tiles));
   return p;
 }
@@ -85,14 +89,6 @@ struct given_away {
   }
 };
 
-/// What one run of a program traced at run time needs, kept by its function for the next one: programs for many shapes
-/// share an arena.
-struct traced_frame : idle {
-  handle arena;
-  std::vector<std::byte*> inputs, outputs;
-  std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
-};
-
 /// The values of dynamic extents, found in the arguments of a call; 1 for those that no argument has.
 struct found_symbols {
   std::int64_t values[max_symbols] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -122,38 +118,64 @@ TOKAMAX_COMPILED_ONCE void found_symbols::reject(const array_type& declared, con
 
 /// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
 template <class Tree>
-void take_leaves(traced_frame& f, filled_literals& literals, Tree&& tree) {
+void take_leaves(program_run& run, device& where, Tree&& tree) {
   constexpr bool movable = is_movable<Tree>;
   for_each_leaf(
       [&](const array& a) {
         if (!a.is_concrete())
           throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
-        f.inputs.push_back(literals.data_of(a));
-        f.donors.push_back(movable && !a.is_literal() ? &a : nullptr);
+        run.add_input(a, movable && !a.is_literal(), where);
       },
       tree);
 }
 
 /// Makes the buffers of the results, or takes them from arguments where the plan has found that safe.
 template <class Result>
-Result results_like(const Result& skeleton, const plan_view& p, traced_frame& f, const std::int64_t* symbols) {
+Result results_like(const Result& skeleton, program_run& run, const std::int64_t* symbols, device& where) {
   Result result = copy_tree(skeleton);
-  int k = p.regions[0].outputs;
   for_each_leaf(
       [&](auto& leaf) {
         array& a = static_cast<array&>(leaf);
-        const int donor = p.buffers[p.numbers[k++]].donor;
         array_type type = a.type();
         for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols);
-        const array* const from = donor >= 0 && donor < static_cast<int>(f.donors.size())
-                                      ? f.donors[static_cast<std::size_t>(donor)]
-                                      : nullptr;
-        a = from && from->storage().unique() ? array(from->storage(), type) : array::uninitialized(type);
-        f.outputs.push_back(a.storage()->data);
+        a = run.make_output(type, where);
       },
       result);
   return result;
 }
+
+/// The data that a program closed over, on each device that has run it.
+class captured_data {
+ public:
+  /// Adds it to the inputs of a run.
+  void add_to(program_run& run, const std::vector<handle>& captured, device& where);
+
+ private:
+  std::map<device*, std::vector<handle>> copies_;  // of devices whose memory is not where it lies
+};
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::vector<handle>& captured, device& where) {
+  device* const space = where.is_host() ? nullptr : &where;
+  if (std::ranges::all_of(captured, [&](const handle& h) { return h->where == space; })) {
+    for (const handle& h : captured) run.add_captured(h);
+    return;
+  }
+  std::vector<handle> here;
+  {
+    const std::lock_guard lock(fork_mutexes::of(this));
+    if (const auto known = copies_.find(&where); known != copies_.end()) here = known->second;
+  }
+  if (here.empty()) {
+    for (const handle& h : captured) {
+      here.push_back(where.allocate(h->bytes));
+      where.write(*here.back().get(), bytes_on_host(*h.get()), h->bytes);
+    }
+    const std::lock_guard lock(fork_mutexes::of(this));
+    copies_.emplace(&where, here);
+  }
+  for (const handle& h : here) run.add_captured(h);
+}
+#endif
 
 }  // namespace detail
 
@@ -165,40 +187,29 @@ template <class Device, class F>
 class dynamic_program {
  public:
   template <class... Given>
-  auto run(const F& f, Given&&... given) {
+  auto run(const F& f, device& where, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
     detail::found_symbols symbols;
     int position = 0;
     (symbols.find(given, position++), ...);
     symbols.finish();
-    const std::shared_ptr<entry> e = find_or_trace<skeleton_type>(f, given...);
-    std::unique_ptr<detail::traced_frame> frame = frames_.take();
-    if (!frame) frame = std::make_unique<detail::traced_frame>();
-    frame->inputs.clear();
-    frame->outputs.clear();
-    frame->donors.clear();
-    detail::filled_literals literals;
-    (detail::take_leaves(*frame, literals, std::forward<Given>(given)), ...);
-    for (const handle& h : e->program->captured) frame->inputs.push_back(h->data);
+    std::shared_ptr<entry> e = find_or_trace<skeleton_type>(f, given...);
     detail::runner_pool::loan loan = e->runners->take(symbols.values);
-    executable& code = loan.one->code;
+    loan.run->start((count_leaves(given) + ... + 0));
+    (detail::take_leaves(*loan.run, where, std::forward<Given>(given)), ...);
+    e->captured.add_to(*loan.run, e->program->captured, where);
     result_type result =
-        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, code.plan(), *frame, symbols.values);
+        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, *loan.run, symbols.values, where);
     const detail::given_away<Given...> moved{{std::forward<Given>(given)...}};
-    code.run(frame->inputs.data(), frame->outputs.data(), frame->arena);
-    e->runners->give(std::move(loan));
-    frames_.give(std::move(frame));
+    detail::launch(std::move(loan.run), {loan.idle_runs, std::move(e), std::move(loan.home)}, where);
     return result;
   }
 
   /// At most so many programs are kept, the last ones used.
   void set_capacity(std::size_t programs) { programs_.set_capacity(programs); }
   /// Forgets all programs, and gives the memory of their intermediate values back to the pool.
-  void clear() {
-    programs_.clear();
-    frames_.clear();
-  }
+  void clear() { programs_.clear(); }
   /// How many programs are kept.
   std::size_t size() const { return programs_.size(); }
 
@@ -230,7 +241,7 @@ class dynamic_program {
     graph g;
     std::apply([&](const auto&... tree) { trace_into(g, f, trees->result, tree...); }, trees->arguments);
     each_leaf([](auto& a) { static_cast<array&>(a) = array(); });
-    made->program = detail::owned_program::make(g, Device::interpreted_loop(), Device::name, kernels_on<Device>);
+    made->program = detail::owned_program::make(g, kernel_table_of<Device>());
     made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
     made->trees = std::move(trees);
     return programs_.add(key.value(), std::move(made), fits);
@@ -263,9 +274,9 @@ class dynamic_program {
     std::shared_ptr<void> trees;
     std::unique_ptr<detail::owned_program> program;  // its code never runs: runners are copies
     std::unique_ptr<detail::runner_pool> runners;
+    detail::captured_data captured;
   };
   detail::program_cache<entry> programs_;
-  detail::idle_list<detail::traced_frame> frames_;
 };
 
 }  // namespace tokamax

@@ -22,12 +22,15 @@ class executable {
   executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels)
       : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
 
-  /// Runs the program on the buffers of its inputs and outputs. `arena` holds what lies in between: it is made, or
-  /// replaced if it is too small, and may serve the next run of this and of other programs.
-  void run(std::byte* const* inputs, std::byte* const* outputs, handle& arena);
-  void run(std::byte* const* inputs, std::byte* const* outputs) {
-    handle arena;
-    run(inputs, outputs, arena);
+  /// Runs the program on the buffers of its inputs and outputs. `arena` is room for what lies in between, `arena_bytes()`
+  /// of the memory of the device.
+  void run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena, execution& where);
+  /// The same on the host, in an arena of the pool.
+  void run(std::byte* const* inputs, std::byte* const* outputs);
+  /// Bytes of the arena, for the extents that the program is laid out for. Kernels may read a vector behind its end.
+  std::size_t arena_bytes() const {
+    const std::int64_t bytes = plan_.regions[0].arena_bytes;
+    return bytes > 0 ? static_cast<std::size_t>(bytes) + 64 : 0;
   }
   const plan_view& plan() const { return plan_; }
   /// Lays the program out for these values of its dynamic extents, unless it lies so since the last run.
@@ -76,6 +79,7 @@ class executable {
   plan_view plan_;
   bool laid_out_ = false;  // for symbols_; not after an exception
   std::int64_t symbols_[max_symbols] = {};
+  execution* where_ = nullptr;        // of the run in progress
   std::vector<plan_buffer> buffers_;  // the plan's, once they differ from those it was compiled with
   std::vector<plan_region> regions_;
   std::vector<loop_function> loops_;
@@ -90,15 +94,18 @@ class executable {
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, handle& arena) {
+TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
+                                           execution& where) {
   if (!laid_out_) lay_out(one_of_each_symbol);
-  const auto bytes = static_cast<std::size_t>(plan_.regions[0].arena_bytes) + 64;
-  if (!arena || arena->bytes < bytes) {
-    arena = handle();
-    arena = handle(buffer_pool::instance().allocate(bytes));
-  }
-  patch(0, arena->data, inputs, outputs);
+  where_ = &where;
+  patch(0, arena, inputs, outputs);
   run_region(0);
+}
+TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs) {
+  if (!laid_out_) lay_out(one_of_each_symbol);
+  const handle arena(buffer_pool::instance().allocate(arena_bytes()));
+  execution where(host_device());
+  run(inputs, outputs, arena->data, where);
 }
 
 /// Tables that differ from those that were compiled.
@@ -218,6 +225,8 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
 TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
+  if (where_->before_step) [[unlikely]]
+    where_->before_step(*where_);
   if (st.kind == plan_step::what::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
   else if (st.kind == plan_step::what::kernel)
@@ -241,6 +250,7 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
   const auto at = static_cast<std::size_t>(st.operands);
   loop_arguments a{st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
                    &bytes_[at], constants_.data() + d.constants};
+  a.context = where_;
   if (!tiles_.empty()) {
     a.kernel = &plan_.loops[st.function];
     a.instructions = plan_.instructions + a.kernel->first;
@@ -251,7 +261,8 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
 
 TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st) const {
   const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
-  return {in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count};
+  return {in,    in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count, nullptr,
+          where_};
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
@@ -269,6 +280,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   else
     e = {.name = std::string(plan_.ops[st.function]->name), .outer = true};
   e.scope = plan_.scope_of(st);
+  e.device = where_->where.name();
   e.begin = begin;
   e.duration = end - begin;
   observer.happened(std::move(e));

@@ -94,7 +94,8 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, c
     executable code(plan, std::move(loops), std::move(kernels));
     std::vector<tile_function> tiles;
     for (const instruction& i : instructions)
-      tiles.push_back(i.function && i.function->kernels ? i.function->kernels().tile(i.operand) : nullptr);
+      tiles.push_back(i.function && i.function->kernels ? kernel_table_of<Device>().find(*i.function).tile(i.operand)
+                                                        : nullptr);
     code.interpret_with(std::move(tiles));
     return code;
   }

@@ -118,8 +118,10 @@ template <class Device, class Program, class... Args>
 /// What `jit(f, device)` returns: f, compiled.
 template <class F, class Device, trace_time When = trace_time::earliest>
 class jit_function {
+  using tag = detail::tag_of<Device>;
+
  public:
-  explicit jit_function(F f) : f_(std::move(f)) {}
+  explicit jit_function(F f, Device device = {}) : f_(std::move(f)), device_(std::move(device)) {}
 
   /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
   template <class... Args>
@@ -144,7 +146,7 @@ class jit_function {
 
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
   template <class... Args>
-  using for_types = program<Device, F, Args...>;
+  using for_types = program<tag, F, Args...>;
 
  private:
   // Its type is spelled out, so that g++ makes it after the functions around the call, and collects garbage before.
@@ -153,17 +155,17 @@ class jit_function {
     if constexpr (When == trace_time::earliest && !detail::traceable<F, Args...>) {
       return run_late(std::forward<Given>(given)...);
     } else {
-      using compiled = program<Device, F, Args...>;
+      using compiled = program<tag, F, Args...>;
       compiled::check();
       if constexpr (compiled::valid) {
         if constexpr (compiled::dynamic)
           if (trace_of(given...)) return f_(given...);  // with the extents of that trace
         // Never destroyed: another thread may run it while the process ends.
-        static known_program& code = *new known_program(detail::bind_program<Device, compiled, Args...>());
+        static known_program& code = *new known_program(detail::bind_program<tag, compiled, Args...>());
         const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
         static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
         auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
-        code.run(trees, movable, std::addressof(result));
+        code.run(trees, movable, std::addressof(result), device_of(device_));
         return result;
       }
     }
@@ -173,11 +175,12 @@ class jit_function {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     detail::check_arguments_of<F>(args...);
     if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
-    return dynamic_->run(f_, std::forward<Args>(args)...);
+    return dynamic_->run(f_, device_of(device_), std::forward<Args>(args)...);
   }
 
   F f_;
-  std::shared_ptr<dynamic_program<Device, F>> dynamic_ = std::make_shared<dynamic_program<Device, F>>();
+  [[no_unique_address]] Device device_;
+  std::shared_ptr<dynamic_program<tag, F>> dynamic_ = std::make_shared<dynamic_program<tag, F>>();
 };
 
 /// Compiles f. If f is stateless and a constant expression, and its arguments' shapes are part of their types, it is traced,
@@ -191,13 +194,13 @@ class jit_function {
 ///         is traced; arguments that differ from what was compiled throw with the path of the leaf
 /// source  jax.jit
 template <class F, class Device>
-jit_function<F, Device> jit(F f, Device) {
-  return jit_function<F, Device>(std::move(f));
+jit_function<F, Device> jit(F f, Device device) {
+  return jit_function<F, Device>(std::move(f), std::move(device));
 }
 /// The same, traced only `while_compiling` (else it does not compile) or only `at_run_time`.
 template <class F, class Device, trace_time When>
-jit_function<F, Device, When> jit(F f, Device, trace_tag<When>) {
-  return jit_function<F, Device, When>(std::move(f));
+jit_function<F, Device, When> jit(F f, Device device, trace_tag<When>) {
+  return jit_function<F, Device, When>(std::move(f), std::move(device));
 }
 
 }  // namespace tokamax

@@ -25,6 +25,7 @@ struct loop_arguments {
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
   const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`
+  execution* context = nullptr;          ///< where the loop runs
 };
 using loop_function = void (*)(const loop_arguments&);
 
@@ -39,6 +40,20 @@ template <const op& Op, class Device>
 inline constexpr linkage linked_kernel = linkage::none;
 
 namespace detail {
+/// The tag whose kernels a device's value runs: its member type `tag`, or the value is its own tag. Values that differ in
+/// their device alone share programs.
+template <class Device>
+struct tag_of_value {
+  using type = Device;
+};
+template <class Device>
+  requires requires { typename Device::tag; }
+struct tag_of_value<Device> {
+  using type = typename Device::tag;
+};
+template <class Device>
+using tag_of = typename tag_of_value<Device>::type;
+
 /// The device of the library that a device's tag is, or is derived from: its member type `library`.
 template <class Device>
 struct library_of {
@@ -103,10 +118,15 @@ kernel_function kernel_for() {
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 }
 
-/// How programs traced at run time find the kernels of an op.
-using kernel_lookup = kernel_set (*)(const op&);
+/// What a device has for the ops of programs that are traced at run time.
+struct kernel_table {
+  std::string_view device;         ///< its name, for errors
+  kernel_set (*find)(const op&);   ///< nothing if an op has no kernel there
+  loop_function interpreted_loop;  ///< runs any fused loop from its instructions
+};
 
-inline kernel_set kernels_of_descriptor(const op& o) { return o.kernels ? o.kernels() : kernel_set{.run = o.run}; }
+/// What the host has for an op: the kernel that its descriptor names, or a function in host code.
+inline kernel_set kernels_on_host(const op& o) { return o.kernels ? o.kernels() : kernel_set{.run = o.run}; }
 
 /// The ops that a derived device has kernels of its own for, as its member type `kernels`: a program traced at run time
 /// knows an op by its address alone.
@@ -118,7 +138,7 @@ struct kernel_list {
                   "tokamax: kernel_list names an op that the device has no kernel for");
     static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
-    kernel_set k = kernels_of_descriptor(o);
+    kernel_set k = kernels_on_host(o);
     ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), takes_views<Ops, Device>, k.tile}) : void()), ...);
     return k;
   }
@@ -128,7 +148,7 @@ struct kernel_list {
 template <class Device>
 kernel_set kernels_on(const op& o) {
   if constexpr (std::is_same_v<Device, typename detail::library_of<Device>::type>) {
-    return kernels_of_descriptor(o);
+    return kernels_on_host(o);
   } else {
     static_assert(
         requires { typename Device::kernels; },
@@ -136,6 +156,13 @@ kernel_set kernels_on(const op& o) {
         "programs traced at run time find them: using kernels = tokamax::kernel_list<name_p, ...>;");
     return Device::kernels::template find<Device>(o);
   }
+}
+
+/// The kernel table of a device that is known by its tag.
+template <class Device>
+const kernel_table& kernel_table_of() {
+  static const kernel_table table{Device::name, kernels_on<Device>, Device::interpreted_loop()};
+  return table;
 }
 
 }  // namespace tokamax

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/freeze.hpp>          // thaw
-#include <tokamax/core/trace.hpp>               // ambient_graph, inline_graph
-#include <tokamax/runtime/executable.hpp>       // executable
-#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
-#include <tokamax/runtime/idle_list.hpp>        // idle_list
-#include <tokamax/runtime/tree_layout.hpp>      // tree_layout
+#include <tokamax/base/compiled_once.hpp>   // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/freeze.hpp>      // thaw
+#include <tokamax/core/trace.hpp>           // ambient_graph, inline_graph
+#include <tokamax/runtime/program_run.hpp>  // program_run
+#include <tokamax/runtime/tree_layout.hpp>  // tree_layout
 
 #include <algorithm>  // fill_n
 #include <memory>     // make_unique
@@ -27,8 +25,8 @@ struct known_tree {
 /// Checks arguments, finds their buffers, makes the buffers of the result and runs a plan. Trees are addresses here: what
 /// is compiled for each program and type is their layout alone.
 ///
-/// Threads may run a program at the same time: each run has a frame of its own, and frames are used again. One that an
-/// exception leaves behind is not.
+/// Threads and devices may run a program at the same time: each run has what it needs for itself, which is used again. What
+/// an exception leaves behind is not.
 class known_program {
  public:
   known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
@@ -42,16 +40,16 @@ class known_program {
   /// run, what is `movable` is empty. Called while another function is traced, the program becomes a part of that.
   ///
   /// errors  tokamax::error with the path of a leaf that differs from what was compiled
-  void run(const void* const* given, const bool* movable, void* result);
+  void run(const void* const* given, const bool* movable, void* result, device& where);
 
  private:
   graph* trace_around(const void* const* given) const;
   void repeat_in(graph& g, const void* const* given, void* result) const;
   void check(int position, const void* given, bool concrete, std::int64_t* symbols) const;
   [[noreturn]] void reject(int position, const void* given, bool concrete, std::int64_t* symbols) const;
-  struct frame;
-  void take_argument(frame& f, int position, const void* given, bool movable) const;
-  void make_results(frame& f, void* result) const;
+  void take_argument(detail::program_run& run, int position, const void* given, bool movable, std::int64_t* symbols,
+                     device& where) const;
+  void make_results(detail::program_run& run, const std::int64_t* symbols, void* result, device& where) const;
   /// Leaves the arguments that were moved in without their arrays once the program has begun to write into them.
   struct given_away {
     const known_program& program;
@@ -67,21 +65,11 @@ class known_program {
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
 
-  struct frame : detail::idle {
-    explicit frame(const executable& like) : code(like) {}
-    executable code;
-    handle arena;
-    std::int64_t symbols[max_symbols] = {};  // values of dynamic extents, found in the arguments
-    detail::filled_literals literals;
-    std::vector<std::byte*> inputs, outputs;
-    std::vector<const array*> donors;  // one an input, null if it stays the caller's
-  };
-
-  executable code_;  // what frames are copies of: it never runs
+  executable code_;  // what runs have copies of: it never runs
   std::vector<known_tree> arguments_;
   known_tree result_;
   const graph& (*traced_)();
-  detail::idle_list<frame> frames_;
+  detail::idle_list<detail::program_run> idle_runs_;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -92,26 +80,23 @@ TOKAMAX_COMPILED_ONCE known_program::known_program(executable code, std::vector<
   result_.layout = result_.layout_of(result_.like, nullptr);
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result) {
+TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result,
+                                              device& where) {
   if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
-  std::unique_ptr<frame> f = frames_.take();
-  if (!f) f = std::make_unique<frame>(code_);
+  std::unique_ptr<detail::program_run> run = idle_runs_.take();
+  if (!run) run = std::make_unique<detail::program_run>(code_);
   std::size_t leaves = 0;
   for (const known_tree& t : arguments_) leaves += t.layout.leaves.size();
-  f->literals.start(leaves);
-  f->inputs.clear();
-  f->donors.clear();
-  f->outputs.clear();
-  std::fill_n(f->symbols, max_symbols, std::int64_t{-1});
-  for (int k = 0; k < argument_count(); ++k) take_argument(*f, k, given[k], movable[k]);
-  for (std::int64_t& s : f->symbols)
+  run->start(leaves);
+  std::int64_t symbols[max_symbols];  // values of dynamic extents, found in the arguments
+  std::fill_n(symbols, max_symbols, std::int64_t{-1});
+  for (int k = 0; k < argument_count(); ++k) take_argument(*run, k, given[k], movable[k], symbols, where);
+  for (std::int64_t& s : symbols)
     if (s < 0) s = 1;
-  f->code.resize(f->symbols);
-  make_results(*f, result);
+  run->code.resize(symbols);
+  make_results(*run, symbols, result, where);
   const given_away moved{*this, given, movable};
-  f->code.run(f->inputs.data(), f->outputs.data(), f->arena);
-  f->literals.clear();
-  frames_.give(std::move(f));
+  detail::launch(std::move(run), {&idle_runs_, nullptr, nullptr}, where);
 }
 
 TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* given) const {
@@ -167,30 +152,22 @@ TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given
 }
 
 /// Lists the buffers of an argument, and those that it gives away.
-TOKAMAX_COMPILED_ONCE void known_program::take_argument(frame& f, int position, const void* given, bool movable) const {
-  check(position, given, true, f.symbols);
+TOKAMAX_COMPILED_ONCE void known_program::take_argument(detail::program_run& run, int position, const void* given,
+                                                        bool movable, std::int64_t* symbols, device& where) const {
+  check(position, given, true, symbols);
   for (const auto& place : argument(position).layout.leaves) {
     const array& a = place.leaf(given);
-    const array& own = f.literals.with_data(a);
-    f.inputs.push_back(own.storage()->data);
-    f.donors.push_back(movable || a.is_literal() ? &own : nullptr);
+    run.add_input(a, movable || a.is_literal(), where);
   }
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::make_results(frame& f, void* result) const {
-  const plan_view& p = f.code.plan();
-  int k = p.regions[0].outputs;
+TOKAMAX_COMPILED_ONCE void known_program::make_results(detail::program_run& run, const std::int64_t* symbols,
+                                                       void* result, device& where) const {
   for (const auto& place : result_.layout.leaves) {
     array& a = const_cast<array&>(place.leaf(result));
-    const plan_buffer& b = p.buffers[p.numbers[k++]];
     array_type type{a.dtype(), false, a.shape()};
-    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], f.symbols);
-    const array* const donor = b.donor >= 0 ? f.donors[static_cast<std::size_t>(b.donor)] : nullptr;
-    if (donor && donor->storage().unique())
-      a = array(donor->storage(), type);
-    else
-      a = array::uninitialized(type);
-    f.outputs.push_back(a.storage()->data);
+    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols);
+    a = run.make_output(type, where);
   }
 }
 #endif

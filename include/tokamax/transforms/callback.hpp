@@ -54,7 +54,7 @@ inline arrays operands_of(const kernel_arguments& a) {
     const array_view& v = a.in[k];
     in.push_back(array::uninitialized({v.type, false, v.extents}));
     if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
-      std::memcpy(in.back().storage()->data, v.data, bytes);
+      std::memcpy(in.back().mutable_bytes(), v.data, bytes);
   }
   return in;
 }

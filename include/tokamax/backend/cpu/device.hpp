@@ -1,6 +1,6 @@
-// tokamax/backend/cpu/device.hpp: the tag that CPU kernels are overloaded on.
+// tokamax/backend/cpu/device.hpp: the processor as a device, and the tag that CPU kernels are overloaded on.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/loop/compiled.cpp
+// tested by tests/runtime/eager.cpp
 #pragma once
 
 #include <tokamax/runtime/executable.hpp>  // loop_function
@@ -9,7 +9,7 @@
 
 namespace tokamax {
 
-/// The processor that this program runs on.
+/// The processor that this program runs on, as a value. Its memory is the host's.
 struct cpu_tag {
   using library = cpu_tag;  ///< inherited by tags that are derived from this one: their other kernels are the CPU's
   static constexpr std::string_view name = "cpu";
@@ -18,6 +18,8 @@ struct cpu_tag {
   static loop_function loop();
   /// The function that runs any fused loop from its instructions.
   static loop_function interpreted_loop();
+  /// The device.
+  static device& get() { return host_device(); }
 };
 inline constexpr cpu_tag cpu{};
 

@@ -2,37 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/kernels_of.hpp>   // kernels_of
-#include <tokamax/backend/cpu/processor.hpp>    // what the program needs of the processor
-#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
-#include <tokamax/runtime/dynamic_program.hpp>  // owned_program
-#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
+#include <tokamax/backend/cpu/kernels_of.hpp>  // kernels_of
+#include <tokamax/backend/cpu/processor.hpp>   // what the program needs of the processor
+#include <tokamax/base/compiled_once.hpp>      // TOKAMAX_COMPILED_ONCE
+#include <tokamax/runtime/program_device.hpp>  // program_device
 
-namespace tokamax {
-
-namespace detail {
-/// Runs a graph once: what eager calls and eagerly called transformations do.
-arrays execute_on_cpu(const graph& g, const arrays& inputs);
-inline const bool cpu_executes = (execute_graph = execute_on_cpu, true);
+namespace tokamax::detail {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE arrays execute_on_cpu(const graph& g, const arrays& inputs) {
-  const auto program = owned_program::make(g, cpu_tag::interpreted_loop(), cpu_tag::name);
-  std::vector<std::byte*> in, out;
-  filled_literals literals;
-  for (const array& a : inputs) in.push_back(literals.data_of(a));
-  for (const handle& h : program->captured) in.push_back(h->data);
-  arrays results;
-  for (int id : g.outputs) {
-    results.push_back(array::uninitialized({g[id].type.type, g[id].type.weak, g[id].type.extents}));
-    out.push_back(results.back().storage()->data);
+/// The host: its pool is the memory, and the thread that calls does the work.
+class cpu_device final : public program_device {
+ public:
+  cpu_device() : program_device("cpu", true) {}
+  handle allocate(std::size_t bytes) override { return handle(buffer_pool::instance().allocate(bytes)); }
+  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override { std::copy_n(from, bytes, to.data); }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { std::copy_n(from.data, bytes, to); }
+  event* submit(std::unique_ptr<device_work> work) override {
+    execution where(*this);
+    work->run(where);
+    return nullptr;
   }
-  program->code.run(in.data(), out.data());
-  return results;
+  void synchronize() override {}
+  const kernel_table& kernels() const override { return kernel_table_of<cpu_tag>(); }
+};
+
+  #if !defined(TOKAMAX_INSTANTIATE_KERNELS)
+[[gnu::weak]]
+  #endif
+device& host_device_of_backend() {
+  static cpu_device& one = *new cpu_device;  // outlives every static array
+  return one;
 }
 #endif
-}  // namespace detail
 
-}  // namespace tokamax
+}  // namespace tokamax::detail
 
 #include <tokamax/backend/cpu/generated/kernels.hpp>  // the kernels themselves

@@ -11,7 +11,10 @@
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
+#include <tokamax/core/buffer.hpp>
 #include <tokamax/core/buffer_pool.hpp>
+#include <tokamax/core/device.hpp>
+#include <tokamax/core/eager.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
@@ -57,12 +60,15 @@
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/random/samplers.hpp>
 #include <tokamax/random/threefry.hpp>
+#include <tokamax/runtime/device_put.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
+#include <tokamax/runtime/program_device.hpp>
+#include <tokamax/runtime/program_run.hpp>
 #include <tokamax/runtime/runner_pool.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/transforms/backward.hpp>

@@ -1,0 +1,35 @@
+// tokamax/core/event.hpp: the end of work that a device does on its own time.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/far/device.cpp
+#pragma once
+
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
+#include <atomic>  // atomic
+
+namespace tokamax {
+
+/// The end of work that was handed to a device's queue. The buffers that the work writes share it.
+class event {
+ public:
+  event() = default;
+  event(const event&) = delete;
+  /// Waits until the work has ended. Any number of threads may.
+  /// errors  what the work threw
+  virtual void wait() = 0;
+  /// Has the work ended, with success or not?
+  virtual bool is_done() const noexcept = 0;
+
+  void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ protected:
+  virtual ~event() = default;
+
+ private:
+  std::atomic<int> refs_{1};
+};
+
+}  // namespace tokamax

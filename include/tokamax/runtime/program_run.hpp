@@ -1,0 +1,136 @@
+// tokamax/runtime/program_run.hpp: one run of a program on a device, the same for all programs.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/far/device.cpp
+#pragma once
+
+#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
+#include <tokamax/runtime/executable.hpp>       // executable
+#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
+#include <tokamax/runtime/idle_list.hpp>        // idle
+
+#include <memory>  // unique_ptr, shared_ptr
+#include <vector>  // vector
+
+namespace tokamax::detail {
+
+/// What one run of a program needs, kept for the next one: threads and devices that run a program at the same time have
+/// one each, and nobody waits for another.
+struct program_run : idle {
+  explicit program_run(const executable& like) : code(like) {}
+
+  executable code;
+  filled_literals literals;
+  std::vector<std::byte*> inputs, outputs;
+  std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
+  std::vector<handle> kept;          ///< what a queue will read and write later; unused on the host
+
+  /// Forgets the last run.
+  void start(std::size_t leaves);
+  /// errors  "jit: device of an argument" if it lies elsewhere
+  void add_input(const array& a, bool gives, device& where);
+  void add_captured(const handle& h);
+  /// The next result: a new buffer, or an argument's that gives its own where the plan has found that safe.
+  array make_output(const array_type& type, device& where);
+};
+
+/// Where a run goes when it has ended, and what has to live until then.
+struct run_home {
+  idle_list<program_run>* idle_runs = nullptr;
+  std::shared_ptr<const void> program, list;
+};
+
+/// Runs a program whose inputs and outputs are set, at once or when the device comes to it. In the second case the results
+/// say when they are ready, and what it throws they throw to those who read them.
+void launch(std::unique_ptr<program_run> run, run_home home, device& where);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void program_run::start(std::size_t leaves) {
+  literals.start(leaves);
+  inputs.clear();
+  outputs.clear();
+  donors.clear();
+  kept.clear();
+}
+TOKAMAX_COMPILED_ONCE void program_run::add_input(const array& a, bool gives, device& where) {
+  const array& own = literals.with_data(a, where);
+  const buffer_block& b = *own.storage().get();
+  if (b.where != (where.is_host() ? nullptr : &where))
+    throw error("jit: device of an argument", std::string(own.device().name()), std::string(where.name()));
+  inputs.push_back(b.data);
+  donors.push_back(gives ? &own : nullptr);
+  if (!where.is_host()) kept.push_back(own.storage());
+}
+TOKAMAX_COMPILED_ONCE void program_run::add_captured(const handle& h) {
+  inputs.push_back(h->data);
+  if (h->where) kept.push_back(h);
+}
+TOKAMAX_COMPILED_ONCE array program_run::make_output(const array_type& type, device& where) {
+  const plan_view& p = code.plan();
+  const int donor = p.buffers[p.numbers[p.regions[0].outputs + static_cast<int>(outputs.size())]].donor;
+  const auto d = static_cast<std::size_t>(donor);
+  const array* const from = donor >= 0 && d < donors.size() ? donors[d] : nullptr;
+  if (from && !where.is_host()) kept[d] = handle();  // an input's own place in the list, until the output takes it
+  const bool reused = from && from->storage().unique();
+  if (from && !where.is_host() && !reused) kept[d] = from->storage();
+  array out = reused ? array(from->storage(), type) : array::uninitialized(type, where);
+  if (reused && !where.is_host()) forget_copy_on_host(*out.storage().get());
+  outputs.push_back(out.storage()->data);
+  if (!where.is_host()) kept.push_back(out.storage());
+  return out;
+}
+
+/// A run in a queue.
+class program_work final : public device_work {
+ public:
+  program_work(std::unique_ptr<program_run> run, run_home home, handle arena)
+      : run_(std::move(run)), home_(std::move(home)), arena_(std::move(arena)) {
+    for (const handle& h : run_->kept)
+      if (h && h->ready) {
+        h->ready->retain();
+        before_.push_back(h->ready);
+      }
+  }
+  ~program_work() override {
+    for (event* e : before_) e->release();
+  }
+  void run(execution& where) override {
+    for (event* e : before_) e->wait();  // it has ended: this throws what it threw
+    for (std::byte*& p : run_->inputs) p = where.where.kernel_address(p);
+    for (std::byte*& p : run_->outputs) p = where.where.kernel_address(p);
+    std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;
+    run_->code.run(run_->inputs.data(), run_->outputs.data(), arena, where);
+    run_->start(0);
+    home_.idle_runs->give(std::move(run_));
+  }
+
+ private:
+  std::unique_ptr<program_run> run_;
+  run_home home_;
+  handle arena_;
+  std::vector<event*> before_;
+};
+
+TOKAMAX_COMPILED_ONCE void launch(std::unique_ptr<program_run> run, run_home home, device& where) {
+  handle arena;
+  if (const std::size_t bytes = run->code.arena_bytes()) arena = where.allocate(bytes);
+  if (where.is_host()) {
+    execution at(where);
+    run->code.run(run->inputs.data(), run->outputs.data(), arena ? arena->data : nullptr, at);
+    run->literals.clear();
+    home.idle_runs->give(std::move(run));
+    return;
+  }
+  const std::vector<handle> written(run->kept.end() - static_cast<std::ptrdiff_t>(run->outputs.size()),
+                                    run->kept.end());
+  event* const done = where.submit(std::make_unique<program_work>(std::move(run), std::move(home), arena));
+  if (!done) return;
+  for (const handle& h : written) {
+    if (h->ready) h->ready->release();
+    done->retain();
+    h->ready = done;
+  }
+  done->release();
+}
+#endif
+
+}  // namespace tokamax::detail

@@ -1,0 +1,200 @@
+// tests/backend/far/device.cpp: what must hold on any device, on one whose memory the host cannot touch.
+#include <tokamax/backend/far/device.hpp>
+
+#include <tokamax/backend/far.hpp>
+#include <tokamax/tokamax.hpp>
+
+#include <thread>
+
+#include <unistd.h>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+
+namespace {
+
+using vector = tk::tensor<tk::f32, 100>;
+using matrix = tk::tensor<tk::f32, 8, 8>;
+
+array ramp(const tk::shape& s) { return tk::reshape(tk::iota(tk::f32, {tk::size(s)}, 0) * 0.25f - 3.0f, s); }
+bool same_bits(const array& a, const array& b) {
+  return a.type() == b.type() &&
+         std::memcmp(a.bytes(), b.bytes(), static_cast<std::size_t>(a.size() * tk::size_of(a.dtype()))) == 0;
+}
+/// Can the host read there? The kernel says so without a trap.
+bool readable(const void* p) {
+  int ends[2];
+  if (::pipe(ends) != 0) return true;
+  const bool read = ::write(ends[1], p, 1) == 1;
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return read;
+}
+
+constexpr auto layer = [](const matrix& w, const vector& x) {
+  const array y = tk::tanh(tk::matmul(tk::slice_in_dim(tk::reshape(x, {10, 10}), 0, 8, 1), w));
+  return tk::sum(y * y, {{1}}) + tk::iota(tk::f32, {10}, 0);
+};
+constexpr auto total = [](const matrix& w, const vector& x) { return tk::sum(layer(w, x)); };
+
+/// Each of four devices waits here until the others have come.
+std::atomic<int> arrived = 0;
+inline constexpr tk::op meet_p{.name = "meet",
+                               .effect = tk::effect_kind::ordered,
+                               .infer_all = [](const tk::call& c) -> tk::types { return {c[0].type()}; },
+                               .run =
+                                   [](const tk::kernel_arguments& a) {
+                                     ++arrived;
+                                     for (int i = 0; arrived < 4 && i < 20000; ++i)
+                                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                     for (std::int64_t i = 0; i < a.out[0].size(); ++i)
+                                       a.out[0].as<float>()[i] = a.in[0].as<float>()[i] + static_cast<float>(arrived);
+                                   }};
+constexpr auto meeting = [](const vector& x) {
+  const array y = x * 2.0f;
+  return tk::bind_all(meet_p, &y, 1, tk::words{}, tk::location{})[0] * 10.0f;
+};
+
+}  // namespace
+
+TEST_CASE("a far device's memory is closed to the host, and data comes home") {
+  const tk::far_device far(1);
+  const array x = ramp({100}), there = tk::device_put(x, far);
+  CHECK(&x.device() == &tk::cpu.get());
+  CHECK(there.device().name() == "far:1");
+  CHECK(readable(x.storage()->data));
+  CHECK(!readable(there.storage()->data));
+  CHECK(same_bits(there, x));
+  CHECK(tk::sum(there).item() == tk::sum(x).item());
+  array written = there;
+  written.mutable_data<float>()[0] = 7;
+  CHECK(&written.device() == &tk::cpu.get());
+  CHECK(there.data<float>()[0] == -3.0f);
+  const array back = tk::device_put(there, tk::cpu), empty = tk::device_put(array::from<float>({}), far);
+  CHECK(&back.device() == &tk::cpu.get());
+  CHECK(same_bits(back, x));
+  CHECK(empty.values<float>().empty());
+}
+
+TEST_CASE("programs and eager calls run where their arguments lie, with the same bits") {
+  const tk::far_device far(1);
+  far.delay(3, 200);
+  const matrix w(ramp({8, 8}));
+  const vector x(ramp({100}));
+  const auto [far_w, far_x] = tk::device_put(std::pair(w, x), far);
+  const array expected = layer(w, x);
+  const auto gradient = tk::grad(total);
+  for (int round = 0; round < 3; ++round) {
+    const array eager = layer(far_w, far_x);
+    CHECK(eager.device().name() == "far:1");
+    CHECK(same_bits(eager, expected));
+    CHECK(same_bits(tk::jit(layer, far, tk::while_compiling)(far_w, far_x), expected));
+    CHECK(same_bits(tk::jit(layer, far, tk::at_run_time)(far_w, far_x), expected));
+    CHECK(same_bits(tk::jit(layer, far)(w, x), expected));  // data of the host follows
+    CHECK(same_bits(gradient(far_w, far_x), gradient(w, x)));
+    CHECK(same_bits(far_x + x, x + x));
+  }
+  const array captured = ramp({100}), scale(2.0f);
+  const auto closed = tk::jit([&](const array& a) { return a * captured; }, far, tk::at_run_time);
+  for (int round = 0; round < 2; ++round) CHECK(same_bits(closed(far_x), x * captured));
+  CHECK(same_bits(closed(scale), captured * 2.0f));  // a literal
+  far.delay(0, 0);
+}
+
+TEST_CASE("loops and donation on a far device") {
+  const tk::far_device far(1);
+  const auto steps = tk::jit(
+      [](const array& x) {
+        const auto body = [](const array& c, const array& v) { return std::pair(c * 0.5f + v, c); };
+        const auto [last, all] = tk::scan(body, tk::zeros({4}), tk::reshape(x, {25, 4}));
+        return last + tk::sum(all, {{0}});
+      },
+      far);
+  const array x = ramp({100});
+  const auto here = tk::jit(
+      [](const array& v) {
+        const auto body = [](const array& c, const array& u) { return std::pair(c * 0.5f + u, c); };
+        const auto [last, all] = tk::scan(body, tk::zeros({4}), tk::reshape(v, {25, 4}));
+        return last + tk::sum(all, {{0}});
+      },
+      tk::cpu);
+  CHECK(same_bits(steps(tk::device_put(x, far)), here(x)));
+  const auto next = tk::jit([](const vector& v) { return v + 1.0f; }, far);
+  array state = tk::device_put(x, far);
+  for (int i = 0; i < 5; ++i) {
+    state = next(vector(std::move(state)));
+    const float first = state.data<float>()[0];  // and its copy here does not stay when the buffer is written over
+    CHECK(first == -2.0f + static_cast<float>(i));
+  }
+}
+
+TEST_CASE("arrays of several devices do not mix") {
+  const tk::far_device one(1), two(2);
+  const vector a(tk::device_put(ramp({100}), one)), b(tk::device_put(ramp({100}), two));
+  CHECK_THROWS_WITH(a + b, contains("device: operands of add: found far:1 and far:2"));
+  CHECK_THROWS_WITH(tk::jit([](const vector& x) { return x * 2.0f; }, two)(a),
+                    contains("jit: device of an argument: found far:1, expected far:2"));
+  CHECK_THROWS_WITH(tk::jit([](const vector& x) { return x * 2.0f; }, tk::cpu)(a), contains("expected cpu"));
+  CHECK(same_bits(a + tk::device_put(b, one), a + a));
+}
+
+TEST_CASE("four devices run one program at the same time") {
+  for (const auto when : {0, 1}) {
+    arrived = 0;
+    const vector x(ramp({100}));
+    std::vector<array> results;
+    for (int n = 3; n < 7; ++n) {
+      const tk::far_device far(n);
+      far.delay(static_cast<unsigned>(n), 100);
+      if (when == 0)
+        results.push_back(tk::jit(meeting, far, tk::while_compiling)(x));
+      else
+        results.push_back(tk::jit(meeting, far, tk::at_run_time)(x));
+    }
+    for (const array& y : tk::block_until_ready(results)) CHECK(same_bits(y, (x * 2.0f + 4.0f) * 10.0f));
+  }
+}
+
+TEST_CASE("a failed step and a lost device are named, and others go on") {
+  const tk::far_device good(7), bad(8);
+  const auto f = [](const tk::far_device& d) {
+    return tk::jit([](const vector& x) { return tk::exp(x) + tk::sum(x); }, d);
+  };
+  const vector x(ramp({100})), there(tk::device_put(x, bad));
+  const array expected = f(good)(x);
+  bad.fail_step(2);
+  const array failed = f(bad)(there), of_failed = failed * 2.0f, later = f(bad)(there);
+  CHECK_THROWS_WITH(failed.data<float>(), contains("device: step: found far:8 failed"));
+  CHECK_THROWS_WITH(tk::block_until_ready(of_failed), contains("far:8 failed"));
+  CHECK(same_bits(later, expected));
+  CHECK(same_bits(f(bad)(there), expected));
+  bad.delay(1, 3000);
+  const array waiting = f(bad)(there);
+  bad.lose();
+  CHECK_THROWS_WITH(waiting.data<float>(), contains("device: lost: found far:8"));
+  CHECK_THROWS_WITH(f(bad)(there), contains("device: lost"));
+  CHECK_THROWS_WITH(tk::device_put(x, bad), contains("device: lost"));
+  CHECK(same_bits(f(good)(x), expected));
+}
+
+TEST_CASE("threads share a far device, and its memory comes back") {
+  const tk::far_device far(9);
+  far.delay(5, 50);
+  const auto f = tk::jit([](const array& x) { return tk::sum(x * x); }, far);
+  {
+    std::vector<std::thread> threads;
+    std::vector<float> sums(4);
+    for (std::size_t t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 20; ++i)
+          sums[t] = f(tk::device_put(tk::ones({static_cast<std::int64_t>(t) + 1}), far)).item();
+      });
+    for (std::thread& t : threads) t.join();
+    for (std::size_t t = 0; t < 4; ++t) CHECK(sums[t] == static_cast<float>(t + 1));
+  }
+  far.get().synchronize();
+  CHECK(far.used_bytes() == 0);
+}
