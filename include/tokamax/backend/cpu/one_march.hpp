@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/one_march.hpp: a program whose files are compiled for different vectors does not link.
+// tokamax/backend/cpu/one_march.hpp: makes the linker reject files that are compiled for vectors of different widths.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (vector/simd.hpp includes it)
 // tested by tests/odr/march.cpp
@@ -6,9 +6,10 @@
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
-// Inline functions of equal names are one function to the linker, so the files of a program must agree on the width of
-// vectors and on fused multiply-add. Each file defines the same absolute symbol, whose value tells these: linkers take
-// equal values for one definition, and report others as "multiple definition of tokamax_wants_one_march_in_all_files".
+// To the linker, inline functions with the same name are one function. So the files of a program must agree on the width of
+// vectors and on fused multiply-add. Each file defines an absolute symbol whose value encodes these two. Linkers accept
+// equal values as one definition, and report different ones as "multiple definition of
+// tokamax_wants_one_march_in_all_files".
 #if defined(__ELF__) && !defined(__CUDACC__)
   #if defined(__AVX512F__)
     #define TOKAMAX_VECTORS "512"

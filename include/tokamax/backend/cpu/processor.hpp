@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/processor.hpp: a program that this processor cannot run says so when it starts.
+// tokamax/backend/cpu/processor.hpp: ends a program with a message if the processor lacks instructions that it needs.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/consumer/main.cpp
 #pragma once
@@ -11,8 +11,8 @@
 namespace tokamax::detail {
 
 #if defined(TOKAMAX_COMPILED_ONCE) && defined(__x86_64__) && !defined(__CUDACC__)
-/// Ends the program with a message where it would end by an illegal instruction. It runs before all other constructors,
-/// and is itself compiled for any x86-64.
+/// Ends the program with a message instead of an illegal instruction. It runs before all other constructors, and is compiled
+/// for any x86-64 processor.
 [[gnu::constructor(101), gnu::used, gnu::noinline, gnu::target("arch=x86-64")]] static void require_processor() {
   __builtin_cpu_init();
   #if defined(__AVX512F__)

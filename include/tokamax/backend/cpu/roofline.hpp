@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/roofline.hpp: measures what this machine can do at best.
+// tokamax/backend/cpu/roofline.hpp: measures the limits of this machine.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it holds the tiles of products, which are compiled once; programs that print profiles include it)
 // tested by tests/profile/roofline.cpp
@@ -19,7 +19,7 @@
 namespace tokamax {
 
 namespace detail {
-/// Seconds of the shortest of many runs: others may use the machine meanwhile.
+/// The seconds of the shortest of many runs, because other processes may use the machine.
 template <class F>
 double shortest_run(F f) {
   using clock = std::chrono::steady_clock;
@@ -35,7 +35,8 @@ double shortest_run(F f) {
   return best;
 }
 
-/// Values of either sign with all bits in use, as two bfloat16 too: some machines are faster on simpler ones.
+/// Values of both signs in which all bits vary, also when they are read as two bfloat16. Some machines are faster on simpler
+/// values.
 template <std::size_t N>
 void fill(float (&x)[N]) {
   std::uint32_t bits = 1;
@@ -45,7 +46,7 @@ void fill(float (&x)[N]) {
   }
 }
 
-/// Operations a second of register tiles whose panels stay in the first cache.
+/// Operations per second of register tiles whose panels stay in the first-level cache.
 inline double peak_flops(const simd::gemm_kernels& kernels) {
   constexpr std::int64_t steps = 128, tiles = 512;
   const int rows = kernels.rows, columns = kernels.columns;
@@ -65,7 +66,7 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
   return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;
 }
 
-/// Bytes a second that all threads read and write while they copy more than the caches hold.
+/// Bytes per second that all threads read and write while they copy more than the caches hold.
 inline double copy_bandwidth() {
   constexpr std::size_t chunk = std::size_t{1} << 20, chunks = 128;
   std::vector<std::byte> from(chunk * chunks), to(chunk * chunks);
@@ -79,8 +80,8 @@ inline double copy_bandwidth() {
 }
 }  // namespace detail
 
-/// The limits of this machine with all threads that loops may use, measured for a fraction of a second: register tiles of
-/// products in f32 and in bfloat16, and a copy of 128 MiB.
+/// The limits of this machine with all threads that loops may use. They are measured in a fraction of a second, by register
+/// tiles of products in f32 and in bfloat16 and by a copy of 128 MiB.
 inline profile::roofline measure_roofline() {
   const auto peak = [](simd::gemm_precision precision) {
     return detail::peak_flops(simd::gemm_kernels_for(simd::best_gemm_machine(), precision));

@@ -21,7 +21,8 @@ namespace tokamax::onednn {
 
 namespace detail {
 
-// oneDNN takes OpenMP's limit of threads. Without OpenMP here it would take all there are.
+// oneDNN uses the limit of threads that OpenMP has. If this file is compiled without OpenMP, oneDNN would use all
+// processors.
 #if defined(_OPENMP) && DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 inline constexpr bool keeps_to_our_threads = true;
 inline int threads() noexcept { return omp_get_max_threads(); }
@@ -30,7 +31,7 @@ inline constexpr bool keeps_to_our_threads = false;
 inline int threads() noexcept { return 1; }
 #endif
 
-// Has the machine, as oneDNN sees it, what `isa` names?
+// Does the machine have the instruction set `isa`, according to oneDNN?
 inline bool has(dnnl::cpu_isa isa) noexcept {
   static const int found = static_cast<int>(dnnl::get_effective_cpu_isa());
   return (found & static_cast<int>(isa)) == static_cast<int>(isa);
@@ -38,7 +39,8 @@ inline bool has(dnnl::cpu_isa isa) noexcept {
 
 inline char letter(const simd::matrix_view& v) noexcept { return simd::is_transposed(v) ? 'T' : 'N'; }
 
-// bfloat16 x bfloat16 -> f32: oneDNN has no plain function for it. What it compiles for a shape is kept by each thread.
+// Products bfloat16 x bfloat16 -> f32. oneDNN has no plain function for them, but compiles code for each shape, which each
+// thread keeps.
 class product {
  public:
   using key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
@@ -100,7 +102,7 @@ inline bool can(const simd::gemm_product& p) noexcept {
       return p.precision == simd::gemm_precision::f32;
     case gemm_element::bfloat16:
       return p.precision == simd::gemm_precision::bfloat16 && has(dnnl::cpu_isa::avx512_core);
-    case gemm_element::int8:  // older machines add pairs in 16 bits, which saturate
+    case gemm_element::int8:  // on older machines oneDNN adds pairs in 16 bits, which saturate
       return has(dnnl::cpu_isa::avx512_core_vnni);
   }
   return false;
@@ -126,7 +128,7 @@ inline void run(const simd::gemm_product& p) noexcept {
       break;
     }
   }
-  if (status != dnnl_success) std::abort();  // it has no memory left
+  if (status != dnnl_success) std::abort();  // only if memory is exhausted
 }
 
 }  // namespace detail

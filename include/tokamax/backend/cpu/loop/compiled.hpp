@@ -88,8 +88,8 @@ struct expression {
       detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r));
     }
   }
-  /// Evaluates all lines that are invariant, or all that are not. The lambdas must be inlined, or registers would be spilled
-  /// between lines.
+  /// Evaluates all lines that are invariant, or all that are not. The lambdas are inlined, so that values stay in registers
+  /// from line to line.
   template <bool Full, bool Invariant, std::size_t... I>
   [[gnu::always_inline]] static void evaluate_all(registers& r, const row& w, std::index_sequence<I...>) noexcept {
     (
