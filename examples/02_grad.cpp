@@ -30,17 +30,17 @@ int main() {
   print("H v        ", hv);
   // Reverse over reverse gives the same.
   print("grad(g . v)", tk::grad([&](const tk::array& q) { return tk::sum(tk::grad(rosenbrock)(q) * direction); })(p));
-  // The whole Hessian, where it is small.
+  // The whole Hessian, which is useful if it is small.
   print("H          ", tk::hessian(rosenbrock)(p));
-  // Gradients by argument number: of both factors of a product.
+  // Gradients with respect to arguments by number, here both factors of a product.
   const auto [da, db] =
       tk::grad<0, 1>([](const tk::array& a, const tk::array& b) { return tk::sum(a * b); })(p, direction);
   print("d/da       ", da);
   print("d/db       ", db);
-  // A pullback runs as often as it is called; the function itself was computed once.
+  // A pullback can be called many times. The function itself is computed once.
   const auto [y, pullback] = tk::vjp([](const tk::array& x) { return tk::square(x); }, p);
   print("pullback   ", pullback(direction));
   print("again      ", pullback(y));
-  // A derivative of one's own.
+  // A function with its own derivative.
   print("clipped    ", tk::grad([](const tk::array& x) { return rosenbrock(clip_gradient(x)); })(p));
 }

@@ -20,7 +20,7 @@ constexpr auto optimizer = tk::optim::chain(
     tk::optim::adamw({.learning_rate = tk::optim::warmup_cosine({.peak = 4e-3, .warmup = 20, .total = 300})}));
 struct state {
   gpt model;
-  decltype(optimizer.init(gpt{})) memory = optimizer.init(gpt{});  // of the optimizer
+  decltype(optimizer.init(gpt{})) memory = optimizer.init(gpt{});  // the state of the optimiser
 };
 constexpr auto train_step = [](const state& s, const batch& b) {
   auto [value, grads] = tk::value_and_grad(loss)(s.model, b);

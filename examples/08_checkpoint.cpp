@@ -10,7 +10,7 @@ namespace tk = tokamax;
 struct batch {
   tk::tensor<tk::i32, 16, 8> inputs, targets;
 };
-struct bigrams {  // the next byte from the last one alone
+struct bigrams {  // predicts the next byte from the last byte only
   tk::nn::embed logits{256, 256};
 };
 constexpr auto loss = [](const bigrams& m, const batch& b) {

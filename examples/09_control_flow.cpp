@@ -6,9 +6,10 @@
 namespace tk = tokamax;
 using tk::array;
 
-// C++'s own `if` and `for` are decided while a function is traced. What depends on values is a part of the program.
+// C++'s own `if` and `for` are decided while a function is traced. Loops and branches that depend on values must become
+// parts of the program, and these functions do that.
 
-// Steps of 3 n + 1 or n / 2 until n is 1: how many, only the numbers tell.
+// Counts the steps 3 n + 1 or n / 2 until n is 1. Their number depends on the value of n.
 constexpr auto collatz = [](const array& n) {
   const auto go_on = [](const std::pair<array, array>& s) { return s.first != 1; };
   const auto next = [](const std::pair<array, array>& s) {
@@ -21,7 +22,7 @@ constexpr auto collatz = [](const array& n) {
   return tk::while_loop(go_on, next, std::pair{n, tk::zeros({}, tk::i32)}).second;
 };
 
-// A loop of a known number of steps has a gradient: the derivative of x^(2^4) goes back through its body.
+// A loop with a known number of steps has a gradient, which goes back through its body. This one computes x^(2^4).
 constexpr auto power_16 = [](const array& x) {
   return tk::fori_loop(0, 4, [](const array&, const array& y) { return y * y; }, x);
 };
@@ -44,7 +45,7 @@ void print(const char* name, const array& a) {
 int main() {
   const auto compiled = tk::jit(collatz, tk::cpu);
   fmt::print("{:<22} {}\n", "steps from 27", compiled(array(27)).item<int>());
-  // Under vmap each example goes on for as long as it has to.
+  // Under vmap each example takes as many steps as it needs.
   const array starts{1, 2, 3, 6, 7, 9, 27};
   print<std::int32_t>("steps from each", tk::vmap(collatz)(starts));
 
@@ -53,7 +54,7 @@ int main() {
 
   const array x{-1.0f, 0.5f};
   for (int which : {0, 1, 2}) print<float>(fmt::format("activation {}", which).c_str(), activate(array(which), x));
-  // A gradient goes through the branch that was taken.
+  // The gradient goes through the branch that was taken.
   const auto slope = tk::grad([](const array& v, const array& which) { return tk::sum(activate(which, v)); });
   print<float>("gradient of the first", slope(x, array(0)));
 }

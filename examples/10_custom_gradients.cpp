@@ -1,4 +1,4 @@
-// examples/10_custom_gradients.cpp: derivatives that you know better. New here: custom_jvp, custom_vjp.
+// examples/10_custom_gradients.cpp: functions with their own derivatives. New here: custom_jvp, custom_vjp.
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -8,18 +8,20 @@
 namespace tk = tokamax;
 using tk::array;
 
-// The derivative of log(1 + e^x) is e^x / (1 + e^x), for large x inf / inf: half of this function is right.
+// The derivative of log(1 + e^x) is e^x / (1 + e^x), which is inf / inf for large x. So `select` makes the values of this
+// function right, and its gradient is still wrong.
 constexpr auto plain_softplus = [](const array& x) { return tk::select(x > 20, x, tk::log(1 + tk::exp(x))); };
-// The rule gives value and tangent. Reverse mode, vmap and programs use it too.
+// The rule returns the value and the tangent. Reverse mode, vmap and compiled programs use it too.
 constexpr auto softplus = tk::custom_jvp(
     plain_softplus, [](const array& x, const array& dx) { return std::pair{plain_softplus(x), dx * tk::logistic(x)}; });
 
-// Rounding has the derivative 0, with which nothing is learnt: training lets the gradient straight through.
+// Rounding has the derivative 0, so nothing could be learnt through it. Training uses the gradient as if there were no
+// rounding.
 constexpr auto rounded = tk::custom_vjp([](const array& x) { return tk::round(x); },
                                         [](const array& x) { return std::pair{tk::round(x), tk::nothing{}}; },
                                         [](const tk::nothing&, const array& ct) { return ct; });
 
-// sqrt(a) by Newton's steps. The derivative does not go back through them: of x^2 = a follows dx = da / 2x.
+// sqrt(a) by Newton's method. The derivative need not go back through the steps, because x^2 = a implies dx = da / 2x.
 constexpr auto newton = [](const array& a) {
   array x = a;
   for (int i = 0; i < 12; ++i) x = (x + a / x) / 2;
@@ -29,11 +31,11 @@ constexpr auto root = tk::custom_vjp(
     newton,
     [](const array& a) {
       const array x = newton(a);
-      return std::pair{x, x};  // the value, and what the backward rule needs
+      return std::pair{x, x};  // the value, and the residual for the backward rule
     },
     [](const array& x, const array& ct) { return ct / (2 * x); });
 
-// Weights on a grid of halves: what is learnt is what rounds well.
+// Weights that are rounded to multiples of 1/2 while they are learnt.
 using weights = tk::tensor<tk::f32, 3>;
 constexpr auto loss = [](const weights& w, const weights& target) {
   return tk::sum(tk::square(rounded(w * 2) / 2 - target));

@@ -61,7 +61,7 @@ tk::train::run_settings record_of(const settings& s, const tk::data::tokens& tex
           s.bf16};
 }
 
-// A line that cannot be written is no reason to stop: it waits for the next one, and must be there before a checkpoint.
+// Training goes on if a line cannot be written. The line is written with the next one, at the latest before a checkpoint.
 void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
                    std::initializer_list<std::pair<const char*, double>> numbers) {
   try {
@@ -112,7 +112,7 @@ int run(const settings& s) {
   const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(s.seed));
   struct state {
     tk::models::gpt model;
-    decltype(optimizer.init(model)) memory;  // of the optimizer
+    decltype(optimizer.init(model)) memory;  // the state of the optimiser
   } now{model, optimizer.init(model)};
   const auto step = tk::jit(
       [&](state t, const example& e) {

@@ -19,7 +19,7 @@ struct settings {
   std::int64_t layers = 4, width = 128, heads = 4, context = 64;
   std::int64_t batch = 12, steps = 1200, eval_every = 200, eval_batches = 20, save_every = 200, seed = 1337,
                threads = 0;
-  std::optional<std::int64_t> warmup;  // without it 100, or half of the steps if that is less
+  std::optional<std::int64_t> warmup;  // the default is 100, or half of the steps if that is less
   std::int64_t sample_tokens = 400;
   double learning_rate = 1e-3, final_rate = 1e-4, weight_decay = 0.1, clip = 1.0;
   bool resume = false, allow_changes = false, characters = false, profile = false, bf16 = false;
@@ -84,7 +84,7 @@ inline void check_options(const settings& s) {
     throw tokamax::error("--heads", std::to_string(s.heads), fmt::format("a divisor of the width {}", s.width));
 }
 
-/// A bound from below of what a training step keeps: weights, gradients, two moments, and logits with their gradient.
+/// A lower bound for the memory of a training step: weights, gradients, two moments, and logits with their gradient.
 /// errors  tokamax::error if the machine has less
 inline void check_memory(const settings& s, std::int64_t vocabulary) {
   const auto layers = static_cast<double>(s.layers), width = static_cast<double>(s.width),
