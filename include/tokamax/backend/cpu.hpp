@@ -43,7 +43,7 @@
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
-//   backend/cpu/processor.hpp                     a program that this processor cannot run says so when it starts.
+//   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.
 //   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
 //   backend/cpu/row_ops/rotary_embedding.hpp      turns pairs of features by angles that are computed once for all heads.
