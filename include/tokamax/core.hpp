@@ -5,17 +5,17 @@
 //   core/array.hpp             the one array type, abstract, traced or concrete.
 //   core/bind.hpp              apply an op to arrays: trace it, run it, or work out its type.
 //   core/buffer.hpp            reference-counted storage.
-//   core/buffer_pool.hpp       the pool that makes a repeated step allocate nothing, and that gives memory back.
+//   core/buffer_pool.hpp       the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
 //   core/device.hpp            where arrays lie and programs run: memory, a queue, and kernels for ops.
-//   core/eager.hpp             ops and graphs that run at once, on the device where their data lies.
-//   core/event.hpp             the end of work that a device does on its own time.
+//   core/eager.hpp             ops and graphs that run at once, on the device of their data.
+//   core/event.hpp             the end of work that a device does asynchronously.
 //   core/graph.hpp             the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
 //   core/inline.hpp            copy the nodes of one graph into another, and replace some of them on the way.
-//   core/kernel_arguments.hpp  what a kernel gets, and how that of an op with bodies calls them.
+//   core/kernel_arguments.hpp  the arguments of a kernel, and how the kernel of an op with bodies calls them.
 //   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
 //   core/named_scope.hpp       names for the parts of a program, which its nodes keep.
-//   core/op.hpp                the op descriptor: a name plus rules, all constexpr functions of one signature.
+//   core/op.hpp                the op descriptor: a name and rules, which are constexpr functions with one signature.
 //   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
 //   core/partition.hpp         split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp             arrays as text, in NumPy's format.

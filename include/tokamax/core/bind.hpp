@@ -11,12 +11,13 @@
 
 namespace tokamax {
 
-/// The graph that ops without traced operands join while a function is traced at run time; null outside.
+/// The graph of the function that is traced on this thread at run time, or null. Ops without traced operands join it, so
+/// that `zeros({3})` inside of a traced function is part of the trace.
 inline thread_local graph* ambient_graph = nullptr;
 
 /// One value in every element.
 inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.constant"};
-/// Known elements, packed into the attribute words as they lie in memory.
+/// A table of known elements, which are packed into the attribute words as in memory.
 inline constexpr op dense_p{.name = "dense"};
 /// A concrete array that a run-time trace closed over.
 inline constexpr op captured_p{.name = "captured", .unique = true};
@@ -26,7 +27,7 @@ struct get_attributes {
 };
 inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}, .attributes = schema<get_attributes>};
 
-/// A value that is not known yet, in a trace that will be thrown away (see core/open_graph.hpp).
+/// Stands for a value that is not known yet, in a trace that will be discarded (see core/open_graph.hpp).
 inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
 
 /// The value of a constant.
@@ -34,7 +35,7 @@ constexpr element_bits constant_bits(const graph& g, const node& n) {
   return {static_cast<std::uint64_t>(g.words[n.first_word])};
 }
 
-/// The attribute words of a node, its bodies copied to `to`.
+/// The attribute words of a node, for a copy of it in `to`. Bodies and captured data are copied there too.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
   for (int b = 0; b < body_count(n); ++b) {
@@ -59,11 +60,11 @@ constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const wor
                        location l) {
   return g.find_or_add(&o, sharing_of(o), in, n_in, w.data(), w.count(), t, l);
 }
-/// Constants are last operands of commutative ops, so that equal layers have equal loops.
+/// Makes constants the last operands of commutative ops, so that equal layers have equal loops.
 constexpr void order_operands(const graph& g, int* ids) {
   if (g[ids[0]].kind == &constant_p && g[ids[1]].kind != &constant_p) std::swap(ids[0], ids[1]);
 }
-/// Which of two operands is the result, because the other one is neutral; -1: neither.
+/// The number of the operand that is the result, because the other operand is neutral; -1 if there is none.
 constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   const auto holds = [&](int id, double value) {
     const node& n = g.nodes[id];
@@ -71,7 +72,8 @@ constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   };
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
-/// Is this what becomes of a dynamic extent that was taken for a number, or of its inverse?
+/// Does this value come from a dynamic extent that was used as a number, or from its inverse? The encoding of extents has
+/// values that programs do not use otherwise.
 constexpr bool comes_of_dynamic_extent(element_bits bits, dtype t) {
   if (is_integer(t)) {
     const auto whole = static_cast<std::int64_t>(bits.value);
@@ -88,7 +90,8 @@ constexpr int add_constant(graph& g, element_bits value, const array_type& t, lo
   return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);
 }
 
-/// Copies what `id` needs of a constant expression into `to`, if it is not there yet.
+/// Copies node `id` of a constant expression, and the nodes that it depends on, into `to`. Nodes that are there already are
+/// used.
 constexpr int import_expression(graph& to, const graph& from, int id) {
   vec<int>& map = to.imported_from(&from);
   if (map.count() <= id) map.resize(from.nodes.size(), -1);
@@ -110,7 +113,7 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
   return map[id];
 }
 
-/// The id in `g` of a value of a graph around it: bodies take what they close over as further inputs.
+/// The id in the body `g` of a value of a graph around it. Values that a body closes over become further inputs of it.
 constexpr int capture(graph& g, const array& a) {
   if (a.trace() == &g) return a.id();
   const int outer = capture(*g.parent, a);
@@ -129,7 +132,7 @@ TOKAMAX_COMPILED_ONCE void reject_leaked(const array& a, location where) {
   throw_error("array of a trace that has ended", a.type(), "a result of the traced function, or data", where);
 }
 #endif
-/// Refuses, at run time, a node whose graph is no more: a traced function put it elsewhere than in its result.
+/// Refuses, at run time, a node whose graph no longer exists: a traced function has stored it somewhere.
 inline void require_live(const array& a, location where) {
   if (a.outlived_its_trace()) reject_leaked(a, where);
 }
@@ -140,7 +143,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
   if (a.trace() == &g) return a;
   if (a.is_literal()) return array(&g, detail::add_constant(g, a.literal_bits(), a.type(), where), a.type());
   if (graph* from = a.trace()) {
-    if (from->floating && from->error.failed) {  // a mistake made before there was a trace to keep it
+    if (from->floating && from->error.failed) {  // a mistake that was made before there was a trace to record it
       if (!g.error.failed) g.error = from->error;
       return array(&g, detail::add_constant(g, {}, a.type(), where), a.type());
     }
@@ -167,13 +170,14 @@ constexpr array lift_here(graph& g, const array& a, location where) {
   reject(&g, where, "abstract array in a trace", a.type(), "an argument or data");
   return array(&g, detail::add_constant(g, {}, a.type(), where), a.type());
 }
-/// `a` as a node of `g`: literals become constants, constant expressions and outer values join, data is captured.
+/// `a` as a node of `g`. Literals become constants, constant expressions are copied, values of graphs around `g` become
+/// inputs, and data is captured.
 /// errors  tokamax::error for an abstract array, or a value of a trace that has ended
 constexpr array lift(graph& g, const array& a, location where = {}) { return linked<lift_here>(g, a, where); }
 
 namespace detail {
 
-/// The operands of a node as values of its graph, and their ids. What lies in the graph already is not copied.
+/// The operands of a node as values of its graph, and their ids. If all of them are in the graph already, nothing is copied.
 struct operand_list {
   const array* values;
   vec<array> lifted;
@@ -198,8 +202,8 @@ struct operand_list {
   operand_list(const operand_list&) = delete;
 };
 
-/// The value of an op with constant operands, if it is folded while tracing: what the kernels would compute. Infinities
-/// and NaN are left to them, for the compiler takes `inf - inf` for a mistake.
+/// The value of an op with constant operands, as kernels would compute it, if it can be folded while tracing. Infinities and
+/// NaN are left to the kernels, because `inf - inf` is an error in a constant expression.
 constexpr array folded(graph& g, const op& o, const int* ids, int n, const array_type& type, location where) {
   double x[3] = {};
   element_bits whole[3] = {};
@@ -218,8 +222,8 @@ constexpr array folded(graph& g, const op& o, const int* ids, int n, const array
   return array(&g, add_constant(g, kept(o.algebra.fold_integers(whole, operand), type.type), type, where), type);
 }
 
-/// Adds a node with one result to `g`, after the op's own rules have had a chance to find something cheaper. `known` is
-/// its type, where that needs no inference.
+/// Adds a node with one result to `g`, unless folding, neutral operands or the op's `simplify` give something cheaper.
+/// `known` is the type of the result if it need not be inferred.
 constexpr array emit_one(graph& g, const op& o, const array* in, int n, const words& w, location where,
                          const array_type* known = nullptr) {
   operand_list operands(g, in, n, where);
@@ -230,7 +234,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
   else
     check_result(c, c.type = o.infer(c));
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.algebra.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc takes no array that an `if` declares
+  if (o.algebra.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc rejects an array declared in the `if`
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }
@@ -270,7 +274,7 @@ constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words
   return linked<detail::emit_here>(g, o, in, n, w, where, known);
 }
 
-/// The innermost graph among the operands; a constant expression's only if there is no other.
+/// The innermost graph among those of the operands. A constant expression counts only if there is no other graph.
 constexpr graph* trace_of(const array* in, int n, handle& owner) {
   graph* g = nullptr;
   for (int i = 0; i < n; ++i) {
@@ -282,7 +286,7 @@ constexpr graph* trace_of(const array* in, int n, handle& owner) {
   return g;
 }
 
-/// Elements as they lie in memory.
+/// Packs elements into words, with the layout that they have in memory.
 constexpr words packed_elements(dtype type, const vec<element_bits>& values) {
   const auto bytes = static_cast<std::size_t>(size_of(type));
   words w((values.size() * bytes + 7) / 8, 0);
@@ -340,14 +344,15 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   }
   return detail::run_eagerly(o, in, n, w, where);
 }
-/// Applies an op. Traced operands give a traced result, concrete ones run at once, abstract ones give the type.
+/// Applies an op. Traced operands give a traced result. Concrete operands are computed at once. Abstract operands give an
+/// abstract result, which is only a type.
 constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
   return linked<bind_all_here>(o, in, n, w, where);
 }
 
 /// The same for ops with one result.
 constexpr array bind_one(const op& o, const array* in, int n, const words& w, location where) {
-  if (std::is_constant_evaluated()) {  // the usual case, in few steps
+  if (std::is_constant_evaluated()) {  // the usual case, with few evaluation steps
     handle owner;
     if (graph* g = detail::trace_of(in, n, owner); g && !g->floating) return detail::emit_one(*g, o, in, n, w, where);
   }

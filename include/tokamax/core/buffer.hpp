@@ -37,9 +37,9 @@ class handle {
   constexpr buffer_block* operator->() const { return block_; }
   constexpr buffer_block& operator*() const { return *block_; }
   constexpr buffer_block* get() const { return block_; }
-  /// Gives the share away, to be counted by the caller.
+  /// Gives up the share without releasing it; the caller must count it.
   buffer_block* release() noexcept { return std::exchange(block_, nullptr); }
-  /// Is this the only owner of memory that may be written (so that a step may write into it)?
+  /// Is this the only owner, of memory that may be written? Then a step may write into it.
   bool unique() const {
     return block_ && !block_->read_only && std::atomic_ref(block_->refs).load(std::memory_order_acquire) == 1;
   }

@@ -1,4 +1,4 @@
-// tokamax/core/buffer_pool.hpp: the pool that makes a repeated step allocate nothing, and that gives memory back.
+// tokamax/core/buffer_pool.hpp: the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/core/buffer.cpp
 #pragma once
@@ -28,7 +28,7 @@ struct graph;
 class device;
 class event;
 
-/// What a handle shares: bytes of an array, or the graph of a constant expression that met no trace yet.
+/// The block that handles share: the bytes of an array, or the graph of a constant expression that has met no trace yet.
 struct buffer_block {
   int refs = 1;
   bool read_only = false;     ///< no program may write its results here
@@ -47,18 +47,18 @@ struct buffer_block {
   void* owner = nullptr;                              ///< for `release`
 };
 
-/// Freed blocks by size class (four classes a power of two). Blocks go back here and are handed out again, so that a
-/// training step asks the system for memory only the first time.
+/// Released blocks by size class (four classes for each power of two). They are used for later allocations, so that a
+/// training step gets memory from the system only the first time.
 ///
-/// Idle blocks may have 64 MiB, or half of what was in use at once in the last few hundred allocations if that is more:
-/// beyond, those that were released first go back to the system. What was given back and soon asked for again is added to
-/// that, so that a step which is repeated keeps its memory. `trim` gives all idle blocks back.
+/// Idle blocks may have 64 MiB in all, or half of the most that was in use at once during the last few hundred allocations,
+/// if that is more. Beyond that, the blocks that were released first go back to the system. If such memory is soon needed
+/// again, its size is added to the limit, so that a repeated step keeps its memory. `trim` gives all idle blocks back.
 class buffer_pool {
  public:
   static buffer_pool& instance();
   buffer_pool(const buffer_pool&) = delete;
 
-  /// errors  std::bad_alloc, once the idle blocks have been given back too
+  /// errors  std::bad_alloc, if giving back all idle blocks does not help
   buffer_block* allocate(std::size_t bytes);
 
   void release(buffer_block* b) noexcept;
@@ -66,7 +66,7 @@ class buffer_pool {
   /// Gives all idle blocks back to the system.
   void trim() noexcept;
 
-  /// How many blocks came from the system so far; a repeated step leaves it alone.
+  /// How many blocks came from the system so far. A repeated step does not change it.
   std::size_t from_system() const;
   /// Bytes of blocks that are in use.
   std::size_t used_bytes() const;
@@ -90,12 +90,12 @@ class buffer_pool {
   void link(buffer_block* b) noexcept;
   void unlink(buffer_block* b) noexcept;
   void count_use(std::size_t bytes) noexcept;
-  /// Takes the block that was released first out of the lists, and puts it before `taken`.
+  /// Moves the block that was released first from the lists to the front of `taken`.
   buffer_block* take_oldest(buffer_block* taken) noexcept;
   static void give_back(buffer_block* b) noexcept;
 
   std::size_t from_system_ = 0, used_ = 0, idle_ = 0;
-  std::size_t peak_ = 0, peak_before_ = 0;  // bytes in use at once, in this window and the one before
+  std::size_t peak_ = 0, peak_before_ = 0;  // the most bytes in use at once, in this window and the one before
   std::uint64_t allocations_ = 0, releases_ = 0;
   std::size_t missed_ = 0;              // bytes that were given back too early
   std::uint64_t given_back_[256] = {};  // by size class: when the last one was, counted in allocations
@@ -108,12 +108,13 @@ inline constexpr std::size_t page = 4096, huge_page = std::size_t{1} << 21;
 constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
   #if defined(__linux__)
-/// Blocks of this size are mapped one by one, so that they go back to the system at once.
+/// Blocks of at least this size are mapped one by one, so that memory goes back to the system when they are released.
 inline bool is_mapped(std::size_t bytes) noexcept { return bytes >= 2 * huge_page; }
   #else
 inline bool is_mapped(std::size_t) noexcept { return false; }
   #endif
-/// 64-byte aligned; what is large lies on huge pages where the system has them. Null if there is none left.
+/// Memory from the system, aligned to 64 bytes. Large blocks get huge pages if the system has them. Null if memory is
+/// exhausted.
 inline std::byte* system_memory(std::size_t bytes) noexcept {
   #if defined(__linux__)
   if (is_mapped(bytes)) {
@@ -142,7 +143,7 @@ inline void free_system_memory(std::byte* p, [[maybe_unused]] std::size_t bytes)
 }  // namespace detail
 
 TOKAMAX_COMPILED_ONCE buffer_pool& buffer_pool::instance() {
-  static buffer_pool* const pool = new buffer_pool;  // outlives every static array
+  static buffer_pool* const pool = new buffer_pool;  // never destroyed, because static arrays may use it at exit
   return *pool;
 }
 TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::allocate(std::size_t bytes) {

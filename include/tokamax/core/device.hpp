@@ -27,33 +27,33 @@ class device_work {
   virtual void run(execution& where) = 0;
 };
 
-/// A device of this process: one memory space and one queue, which does its work in the order it was handed in. Backends
-/// derive from it; users name devices by values such as `tk::cpu`, which know their device.
+/// A device of this process: one memory space, and one queue that does work in the order in which it was submitted. Backends
+/// derive from it. Users name devices by values such as `tk::cpu`, which know their device.
 class device {
  public:
   device(const device&) = delete;
 
-  /// As errors, profiles and `array::device` show it: "cpu", "far:1".
+  /// The name that errors, profiles and `array::device` show: "cpu", "far:1".
   std::string_view name() const { return name_; }
-  /// Is its memory the host's, and its work done before a call returns? Then buffers need neither copies nor events.
+  /// Is its memory the host's, and is work done before a call returns? Then buffers need neither copies nor events.
   bool is_host() const { return is_host_; }
 
-  /// Memory of this device; its elements have no value yet.
-  /// errors  std::bad_alloc; tokamax::error "device: lost" for one that is no more
+  /// Allocates memory of this device. Its elements have no value yet.
+  /// errors  std::bad_alloc; tokamax::error "device: lost" if the device is gone
   virtual handle allocate(std::size_t bytes) = 0;
-  /// Copies `bytes` from the host, after all work that was handed in before.
+  /// Copies `bytes` from the host, after all work that was submitted before.
   virtual void write(buffer_block& to, const std::byte* from, std::size_t bytes) = 0;
-  /// Copies `bytes` to the host, after all work that was handed in before.
-  /// errors  what the work threw that writes the block
+  /// Copies `bytes` to the host, after all work that was submitted before.
+  /// errors  the exception of the work that writes the block
   virtual void read(const buffer_block& from, std::byte* to, std::size_t bytes) = 0;
-  /// Hands work to the queue. The result is the end of the work, to be released by the caller; null if it has ended.
+  /// Adds work to the queue. The result is the end of the work, which the caller must release; null if it has ended.
   virtual event* submit(std::unique_ptr<device_work> work) = 0;
-  /// Waits until all work that was handed in has ended.
+  /// Waits until all submitted work has ended.
   virtual void synchronize() = 0;
-  /// The address under which kernels find what lies at `data`.
+  /// The address that kernels use for the memory at `data`.
   virtual std::byte* kernel_address(std::byte* data) const { return data; }
 
-  /// What it has for each op, see runtime/kernel.hpp.
+  /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;
   /// Runs a graph on arrays of this device.
   virtual arrays execute(const graph& g, const arrays& inputs) = 0;
@@ -70,8 +70,8 @@ class device {
   bool is_host_;
 };
 
-/// The device whose memory is the host's, where data lies that was put nowhere else. A program without a backend has none:
-/// `has_host_device` says so.
+/// The device whose memory is the host's. Data is there unless it was put elsewhere. A program without a backend has no such
+/// device, and `has_host_device` is false.
 device& host_device();
 bool has_host_device();
 
@@ -83,11 +83,12 @@ namespace detail {
 #endif
 device& host_device_of_backend();
 
-/// The device that a block lies on.
+/// The device whose memory a block is.
 device& device_of(const buffer_block& b);
-/// The bytes of a block in host memory: where it lies, or a copy that goes with the block. Waits until they are ready.
+/// The bytes of a block in host memory: the block itself, or a copy that lives as long as the block. Waits until they are
+/// ready.
 const std::byte* bytes_on_host(const buffer_block& b);
-/// A block whose bytes are about to be written by a program has no copy on the host any more.
+/// Drops the host copy of a block, because a program is about to write the block.
 void forget_copy_on_host(buffer_block& b) noexcept;
 const std::byte* copy_on_host(const buffer_block& b);
 

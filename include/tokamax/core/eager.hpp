@@ -1,4 +1,4 @@
-// tokamax/core/eager.hpp: ops and graphs that run at once, on the device where their data lies.
+// tokamax/core/eager.hpp: ops and graphs that run at once, on the device of their data.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/eager.cpp
 #pragma once
@@ -11,12 +11,12 @@
 
 namespace tokamax {
 
-/// Runs a graph on arrays with data, on the device where they lie. Data of the host goes where the others are.
+/// Runs a graph on arrays with data, on the device of the data. Data of the host is moved to the device of the others.
 /// errors  tokamax::error "device: operands" for arrays of several devices
 arrays execute_graph(const graph& g, const arrays& inputs);
 
 namespace detail {
-/// Applies an op to arrays with data and literals, on the device that the data lies on.
+/// Applies an op to literals and arrays with data, on the device of the data.
 arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where);
 #if defined(TOKAMAX_COMPILED_ONCE)
 [[noreturn]] void reject_devices(const op* o, const array& a, const array& b, location where);
@@ -26,7 +26,7 @@ TOKAMAX_COMPILED_ONCE void reject_devices(const op* o, const array& a, const arr
               "one device: device_put moves arrays",
               where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
 }
-/// The device of operands: the one that some lie on, else the host's. Data of the host goes where the rest is.
+/// The device of operands: the one on which some of them are, or else the host. Data of the host is moved there.
 inline device& device_of(const op* o, const array* in, int n, location where) {
   const array* found = nullptr;
   for (int k = 0; k < n; ++k) {

@@ -1,4 +1,4 @@
-// tokamax/core/event.hpp: the end of work that a device does on its own time.
+// tokamax/core/event.hpp: the end of work that a device does asynchronously.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/far/device.cpp
 #pragma once
@@ -9,15 +9,15 @@
 
 namespace tokamax {
 
-/// The end of work that was handed to a device's queue. The buffers that the work writes share it.
+/// The end of work that was submitted to the queue of a device. The buffers that the work writes share it.
 class event {
  public:
   event() = default;
   event(const event&) = delete;
-  /// Waits until the work has ended. Any number of threads may.
-  /// errors  what the work threw
+  /// Waits until the work has ended. Any number of threads may wait.
+  /// errors  the exception of the work
   virtual void wait() = 0;
-  /// Has the work ended, with success or not?
+  /// Has the work ended, whether successfully or not?
   virtual bool is_done() const noexcept = 0;
 
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }

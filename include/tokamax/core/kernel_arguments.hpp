@@ -1,4 +1,4 @@
-// tokamax/core/kernel_arguments.hpp: what a kernel gets, and how that of an op with bodies calls them.
+// tokamax/core/kernel_arguments.hpp: the arguments of a kernel, and how the kernel of an op with bodies calls them.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/executable.cpp
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tokamax {
 
-/// A block of memory seen as an array: strides count elements, 0 repeats.
+/// Memory seen as an array. Strides count elements, and a stride of 0 repeats an element.
 struct array_view {
   void* data = nullptr;
   dtype type = dtype::none;
@@ -25,14 +25,14 @@ struct array_view {
   std::int64_t size() const { return tokamax::size(extents); }
 };
 
-/// The bodies of an op whose kernel runs: how it calls them.
+/// The bodies of an op, for its kernel to call.
 class body_runs {
  public:
   /// Runs body b on the buffers of its inputs, into those of its outputs.
   virtual void run(int b, std::byte* const* inputs, std::byte* const* outputs) = 0;
-  /// A second buffer for carry k, null for one that the last body writes over the one that it reads.
+  /// A second buffer for carry k. It is null if the last body writes the carry over the one that it reads.
   virtual std::byte* spare(int k) const = 0;
-  /// An attribute that is an extent, which may be dynamic.
+  /// The value of an attribute that is an extent, which may be dynamic.
   virtual std::int64_t extent(std::int64_t attribute) const = 0;
   /// Room for twice as many pointers as the op has operands and results, so that runs allocate nothing.
   std::byte** pointers = nullptr;
@@ -41,17 +41,17 @@ class body_runs {
   ~body_runs() = default;
 };
 
-/// Where kernels and loops run: what they get beside their arguments.
+/// The context in which kernels and loops run, beside their arguments.
 struct execution {
   explicit execution(device& d) : where(d) {}
   execution(const execution&) = delete;
 
-  device& where;          ///< whose memory the arguments lie in
-  void* queue = nullptr;  ///< what the device calls its queue, such as a stream; null: its own thread
+  device& where;          ///< the device whose memory the arguments are
+  void* queue = nullptr;  ///< the queue in the device's own terms, such as a stream; null: its own thread
   void* group = nullptr;  ///< the communicator of the devices that run this program together
   void (*before_step)(execution&) = nullptr;  ///< called before each step, if the device asks for it
 
-  /// Memory of the device for one kernel, until the next one asks.
+  /// Memory of the device for one kernel. It is valid until the next kernel calls this.
   std::byte* scratch(std::size_t bytes) {
     if (!scratch_ || scratch_->bytes < bytes) scratch_ = where.allocate(bytes);
     return where.kernel_address(scratch_->data);
@@ -61,15 +61,15 @@ struct execution {
   handle scratch_;
 };
 
-/// The operands, results and attributes of one kernel call. Results are dense; so are operands, unless the kernel says
-/// `takes_views`.
+/// The operands, results and attributes of one kernel call. Results are dense, and so are operands unless `takes_views` is
+/// true for the kernel.
 struct kernel_arguments {
   const array_view* in = nullptr;
   const array_view* out = nullptr;
   int in_count = 0, out_count = 0;
   const std::int64_t* attributes = nullptr;
   int attribute_count = 0;
-  body_runs* bodies = nullptr;   ///< of an op with bodies
+  body_runs* bodies = nullptr;   ///< the bodies of an op that has some
   execution* context = nullptr;  ///< where the kernel runs
   template <class Options>
   Options attrs() const {

@@ -1,4 +1,4 @@
-// tokamax/core/op.hpp: the op descriptor: a name plus rules, all constexpr functions of one signature.
+// tokamax/core/op.hpp: the op descriptor: a name and rules, which are constexpr functions with one signature.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tokamax {
 
-/// What a rule returns: one array an output (or an input); an array that does not exist stands for zero.
+/// The result of a rule: one array for each output (or input). An array that does not exist stands for zero.
 struct arrays : vec<array> {
   using vec<array>::vec;
   constexpr arrays(const array& a) : vec<array>(&a, 1) {}
@@ -51,7 +51,8 @@ constexpr void unpack_value(const std::int64_t*& w, T& v) {
 }
 }  // namespace detail
 
-/// Attribute words of an options record (integers, enums, doubles and shapes; `words` may be the last field).
+/// The attribute words of an options record. Its fields are integers, enums, doubles and shapes; the last one may be
+/// `words`.
 template <class Options>
 constexpr words pack(const Options& options) {
   words w;
@@ -60,7 +61,7 @@ constexpr words pack(const Options& options) {
   return w;
 }
 
-/// What the attribute words of an op are, from its options record: `.attributes = schema<dot_dimensions>`.
+/// The names and kinds of an op's attribute words, from its options record: `.attributes = schema<dot_dimensions>`.
 template <class Options>
 attribute_schema schema() {
   return {detail::attribute_fields<Options>(std::make_index_sequence<field_count<Options>>{}), pack(Options{})};
@@ -76,8 +77,8 @@ TOKAMAX_COMPILED_ONCE void throw_error(const text& what, const text& found, cons
 #endif
 }  // namespace detail
 
-/// Rejects the arguments of a function. While compiling, the first mistake is kept in the trace; at run time, and where
-/// there is no trace, it is thrown.
+/// Rejects the arguments of a function. While compiling, the trace records the first mistake. At run time, and without a
+/// trace, the mistake is thrown.
 constexpr void reject(graph* trace, location where, const text& what, const text& found, const text& expected) {
   if (trace && std::is_constant_evaluated()) {
     if (!trace->error.failed) trace->error = {true, what, found, expected, where};
@@ -94,19 +95,19 @@ constexpr Options unpack(const std::int64_t* w) {
   return o;
 }
 
-/// What a rule sees of one use of an op. Made by call_of.
+/// One use of an op, as its rules see it. `call_of` makes it.
 struct call {
   const op* self = nullptr;
   const array* inputs = nullptr;
   int count = 0;
   const std::int64_t* attributes = nullptr;
   int attribute_count = 0;
-  array_type type{};                  ///< of the output, known after `infer`
-  const array* outputs = nullptr;     ///< vjp, jvp: the op's results
-  const array* cotangents = nullptr;  ///< vjp: one an output, may not exist
-  const array* tangents = nullptr;    ///< jvp: one an input, may not exist
-  std::int64_t batch_size = 0;        ///< batch: extent of the leading axis of the inputs in `batched`
-  std::int64_t axis = 0;              ///< batch: identifier of that axis, if it has a name
+  array_type type{};                  ///< the type of the output, known after `infer`
+  const array* outputs = nullptr;     ///< vjp, jvp: the results of the op
+  const array* cotangents = nullptr;  ///< vjp: one for each output; it may not exist
+  const array* tangents = nullptr;    ///< jvp: one for each input; it may not exist
+  std::int64_t batch_size = 0;        ///< batch: the extent of the leading axis of the inputs in `batched`
+  std::int64_t axis = 0;              ///< batch: the identifier of that axis, if it has a name
   const char* flags = nullptr;  ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
   graph* trace = nullptr;
   location where{};
@@ -126,7 +127,7 @@ struct call {
   constexpr const graph& body(int b) const { return trace->bodies[attributes[b]]; }
   /// A copy of the inputs.
   constexpr arrays operands() const { return arrays(inputs, static_cast<std::size_t>(count)); }
-  /// Rejects the call; the result is any type, for rules to return.
+  /// Rejects the call. The result is some type, so that rules can write `return c.fail(...)`.
   constexpr array_type fail(const text& what, const text& found, const text& expected) const {
     reject(trace, where, what, found, expected);
     return count ? inputs[0].type() : array_type{};
@@ -135,97 +136,97 @@ struct call {
 
 /// Kernels of an op on one backend; see runtime/kernel.hpp.
 struct kernel_set;
-/// What a kernel gets; see core/kernel_arguments.hpp.
+/// The arguments of a kernel; see core/kernel_arguments.hpp.
 struct kernel_arguments;
 
-/// What a call computes, for profiles.
+/// The work of a call, for profiles.
 struct op_cost {
   double flops = 0, bfloat16_flops = 0;  ///< the second counts products of bfloat16
 };
 
-/// The dtypes an elementwise op is defined for.
+/// The dtypes for which an elementwise op is defined.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
-/// What the values of an op obey: read where nodes are shared, simplified, folded and differentiated.
+/// Laws that the values of an op obey. They are used to share, simplify, fold and differentiate nodes.
 struct algebra_facts {
-  bool linear = false;    ///< linear in all its inputs together: its jvp is itself
-  bool constant = false;  ///< its derivative is zero whatever its inputs are
+  bool linear = false;    ///< linear in all its inputs together, so that its jvp is the op itself
+  bool constant = false;  ///< its derivative is always zero
   bool commutative = false;
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
   double left_neutral = none, right_neutral = none;  ///< op(left_neutral, x) == x == op(x, right_neutral)
-  double (*fold)(const double*) = nullptr;           ///< elementwise: value at one place
-  /// The same on integers and truth values, whose low bits are kept. Ops that have it (with results that are exact in
-  /// double, then rounded, for floating operands) fold constants while they are traced.
+  double (*fold)(const double*) = nullptr;           ///< elementwise: the value of one element
+  /// The same for integers and truth values, of which the result keeps the low bits. Ops with this function fold constants
+  /// while they are traced. For floating operands, `fold` must then be exact in double, and is rounded to the dtype.
   std::int64_t (*fold_integers)(const element_bits*, dtype operand) = nullptr;
 };
 
 enum class op_kind : std::uint8_t {
   general,      ///< anything that is none of the following
   elementwise,  ///< each output element depends on the input elements at the same place
-  view,         ///< the output is the input's storage seen with other extents and strides
+  view,         ///< the output is the memory of the input, seen with other extents and strides
   counting,     ///< the output is offset + i * strides[0] + ..., which loops compute instead of loading it
-  alias,        ///< a marker that leaves values alone and vanishes when a program is lowered
-  barrier,      ///< the operand, kept apart from equal work elsewhere; vanishes when a program is scheduled
+  alias,        ///< a marker that does not change values and vanishes when a program is lowered
+  barrier,      ///< the operand, which is not merged with equal values elsewhere; vanishes when a program is scheduled
 };
 
-/// Where the result of an op lies.
+/// How an op uses memory.
 struct memory_facts {
   op_kind kind = op_kind::general;
-  int overwrites = -1;  ///< input whose memory the kernels may write the result to, or -1
-  /// Elementwise: so cheap that loops compute it once more where that saves memory.
+  int overwrites = -1;  ///< the input that kernels may overwrite with the result, or -1
+  /// Elementwise: the op is so cheap that loops compute it again if that saves memory.
   bool recomputed = false;
-  /// View: from the offset and strides under which the operand lies to those of the result, both in elements; false if
-  /// there are none, so that the operand must be copied first. Counting: sets them.
+  /// View: changes the offset and strides of the operand, in elements, to those of the result. False if no strides describe
+  /// the result, so that the operand must be copied first. Counting: sets offset and strides.
   bool (*strides)(const array_type& operand, const array_type& result, const std::int64_t* attributes,
                   std::int64_t& offset, shape& strides) = nullptr;
 };
 
-/// Functions that are attributes of an op: its leading attribute words are indices of graphs among the trace's bodies. An
-/// op that no `compose` writes out has a `run` that calls them; they become regions of the plan.
+/// Bodies are functions that are attributes of an op. The leading attribute words of the op are indices of graphs among the
+/// bodies of the trace. If the op has no `compose`, its `run` calls the bodies, which become regions of the plan.
 struct body_facts {
   static constexpr int every_word = -1;
-  int count = 0;  ///< number of such words; every_word: the attributes are bodies alone
-  /// Loops: how many values the last body takes and hands on, for these attributes. They are the first operands and
-  /// results of the op, and the first inputs and outputs of that body.
+  int count = 0;  ///< the number of such words; every_word: all attributes are bodies
+  /// Loops: how many values the last body takes and returns for the next step, for these attributes. They are the first
+  /// operands and results of the op, and the first inputs and outputs of that body.
   int (*carries)(const std::int64_t* attributes) = nullptr;
-  /// One of the bodies runs: on the operands from the second one on, for all results.
+  /// Exactly one of the bodies runs. It gets the operands from the second one on, and computes all results.
   bool branches = false;
   constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
-/// What running a node does besides computing its results.
+/// What a node does besides computing its results.
 enum class effect_kind : std::uint8_t {
   none,
-  /// Something outside of the program: such nodes are never dropped, merged, or moved past each other. Their ops have an
-  /// `infer_all`, which may say that there is no result.
+  /// It does something outside of the program. Such nodes are never dropped, merged, or moved past each other. Their ops have
+  /// an `infer_all`, because there may be no result.
   ordered,
 };
 
-/// What an op has to do with the named axis that its first attribute word identifies.
+/// How an op uses the named axis that its first attribute word identifies.
 enum class axis_role : std::uint8_t {
   none,
-  differs,  ///< the result differs along the axis, whatever the operands
+  differs,  ///< the result differs along the axis, even if the operands do not
   gathers,  ///< the result is the same for all entries of the axis
 };
 
-/// What an op lets a precision policy choose.
+/// How a precision policy may change an op.
 struct precision_facts {
   bool has_algorithm = false;  ///< the last attribute word is the dot_algorithm of its products
-  int product_operands = 0;    ///< number of leading operands that only these products read: they may be rounded early
+  int product_operands = 0;    ///< number of leading operands used only by the products, which may be rounded early
   bool sums = false;  ///< adds many numbers up: f32 operands and results stay f32 where a policy narrows others
   bool selects =
       false;  ///< picks elements of its first operand, whose cotangents are added up: only results are narrowed
 };
 
-/// Everything the library knows about one operation. Only `name` and one of infer, infer_all are necessary; a missing
-/// rule is derived from `compose`, and an op without a kernel on a backend runs as its `compose`. Passes and transforms
-/// read these facts and name no op.
+/// Everything that the library knows about one operation. Only `name` and either infer or infer_all are necessary. A missing
+/// rule is derived from `compose`, and an op without a kernel on a device runs as its `compose`. Passes and transforms read
+/// these facts and never name an op.
 struct op {
   std::string_view name;
-  std::string_view stablehlo = {};  ///< op or composite name there; empty: exported through compose
-  accepts dtypes = accepts::all;    ///< of the operands of an elementwise op
-  bool unique = false;              ///< two equal calls stay two nodes
-  int operands = -1;                ///< how many an elementwise op has; -1: as many as infer takes
+  std::string_view stablehlo = {};  ///< its name in StableHLO; empty: it is exported through compose
+  accepts dtypes = accepts::all;    ///< the dtypes of operands of an elementwise op
+  bool unique = false;              ///< equal calls are not merged into one node
+  int operands = -1;                ///< the number of operands of an elementwise op; -1: infer decides
   algebra_facts algebra = {};
   memory_facts memory = {};
   body_facts bodies = {};
@@ -247,7 +248,7 @@ struct op {
   op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
 };
 
-/// A call of `o` on arrays and attribute words that outlive it.
+/// A call of `o`. The arrays and attribute words must outlive it.
 constexpr call call_of(const op& o, const array* in, int n, const std::int64_t* w, int n_words, graph* trace = nullptr,
                        location where = {}) {
   return {.self = &o,
@@ -261,7 +262,7 @@ constexpr call call_of(const op& o, const array* in, int n, const std::int64_t* 
 constexpr call call_of(const op& o, const vec<array>& in, const words& w, graph* trace = nullptr, location where = {}) {
   return call_of(o, in.data(), in.count(), w.data(), w.count(), trace, where);
 }
-/// The call that made a node of `g`, on operands like those that it was made on.
+/// A node of `g` as a call, on operands like its own.
 constexpr call call_of(const graph& g, const node& n, const vec<array>& in, graph* trace = nullptr) {
   call c = call_of(*n.kind, in.data(), in.count(), g.words_of(n), n.word_count, trace, n.where);
   c.type = n.type;
@@ -278,8 +279,8 @@ struct op_c {
   static constexpr const op& value = Op;
 };
 
-/// The address of a descriptor. A linked library knows those of its ops, so that a program which merely points to an op
-/// does not hold all its rules.
+/// The address of a descriptor. For ops of a linked library this is a symbol of the library, so that a program that only
+/// points to an op does not contain all its rules.
 template <const op& Op>
 const op* descriptor_of() {
   return &Op;
@@ -317,13 +318,13 @@ constexpr std::int64_t fold_as(const element_bits* x) {
 }
 }  // namespace detail
 
-/// Folds an element function given as a type, on floats or on what writes it down.
+/// Applies an element function, given as a type, to doubles or to values of type `spelled`.
 template <class F, int Arity, class Number = double>
   requires(!std::is_same_v<Number, std::int64_t>)
 constexpr Number fold(const Number* x) {
   return detail::apply_to<F>(x, std::make_index_sequence<Arity>{});
 }
-/// The same for integers of a dtype and truth values, in the words that registers hold them in.
+/// The same for integers and truth values, in the width in which registers hold them.
 template <class F, int Arity, class Number>
   requires std::is_same_v<Number, std::int64_t>
 constexpr std::int64_t fold(const element_bits* x, dtype operand) {
@@ -334,7 +335,8 @@ constexpr std::int64_t fold(const element_bits* x, dtype operand) {
                               : detail::fold_as<F, Arity, std::int64_t>(x);
 }
 
-/// The element function F on `spelled`; null if it takes other values only, so that devices have a function of its name.
+/// The element function F on `spelled`. It is null if F does not take such values; then devices must have a function of
+/// that name.
 template <class F, int Arity>
 consteval auto spelling_of() -> spelled (*)(const spelled*) {
   constexpr bool known = Arity == 1   ? requires(spelled x) { F::apply(x); }

@@ -9,9 +9,10 @@
 
 namespace tokamax {
 
-/// The elements in nested brackets, as NumPy prints them: up to 8 digits after the point and no more than tell a number
-/// from its neighbours, columns aligned, lines of 75 characters, and of more than 1000 elements three at each end of an
-/// axis. An array without data gives its type and what it is: `f32[2,3] (traced)`.
+/// The elements in nested brackets, as NumPy prints them. Columns are aligned and lines have 75 characters. Numbers have up
+/// to 8 digits after the point, and no more than distinguish them from their neighbours. If there are more than 1000
+/// elements, three are shown at each end of an axis. An array without data is shown by its type and kind:
+/// `f32[2,3] (traced)`.
 ///
 /// dtypes  any; narrower floats with the digits of their values in f32
 /// source  numpy.array_str with NumPy's default options
@@ -20,7 +21,7 @@ std::string to_string(const array& x);
 /// Writes an array and the end of the line to standard output.
 void print(const array& x);
 
-/// `std::cout << x`, for those who include <ostream> or <iostream>.
+/// `std::cout << x`, in files that include <ostream> or <iostream>.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const array& x) {
   return out << to_string(x);
@@ -39,7 +40,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 namespace tokamax {
 namespace detail {
 
-/// Prints one array: how wide its elements are depends on all that are shown.
+/// Prints one array. The width of elements depends on all elements that are shown.
 class array_printer {
  public:
   explicit array_printer(const array& x) : x_(x), elided_(x.size() > 1000), strides_(row_major(x.shape())) {}
@@ -58,7 +59,7 @@ class array_printer {
 
   bool is_float() const { return is_floating(x_.dtype()); }
   bool is_elided(int axis) const { return elided_ && x_.extent(axis) > 2 * edge; }
-  /// Calls f(i) for the entries of an axis that are shown; -1 stands for those between.
+  /// Calls f(i) for the entries of an axis that are shown; -1 stands for those that are left out.
   template <class F>
   void for_each_shown(int axis, const F& f) const {
     const std::int64_t n = x_.extent(axis);
@@ -82,7 +83,7 @@ class array_printer {
     const std::uint64_t v = bits(at).value;
     return is_signed(x_.dtype()) ? std::to_string(static_cast<std::int64_t>(v)) : std::to_string(v);
   }
-  /// The shortest digits that give v back in f32, or f64, or `digits` of them after the point.
+  /// The shortest digits that read back as v in f32 or f64, or `digits` of them after the point.
   template <class T>
   static std::string digits_in(T v, std::chars_format format, int digits) {
     char buffer[512];
@@ -94,7 +95,7 @@ class array_printer {
     return is_wide() ? digits_in(v, format, digits) : digits_in(static_cast<float>(v), format, digits);
   }
   bool is_wide() const { return bits_of(x_.dtype()) == 64; }
-  double many() const { return is_wide() ? 1e8 : 1e6; }  // f32 has 6 digits: what is longer has an exponent
+  double many() const { return is_wide() ? 1e8 : 1e6; }  // f32 has 6 digits, so longer numbers get an exponent
   struct number {
     std::string whole, fraction, exponent;
   };
@@ -113,7 +114,7 @@ class array_printer {
   }
   static std::string special(double v) { return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf"; }
 
-  /// An array of no axes, as a number of its own.
+  /// An array without axes, as a number.
   std::string alone() const {
     const double v = value(0);
     if (x_.dtype() == bool_) return v != 0 ? "True" : "False";
@@ -125,7 +126,7 @@ class array_printer {
     return s;
   }
 
-  /// Widths before and after the point, and whether there are exponents, from all that is shown.
+  /// Finds the widths before and after the point, and whether numbers have exponents, from all elements that are shown.
   void measure() {
     if (!is_float()) {
       for (std::int64_t at : shown_) before_ = std::max(before_, integer(at).size());
@@ -172,7 +173,7 @@ class array_printer {
     return right_aligned(n.whole, before_) + "." + n.fraction;
   }
 
-  /// The entries along one axis in brackets; `indent` is what later lines begin with.
+  /// The entries along one axis in brackets. Lines after the first begin with `indent`.
   std::string brackets(int axis, std::int64_t at, const std::string& indent, std::size_t width) const {
     const bool last = axis == x_.rank() - 1;
     const std::string between = last ? " " : std::string(static_cast<std::size_t>(x_.rank() - 1 - axis), '\n');
