@@ -1,4 +1,4 @@
-// tokamax/runtime/argument_types.hpp: arrays that a function takes as tensors are checked where they are handed over.
+// tokamax/runtime/argument_types.hpp: checks arrays that a function takes as tensors, at the call of the jitted function.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/jit.cpp
 #pragma once
@@ -16,7 +16,7 @@ namespace tokamax::detail {
 template <class T>
 concept typed_array = requires(array_type t) { t = T::static_type; };
 
-/// Throws if an array does not fit the parameter that it becomes; other arguments are not looked at.
+/// Throws if an array does not fit the parameter that it becomes. Other arguments are ignored.
 template <class Parameter, class Given>
 void check_argument(const Given& given, std::size_t position) {
   if constexpr (typed_array<Parameter> && std::same_as<Given, array>)

@@ -1,4 +1,4 @@
-// tokamax/runtime/describe.hpp: what the compiler made of a function, as text.
+// tokamax/runtime/describe.hpp: the graph and the plan of a compiled function, as text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace tokamax {
 
-/// The traced graph of a program known while compiling, its fused loops and its steps with their places in the arena:
-/// `describe<decltype(step)::for_types<model, batch>>()`.
+/// The traced graph of a program that is known while compiling, its fused loops, and its steps with the places of their
+/// operands in the arena: `describe<decltype(step)::for_types<model, batch>>()`.
 template <class Program>
 std::string describe() {
   return "traced graph\n" + to_text(thaw(view(Program::trace), Program::ops.at)) + "\nafter fusion and planning\n" +

@@ -38,10 +38,10 @@ TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
 #endif
 }  // namespace detail
 
-/// A tree with all its arrays on a device, by way of the host. Those that lie there already are not copied, and a literal
-/// goes to the host's device without a copy. In a trace it changes nothing.
+/// A tree with all its arrays on a device. Arrays are copied by way of the host, and those that are on the device already
+/// are not copied. A literal goes to the host's device without a copy. In a trace nothing changes.
 ///
-/// errors  what the work threw that an array comes from; "device: lost"
+/// errors  the exception of the work that computes an array; "device: lost"
 /// source  jax.device_put
 template <class Tree, class Device>
 Tree device_put(Tree tree, Device&& where) {
@@ -50,7 +50,7 @@ Tree device_put(Tree tree, Device&& where) {
   return tree;
 }
 /// Waits until all arrays of a tree have been computed, and returns it.
-/// errors  what the work threw that computes them
+/// errors  the exception of the work that computes them
 /// source  jax.block_until_ready
 template <class Tree>
 const Tree& block_until_ready(const Tree& tree) {

@@ -23,7 +23,7 @@ namespace tokamax {
 
 namespace detail {
 
-/// A plan that owns its tables, bound to the kernels that the descriptors name.
+/// A plan that owns its tables, with the kernels of a device.
 struct owned_program {
   graph lowered;
   plan tables;
@@ -33,7 +33,7 @@ struct owned_program {
   static std::unique_ptr<owned_program> make(const graph& traced, const kernel_table& kernels);
 
  private:
-  /// Captured data becomes further inputs, so that nothing after the trace knows of it.
+  /// Turns captured data into further inputs, so that the passes need not know about it.
   static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured);
 };
 
@@ -77,7 +77,7 @@ template <class Given>
 inline constexpr bool is_movable =
     !std::is_lvalue_reference_v<Given> && !std::is_const_v<std::remove_reference_t<Given>>;
 
-/// Leaves the arguments that were moved in without their arrays at the end of a scope.
+/// Empties the arguments that were moved in, at the end of a scope.
 template <class... Given>
 struct given_away {
   std::tuple<Given&&...> arguments;
@@ -89,7 +89,7 @@ struct given_away {
   }
 };
 
-/// The values of dynamic extents, found in the arguments of a call; 1 for those that no argument has.
+/// The values of dynamic extents, found in the arguments of a call. Symbols that no argument has are 1.
 struct found_symbols {
   std::int64_t values[max_symbols] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
@@ -116,7 +116,7 @@ TOKAMAX_COMPILED_ONCE void found_symbols::reject(const array_type& declared, con
 }
 #endif
 
-/// Lists the buffers of an argument, and those that it gives away: of an rvalue, if nobody else holds them.
+/// Lists the buffers of an argument, and those that it donates: the buffers of an rvalue that nobody else holds.
 template <class Tree>
 void take_leaves(program_run& run, device& where, Tree&& tree) {
   constexpr bool movable = is_movable<Tree>;
@@ -129,7 +129,7 @@ void take_leaves(program_run& run, device& where, Tree&& tree) {
       tree);
 }
 
-/// Makes the buffers of the results, or takes them from arguments where the plan has found that safe.
+/// Makes the buffers of the results. A result takes the buffer of a donated argument if the plan has found that safe.
 template <class Result>
 Result results_like(const Result& skeleton, program_run& run, const std::int64_t* symbols, device& where) {
   Result result = copy_tree(skeleton);
@@ -144,14 +144,14 @@ Result results_like(const Result& skeleton, program_run& run, const std::int64_t
   return result;
 }
 
-/// The data that a program closed over, on each device that has run it.
+/// The data that a program closes over, on each device that has run the program.
 class captured_data {
  public:
   /// Adds it to the inputs of a run.
   void add_to(program_run& run, const std::vector<handle>& captured, device& where);
 
  private:
-  std::map<device*, std::vector<handle>> copies_;  // of devices whose memory is not where it lies
+  std::map<device*, std::vector<handle>> copies_;  // for devices that do not have the original data
 };
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::vector<handle>& captured, device& where) {
@@ -179,10 +179,10 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
 
 }  // namespace detail
 
-/// Programs of one function, kept by the dtypes and shapes (and static fields) of the arguments they were traced for: the
-/// last `default_capacity` that were used, or `set_capacity`. An extent that an argument declares to be dynamic is a symbol
-/// in the trace, and its value no part of the program. Threads may call it at the same time; if they need the same new
-/// program, each of them traces it.
+/// The programs of one function, found by the dtypes, shapes and static fields of the arguments for which they were traced.
+/// It keeps the `default_capacity` programs that were used last, or as many as `set_capacity` says. An extent that an
+/// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. Several threads may
+/// call it at the same time; if they need the same new program, each of them traces it.
 template <class Device, class F>
 class dynamic_program {
  public:
@@ -206,7 +206,7 @@ class dynamic_program {
     return result;
   }
 
-  /// At most so many programs are kept, the last ones used.
+  /// Keeps at most so many programs, those that were used last.
   void set_capacity(std::size_t programs) { programs_.set_capacity(programs); }
   /// Forgets all programs, and gives the memory of their intermediate values back to the pool.
   void clear() { programs_.clear(); }
@@ -246,7 +246,7 @@ class dynamic_program {
     made->trees = std::move(trees);
     return programs_.add(key.value(), std::move(made), fits);
   }
-  /// What a program depends on, as numbers: the types of the trees, then dtype, weakness and shape of every leaf.
+  /// The key of a program, as numbers: the types of the trees, then the dtype, weakness and shape of every leaf.
   template <class Skeleton, class Visit, class... Given>
   static void each_number(Visit visit, const Given&... given) {
     visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));

@@ -13,8 +13,9 @@
 
 namespace tokamax {
 
-/// Runs plans. Everything that can be worked out once (strides, operands) is, so that a run walks a table of function
-/// pointers and allocates nothing. One run at a time: threads that share a program run copies of one that has not run.
+/// Runs plans. Everything that can be computed once, such as strides and operands, is computed in advance, so that a run
+/// only walks over a table of function pointers and allocates nothing. An executable makes one run at a time. Threads that
+/// share a program run copies of an executable that has never run.
 class executable {
  public:
   executable() = default;
@@ -22,18 +23,18 @@ class executable {
   executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels)
       : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
 
-  /// Runs the program on the buffers of its inputs and outputs. `arena` is room for what lies in between, `arena_bytes()`
-  /// of the memory of the device.
+  /// Runs the program on the buffers of its inputs and outputs. `arena` is memory of the device for intermediate values, of
+  /// `arena_bytes()` bytes.
   void run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena, execution& where);
   /// The same on the host, in an arena of the pool.
   void run(std::byte* const* inputs, std::byte* const* outputs);
-  /// Bytes of the arena, for the extents that the program is laid out for. Kernels may read a vector behind its end.
+  /// The bytes of the arena for the current values of dynamic extents. Kernels may read one vector behind the used part.
   std::size_t arena_bytes() const {
     const std::int64_t bytes = plan_.regions[0].arena_bytes;
     return bytes > 0 ? static_cast<std::size_t>(bytes) + 64 : 0;
   }
   const plan_view& plan() const { return plan_; }
-  /// Lays the program out for these values of its dynamic extents, unless it lies so since the last run.
+  /// Lays the program out for these values of its dynamic extents, unless the last run had the same values.
   void resize(const std::int64_t* symbols) {
     if (!laid_out_ || !std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out(symbols);
   }
@@ -49,7 +50,7 @@ class executable {
   void run_region(int region);
   void run_step(int s);
   void run_call(int s);
-  /// Has a copy nothing to do, as a body's result lies where it was handed in?
+  /// Can a copy be skipped, because its result is its operand? This happens in bodies.
   bool is_done(const plan_step& st) const {
     const auto at = static_cast<std::size_t>(st.operands);
     return st.copies && pointers_[at] == pointers_[at + 1];
@@ -62,7 +63,7 @@ class executable {
     std::int64_t extents[max_rank] = {};
     std::size_t strides = 0, constants = 0, pointers = 0;
   };
-  /// What the kernel of a call sees of this.
+  /// The part of the executable that the kernel of a call sees.
   class running_bodies final : public body_runs {
    public:
     running_bodies(executable& code, int step);
@@ -77,10 +78,10 @@ class executable {
     std::byte* arena_;
   };
   plan_view plan_;
-  bool laid_out_ = false;  // for symbols_; not after an exception
+  bool laid_out_ = false;  // for the values in symbols_; false after an exception
   std::int64_t symbols_[max_symbols] = {};
-  execution* where_ = nullptr;        // of the run in progress
-  std::vector<plan_buffer> buffers_;  // the plan's, once they differ from those it was compiled with
+  execution* where_ = nullptr;        // the context of the current run
+  std::vector<plan_buffer> buffers_;  // a copy of the plan's buffers, if the layout differs from the compiled one
   std::vector<plan_region> regions_;
   std::vector<loop_function> loops_;
   std::vector<kernel_function> kernels_;
@@ -90,7 +91,7 @@ class executable {
   std::vector<std::int64_t> bytes_, strides_;
   std::vector<element_bits> constants_;
   std::vector<step_data> data_;
-  std::vector<std::byte*> body_pointers_;  // of calls: room for their bodies' inputs and outputs, spare carries
+  std::vector<std::byte*> body_pointers_;  // for calls: room for the inputs, outputs and spare carries of their bodies
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -108,7 +109,7 @@ TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* 
   run(inputs, outputs, arena->data, where);
 }
 
-/// Tables that differ from those that were compiled.
+/// Replaces tables by copies that differ from the compiled ones.
 TOKAMAX_COMPILED_ONCE void executable::own_tables() {
   if (!regions_.empty() && plan_.regions == regions_.data()) return;
   buffers_.assign(plan_.buffers, plan_.buffers + plan_.buffer_count);
@@ -193,7 +194,7 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
       case plan_buffer::what::output:
         base = outputs ? outputs[p.index] : nullptr;
         break;
-      case plan_buffer::what::constant:  // only read: the planner gives its memory to nothing
+      case plan_buffer::what::constant:  // never written, because the planner gives its memory to no result
         base = reinterpret_cast<std::byte*>(const_cast<std::int64_t*>(plan_.numbers + p.index));
         break;
     }
@@ -239,7 +240,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
   const plan_step& st = plan_.steps[s];
   running_bodies bodies(*this, s);
   kernel_arguments a = kernel_at(st);
-  --a.out_count;  // the last one is scratch
+  --a.out_count;  // the last result is the scratch buffer
   a.bodies = &bodies;
   kernels_[static_cast<std::size_t>(st.function)](a);
 }
@@ -286,7 +287,8 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   observer.happened(std::move(e));
 }
 
-/// Where the bodies of a call work: pointers set once a run, carries that do not stay in place, then their arena.
+/// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the
+/// arena of the bodies.
 TOKAMAX_COMPILED_ONCE executable::running_bodies::running_bodies(executable& code, int step)
     : code_(code), step_(code.plan_.steps[step]) {
   const plan_step& st = step_;

@@ -11,15 +11,15 @@
 
 namespace tokamax::detail {
 
-/// The data of arguments during a call. A literal has none, and the caller's array may be a constant, so it gets a copy. So
-/// does data of the host that another device needs.
+/// The data of arguments during a call. A literal has no data, and the caller's array may be a constant, so a filled copy
+/// takes its place. Data of the host that another device needs is copied too.
 ///
-/// Equal literals share one, as large as the largest of them: the zeros that an optimizer starts from are written once and
-/// stay in the cache, and the results that replace them are first touched by the threads that compute them. What is larger
-/// than a cache has a copy of its own, which may become a result.
+/// Equal literals share a copy, which is as large as the largest of them. So the zeros from which an optimiser starts are
+/// written once and stay in the cache, and results that replace them are first touched by the threads that compute them.
+/// A literal that is larger than a cache has its own copy, which may become a result.
 class filled_literals {
  public:
-  /// The argument or its copy on a device, which stays where it is while no more than `start` was told are made.
+  /// The argument or its copy on a device. References stay valid, as long as there are not more copies than `start` was told.
   const array& with_data(const array& a, device& where) {
     if (!a.is_literal()) {
       if (where.is_host() || a.storage()->where) return a;
@@ -27,7 +27,7 @@ class filled_literals {
       return made_.back().data;
     }
     const auto bits = a.literal_bits();
-    const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last is the largest
+    const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last one is the largest
       return c.bits == bits && c.data.dtype() == a.dtype() && shares(c.filled, c.data);
     });
     if (known != made_.rend() && known->filled >= a.size())
@@ -45,8 +45,8 @@ class filled_literals {
  private:
   struct copy {
     array data;
-    element_bits bits;    ///< of the number
-    std::int64_t filled;  ///< elements that have it, from data on
+    element_bits bits;    ///< the number
+    std::int64_t filled;  ///< how many elements of the data have it
   };
   static bool shares(std::int64_t elements, const array& a) {
     return elements * tokamax::size_of(a.dtype()) <= std::int64_t{1} << 24;

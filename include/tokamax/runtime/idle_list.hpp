@@ -1,4 +1,4 @@
-// tokamax/runtime/idle_list.hpp: objects that one thread uses at a time, kept for the next one.
+// tokamax/runtime/idle_list.hpp: objects that one thread uses at a time, and that are kept for the next one.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/dynamic_program.cpp
 #pragma once
@@ -17,12 +17,12 @@
 
 namespace tokamax::detail {
 
-/// What the objects of an idle_list derive from.
+/// The base of the objects of an idle_list.
 struct idle {
   idle* next = nullptr;
 };
 
-/// Their addresses, linked.
+/// A linked list of their addresses.
 class idle_links {
  public:
   /// One of them, or null.
@@ -34,7 +34,7 @@ class idle_links {
   std::atomic<idle*> more_{nullptr};
 };
 
-/// Idle objects. One lies ready without a lock; there are as many as were in use at once.
+/// Idle objects. One of them can be taken without a lock. There are as many as have been in use at once.
 template <class T>
 class idle_list {
  public:

@@ -1,4 +1,4 @@
-// tokamax/runtime/interpreted_loops.hpp: how programs known while compiling find their loops, also without optimisation.
+// tokamax/runtime/interpreted_loops.hpp: the loops of programs that are known while compiling, also without optimisation.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/consumer/chain.cpp
 #pragma once
@@ -11,22 +11,22 @@
 
 namespace tokamax::detail {
 
-/// Does this file leave its loops to the interpreter in the linked library? Code of their own without optimisation is
-/// hundreds of times slower. The values are the same.
+/// Do the loops of this file run in the interpreter of the linked library? That is so in files that are compiled without
+/// optimisation, where compiled loops would be hundreds of times slower. The values are the same.
 #if defined(TOKAMAX_SEPARATE_KERNELS) && !defined(__OPTIMIZE__)
 inline constexpr bool interprets_loops = true;
 #else
 inline constexpr bool interprets_loops = false;
 #endif
 
-/// The place of an op in a table; -1: none.
+/// The index of an op in a table, or -1.
 constexpr int place_of(const op* o, const auto& table, int count) {
   for (int k = 0; k < count; ++k)
     if (table[k] == o) return k;
   return -1;
 }
 
-/// The loops of a plan, without pointers to ops: these would bring all rules of the ops into the file.
+/// The loops of a plan without pointers to ops, which would bring all rules of the ops into the file.
 template <class Program>
 struct loop_tables {
   static constexpr auto& code = Program::plan::code;
@@ -50,7 +50,7 @@ struct loop_tables {
     }
     return all;
   }();
-  /// Does the interpreter know all ops of a loop? A user's op may name no kernels.
+  /// Does the interpreter know all ops of a loop? It may not know an op of the user's.
   static constexpr bool interpretable(int k) {
     for (int i = loops[static_cast<std::size_t>(k)].first, end = i + loops[static_cast<std::size_t>(k)].count; i < end;
          ++i)
@@ -61,7 +61,7 @@ struct loop_tables {
   }
 };
 
-// Files with and without optimisation may be parts of one program, so Interpret is part of the functions' names.
+// A program may have files with and without optimisation, so `Interpret` is part of the names of these functions.
 template <class Device, class Program, bool Interpret, int K>
 loop_function loop_of() {
   if constexpr (!Interpret)
@@ -72,7 +72,7 @@ loop_function loop_of() {
     return Device::template loop<Program::plan::code, K>();
 }
 
-/// The executable of a plan; `descriptors` gives the table of all ops of its trace.
+/// The executable of a plan. `descriptors` returns the table of all ops of its trace.
 template <class Device, class Program, bool Interpret = interprets_loops>
 executable executable_of(plan_view plan, std::vector<kernel_function> kernels, const op* const* (*descriptors)()) {
   std::vector<loop_function> loops = []<std::size_t... I>(std::index_sequence<I...>) {

@@ -13,8 +13,8 @@
 
 namespace tokamax {
 
-/// When `jit` traces: while compiling if it can, else when the function is first called; only while compiling; or at the
-/// first call, with the shapes of that call, even if they are known earlier.
+/// When `jit` traces. `earliest`: while compiling if that is possible, and else at the first call. `while_compiling`: never
+/// later. `at_run_time`: at the first call with new shapes, even if they are known earlier.
 enum class trace_time : std::uint8_t { earliest, while_compiling, at_run_time };
 template <trace_time When>
 struct trace_tag {};
@@ -38,7 +38,7 @@ consteval bool has_static_structure() {
       return (has_static_structure<Field>() && ...);
     }(std::type_identity<decltype(fields(std::declval<U&>()))>{});
   else if constexpr (kind_of<U> == tree_kind::none)
-    return unsuitable_member<U>();  // stops the compiler, here where it has not gone far
+    return unsuitable_member<U>();  // stops the compiler early, so that its message is short
   else
     return false;
 }
@@ -49,7 +49,7 @@ constexpr bool all_leaves_known() {
   for_each_leaf([&](const array& a) { known = known && a.exists() && !a.is_traced(); }, tree);
   return known;
 }
-// A function around it, whose instantiation makes the members of T that it needs: in a requirement g++ 12 does not.
+// g++ 12 does not instantiate the members of T inside of a requires-expression, but it does for a function like this one.
 template <class T>
 constexpr bool makes_default() {
   [[maybe_unused]] const T tree{};
@@ -58,7 +58,7 @@ constexpr bool makes_default() {
 template <class T>
 concept constant_default = requires { typename std::bool_constant<makes_default<T>()>; };
 
-/// Are structure, dtypes and shapes of the arguments part of their types and default values?
+/// Do the types and default values of the arguments tell their structure, dtypes and shapes?
 template <class F, class... Args>
 consteval bool known_while_compiling() {
   if constexpr (!is_stateless<F> || !std::is_default_constructible_v<F>)
@@ -74,11 +74,11 @@ consteval bool known_while_compiling() {
     }() && ...);
 }
 
-/// Can the compiler trace F on such arguments? g++ remembers the trace that this makes; clang makes it twice.
+/// Can the compiler trace F on arguments of these types? g++ reuses the trace that this test makes; clang traces twice.
 template <class F, class... Args>
 concept traceable = requires { typename std::bool_constant<(trace_program<F, Args...>(), true)>; };
 
-/// The descriptors that a table of ops points to, where the program that runs finds them.
+/// A table of descriptors for the running program.
 template <const auto& Table, int Count>
 [[gnu::cold]] const op* const* descriptors_of() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
@@ -87,7 +87,7 @@ template <const auto& Table, int Count>
   }(std::make_index_sequence<static_cast<std::size_t>(Count)>{});
 }
 
-/// The trace of a program, for traces that it becomes a part of.
+/// The trace of a program, for other traces that call it.
 template <class Program>
 [[gnu::cold]] const graph& thawed() {
   static const graph& g = *new graph(  // never destroyed, as the program
@@ -95,7 +95,7 @@ template <class Program>
   return g;
 }
 
-/// A program and the functions of its plan, found while compiling.
+/// A program with the functions of its plan, which are found while compiling.
 template <class Device, class Program, class... Args>
 [[gnu::cold]] known_program bind_program() {
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -115,7 +115,7 @@ template <class Device, class Program, class... Args>
 
 }  // namespace detail
 
-/// What `jit(f, device)` returns: f, compiled.
+/// The compiled function that `jit(f, device)` returns.
 template <class F, class Device, trace_time When = trace_time::earliest>
 class jit_function {
   using tag = detail::tag_of<Device>;
@@ -123,7 +123,7 @@ class jit_function {
  public:
   explicit jit_function(F f, Device device = {}) : f_(std::move(f)), device_(std::move(device)) {}
 
-  /// Runs f. Arguments that are moved in give their buffers to the results where these fit.
+  /// Runs f. Arguments that are moved in give their buffers to results of the same size.
   template <class... Args>
   auto operator()(Args&&... args) const {
     constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
@@ -137,11 +137,11 @@ class jit_function {
     }
   }
 
-  /// Forgets the programs that were traced at run time, and gives their memory back to the pool; copies of this function
-  /// share them.
+  /// Forgets the programs that were traced at run time, and gives their memory back to the pool. Copies of this function
+  /// share these programs.
   void clear() const { dynamic_->clear(); }
-  /// Of the programs traced at run time, keeps this many, those used last (at first 256): a call with other shapes traces
-  /// f anew.
+  /// Sets how many of the programs that were traced at run time are kept: those that were used last. The default is 256. A
+  /// call with shapes whose program is not kept traces f again.
   void keep_programs(std::size_t most) const { dynamic_->set_capacity(most); }
 
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
@@ -149,7 +149,8 @@ class jit_function {
   using for_types = program<tag, F, Args...>;
 
  private:
-  // Its type is spelled out, so that g++ makes it after the functions around the call, and collects garbage before.
+  // The return type is spelled out, so that g++ instantiates this function after those around the call. It collects its
+  // garbage in between, which saves memory.
   template <class... Args, class... Given>
   std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> run_known(Given&&... given) const {
     if constexpr (When == trace_time::earliest && !detail::traceable<F, Args...>) {
@@ -159,8 +160,8 @@ class jit_function {
       compiled::check();
       if constexpr (compiled::valid) {
         if constexpr (compiled::dynamic)
-          if (trace_of(given...)) return f_(given...);  // with the extents of that trace
-        // Never destroyed: another thread may run it while the process ends.
+          if (trace_of(given...)) return f_(given...);  // traces f again, with the extents of that trace
+        // Never destroyed, because another thread may run it while the process ends.
         static known_program& code = *new known_program(detail::bind_program<tag, compiled, Args...>());
         const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
         static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
@@ -174,7 +175,7 @@ class jit_function {
   auto run_late(Args&&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     detail::check_arguments_of<F>(args...);
-    if (trace_of(args...)) return result_type(f_(args...));  // called while another function is traced: part of that
+    if (trace_of(args...)) return result_type(f_(args...));  // called in a trace, and becomes part of it
     return dynamic_->run(f_, device_of(device_), std::forward<Args>(args)...);
   }
 
@@ -183,12 +184,11 @@ class jit_function {
   std::shared_ptr<dynamic_program<tag, F>> dynamic_ = std::make_shared<dynamic_program<tag, F>>();
 };
 
-/// Compiles f. If f is stateless and a constant expression, and its arguments' shapes are part of their types, it is traced,
-/// differentiated, fused and planned by the C++ compiler; otherwise at the first call with new shapes, by the same passes.
-/// One program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
+/// Compiles f. If f is stateless and constexpr, and the types of its arguments tell their shapes, then the C++ compiler
+/// traces, differentiates, fuses and plans it. Otherwise the same passes do so at the first call with new shapes. One
+/// program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
 ///
-/// Several threads may call it at the same time, and so may both processes after a fork(). The memory of intermediate
-/// values is kept for the next call.
+/// Several threads may call the result at the same time, and so may both processes after a fork().
 ///
 /// errors  a wrong program does not compile (shape_error<what, found, expected, file, line>), or throws tokamax::error when it
 ///         is traced; arguments that differ from what was compiled throw with the path of the leaf

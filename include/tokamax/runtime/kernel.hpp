@@ -1,4 +1,4 @@
-// tokamax/runtime/kernel.hpp: what a kernel gets, and how one is found for an op.
+// tokamax/runtime/kernel.hpp: how the kernel of an op on a device is found, and the arguments of loops.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/executable.cpp
 #pragma once
@@ -11,37 +11,39 @@
 
 namespace tokamax {
 
-/// A vectorised loop of one elementwise op over contiguous register tiles, for programs traced at run time.
+/// A vectorised loop of one elementwise op over contiguous register tiles, for programs that are traced at run time.
 using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
 
-/// What a fused loop gets. A slot is an operand or result; an iota's "pointer" is the count it starts at.
+/// The arguments of a fused loop. A slot is an operand or a result. For a slot that counts, the "pointer" is the number with
+/// which it starts.
 struct loop_arguments {
   int rank = 0, slots = 0;
   const std::int64_t* extents = nullptr;
-  std::byte* const* pointers = nullptr;         ///< one a slot
-  const std::int64_t* strides = nullptr;        ///< rank numbers a slot, in elements
-  const std::int64_t* element_bytes = nullptr;  ///< one a slot; 1 for an iota
+  std::byte* const* pointers = nullptr;         ///< one for each slot
+  const std::int64_t* strides = nullptr;        ///< `rank` numbers for each slot, in elements
+  const std::int64_t* element_bytes = nullptr;  ///< one for each slot; 1 for a slot that counts
   const element_bits* constants = nullptr;
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
-  const tile_function* tiles = nullptr;  ///< one an instruction, null for those that are no `apply`
+  const tile_function* tiles = nullptr;  ///< one for each instruction; null if it is not an `apply`
   execution* context = nullptr;          ///< where the loop runs
 };
 using loop_function = void (*)(const loop_arguments&);
 
-/// Does the kernel of an op read operands with any strides? Specialise to true next to such a kernel; the planner then
-/// hands it transposed, sliced and broadcast operands as they lie. A kernel of a derived device says so for that device.
+/// Does the kernel of an op read operands with any strides? Specialise it to true next to such a kernel. The planner then
+/// passes transposed, sliced and broadcast operands without copying them. For a kernel of a derived device, specialise it
+/// for that device.
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_views = false;
 
-/// What a linked library holds for an op; generated headers specialise `linked_kernel`.
+/// The kernel that a linked library has for an op. Generated headers specialise `linked_kernel`.
 enum class linkage : std::uint8_t { none, dense, strided };
 template <const op& Op, class Device>
 inline constexpr linkage linked_kernel = linkage::none;
 
 namespace detail {
-/// The tag whose kernels a device's value runs: its member type `tag`, or the value is its own tag. Values that differ in
-/// their device alone share programs.
+/// The tag whose kernels the value of a device runs: its member type `tag`, or its own type. Values with the same tag share
+/// programs.
 template <class Device>
 struct tag_of_value {
   using type = Device;
@@ -54,7 +56,7 @@ struct tag_of_value<Device> {
 template <class Device>
 using tag_of = typename tag_of_value<Device>::type;
 
-/// The device of the library that a device's tag is, or is derived from: its member type `library`.
+/// The device of the library that a tag is, or from which it is derived: its member type `library`.
 template <class Device>
 struct library_of {
   using type = Device;
@@ -64,7 +66,8 @@ template <class Device>
 struct library_of<Device> {
   using type = typename Device::library;
 };
-/// Becomes this very tag and no base of it; or any of its bases below the library's device.
+// Two types for overload resolution: one converts only to this tag, and the other to the tags between this one and the
+// device of the library. So they find kernels of derived devices, and not those of the library.
 template <class Device>
 struct exactly {
   template <class T>
@@ -79,14 +82,14 @@ struct derived_part {
 };
 }  // namespace detail
 
-/// Has a device that is derived from the library's one a kernel of its own, or one that it inherits from such a device?
+/// Is the device derived from that of the library, and does it have a kernel of its own, or inherit one from such a device?
 template <const op& Op, class Device>
 concept has_own_kernel = !std::is_same_v<Device, typename detail::library_of<Device>::type> &&
                          (requires(const kernel_arguments& a) { kernel(op_c<Op>{}, detail::exactly<Device>{}, a); } ||
                           requires(const kernel_arguments& a) { kernel(op_c<Op>{}, detail::derived_part<Device>{}, a); });
 
-/// A kernel is an overload `void kernel(op_c<name_p>, Device, const kernel_arguments&)` in namespace tokamax; device
-/// tags inherit, so the nearest wins.
+/// Does the device have a kernel for the op? A kernel is an overload `void kernel(op_c<name_p>, Device, const
+/// kernel_arguments&)`, in the namespace of the device or of tokamax. Device tags inherit, so the nearest kernel wins.
 template <const op& Op, class Device>
 concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none ||
                      Op.run != nullptr || requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
@@ -99,14 +102,14 @@ inline constexpr bool reads_strided = [] {
     return linked_kernel<Op, typename detail::library_of<Device>::type> == linkage::strided || takes_views<Op>;
 }();
 
-/// What a run-time trace knows of an op's kernels on the backend.
+/// The functions of a device for one op, for programs that are traced at run time.
 struct kernel_set {
   kernel_function run = nullptr;
   bool strided = false;
   tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
 };
 
-/// The function that runs an op on a device: of the linked library, or compiled here.
+/// The function that runs an op on a device. It comes from the linked library or is compiled here.
 template <const op& Op, class Device>
 kernel_function kernel_for() {
   if constexpr (!has_own_kernel<Op, Device> &&
@@ -118,18 +121,18 @@ kernel_function kernel_for() {
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 }
 
-/// What a device has for the ops of programs that are traced at run time.
+/// The kernels of a device, for programs that are traced at run time.
 struct kernel_table {
   std::string_view device;         ///< its name, for errors
-  kernel_set (*find)(const op&);   ///< nothing if an op has no kernel there
+  kernel_set (*find)(const op&);   ///< the kernels of an op; it is empty if there are none
   loop_function interpreted_loop;  ///< runs any fused loop from its instructions
 };
 
-/// What the host has for an op: the kernel that its descriptor names, or a function in host code.
+/// The kernels of the host for an op: those that its descriptor names, or a function in host code.
 inline kernel_set kernels_on_host(const op& o) { return o.kernels ? o.kernels() : kernel_set{.run = o.run}; }
 
-/// The ops that a derived device has kernels of its own for, as its member type `kernels`: a program traced at run time
-/// knows an op by its address alone.
+/// The ops for which a derived device has kernels, as its member type `kernels`. A program that is traced at run time needs
+/// this list, because it only has the address of an op and overloads cannot be found by that.
 template <const op&... Ops>
 struct kernel_list {
   template <class Device>

@@ -1,4 +1,4 @@
-// tokamax/runtime/known_program.hpp: what a program known while compiling does at run time, the same for all of them.
+// tokamax/runtime/known_program.hpp: runs programs that are known while compiling, with code that all of them share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,29 +15,29 @@
 
 namespace tokamax {
 
-/// A tree as the program was compiled for it: the default value of its type, and where its leaves lie.
+/// A tree for which a program was compiled: the default value of its type, and the positions of its leaves.
 struct known_tree {
   const void* like = nullptr;
   tree_layout (*layout_of)(const void* tree, const char* root) = nullptr;
   tree_layout layout{};
 };
 
-/// Checks arguments, finds their buffers, makes the buffers of the result and runs a plan. Trees are addresses here: what
-/// is compiled for each program and type is their layout alone.
+/// Checks arguments, finds their buffers, makes the buffers of the result and runs a plan. Trees are addresses here, so that
+/// only their layout is compiled for each type.
 ///
-/// Threads and devices may run a program at the same time: each run has what it needs for itself, which is used again. What
-/// an exception leaves behind is not.
+/// Threads and devices may run a program at the same time, because each run has its own state. That state is used again,
+/// except after an exception.
 class known_program {
  public:
   known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
 
-  /// The result with abstract leaves. Its users copy it from here, where g++ does not see the value: it would write that
-  /// into them as one assignment for every number in it.
+  /// The result with abstract leaves. Its users copy it from here, where g++ cannot see the value. Otherwise g++ would write
+  /// the value into them, as one assignment for every number in it.
   const void* result_like() const { return result_.like; }
 
-  /// Runs the program on the trees at `given`. `result` holds a copy of the abstract result; an argument that is
-  /// `movable` and whose buffer nobody else holds is written over where the plan has found that safe; when the program has
-  /// run, what is `movable` is empty. Called while another function is traced, the program becomes a part of that.
+  /// Runs the program on the trees at `given`. `result` holds a copy of the abstract result. The buffer of a `movable`
+  /// argument is overwritten if nobody else holds it and the plan has found that safe; after the run, `movable` arguments
+  /// are empty. If the program is called while another function is traced, it becomes part of that trace.
   ///
   /// errors  tokamax::error with the path of a leaf that differs from what was compiled
   void run(const void* const* given, const bool* movable, void* result, device& where);
@@ -50,7 +50,7 @@ class known_program {
   void take_argument(detail::program_run& run, int position, const void* given, bool movable, std::int64_t* symbols,
                      device& where) const;
   void make_results(detail::program_run& run, const std::int64_t* symbols, void* result, device& where) const;
-  /// Leaves the arguments that were moved in without their arrays once the program has begun to write into them.
+  /// Empties the arguments that were moved in, as soon as the program has begun to write into them.
   struct given_away {
     const known_program& program;
     const void* const* given;
@@ -65,7 +65,7 @@ class known_program {
   int argument_count() const { return static_cast<int>(arguments_.size()); }
   const known_tree& argument(int k) const { return arguments_[static_cast<std::size_t>(k)]; }
 
-  executable code_;  // what runs have copies of: it never runs
+  executable code_;  // never runs itself; each run has a copy
   std::vector<known_tree> arguments_;
   known_tree result_;
   const graph& (*traced_)();
@@ -88,7 +88,7 @@ TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bo
   std::size_t leaves = 0;
   for (const known_tree& t : arguments_) leaves += t.layout.leaves.size();
   run->start(leaves);
-  std::int64_t symbols[max_symbols];  // values of dynamic extents, found in the arguments
+  std::int64_t symbols[max_symbols];  // the values of dynamic extents, found in the arguments
   std::fill_n(symbols, max_symbols, std::int64_t{-1});
   for (int k = 0; k < argument_count(); ++k) take_argument(*run, k, given[k], movable[k], symbols, where);
   for (std::int64_t& s : symbols)
@@ -133,7 +133,7 @@ TOKAMAX_COMPILED_ONCE void known_program::check(int position, const void* given,
   }
   if (!fits) reject(position, given, concrete, symbols);
 }
-/// Says what is wrong with an argument that does not fit the program.
+/// Throws an error that says why an argument does not fit the program.
 TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given, bool concrete,
                                                  std::int64_t* symbols) const {
   const known_tree& t = argument(position);
@@ -151,7 +151,7 @@ TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given
   throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
 }
 
-/// Lists the buffers of an argument, and those that it gives away.
+/// Lists the buffers of an argument, and those that it donates.
 TOKAMAX_COMPILED_ONCE void known_program::take_argument(detail::program_run& run, int position, const void* given,
                                                         bool movable, std::int64_t* symbols, device& where) const {
   check(position, given, true, symbols);

@@ -1,4 +1,4 @@
-// tokamax/runtime/program.hpp: a function on trees as a plan, worked out by the compiler.
+// tokamax/runtime/program.hpp: a function on trees as a plan that the compiler has made.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,16 +11,17 @@
 
 namespace tokamax {
 
-/// Printed by the compiler for a program that is wrong: what, found, expected, and the file and line of the call.
+/// The compiler prints this for a wrong program: what is wrong, what was found and expected, and the file and line of the
+/// call.
 template <fixed_string What, fixed_string Found, fixed_string Expected, fixed_string File, unsigned Line>
 struct shape_error;
-/// Printed for an op that has neither a kernel on the device nor a meaning in smaller ops.
+/// The compiler prints this for an op that has neither a kernel on the device nor a meaning in smaller ops.
 template <fixed_string Op, fixed_string Device>
 struct missing_kernel;
 
 namespace detail {
 
-/// Numbers every op of a program, and of what these are composed of: lowering may need them.
+/// Numbers every op of a program, and every op of their compose rules, because lowering may need them.
 constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
@@ -52,7 +53,7 @@ constexpr T make_default() {
   return {};
 }
 template <class T>
-inline constexpr T default_of = make_default<T>();  // g++ 12 rejects {} where a default member value has temporaries
+inline constexpr T default_of = make_default<T>();  // g++ 12 rejects {} if a default member value has temporaries
 
 template <class F, class... Args>
 constexpr void trace_program_into(auto& out) {
@@ -70,7 +71,7 @@ constexpr void trace_program_into(auto& out) {
   }
   for (const op* o : ops.values) out.ops.at[out.size.ops++] = o;
 }
-// A function of its own: nvcc forgets to destroy what else a function holds that returns a copy of many arrays.
+// A separate function, because nvcc does not destroy the other variables of a function that returns a copy of many arrays.
 template <class F, class... Args>
 constexpr auto trace_program() {
   trace_result<std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>> out;
@@ -109,7 +110,7 @@ constexpr auto file_of() {
   return fixed_string<base_name(Where.file).size()>(base_name(Where.file));
 }
 
-/// What the planner asks of the backend, for each op of one program.
+/// What the planner needs to know about a device, for each op of one program.
 struct kernel_fact {
   const op* kind = nullptr;
   bool present = false, strided = false;
@@ -118,7 +119,7 @@ inline constexpr bool needs_no_kernel(const op& o) {
   return o.memory.kind != op_kind::general || &o == &constant_p || &o == &dense_p;
 }
 
-/// Is a node of this kind in a program or in one of its loops? A trace also holds what the program does not need.
+/// Is a node of this kind in the live part of a program or of one of its bodies? A trace also has dead nodes.
 constexpr bool uses(const graph& g, const op& o) {
   for (const node& n : g.nodes)
     if (n.kind == &o) return true;
@@ -140,9 +141,9 @@ struct plan_result {
 /// The trace of `F` on arguments like default-made `Args`, as constants.
 template <class F, class... Args>
 struct program_trace {
-  static constexpr auto traced = detail::trace_program<F, Args...>();  // an error here: f is no constant expression
+  static constexpr auto traced = detail::trace_program<F, Args...>();  // an error here means that f is not constexpr
   using result_type = std::remove_cvref_t<decltype(traced.result)>;
-  static constexpr result_type result = traced.result;  // apart, so that no file emits the trace
+  static constexpr result_type result = traced.result;  // separate, so that no file contains the whole trace
   static constexpr bool valid = !traced.error.failed;
   static constexpr bool dynamic = traced.dynamic;  ///< do arguments have extents that are known only when it runs?
 
@@ -150,8 +151,8 @@ struct program_trace {
   static constexpr frozen_ops<traced.size> ops = detail::shrink<traced.size>(traced.ops);
 };
 
-/// Its plan for one kind of device. Apart from the trace: a class is evaluated in one go, and g++ collects what that left
-/// behind only after the function around it.
+/// The plan of a program for one kind of device. It is not in the class of the trace, because g++ evaluates a class in one go
+/// and collects its garbage only afterwards.
 template <class Device, class Traced>
 struct program_plan : Traced {
   using Traced::ops;
@@ -214,9 +215,9 @@ struct program : program_trace<F, Args...> {
   using program_trace<F, Args...>::traced;
   using program_trace<F, Args...>::valid;
 
-  /// Bytes of all intermediate values together, as they share one arena; with dynamic extents, for 1 of each.
+  /// The bytes of the arena that intermediate values share. Dynamic extents count as 1.
   static constexpr std::int64_t peak_bytes = plan::tables.regions[0].arena_bytes;
-  /// Bytes of all intermediate values if each had its own memory.
+  /// The bytes that intermediate values would take if each had its own memory.
   static constexpr std::int64_t total_bytes = plan::tables.regions[0].total_bytes;
 
   /// Stops the compiler with a message if the program is wrong.

@@ -21,7 +21,7 @@
 
 namespace tokamax::detail {
 
-/// A hash of numbers that come one by one.
+/// A hash of a sequence of numbers.
 class running_hash {
  public:
   void add(std::int64_t n) {
@@ -34,13 +34,13 @@ class running_hash {
   std::uint64_t value_ = 0x243f6a8885a308d3u;
 };
 
-/// Values by key, at most `capacity` of them: another one takes the place of the one that was found longest ago. A value
-/// that is in use stays until its user lets go of it. Threads may share a cache. What values are, its user knows.
+/// A map with at most `capacity` values. A further value replaces the one that was looked up longest ago. A value that is in
+/// use stays until its user releases it. Threads may share a cache. The types of the values are known to its user only.
 class untyped_cache {
  public:
   static constexpr std::size_t default_capacity = 256;
 
-  /// A question to a value: does it fit?
+  /// A predicate: does a value fit?
   struct question {
     bool (*ask)(const void* fits, const void* value);
     const void* fits;
@@ -61,7 +61,7 @@ class untyped_cache {
   std::unique_ptr<table> table_;
 };
 
-/// The same, of values of one type.
+/// The same, for values of one type.
 template <class Value>
 class program_cache {
  public:
@@ -70,7 +70,7 @@ class program_cache {
   std::shared_ptr<Value> find(std::uint64_t key, const Fits& fits) {
     return std::static_pointer_cast<Value>(values_.find(key, question(fits)));
   }
-  /// Adds a value, unless another thread has added one that fits meanwhile: that is returned then.
+  /// Adds a value and returns it. If another thread has added one that fits meanwhile, that one is returned.
   template <class Fits>
   std::shared_ptr<Value> add(std::uint64_t key, std::shared_ptr<Value> value, const Fits& fits) {
     return std::static_pointer_cast<Value>(values_.add(key, std::move(value), question(fits)));
@@ -107,7 +107,7 @@ struct untyped_cache::table {
       }
     return nullptr;
   }
-  /// Moves what is too much to `out`, whose owner destroys it when the mutex is free again.
+  /// Moves surplus values to `out`, so that they are destroyed after the mutex is released.
   void shrink(place_list& out) noexcept {
     while (places.size() > capacity) {
       const auto last = std::prev(places.end());

@@ -1,4 +1,4 @@
-// tokamax/runtime/program_device.hpp: devices that run plans: what graphs and eager ops become on them.
+// tokamax/runtime/program_device.hpp: devices that run plans, for graphs and for eager ops.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/eager.cpp
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace tokamax {
 
-/// A device whose kernels the executor calls. A backend adds its memory, its queue and its kernel table.
+/// A device whose kernels are called by the executor. A backend adds the memory, the queue and the kernel table.
 ///
-/// Eager ops become programs of one op. The last 1,024 of them are kept by op, attributes, types of the operands and values of
-/// the literals among them, so that a repeated one is found and run.
+/// An eager op becomes a program of one op. The device keeps the 1,024 programs that were used last, and finds them by op,
+/// attributes, types of the operands, and values of literal operands.
 class program_device : public device {
  public:
   arrays execute(const graph& g, const arrays& inputs) override;
@@ -39,7 +39,7 @@ struct program_device::eager_program {
 };
 
 namespace detail {
-/// Calls f with all numbers that an eager op depends on, in order.
+/// Calls f with each number on which an eager op depends, in a fixed order.
 template <class F>
 void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, int word_count, F f) {
   f(reinterpret_cast<std::intptr_t>(&o));
@@ -55,7 +55,7 @@ void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, 
   for (int k = 0; k < word_count; ++k) f(w[k]);
 }
 
-/// The arrays of a graph's outputs, made for a run of it.
+/// Makes the arrays for the outputs of a graph, for one run of it.
 inline arrays outputs_of(program_run& run, const std::vector<array_type>& types, device& where) {
   arrays results;
   results.reserve(types.size());

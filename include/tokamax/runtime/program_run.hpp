@@ -13,34 +13,34 @@
 
 namespace tokamax::detail {
 
-/// What one run of a program needs, kept for the next one: threads and devices that run a program at the same time have
-/// one each, and nobody waits for another.
+/// The state of one run of a program, which is kept for the next run. Threads and devices that run a program at the same time
+/// each have their own, so nobody waits for another.
 struct program_run : idle {
   explicit program_run(const executable& like) : code(like) {}
 
   executable code;
   filled_literals literals;
   std::vector<std::byte*> inputs, outputs;
-  std::vector<const array*> donors;  ///< one an input, null if it stays the caller's
-  std::vector<handle> kept;          ///< what a queue will read and write later; unused on the host
+  std::vector<const array*> donors;  ///< one for each input; null if the input is not donated
+  std::vector<handle> kept;          ///< buffers that a queue will read and write later; unused on the host
 
   /// Forgets the last run.
   void start(std::size_t leaves);
-  /// errors  "jit: device of an argument" if it lies elsewhere
+  /// errors  "jit: device of an argument" if it is on another device
   void add_input(const array& a, bool gives, device& where);
   void add_captured(const handle& h);
-  /// The next result: a new buffer, or an argument's that gives its own where the plan has found that safe.
+  /// The buffer of the next result: a new one, or that of a donated argument if the plan has found that safe.
   array make_output(const array_type& type, device& where);
 };
 
-/// Where a run goes when it has ended, and what has to live until then.
+/// Takes a run back when it has ended, and keeps alive what it needs until then.
 struct run_home {
   idle_list<program_run>* idle_runs = nullptr;
   std::shared_ptr<const void> program, list;
 };
 
-/// Runs a program whose inputs and outputs are set, at once or when the device comes to it. In the second case the results
-/// say when they are ready, and what it throws they throw to those who read them.
+/// Runs a program whose inputs and outputs are set: at once, or when the queue of the device reaches it. In the second case
+/// the results get an event, and an exception of the run is thrown to whoever reads a result.
 void launch(std::unique_ptr<program_run> run, run_home home, device& where);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -69,7 +69,7 @@ TOKAMAX_COMPILED_ONCE array program_run::make_output(const array_type& type, dev
   const int donor = p.buffers[p.numbers[p.regions[0].outputs + static_cast<int>(outputs.size())]].donor;
   const auto d = static_cast<std::size_t>(donor);
   const array* const from = donor >= 0 && d < donors.size() ? donors[d] : nullptr;
-  if (from && !where.is_host()) kept[d] = handle();  // an input's own place in the list, until the output takes it
+  if (from && !where.is_host()) kept[d] = handle();  // the output takes over this share of the input
   const bool reused = from && from->storage().unique();
   if (from && !where.is_host() && !reused) kept[d] = from->storage();
   array out = reused ? array(from->storage(), type) : array::uninitialized(type, where);
@@ -94,7 +94,7 @@ class program_work final : public device_work {
     for (event* e : before_) e->release();
   }
   void run(execution& where) override {
-    for (event* e : before_) e->wait();  // it has ended: this throws what it threw
+    for (event* e : before_) e->wait();  // the work has ended, so this only rethrows its exception
     for (std::byte*& p : run_->inputs) p = where.where.kernel_address(p);
     for (std::byte*& p : run_->outputs) p = where.where.kernel_address(p);
     std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;

@@ -1,4 +1,4 @@
-// tokamax/runtime/runner_pool.hpp: runs of a program, each laid out for the extents that it had last.
+// tokamax/runtime/runner_pool.hpp: idle runs of a program, each laid out for the dynamic extents that it had last.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/symbolic.cpp
 #pragma once
@@ -10,24 +10,24 @@
 
 namespace tokamax::detail {
 
-/// The runs of a program that wait to be used again, found by the values of its dynamic extents: those of the last
-/// `most_layouts` values stay laid out. Threads may share it.
+/// The idle runs of a program, found by the values of its dynamic extents. Runs for the last `most_layouts` values stay laid
+/// out. Threads may share the pool.
 class runner_pool {
  public:
   static constexpr std::size_t most_layouts = 64;
   using layout = idle_list<program_run>;
 
-  /// `like` is not run itself, and lives as long.
+  /// `like` never runs itself, and must live as long as the pool.
   runner_pool(const executable& like, bool dynamic);
 
-  /// A run, and the list that it goes back to.
+  /// A run, and the list to which it returns.
   struct loan {
     std::shared_ptr<layout> home;  ///< null for `only`
     layout* idle_runs = nullptr;
     std::unique_ptr<program_run> run;
   };
   loan take(const std::int64_t* symbols);
-  /// For how many values of the extents runs are kept.
+  /// For how many different values of the extents runs are kept.
   std::size_t layouts() const { return by_symbols_ ? by_symbols_->size() : 1; }
 
  private:
@@ -35,8 +35,8 @@ class runner_pool {
     std::int64_t symbols[max_symbols];
   };
   const executable& like_;
-  layout only_;                                              ///< of a program without dynamic extents
-  std::unique_ptr<program_cache<known_layout>> by_symbols_;  ///< of the others
+  layout only_;                                              ///< for a program without dynamic extents
+  std::unique_ptr<program_cache<known_layout>> by_symbols_;  ///< for a program with dynamic extents
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)

@@ -1,4 +1,4 @@
-// tokamax/runtime/tree_layout.hpp: where the arrays and static values of a tree lie in an object of its type.
+// tokamax/runtime/tree_layout.hpp: the positions of the arrays and static values of a tree in an object of its type.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/known_program.cpp
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace tokamax {
 
-/// The leaves and static values of trees of one type, in order, if the type alone gives the structure. A walk writes code
-/// for every type and purpose; it happens once here, and programs go through these lists.
+/// The leaves and static values of trees of one type, in order, if the type determines the structure. A walk over a tree
+/// needs code for every type and purpose. So there is one walk, which makes these lists, and programs use the lists.
 struct tree_layout {
   struct place {
-    std::intptr_t offset = 0;  ///< of the value in the tree, or its address if it lies outside
+    std::intptr_t offset = 0;  ///< the offset of the value in the tree, or its address if it is outside
     bool inside = true;
     std::string path;  ///< only if asked for
     const void* in(const void* tree) const {
@@ -31,7 +31,7 @@ struct tree_layout {
   std::vector<place> leaves;
   std::vector<constant> constants;
 
-  /// The layout of trees like `tree`; with paths, which begin with `root`.
+  /// The layout of trees like `tree`, with paths that begin with `root`.
   template <class Tree>
   static tree_layout of(const void* tree, const char* root);
 };

@@ -1,4 +1,4 @@
-// tokamax/runtime/work.hpp: what a step of a program computes and moves, for profiles.
+// tokamax/runtime/work.hpp: the operations and bytes of a step of a program, for profiles.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/profile/timeline.cpp
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tokamax::detail {
 
-/// Bytes of the elements that lie in memory: an axis of stride 0 repeats one.
+/// The bytes of the elements in memory. An axis of stride 0 repeats elements, so it does not count.
 inline double bytes_of(int rank, const std::int64_t* extents, const std::int64_t* strides, std::int64_t element_bytes) {
   double bytes = static_cast<double>(element_bytes);
   for (int i = 0; i < rank; ++i)
@@ -16,15 +16,16 @@ inline double bytes_of(int rank, const std::int64_t* extents, const std::int64_t
   return bytes;
 }
 
-/// A kernel: "dot_general f32[512,768] f32[768,3072]".
+/// The event of a kernel: "dot_general f32[512,768] f32[768,3072]".
 inline profile::event work_of(const op& o, const kernel_arguments& a) {
   profile::event e;
   e.name = o.name;
   arrays in;
   const bool in_place = o.memory.overwrites >= 0 && a.out_count > 0 && a.in[o.memory.overwrites].data == a.out[0].data;
   for (int k = 0; k < a.in_count + a.out_count; ++k) {
-    const array_view& v = a.in[k];                                                // results follow the operands
-    const bool kept = in_place && (k == o.memory.overwrites || k == a.in_count);  // what is not written over stays
+    const array_view& v = a.in[k];  // results follow the operands
+    const bool kept =
+        in_place && (k == o.memory.overwrites || k == a.in_count);  // most of it is neither read nor written
     if (!kept)
       e.bytes +=
           (in_place ? 2 : 1) * bytes_of(v.rank(), v.extents.begin(), v.strides.begin(), tokamax::size_of(v.type));
@@ -46,7 +47,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
   return e;
 }
 
-/// What loop `k` of a plan computes.
+/// The operations of loop `k` of a plan.
 constexpr loop_label label_of(const plan_view& p, int k) {
   loop_label label;
   for (int i = p.loops[k].first; i < p.loops[k].first + p.loops[k].count; ++i) {
@@ -60,7 +61,7 @@ constexpr loop_label label_of(const plan_view& p, int k) {
   return label;
 }
 
-/// A fused loop: "loop [512,768] mul add tanh".
+/// The event of a fused loop: "loop [512,768] mul add tanh".
 inline profile::event work_of(const loop_label& label, const loop_arguments& a) {
   profile::event e;
   shape extents;

@@ -10,7 +10,7 @@
 namespace tokamax::detail {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-/// The host: its pool is the memory, and the thread that calls does the work.
+/// The host as a device. Its memory is the buffer pool, and the calling thread does the work.
 class cpu_device final : public program_device {
  public:
   cpu_device() : program_device("cpu", true) {}
@@ -30,7 +30,7 @@ class cpu_device final : public program_device {
 [[gnu::weak]]
   #endif
 device& host_device_of_backend() {
-  static cpu_device& one = *new cpu_device;  // outlives every static array
+  static cpu_device& one = *new cpu_device;  // never destroyed, because static arrays may use it at exit
   return one;
 }
 #endif

@@ -69,7 +69,7 @@ class far_instance final : public program_device {
     void run(execution&) override { function(); }
     const F& function;
   };
-  /// Does f on the queue, and waits for it.
+  /// Runs f on the queue, and waits for it.
   template <class F>
   void copy(const F& f) {
     event* const done = submit(std::make_unique<host_work<F>>(f));
@@ -85,7 +85,7 @@ class far_instance final : public program_device {
     begin_step();
     work.run(where);
   }
-  /// Waits a little, and fails if it was asked to.
+  /// Waits for a random time, and fails if a test has asked for it.
   void begin_step() {
     if (longest_delay_ > 0)
       std::this_thread::sleep_for(std::chrono::microseconds(delays_() % static_cast<unsigned>(longest_delay_)));
@@ -100,7 +100,7 @@ class far_instance final : public program_device {
   std::atomic<std::int64_t> steps_to_failure_ = 0;
   std::minstd_rand delays_;  // the queue's own
   int longest_delay_ = 0;
-  far_queue queue_;  // last: its thread uses the others
+  far_queue queue_;  // the last member, because its thread uses the others
 };
 
 /// The instances, made when they are first named; they live as long as the process.
@@ -115,20 +115,20 @@ inline far_instance& far_instance_of(int n) {
 
 }  // namespace detail
 
-/// Device n of a kind that exists for tests. It runs the CPU's kernels in the order of its queue, at some later time, on
-/// memory that the host cannot read or write: what holds on it holds for accelerators. Instances with other numbers are other
-/// devices.
+/// Device n of a kind that exists for tests. It runs the CPU's kernels asynchronously, in the order of its queue, on memory
+/// that the host cannot read or write. So code that works with it respects the rules of accelerators. Each number is a
+/// device of its own.
 class far_device {
  public:
   using tag = cpu_tag;  ///< its programs and kernels are the CPU's
   explicit far_device(int n) : device_(&detail::far_instance_of(n)) {}
   device& get() const { return *device_; }
 
-  /// From now on each step waits for up to so many microseconds, as a generator with this seed says.
+  /// From now on each step waits for a random time of up to so many microseconds, from a generator with this seed.
   void delay(unsigned seed, int microseconds) const { device_->delay(seed, microseconds); }
-  /// Step n from now on (the first one is 1; copies count too) throws.
+  /// Makes step n from now on throw. The first step is 1, and copies count too.
   void fail_step(std::int64_t n) const { device_->fail_step(n); }
-  /// The device does not answer any more: work that waits, and all that is asked of it later, throws.
+  /// Simulates the loss of the device: waiting work and all later requests throw.
   void lose() const { device_->lose(); }
   /// Bytes of its memory that buffers hold.
   std::size_t used_bytes() const { return device_->used_bytes(); }

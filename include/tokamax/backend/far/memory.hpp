@@ -17,8 +17,8 @@
 
 namespace tokamax::detail {
 
-/// The memory of a far device. Its addresses as buffers hold them are closed: a host that reads or writes there traps. The
-/// device's queue works on the same bytes under other addresses, `offset` further.
+/// The memory of a far device. The addresses that buffers hold are closed: reading or writing there traps. The queue of the
+/// device works on the same bytes at other addresses, which are `offset` higher.
 class far_memory {
  public:
   explicit far_memory(std::size_t bytes = std::size_t{1} << 32) : size_(bytes) {
@@ -31,7 +31,7 @@ class far_memory {
   }
   far_memory(const far_memory&) = delete;
 
-  /// A closed address, at a multiple of 64; a vector behind the end may be read.
+  /// Allocates memory and returns its closed address, a multiple of 64. One vector behind the end may be read.
   /// errors  std::bad_alloc
   std::byte* allocate(std::size_t bytes) {
     const std::size_t size = rounded(bytes);
@@ -84,7 +84,7 @@ class far_memory {
   std::size_t size_, used_ = 0;
   std::byte *closed_ = nullptr, *open_ = nullptr;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> free_;  // bytes that begin at an offset
+  std::map<std::size_t, std::size_t> free_;  // the size of each free range, by its offset
 };
 
 }  // namespace tokamax::detail

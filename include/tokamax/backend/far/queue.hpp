@@ -1,4 +1,4 @@
-// tokamax/backend/far/queue.hpp: a thread that does a device's work in order, later than it was asked to.
+// tokamax/backend/far/queue.hpp: a thread that does the work of a device in order, and asynchronously.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/far/device.cpp
 #pragma once
@@ -43,7 +43,7 @@ class far_event final : public event {
   std::exception_ptr error_;
 };
 
-/// Does one piece of work after the other on a thread of its own, which lives as long as the process.
+/// Does one piece of work after the other, on its own thread that lives as long as the process.
 class far_queue {
  public:
   /// `run` does one piece of work.
@@ -83,7 +83,7 @@ class far_queue {
       } catch (...) {
         error = std::current_exception();
       }
-      next.work.reset();  // gives its buffers back before anybody hears that it has ended
+      next.work.reset();  // releases its buffers before the event says that it has ended
       next.done->set(std::move(error));
       next.done->release();
     }
