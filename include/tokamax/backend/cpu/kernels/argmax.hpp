@@ -28,6 +28,8 @@ std::int64_t find_first(const T* p, std::int64_t n, S v) noexcept {
   return i;
 }
 
+/// The index of the extreme element for each position of the other axes. If the axis is the innermost one, a reduction finds
+/// the value, and a second pass its position; otherwise one pass with a stride does both. The first NaN counts as extreme.
 template <class Op, class T>
 void arg_extreme(const array_view& x, int axis, std::int32_t* out) {
   using S = typename lanes<T>::scalar;
@@ -64,6 +66,7 @@ void arg_extreme(const array_view& x, int axis, std::int32_t* out) {
   });
 }
 
+/// Calls arg_extreme with the type of the elements.
 template <class Op>
 void arg_dispatch(const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype Element>() {
@@ -74,9 +77,11 @@ void arg_dispatch(const kernel_arguments& a) {
 
 }  // namespace simd::detail
 
+/// The index of the first largest element along one axis, as i32.
 inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::arg_dispatch<simd::detail::max_of>(a);
 }
+/// The same for the smallest element.
 inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::arg_dispatch<simd::detail::min_of>(a);
 }

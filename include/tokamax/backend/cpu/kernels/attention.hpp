@@ -15,6 +15,7 @@ template <>
 inline constexpr bool takes_views<attention_vjp_p> = true;
 
 namespace simd::detail {
+// These functions turn kernel arguments into those of simd::attention.
 inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
   const array_view &q = a.in[0], &k = a.in[1];
   const auto o = a.attrs<attention_options>();
@@ -46,6 +47,7 @@ heads_view<const void> heads_of(const array_view& v) {
 }
 }  // namespace simd::detail
 
+/// {out, lse, correction} of attention on q [B, T, N, H] and k, v [B, S, K, H].
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
@@ -53,6 +55,7 @@ inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
                   {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
 }
 
+/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),

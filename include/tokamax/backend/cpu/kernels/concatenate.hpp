@@ -12,6 +12,7 @@
 
 namespace tokamax {
 
+/// A row is all axes from the concatenated one on. The rows of the operands are copied one after the other, as bytes.
 inline void kernel(op_c<concatenate_p>, cpu_tag, const kernel_arguments& a) {
   const int axis = a.attrs<concatenate_options>().axis;
   std::int64_t rows = 1, unit = size_of(a.out[0].type);  // bytes of one step along the axis

@@ -71,6 +71,7 @@ inline void conv_depthwise(const conv_problem& c) {
 inline void conv_unrolled(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t rows = f.row_places * f.last.places, window = f.row_window * f.last.window;
+  // A block has the elements under k_step places of the window, for m_step places of the result.
   const std::int64_t k_step = std::clamp<std::int64_t>(2048 / c.channels, 1, window);
   const std::int64_t m_step = std::clamp<std::int64_t>(262144 / (k_step * c.channels), 48, 768);
   const std::int64_t blocks = ceil_div(rows, m_step), row_size = f.last.extent * f.channels;
@@ -80,6 +81,7 @@ inline void conv_unrolled(const conv_problem& c) {
     float* const block = scratch<conv_block>(m_step * k_step * c.channels);
     for (std::int64_t k0 = 0; k0 < window; k0 += k_step) {
       const std::int64_t k1 = std::min(window, k0 + k_step), depth = (k1 - k0) * c.channels;
+      // Copy the elements of the image that these places of the window cover, with zeros outside.
       float* to = block;
       for (std::int64_t r = first; r < first + m; ++r)
         for (std::int64_t k = k0; k < k1; ++k, to += c.channels) {
@@ -110,6 +112,7 @@ inline void pad_rows(const conv_frame& f, const float* image, std::int64_t first
       continue;
     }
     const float* const from = image + row * f.last.extent * n;
+    // Without dilation, a row is zeros, a copy and zeros.
     if (f.last.spread == 1) {
       const std::int64_t begin = std::clamp<std::int64_t>(f.last.low, 0, columns),
                          end = std::clamp<std::int64_t>(f.last.low + f.last.extent, begin, columns);
@@ -190,6 +193,7 @@ inline void conv_direct(const conv_problem& c) {
       pad_rows(f, c.batch_group(b), first, last, padded);
       rows = padded;
     }
+    // Some runs of terms at a time, for all panels of features and all rows of the band: the image stays in the cache.
     std::int64_t at[384];
     for (std::int64_t q = 0; q < terms.count; q += terms.together) {
       const std::int64_t count = std::min(terms.together, terms.count - q);
@@ -219,6 +223,7 @@ inline void conv_direct(const conv_problem& c) {
 
 }  // namespace simd::detail
 
+/// Chooses the method by shape: one channel in each group, few places in a row, or the general case.
 inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   const array_view &x = a.in[0], &w = a.in[1], &y = a.out[0];

@@ -180,6 +180,7 @@ inline void conv_rhs_vjp(const conv_rhs_problem& c) {
 
 }  // namespace simd::detail
 
+/// The gradient of a window [window..., C / groups, O] from an image [N, space..., C] and a cotangent [N, places..., O].
 inline void kernel(op_c<conv_rhs_vjp_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   const array_view &x = a.in[0], &ct = a.in[1], &w = a.out[0];

@@ -14,6 +14,7 @@
 
 namespace tokamax {
 
+/// Each task walks along the axis with a strip of columns, and keeps one sum for each of them.
 inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
   constexpr std::int64_t strip = 256;  // columns in a task: their sums stay in the first-level cache
   const auto [axis, backwards] = a.attrs<cumulative_options>();

@@ -82,6 +82,7 @@ inline gemm_element gemm_element_of(const array_view& v) noexcept {
 template <class T>
 void plain_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
   using S = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, T>;
+  // fa and fb are the free axes: those that are neither contracted nor batched.
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
   auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
@@ -105,6 +106,7 @@ void plain_dot(const array_view& a, const array_view& b, const array_view& c, co
     for (std::int64_t x = 0; x < k; ++x) at[static_cast<std::size_t>(x)] = offset(v, which, x);
     return at;
   };
+  // The offsets of the terms of a sum, which are the same for all elements of the result.
   const std::vector<std::int64_t> along_a = places(a, d.lhs_contracting), along_b = places(b, d.rhs_contracting);
   parallel_for(batches * m, [&](std::int64_t row) {
     const std::int64_t s = row / m, i = row % m;
@@ -141,6 +143,8 @@ inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, 
 
 }  // namespace simd::detail
 
+/// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. If such axes do not have
+/// one stride, or the dtype is none that gemm reads, the operand is copied first. f64 and most integers take plain loops.
 inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   dot_dimensions d = a.attrs<dot_dimensions>();
@@ -150,6 +154,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   auto regular = [](const array_view& v, const axes& p, const axes& q, const axes& r) {
     return join(v, p).regular && join(v, q).regular && join(v, r).regular;
   };
+  // Replaces an operand by a dense copy [batch, rows, columns] and renumbers its axes.
   auto straighten = [&]<class Tag>(array_view& v, axes& batch, axes& rows, axes& columns) {
     v = dense_copy<Tag>(v, tokamax::detail::merged(tokamax::detail::merged(batch, rows), columns));
     const int nb = batch.rank(), nr = rows.rank();
@@ -169,6 +174,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
   if (converted(y) || !regular(y, d.rhs_batch, d.rhs_contracting, fy))
     straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
+  // From here on the operands are [batch, m, k] and [batch, k, n] with one stride for each axis.
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;

@@ -35,6 +35,7 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
   const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, run));
   parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
+      // The position of run r in the box, and the start of the box for its batch entry. Starts are moved so that the box fits.
       shape index = x.extents;  // of the first element of the run, in the box
       std::int64_t rest = r;
       for (int i = rank - 1; i >= 0; --i) {
@@ -59,6 +60,7 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
 
 }  // namespace simd::detail
 
+/// Copies the box out of the array, run by run.
 inline void kernel(op_c<dynamic_slice_p>, cpu_tag, const kernel_arguments& a) {
   if (a.out[0].size() == 0) return;
   const auto* from = a.in[0].as<const std::byte>();
@@ -68,6 +70,7 @@ inline void kernel(op_c<dynamic_slice_p>, cpu_tag, const kernel_arguments& a) {
       [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + box, from + at, n); });
 }
 
+/// Copies the array, unless the result is in its place, and then the box into it.
 inline void kernel(op_c<dynamic_update_slice_p>, cpu_tag, const kernel_arguments& a) {
   const auto bytes = static_cast<std::size_t>(a.out[0].size() * size_of(a.out[0].type));
   const auto* update = a.in[1].as<const std::byte>();

@@ -110,9 +110,11 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
 
 }  // namespace simd::detail
 
+/// table [R, ...], indices [...] -> indices.shape + table.shape[1:].
 inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.in[0].extent(0), n = a.in[1].size();
   const std::int64_t m = n ? a.out[0].size() / n : 0;
+  // Elements are moved as unsigned integers of their size, and rows outside of the table are filled.
   const std::uint64_t outside = simd::detail::fill_value(a.out[0].type).value;
   simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
     const auto rows_at = [&](const auto* index) {
@@ -122,6 +124,7 @@ inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   });
 }
 
+/// Adds rows of updates to a result of zeros.
 inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
@@ -132,6 +135,7 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   });
 }
 
+/// Adds rows of updates to an operand, in place if the planner allows it.
 inline void kernel(op_c<scatter_add_onto_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.out[0].extent(0);
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;

@@ -23,6 +23,7 @@ struct lanes {
   static vector all(T v) noexcept { return vector(v); }
 };
 
+/// bfloat16 is loaded as its bits, which are the upper halves of f32.
 template <>
 struct lanes<bfloat16> {
   using scalar = float;
@@ -40,6 +41,7 @@ struct lanes<bfloat16> {
   static vector all(float v) noexcept { return vector(v); }
 };
 
+/// int8 has its own instructions for loading and storing, so it does not use the general case below.
 template <>
 struct lanes<std::int8_t> {
   using scalar = std::int32_t;

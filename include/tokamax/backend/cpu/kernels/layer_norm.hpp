@@ -9,6 +9,7 @@
 
 namespace tokamax {
 
+/// y [rows, cols] from x, scale [cols] and offset [cols], in one pass over the rows.
 inline void kernel(op_c<layer_norm_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
   const simd::float_result<struct layer_norm_y> y(a.out[0]);
@@ -18,6 +19,7 @@ inline void kernel(op_c<layer_norm_p>, cpu_tag, const kernel_arguments& a) {
                    static_cast<float>(a.attrs<layer_norm_options>().epsilon), y.data());
 }
 
+/// {dx, dscale, doffset}; the moments are computed again.
 inline void kernel(op_c<layer_norm_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
   const simd::float_result<struct layer_norm_dx> dx(a.out[0]);

@@ -27,11 +27,13 @@ inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
 }
 }  // namespace simd::detail
 
+/// {loss, lse, correction} of x [rows, D], weights and labels [rows], without all logits in memory.
 inline void kernel(op_c<linear_cross_entropy_p>, cpu_tag, const kernel_arguments& a) {
   simd::linear_cross_entropy(simd::detail::linear_classes_of(a), a.out[0].as<float>(), a.out[1].as<float>(),
                              a.out[2].as<float>());
 }
 
+/// {dx, dweights}; the logits are computed again, piece by piece.
 inline void kernel(op_c<linear_cross_entropy_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const simd::float_result<struct linear_cross_entropy_dx> dx(a.out[0]);
   const simd::float_result<struct linear_cross_entropy_dw> dw(a.out[1]);

@@ -166,6 +166,7 @@ inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, f
 
 }  // namespace simd::detail
 
+/// The largest element of each window of an image [N, space..., C].
 inline void kernel(op_c<max_pool_p>, cpu_tag, const kernel_arguments& a) {
   const array_view &x = a.in[0], &y = a.out[0];
   if (y.size() == 0) return;
@@ -176,6 +177,7 @@ inline void kernel(op_c<max_pool_p>, cpu_tag, const kernel_arguments& a) {
   });
 }
 
+/// The gradient of an image, from the image and the cotangents of its windows.
 inline void kernel(op_c<max_pool_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const array_view &x = a.in[0], &ct = a.in[1];
   const simd::float_result<struct max_pool_gradient> g(a.out[0]);

@@ -20,6 +20,7 @@ void each_part(std::int64_t n, F f) {
 }
 }  // namespace simd::detail
 
+/// Two integers of one byte each become one byte.
 inline void kernel(op_c<pack_int4_p>, cpu_tag, const kernel_arguments& a) {
   const auto* const from = a.in[0].as<const std::byte>();
   auto* const to = a.out[0].as<std::byte>();
@@ -27,6 +28,7 @@ inline void kernel(op_c<pack_int4_p>, cpu_tag, const kernel_arguments& a) {
       a.out[0].size(), [=](std::int64_t first, std::int64_t n) { pack_nibbles(from + 2 * first, 2 * n, to + first); });
 }
 
+/// The opposite.
 inline void kernel(op_c<unpack_int4_p>, cpu_tag, const kernel_arguments& a) {
   const auto* const from = a.in[0].as<const std::byte>();
   simd::detail::each_part(a.in[0].size(), [&](std::int64_t first, std::int64_t n) {

@@ -15,6 +15,8 @@ namespace tokamax {
 
 namespace simd::detail {
 
+/// Pads with `value`. Trailing axes without padding form units that are copied as a whole. For each row of the result, the
+/// loop finds the row of the operand that it comes from, if there is one.
 template <class T>
 void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const shape& extents) {
   int last = extents.rank() - 1;  // axes after this one are not padded, so their elements stay contiguous
@@ -46,6 +48,7 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
         continue;
       }
       const T* from = in + source * n * unit;
+      // Without interior padding, a row is padding, a copy and padding.
       if (step == 1) {
         std::fill_n(to, (low + first) * unit, value);
         std::memcpy(to + (low + first) * unit, from + first * unit,
@@ -61,6 +64,7 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
 
 }  // namespace simd::detail
 
+/// The value is the second operand, a scalar. Only the size of elements matters.
 inline void kernel(op_c<pad_p>, cpu_tag, const kernel_arguments& a) {
   simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
     simd::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(), a.out[0].extents);

@@ -84,6 +84,7 @@ void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
   const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // into which a long row is cut
   const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(p.inner, 1));
   const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
+  // Unit u of result k: a piece of a long row, or several short rows.
   auto unit = [&](std::int64_t k, std::int64_t u) -> S {
     const T* base = in + p.kept.offset(k);
     if (pieces > 1) {
@@ -136,6 +137,7 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
     const T* row[8];
     const std::int64_t n = std::min<std::int64_t>(8, to - r);
     for (std::int64_t i = 0; i < n; ++i) row[i] = in + p.reduced.offset(r + i);
+    // Combines up to eight rows at one position.
     auto rows = [&](auto read) {
       if (n == 8)
         return Op::apply(Op::apply(Op::apply(read(0), read(1)), Op::apply(read(2), read(3))),
@@ -228,15 +230,18 @@ void reduce_numbers(const kernel_arguments& a) {
 
 }  // namespace simd::detail
 
+/// Sums in the dtype of the result; 16-bit floats are summed in f32 and rounded once.
 inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::sum_of>(a);
 }
+/// Sums of narrow floats that stay in f32.
 inline void kernel(op_c<sum_in_f32_p>, cpu_tag, const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype E>() {
     if constexpr (is_floating(E) && bits_of(E) <= 32)
       simd::detail::reduce_typed<simd::detail::sum_of, element_t<E>, float>(a);
   });
 }
+/// For truth values, max is `or` and min is `and`.
 inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::max_of>(a);
 }

@@ -12,6 +12,8 @@
 
 namespace tokamax {
 
+/// A row is the innermost axis. Each row of the result comes from one row of the operand, in reverse order if that axis is
+/// reversed.
 inline void kernel(op_c<reverse_p>, cpu_tag, const kernel_arguments& a) {
   const axes flipped = a.attrs<reverse_options>().dimensions;
   const array_view& x = a.in[0];

@@ -9,6 +9,7 @@
 
 namespace tokamax {
 
+/// y [rows, cols] from x and scale [cols], in one pass over the rows.
 inline void kernel(op_c<rms_norm_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
   const simd::float_result<struct rms_norm_y> y(a.out[0]);
@@ -17,6 +18,7 @@ inline void kernel(op_c<rms_norm_p>, cpu_tag, const kernel_arguments& a) {
                  static_cast<float>(a.attrs<rms_norm_options>().epsilon), y.data());
 }
 
+/// {dx, dscale}; the root mean square is computed again.
 inline void kernel(op_c<rms_norm_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
   const simd::float_result<struct rms_norm_dx> dx(a.out[0]);

@@ -31,6 +31,7 @@ void rotate_heads(const kernel_arguments& a, const From* x, const shape& strides
 }
 }  // namespace simd::detail
 
+/// Turns pairs of features of x [..., T, N, H] by angles that depend on the positions [..., T].
 inline void kernel(op_c<rotary_embedding_p>, cpu_tag, const kernel_arguments& a) {
   using namespace simd::detail;
   const array_view& x = a.in[0];

@@ -56,8 +56,10 @@ template <class T>
 const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
   auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items
   using bits = decltype(order_of(T{}));
+  // Descending order flips the bits of keys, so that equal keys still keep their order.
   const bits turn = descending ? ~bits{} : bits{};
   if constexpr (sizeof(bits) == 8) {
+    // 64-bit keys do not fit beside positions, so positions are sorted by keys that are stored apart.
     std::uint64_t* const order = items + n;
     for (std::int64_t i = 0; i < n; ++i) {
       items[i] = static_cast<std::uint64_t>(i);
@@ -77,6 +79,7 @@ const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t
 
 }  // namespace simd::detail
 
+/// Sorts each line of the first operand, and then moves the elements of all operands to their new positions.
 inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
   const auto [axis, descending] = a.attrs<sort_options>();
   const array_view& key = a.in[0];

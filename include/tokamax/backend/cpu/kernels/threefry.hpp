@@ -52,6 +52,7 @@ inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int6
   constexpr std::int64_t group = 4;  // independent hashes at a time, because each hash is one chain of operations
   using V = native_t<u32v>;
   std::int64_t i = 0;
+  // The fast path works on vectors of counters whose high words are equal.
   const bool low_only = (from >> 32) == ((from + static_cast<std::uint64_t>(n)) >> 32);
   if (!pairs && low_only) {
     const V lane = native(bitcast<u32v>(iota()));
@@ -79,6 +80,7 @@ inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int6
 
 }  // namespace simd::detail
 
+/// Hashes a range of counters for each key. Keys, and parts of a long range, are shared among threads.
 inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   constexpr std::int64_t grain = 8192;
   const auto [extents, pairs] = a.attrs<threefry_options>();
