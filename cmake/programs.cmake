@@ -4,6 +4,9 @@ set(scripts ${PROJECT_SOURCE_DIR}/cmake)
 
 add_library(tokamax_warnings INTERFACE)
 target_compile_options(tokamax_warnings INTERFACE -Wall -Wextra -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # they see what is not there
+  target_compile_options(tokamax_warnings INTERFACE -Wno-dangling-reference -Wno-array-bounds)
+endif()
 if(NOT TOKAMAX_SANITIZE)  # sanitized code makes g++ warn of values that are never uninitialized
   target_compile_options(tokamax_warnings INTERFACE -Werror)
 endif()

@@ -7,7 +7,8 @@ namespace tk = tokamax;
 
 void print(const char* name, const tk::array& a) {
   fmt::print("{} {} = [", name, tk::text(a.type()).view());
-  for (float v : tk::astype(a, tk::f32).values<float>()) fmt::print(" {:.4g}", v);
+  const tk::array numbers = tk::astype(a, tk::f32);
+  for (float v : numbers.values<float>()) fmt::print(" {:.4g}", v);
   fmt::print(" ]\n");
 }
 
