@@ -720,8 +720,8 @@ double dot(const array& a, const array& b) {
   for (int i = 0; i < count(a.data); ++i) total += a.data[i] * b.data[i];
   return total;
 }
-const char* yes(bool b) { return b ? "yes" : "no"; }
 bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * (1 + std::abs(b)); }
+void check(const char* claim, bool holds) { std::printf("%-62s %s\n", claim, holds ? "yes" : "NO"); }
 
 void print(const plan& p) {
   for (int s = 0; s < p.step_count; ++s) {
@@ -751,29 +751,24 @@ int main() {
       const double difference = (loss(above)[0].data[0] - loss(below)[0].data[0]) / (2 * h);
       worst = std::max(worst, std::abs(difference - slope[a].data[i]));
     }
-  std::printf("gradients agree with finite differences: %s\n", yes(worst < 1e-8));
+  check("gradients agree with finite differences", worst < 1e-8);
   const arrays direction{random({2, 8}, 3), random({8, 1}, 4), random({4, 2}, 5), random({4, 1}, 6)};
   double along = 0;
   for (int a = 0; a < 4; ++a) along += dot(slope[a], direction[a]);
-  std::printf("and with forward mode: %s\n", yes(near(jvp(loss, in, direction)[0].data[0], along)));
+  check("forward mode agrees with reverse mode", near(jvp(loss, in, direction)[0].data[0], along));
 
-  // Transformations of transformations: a second derivative, and gradients of each example of a batch.
+  // Transformations of transformations: a second derivative, and gradients of the examples of a batch.
   const auto f = [](const arrays& x) -> arrays { return tanh(x[0]); };
   const double t = std::tanh(0.3), second = grad(grad(f))(arrays{0.3})[0].data[0];
-  std::printf("second derivative of tanh: %s\n", yes(near(second, -2 * t * (1 - t * t))));
-  const auto distance = [](const arrays& x) -> arrays {
-    return sum(sum(matmul(x[0], x[1]) * matmul(x[0], x[1]), 0), 0);
-  };
-  const arrays batch{random({3, 2, 2}, 7), random({3, 2, 2}, 8)}, all = vmap(grad(distance), batch);
-  bool same_as_loop = true;
-  for (int e = 0; e < 3; ++e) {
-    arrays one(2, array());
-    for (int a = 0; a < 2; ++a) one[a] = {{2, 2}, {batch[a].data.begin() + 4 * e, batch[a].data.begin() + 4 * e + 4}};
-    const arrays alone = grad(distance)(one);
-    for (int a = 0; a < 2; ++a)
-      for (int i = 0; i < 4; ++i) same_as_loop = same_as_loop && near(all[a].data[4 * e + i], alone[a].data[i]);
-  }
-  std::printf("gradients of a batch are those of its examples: %s\n", yes(same_as_loop));
+  check("the second derivative of tanh is -2 tanh (1 - tanh^2)", near(second, -2 * t * (1 - t * t)));
+  const auto one = [](const arrays& x) -> arrays { return sum(sum(tanh(matmul(x[0], x[1])), 0), 0); };
+  const auto total = [&](const arrays& x) -> arrays { return sum(vmap(one, x)[0], 0); };
+  const arrays batch{random({3, 2, 2}, 7), random({3, 2, 2}, 8)};
+  const arrays each = vmap(grad(one), batch), all = grad(total)(batch);
+  bool equal = true;
+  for (int i = 0; i < 12; ++i)
+    equal = equal && near(each[0].data[i], all[0].data[i]) && near(each[1].data[i], all[1].data[i]);
+  check("gradients of examples are those of the sum over the batch", equal);
 
   // The program that the compiler made.
   std::printf("a step of training has %d steps, and an arena of %d numbers for %d\n", program.step_count, program.arena,
@@ -783,7 +778,7 @@ int main() {
   const arrays eager = train(in), a = run(program, in, compiled<program>{}), b = run(late, in, interpreted{late});
   bool same_bits = true;
   for (int i = 0; i < 3; ++i) same_bits = same_bits && eager[i].data == a[i].data && eager[i].data == b[i].data;
-  std::printf("compiled, traced at run time and eager give the same bits: %s\n", yes(same_bits));
+  check("compiled, traced at run time and eager give the same bits", same_bits);
   for (int i = 0; i <= 400; ++i) {
     const arrays next = run(program, in, compiled<program>{});
     in[0] = next[0], in[1] = next[1];
