@@ -1,0 +1,79 @@
+// tokamax/core/foreign_memory.hpp: arrays over memory that is not the pool's: another library's, or a file's.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/core/foreign_memory.cpp
+#pragma once
+
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/core/array.hpp>          // array
+
+#include <filesystem>  // path
+#include <functional>  // function
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <fcntl.h>     // open
+  #include <sys/mman.h>  // mmap, munmap
+  #include <sys/stat.h>  // fstat
+  #include <unistd.h>    // close, sysconf
+
+  #include <cerrno>   // errno
+  #include <cstring>  // strerror
+#endif
+
+namespace tokamax {
+
+/// An array whose elements lie at `data`, which has room for them until `release` is called: when the last array has let go
+/// of it. Programs read them where they are and never write there.
+///
+/// shapes  any whose extents are known
+/// source  jax.dlpack.from_dlpack
+array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {});
+
+/// An array whose elements lie in a file, from byte `offset` on. The system reads them when somebody else does, and the file
+/// must not change before the last array has let go of it.
+///
+/// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do
+array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE array array_over(const std::byte* data, const array_type& type, std::function<void()> release) {
+  if (is_dynamic(type.extents)) throw error("array_over: shape", std::string(text{type}.view()), "known extents");
+  const auto bytes = static_cast<std::size_t>(size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+  auto* const owner = new std::function<void()>(std::move(release));
+  const auto end = [](buffer_block* b) noexcept {
+    auto* const last = static_cast<std::function<void()>*>(b->owner);
+    if (*last) (*last)();
+    delete last;
+    delete b;
+  };
+  return array(handle(new buffer_block{.read_only = true,
+                                       .bytes = bytes,
+                                       .data = const_cast<std::byte*>(data),  // read_only: nobody writes
+                                       .release = end,
+                                       .owner = owner}),
+               type);
+}
+
+TOKAMAX_COMPILED_ONCE array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {
+  const auto fail = [&](std::string found, std::string expected) {
+    throw error("file: mapped array", std::move(found), std::move(expected), path.string());
+  };
+  if (is_dynamic(type.extents)) fail(std::string(text{type}.view()), "known extents");
+  const auto bytes = static_cast<std::size_t>(size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+  if (bytes == 0) return array::uninitialized(type);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(std::strerror(errno), "a file that can be read");
+  struct stat facts = {};
+  const bool known = ::fstat(file, &facts) == 0;
+  const std::size_t length = known ? static_cast<std::size_t>(facts.st_size) : 0;
+  const std::size_t before = offset % static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* memory = MAP_FAILED;
+  if (offset <= length && bytes <= length - offset)
+    memory = ::mmap(nullptr, before + bytes, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(offset - before));
+  ::close(file);
+  if (memory == MAP_FAILED) fail(std::to_string(length) + " bytes", std::to_string(offset) + " + " + std::to_string(bytes));
+  return array_over(static_cast<const std::byte*>(memory) + before, type,
+                    [memory, mapped = before + bytes] { ::munmap(memory, mapped); });
+}
+#endif
+
+}  // namespace tokamax
