@@ -193,6 +193,29 @@ TEST_CASE("B11: kernels of a derived device are found while compiling and at run
   CHECK(values(tk::jit(ask, oracle_tag{}, tk::while_compiling)(x)) == there);
 }
 
+namespace {
+// A user's op that doubles by its meaning and triples by its kernel, so that results tell which of them ran.
+inline constexpr tk::op tripled_p{.name = "tripled",
+                                  .infer = [](const tk::call& c) { return c[0].type(); },
+                                  .compose = [](const tk::call& c) -> tk::arrays { return c[0] * 2.0f; },
+                                  .kernels = tk::kernels_of<tripled_p>};
+}  // namespace
+namespace tokamax {
+inline void kernel(op_c<tripled_p>, cpu_tag, const kernel_arguments& a) {
+  CHECK(&a.context->where == &cpu.get());
+  for (std::int64_t i = 0; i < a.out[0].size(); ++i) a.out[0].as<float>()[i] = 3 * a.in[0].as<float>()[i];
+}
+}  // namespace tokamax
+TEST_CASE("a user's kernel for the CPU is found while compiling, at run time and in eager calls") {
+  constexpr auto f = [](const tk::tensor<tk::f32, 2>& x) {
+    return tk::bind(tripled_p, {x}, tk::words{}, tk::source_line::current()) + 1.0f;
+  };
+  const tk::tensor<tk::f32, 2> x(array::from<float>({1, 2}));
+  CHECK(f(x).values<float>()[1] == 7);
+  CHECK(tk::jit(f, tk::cpu, tk::while_compiling)(x).values<float>()[1] == 7);
+  CHECK(tk::jit(f, tk::cpu, tk::at_run_time)(x).values<float>()[1] == 7);
+}
+
 TEST_CASE("N17: a literal that is an argument keeps its weakness, and a program of its own") {
   const auto product = tk::jit([](const array& x, const array& a) { return x * a; }, tk::cpu, tk::at_run_time);
   const array x = tk::astype(array::from<float>({1.5f}), tk::bf16), strong = array::from<float>({2.0f});

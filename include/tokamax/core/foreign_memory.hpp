@@ -1,23 +1,20 @@
 // tokamax/core/foreign_memory.hpp: arrays over memory that is not the pool's: another library's, or a file's.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (it includes <filesystem>, and few programs need it)
 // tested by tests/core/foreign_memory.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/array.hpp>  // array
 
+#include <fcntl.h>     // open
+#include <sys/mman.h>  // mmap, munmap
+#include <sys/stat.h>  // fstat
+#include <unistd.h>    // close, sysconf
+
+#include <cerrno>      // errno
+#include <cstring>     // strerror
 #include <filesystem>  // path
 #include <functional>  // function
-
-#if defined(TOKAMAX_COMPILED_ONCE)
-  #include <fcntl.h>     // open
-  #include <sys/mman.h>  // mmap, munmap
-  #include <sys/stat.h>  // fstat
-  #include <unistd.h>    // close, sysconf
-
-  #include <cerrno>   // errno
-  #include <cstring>  // strerror
-#endif
 
 namespace tokamax {
 
@@ -26,16 +23,7 @@ namespace tokamax {
 ///
 /// shapes  any whose extents are known
 /// source  jax.dlpack.from_dlpack
-array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {});
-
-/// An array whose elements lie in a file, from byte `offset` on. The system reads them when somebody else does, and the file
-/// must not change before the last array has let go of it.
-///
-/// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do
-array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type);
-
-#if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE array array_over(const std::byte* data, const array_type& type, std::function<void()> release) {
+inline array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {}) {
   if (is_dynamic(type.extents)) throw error("array_over: shape", std::string(text{type}.view()), "known extents");
   const auto bytes = static_cast<std::size_t>(size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
   auto* const owner = new std::function<void()>(std::move(release));
@@ -53,7 +41,11 @@ TOKAMAX_COMPILED_ONCE array array_over(const std::byte* data, const array_type& 
                type);
 }
 
-TOKAMAX_COMPILED_ONCE array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {
+/// An array whose elements lie in a file, from byte `offset` on. The system reads them when somebody else does, and the file
+/// must not change before the last array has let go of it.
+///
+/// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do
+inline array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {
   const auto fail = [&](std::string found, std::string expected) {
     throw error("file: mapped array", std::move(found), std::move(expected), path.string());
   };
@@ -70,10 +62,9 @@ TOKAMAX_COMPILED_ONCE array map_file(const std::filesystem::path& path, std::siz
   if (offset <= length && bytes <= length - offset)
     memory = ::mmap(nullptr, before + bytes, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(offset - before));
   ::close(file);
-  if (memory == MAP_FAILED) fail(std::to_string(length) + " bytes", std::to_string(offset) + " + " + std::to_string(bytes));
+  if (memory == MAP_FAILED)
+    fail(std::to_string(length) + " bytes", std::to_string(offset) + " + " + std::to_string(bytes));
   return array_over(static_cast<const std::byte*>(memory) + before, type,
                     [memory, mapped = before + bytes] { ::munmap(memory, mapped); });
 }
-#endif
-
 }  // namespace tokamax

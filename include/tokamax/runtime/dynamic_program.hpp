@@ -10,7 +10,6 @@
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 
-#include <map>     // map
 #include <memory>  // unique_ptr
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -151,7 +150,11 @@ class captured_data {
   void add_to(program_run& run, const std::vector<handle>& captured, device& where);
 
  private:
-  std::map<device*, std::vector<handle>> copies_;  // for devices that do not have the original data
+  struct copy {
+    device* where;
+    std::vector<handle> blocks;
+  };
+  std::vector<copy> copies_;  // for devices that do not have the original data
 };
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::vector<handle>& captured, device& where) {
@@ -163,7 +166,8 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
   std::vector<handle> here;
   {
     const std::lock_guard lock(fork_mutexes::of(this));
-    if (const auto known = copies_.find(&where); known != copies_.end()) here = known->second;
+    for (const copy& known : copies_)
+      if (known.where == &where) here = known.blocks;
   }
   if (here.empty()) {
     for (const handle& h : captured) {
@@ -171,7 +175,7 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
       where.write(*here.back().get(), bytes_on_host(*h.get()), h->bytes);
     }
     const std::lock_guard lock(fork_mutexes::of(this));
-    copies_.emplace(&where, here);
+    copies_.push_back({&where, here});
   }
   for (const handle& h : here) run.add_captured(h);
 }
