@@ -8,8 +8,8 @@
 namespace tk = tokamax;
 using tk::array;
 
-// The derivative of log(1 + e^x) is e^x / (1 + e^x), which is inf / inf for large x. So `select` makes the values of this
-// function right, and its gradient is still wrong.
+// The derivative of log(1 + e^x) is e^x / (1 + e^x), which is inf / inf for large x. So `select` makes the values of
+// this function right, and its gradient is still wrong.
 constexpr auto plain_softplus = [](const array& x) { return tk::select(x > 20, x, tk::log(1 + tk::exp(x))); };
 // The rule returns the value and the tangent. Reverse mode, vmap and compiled programs use it too.
 constexpr auto softplus = tk::custom_jvp(

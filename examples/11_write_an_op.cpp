@@ -8,8 +8,8 @@ using tk::array;
 
 // An op is one constant, its descriptor: a name and rules. Nothing is registered. A rule that is missing is derived.
 
-// First an elementwise op, log(cosh(x)). Its meaning is a function of one element, a template: the same text is compiled for
-// numbers and for SIMD vectors, and fused loops call it.
+// First an elementwise op, log(cosh(x)). Its meaning is a function of one element, a template: the same text is
+// compiled for numbers and for SIMD vectors, and fused loops call it.
 struct log_cosh_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -30,9 +30,9 @@ constexpr array log_cosh(const array& x, tk::source_line l = tk::source_line::cu
   return tk::bind(log_cosh_p, {x}, tk::words{}, l);
 }
 
-// Then an op on rows, a maximum without corners. `infer` gives the type of the result and is the only place that rejects
-// arguments. `compose` gives the meaning in smaller ops; without `vjp`, the gradient would be derived from it. An op with
-// options binds a struct of them and reads it with `c.attrs<the_struct>()`: see ops/layer_norm.hpp.
+// Then an op on rows, a maximum without corners. `infer` gives the type of the result and is the only place that
+// rejects arguments. `compose` gives the meaning in smaller ops; without `vjp`, the gradient would be derived from it.
+// An op with options binds a struct of them and reads it with `c.attrs<the_struct>()`: see ops/layer_norm.hpp.
 constexpr tk::array_type type_of_rows(const tk::call& c) {  // [..., n] -> [...]
   if (c[0].rank() == 0) return c.fail("smooth_max: x", c[0].type(), "an array with an axis");
   tk::shape rows;

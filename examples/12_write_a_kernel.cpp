@@ -23,8 +23,8 @@ constexpr array smooth_max(const array& x, tk::source_line l = tk::source_line::
   return tk::bind(smooth_max_p, {x}, tk::words{}, l);
 }
 
-// A kernel belongs to a device. This one is the processor with one kernel more: all other ops run as they do on tk::cpu.
-// The list is for programs that are traced at run time.
+// A kernel belongs to a device. This one is the processor with one kernel more: all other ops run as they do on
+// tk::cpu. The list is for programs that are traced at run time.
 struct my_device : tk::cpu_tag {
   static constexpr std::string_view name = "mine";
   using kernels = tk::kernel_list<smooth_max_p>;

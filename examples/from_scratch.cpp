@@ -1,7 +1,7 @@
 // examples/from_scratch.cpp: the core of tokamax, rebuilt in one file that includes nothing of it. Read it from top to bottom.
 //
-// We want to write a function of arrays once, then run it, differentiate it, run it on batches, and have the C++ compiler turn it
-// into a short list of loops with a fixed place in memory for each value. Nine parts do that:
+// We want to write a function of arrays once, then run it, differentiate it, run it on batches, and have the C++
+// compiler turn it into a short list of loops with a fixed place in memory for each value. Nine parts do that:
 //
 //   1 arrays    2 graphs    3 ops    4 tracing    5 derivatives    6 batches    7 fusion    8 a memory plan    9 running it
 //
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-// ---- 1. Arrays --------------------------------------------------------------------------------------------------------------
+// ---- 1. Arrays ------------------------------------------------------------------------------------------------------
 
 constexpr int count(const auto& list) { return static_cast<int>(list.size()); }
 
@@ -55,8 +55,8 @@ struct shape {
 
 struct graph;
 
-/// One type for three things: data, a node of a graph that is being traced, or nothing. An array of nothing stands for zero, so
-/// that derivatives do not compute with zeros: sums leave it out, and products with it are nothing again.
+/// One type for three things: data, a node of a graph that is being traced, or nothing. An array of nothing stands for
+/// zero, so that derivatives do not compute with zeros: sums leave it out, and products with it are nothing again.
 struct array {
   shape extents;
   std::vector<double> data;  // in row-major order
@@ -78,10 +78,10 @@ struct arrays : std::vector<array> {
 
 constexpr array fill(double number, shape s) { return {s, std::vector<double>(s.size(), number)}; }
 
-// In tokamax this is core/array.hpp: arrays have dtypes too, and share their memory instead of copying it. Structs of arrays are
-// arguments there (base/tree.hpp), and a tensor (core/tensor.hpp) tells its shape by its type.
+// In tokamax this is core/array.hpp: arrays have dtypes too, and share their memory instead of copying it. Structs of
+// arrays are arguments there (base/tree.hpp), and a tensor (core/tensor.hpp) tells its shape by its type.
 
-// ---- 2. Graphs --------------------------------------------------------------------------------------------------------------
+// ---- 2. Graphs ------------------------------------------------------------------------------------------------------
 
 /// The options of an op: the axis that it works on, and the extent of an axis that it makes.
 struct attributes {
@@ -121,10 +121,10 @@ struct graph {
   constexpr const node& operator[](int id) const { return nodes[id]; }
 };
 
-// In tokamax this is core/graph.hpp. Equal nodes are found there in constant time, nodes know the line of the user's program, and
-// control flow has graphs of its own for bodies.
+// In tokamax this is core/graph.hpp. Equal nodes are found there in constant time, nodes know the line of the user's
+// program, and control flow has graphs of its own for bodies.
 
-// ---- 3. Ops -----------------------------------------------------------------------------------------------------------------
+// ---- 3. Ops ---------------------------------------------------------------------------------------------------------
 
 /// What a rule sees: the operands, and what the transformation that asks has beside them.
 struct call {
@@ -240,8 +240,8 @@ inline constexpr op sum_p{
     .batch = next_axis,
 };
 
-/// The product of matrices. It has a kernel because that is faster, and a meaning in smaller ops. All other rules are derived
-/// from the meaning.
+/// The product of matrices. It has a kernel because that is faster, and a meaning in smaller ops. All other rules are
+/// derived from the meaning.
 constexpr shape matmul_shape(const call& c) {  // [m, k], [k, n] -> [m, n]
   const shape a = c.in[0].extents, b = c.in[1].extents;
   if (a.rank != 2 || b.rank != 2 || a[1] != b[0]) throw std::invalid_argument("matmul: inner extents differ");
@@ -259,11 +259,12 @@ constexpr void run_matmul(const kernel_call& k) {
 }
 inline constexpr op matmul_p{.name = "matmul", .infer = matmul_shape, .kernel = run_matmul, .compose = matmul_meaning};
 
-// In tokamax this is core/op.hpp, and each op lives in a header of its own in lax/ and ops/. Kernels belong to devices there.
+// In tokamax this is core/op.hpp, and each op lives in a header of its own in lax/ and ops/. Kernels belong to devices
+// there.
 
 constexpr bool is_constant(const node& n) { return n.kind && n.kind == &constant_p; }
 
-// ---- 4. Tracing -------------------------------------------------------------------------------------------------------------
+// ---- 4. Tracing -----------------------------------------------------------------------------------------------------
 
 constexpr bool is_number(const array& a) { return a.data.size() == 1 && a.extents.rank == 0; }
 
@@ -275,8 +276,8 @@ constexpr int lift(graph& g, const array& a) {
   return g.find_or_add({.kind = &constant_p, .extents = a.extents, .number = a.data[0]});
 }
 
-/// Applies an op. On data it computes at once; on nodes it adds a node. This is the only way to apply one, so the same function
-/// runs, is traced, and is differentiated.
+/// Applies an op. On data it computes at once; on nodes it adds a node. This is the only way to apply one, so the same
+/// function runs, is traced, and is differentiated.
 constexpr array bind(const op& o, const arrays& in, attributes at) {
   for (const array& a : in)
     if (!a.exists()) return {};
@@ -335,13 +336,13 @@ constexpr std::vector<shape> types_of(const arrays& in) {
   return types;
 }
 
-// In tokamax this is core/bind.hpp and core/trace.hpp. A function may also use arrays from around it there, and the first mistake
-// is kept as a value, so that the compiler can print it with the user's line.
+// In tokamax this is core/bind.hpp and core/trace.hpp. A function may also use arrays from around it there, and the
+// first mistake is kept as a value, so that the compiler can print it with the user's line.
 
-// ---- 5. Derivatives ---------------------------------------------------------------------------------------------------------
+// ---- 5. Derivatives -------------------------------------------------------------------------------------------------
 
-// A transformation traces a function, then goes through its nodes and applies rules to other arrays. Those may be data, or nodes
-// of another trace: this is why transformations can be applied to each other.
+// A transformation traces a function, then goes through its nodes and applies rules to other arrays. Those may be data,
+// or nodes of another trace: this is why transformations can be applied to each other.
 
 /// A node of g as a call of its op on other operands.
 constexpr call call_of(const graph& g, int id, const arrays& values) {
@@ -377,8 +378,9 @@ struct meaning {
   constexpr arrays operator()(const arrays& in) const { return of->compose({.self = of, .in = in, .at = at}); }
 };
 
-/// Reverse mode: the cotangents of the inputs of f from that of its first result. One walk forwards computes the values; one walk
-/// backwards asks each node how its cotangent is shared out among its operands, and adds the shares up.
+/// Reverse mode: the cotangents of the inputs of f from that of its first result. One walk forwards computes the
+/// values; one walk backwards asks each node how its cotangent is shared out among its operands, and adds the shares
+/// up.
 template <class F>
 constexpr arrays vjp(const F& f, const arrays& in, const array& ct) {
   const graph g = trace(f, types_of(in));
@@ -431,10 +433,10 @@ constexpr arrays jvp(const F& f, const arrays& in, const arrays& tangents) {
 
 // In tokamax this is transforms/backward.hpp and transforms/forward.hpp. A missing vjp is derived there as well.
 
-// ---- 6. Batches -------------------------------------------------------------------------------------------------------------
+// ---- 6. Batches -----------------------------------------------------------------------------------------------------
 
-/// A function of one example as a function of a batch: every operand gets one more axis in front, and each op says how it works
-/// on such operands.
+/// A function of one example as a function of a batch: every operand gets one more axis in front, and each op says how
+/// it works on such operands.
 template <class F>
 constexpr arrays vmap(const F& f, const arrays& in) {
   std::vector<shape> one;
@@ -454,13 +456,15 @@ constexpr arrays vmap(const F& f, const arrays& in) {
   return out;
 }
 
-// In tokamax this is transforms/batch.hpp and transforms/vmap.hpp: arguments may stay without a batch axis, and axes have names.
+// In tokamax this is transforms/batch.hpp and transforms/vmap.hpp: arguments may stay without a batch axis, and axes
+// have names.
 
-// ---- 7. Fusion --------------------------------------------------------------------------------------------------------------
+// ---- 7. Fusion ------------------------------------------------------------------------------------------------------
 
-// Elementwise ops of one shape can share a loop: values pass from one to the next in registers. But a loop and the kernels that it
-// waits for must not wait for each other. So each node gets a phase, one more than that of any kernel on its way from the inputs
-// (and kernels one more than the loops they read). Ops of one shape in one phase depend on each other alone: they are one loop.
+// Elementwise ops of one shape can share a loop: values pass from one to the next in registers. But a loop and the
+// kernels that it waits for must not wait for each other. So each node gets a phase, one more than that of any kernel
+// on its way from the inputs (and kernels one more than the loops they read). Ops of one shape in one phase depend on
+// each other alone: they are one loop.
 
 constexpr bool in_loops(const node& n) { return n.kind && n.kind->element; }
 
@@ -478,10 +482,10 @@ constexpr std::vector<int> phases_of(const graph& g) {
   return phase;
 }
 
-// In tokamax this is compiler/fuse.hpp. Loops there also read transposed and repeated operands as they lie, a cheap value may be
-// computed twice rather than stored, and large groups are cut.
+// In tokamax this is compiler/fuse.hpp. Loops there also read transposed and repeated operands as they lie, a cheap
+// value may be computed twice rather than stored, and large groups are cut.
 
-// ---- 8. A memory plan -------------------------------------------------------------------------------------------------------
+// ---- 8. A memory plan -----------------------------------------------------------------------------------------------
 
 /// Where a value lies.
 struct place {
@@ -503,8 +507,8 @@ struct step {
   shape extents;
 };
 
-/// A finished program: numbers in a table and no more. It has a fixed capacity because a result of the C++ compiler cannot own
-/// memory; `at` throws for what is larger, which stops the compiler.
+/// A finished program: numbers in a table and no more. It has a fixed capacity because a result of the C++ compiler
+/// cannot own memory; `at` throws for what is larger, which stops the compiler.
 struct plan {
   std::array<line, 64> lines{};
   std::array<step, 32> steps{};
@@ -515,7 +519,8 @@ struct plan {
   int all_values = 0;  // what they would take without sharing memory
 };
 
-/// For each node the step that computes it, its offset in the arena, and the last step that reads it from there; -1 for none.
+/// For each node the step that computes it, its offset in the arena, and the last step that reads it from there; -1 for
+/// none.
 struct schedule {
   std::vector<int> step_of, offset, last_use;
 };
@@ -563,7 +568,8 @@ constexpr schedule make_schedule(const graph& g, plan& p) {
       if (is_read(id, i) && m.step_of[i] != m.step_of[id]) m.last_use[i] = std::max(m.last_use[i], m.step_of[id]);
   for (int id : g.outputs) m.last_use[id] = p.step_count;
 
-  // Memory, step by step. A loop may write over an operand that nobody reads later: it reads each element before it writes it.
+  // Memory, step by step. A loop may write over an operand that nobody reads later: it reads each element before it
+  // writes it.
   for (int s = 0; s < p.step_count; ++s)
     for (int id = 0; id < g.count(); ++id) {
       if (m.step_of[id] != s || m.last_use[id] < 0) continue;
@@ -612,9 +618,10 @@ constexpr plan make_plan(const graph& g) {
   return p;
 }
 
-// In tokamax this is compiler/schedule.hpp, memory.hpp and plan.hpp; freeze.hpp makes tables that are exactly large enough.
+// In tokamax this is compiler/schedule.hpp, memory.hpp and plan.hpp; freeze.hpp makes tables that are exactly large
+// enough.
 
-// ---- 9. Running it ----------------------------------------------------------------------------------------------------------
+// ---- 9. Running it --------------------------------------------------------------------------------------------------
 
 struct memory {
   const arrays& inputs;
@@ -637,8 +644,8 @@ inline void store(const line& l, const memory& m, double result, int i) {
   if (l.out.in == place::arena) m.arena[l.out.index + i] = result;
 }
 
-/// A loop whose lines are read from the table, element by element. It can run any plan. All lines are computed before the first
-/// one is stored, which may be in the place of an operand.
+/// A loop whose lines are read from the table, element by element. It can run any plan. All lines are computed before
+/// the first one is stored, which may be in the place of an operand.
 struct interpreted {
   const plan& p;
   void operator()(int s, const memory& m) const {
@@ -651,8 +658,8 @@ struct interpreted {
   }
 };
 
-/// A loop of a plan that the C++ compiler knows: its lines are constants, so that the compiler writes them one after another, with
-/// the functions of the ops in place and the results in registers.
+/// A loop of a plan that the C++ compiler knows: its lines are constants, so that the compiler writes them one after
+/// another, with the functions of the ops in place and the results in registers.
 template <const plan& P>
 struct compiled {
   template <int S, int... K>
@@ -691,10 +698,10 @@ arrays run(const plan& p, const arrays& inputs, const Loop& loop) {
   return out;
 }
 
-// In tokamax this is runtime/executable.hpp, and the loops are backend/cpu/loop/: one type a loop and SIMD vectors instead of
-// numbers; or, for programs traced at run time, an interpreter of tiles instead of elements.
+// In tokamax this is runtime/executable.hpp, and the loops are backend/cpu/loop/: one type a loop and SIMD vectors
+// instead of numbers; or, for programs traced at run time, an interpreter of tiles instead of elements.
 
-// ---- All of it together -----------------------------------------------------------------------------------------------------
+// ---- All of it together ---------------------------------------------------------------------------------------------
 
 /// A network of two layers: the mean square of its error on 4 points. {w1 [2, 8], w2 [8, 1], x [4, 2], y [4, 1]} -> [].
 constexpr auto loss = [](const arrays& in) -> arrays {

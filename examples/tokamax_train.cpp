@@ -61,7 +61,8 @@ tk::train::run_settings record_of(const settings& s, const tk::data::tokens& tex
           s.bf16};
 }
 
-// Training goes on if a line cannot be written. The line is written with the next one, at the latest before a checkpoint.
+// Training goes on if a line cannot be written. The line is written with the next one, at the latest before a
+// checkpoint.
 void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
                    std::initializer_list<std::pair<const char*, double>> numbers) {
   try {
