@@ -72,7 +72,7 @@ int main() {
   trace<vector>([](array x) { return x + tk::sum(tk::stack(one_or_none(x))); });
   // expects: "broadcast_to: shape".*"f32\[3\]".*"extents of 1 or those
   trace<vector>([](array x) { return tk::broadcast_to(x, {2, pick(4, 3)}); });
-  // expects: "add: shapes".*"i32\[2\]".*"extents equal or 1
+  // expects: "add: shapes".*"i32\[2\]".*"extents of 1 or those of
   trace<vector>([](array x) { return x + tk::arange(pick(2, 3)); });
   // expects: "reduce_sum: axis".*"\[2\]".*"axes of f32\[2,3\]"
   trace<matrix>([](array x) { return tk::sum(x, {{pick(2, 1)}}); });
@@ -122,19 +122,19 @@ int main() {
   trace<image>([](array x) { return tk::avg_pool(x, {pick(0, 2), 2}); });
   // expects: "random: shape".*"\[-3\]"
   trace<key_words>([](array k) { return tk::random::bits(tk::random::key(k), {pick(-3, 3)}); });
-  // expects: "randint: bound".*"high".*"a number of i32"
+  // expects: "randint: bound".*"high".*"a number that fits i32"
   trace<key_words>([](array k) { return tk::random::randint(tk::random::key(k), {3}, 0, pick(3e9, 3.0)); });
   // expects: "sub: dtype".*"bool\[3\]".*"numbers"
   trace<bools>([](array a) { return a - pick(a, tk::astype(a, tk::f32)); });
   // expects: "select: condition".*"f32\[3\]".*"bool\[3\]"
   trace<vector>([](array a) { return tk::bind(tk::select_p, {pick(a, a > 0), a, a}, tk::words{}, here()); });
-  // expects: "select: shapes".*"f32\[2\]".*"extents equal or 1 beside
+  // expects: "select: shapes".*"f32\[2\]".*"extents of 1 or those of
   trace<vector>([](array a) { return tk::select(a > 0, a, pick(tk::slice(a, {0}, {2}), a)); });
   // expects: "concatenate: operand".*"f32\[3,3\]".*"extents of f32\[2,3\]
   trace<matrix, square>([](array a, array b) { return tk::concatenate({a, b}, pick(1, 0)); });
   // expects: "bitcast_convert_type: width".*"f32\[3\]".*"bf16"
   trace<vector>([](array a) { return tk::bitcast_convert_type(a, pick(tk::bf16, tk::i32)); });
-  // expects: "matmul: batch extents".*"f32\[5,3,2\]".*"extents equal or 1 beside
+  // expects: "matmul: batch extents".*"f32\[5,3,2\]".*"extents of 1 or those of
   trace<tk::tensor<tk::f32, 4, 2, 3>, tk::tensor<tk::f32, 5, 3, 2>>(
       [](array a, array b) { return tk::matmul(a, tk::slice_in_dim(b, 0, pick(5, 4), 0)); });
   // expects: "dot_general: batch extents".*"f32\[3,3\]".*"batch extents equal: \[2,
@@ -156,7 +156,7 @@ int main() {
   trace<vector>([](array a) { return tk::slice(a, {1}, {pick(5, 3)}); });
   // expects: "slice: bounds".*"\[1\]:\[2\]".*"inside f32\[2,3\]"
   trace<matrix>([](array a) { return tk::slice(a, pick(shape{1}, {1, 0}), pick(shape{2}, {2, 2})); });
-  // expects: "pad: amounts".*"\[1\]\[1\]".*"one pair an axis of f32\[2,3\]"
+  // expects: "pad: amounts".*"\[1\]\[1\]".*"one pair per axis of f32\[2,3\]"
   trace<matrix>([](array a) { return tk::pad(a, 0, pick(shape{1}, {1, 0}), pick(shape{1}, {1, 0})); });
   // expects: "split: extent".*"f32\[3\]".*"a multiple of 2"
   trace<vector>([](array a) { return tk::split(a, pick(2, 3))[0]; });

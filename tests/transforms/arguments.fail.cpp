@@ -68,13 +68,13 @@ int main() {
   trace<matrix, vector>([](array x, array v) { return tk::jvp(twice, x, pick(0, 1) ? x : v).second; });
   // expects: "vjp: cotangents".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"
   trace<matrix, vector>([](array x, array v) { return tk::vjp(twice, x).second(pick(0, 1) ? x : v); });
-  // expects: "vmap: batch extent".*"f32\[4\]".*"leading 3"
+  // expects: "vmap: batch extent".*"f32\[4\]".*"a leading extent of 3"
   trace<vector>([](array v) { return tk::vmap(add)(v, tk::ones({pick(4, 3)})); });
   // expects: "scan: carry".*"f32\[3,3\]".*"f32\[3\]"
   trace<vector, square>([](array v, array x) { return tk::scan(spread, v, x).first; });
   // expects: "scan: carry".*"bf16\[3\]".*"f32\[3\]"
   trace<vector, square>([](array v, array x) { return tk::scan(narrow, v, x).first; });
-  // expects: "scan: length".*"f32\[5\]".*"leading 3"
+  // expects: "scan: length".*"f32\[5\]".*"a leading extent of 3"
   trace<vector>(
       [](array v) { return tk::scan(along, array(0.0f), std::pair<array, array>(v, tk::ones({pick(5, 3)}))).first; });
   // expects: "grad: value of the function".*"i32\[\]".*"a floating scalar"

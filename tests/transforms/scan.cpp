@@ -121,5 +121,5 @@ TEST_CASE("carries that change and sequences that differ are rejected") {
   CHECK_THROWS_WITH(
       scan([](const array& c, const std::pair<array, array>& v) { return std::pair{c + v.first, v.second}; }, s,
            std::pair{x, s}),
-      contains("scan: length: found f32[3], expected leading 4"));
+      contains("scan: length: found f32[3], expected a leading extent of 4"));
 }

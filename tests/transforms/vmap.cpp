@@ -88,6 +88,6 @@ TEST_CASE("vmap of jvp and jvp of vmap agree") {
 TEST_CASE("leaves with other batch extents are rejected") {
   const auto f = [](const array& a, const array& b) { return a + b; };
   CHECK_THROWS_WITH(vmap(f)(noise({3, 2}, 1), noise({4, 2}, 2)),
-                    contains("vmap: batch extent: found f32[4,2], expected leading 3"));
+                    contains("vmap: batch extent: found f32[4,2], expected a leading extent of 3"));
   CHECK_THROWS_WITH(vmap([](const array& a) { return a; })(noise(shape{}, 1)), contains("vmap: in_axes"));
 }

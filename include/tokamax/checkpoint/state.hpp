@@ -116,7 +116,7 @@ void save(std::filesystem::path path, const Tree& tree, const metadata& about = 
   path = std::filesystem::absolute(path, failure).lexically_normal();
   if (failure) throw error("checkpoint", failure.message(), "a path that can be made absolute", path.string());
   if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
-  if (file_exists(path)) throw error("checkpoint", "a folder that is there already", "a new one", path.string());
+  if (file_exists(path)) throw error("checkpoint", "a folder that exists already", "a new one", path.string());
   std::vector<named_array> leaves = detail::leaves_of(tree);
   const auto checksums = detail::checksums_of(leaves, path.string());
   detail::write_folder(path, std::move(leaves), {about, checksums});

@@ -231,7 +231,7 @@ inline constexpr op conv_general_dilated_p{
       const int d = o.strides.rank();
       const std::int64_t groups = o.feature_groups;
       if (x.dtype() != w.dtype() || !is_floating(x.dtype()))
-        return c.fail("conv: dtypes", w.type(), text("floats as ") << x.type());
+        return c.fail("conv: dtypes", w.type(), text("floats, as in ") << x.type());
       bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
                 o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
       if (!ok)

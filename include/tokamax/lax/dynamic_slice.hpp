@@ -57,7 +57,7 @@ inline constexpr op dynamic_slice_p{
       array_type t = c[0].type();
       const int rank = t.extents.rank();
       if (!detail::starts_fit(c, 1, rank, batch))
-        return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 or i64 an axis of ") << t);
+        return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 or i64 per axis of ") << t);
       bool ok = sizes.rank() == rank - batch;
       for (int i = 0; ok && i < sizes.rank(); ++i) ok = at_most(sizes[i], t.extents[batch + i]);
       if (!ok) return c.fail("dynamic_slice: sizes", text() << sizes, text("inside ") << t);
@@ -90,7 +90,7 @@ inline constexpr op dynamic_update_slice_p{
       const array_type t = c[0].type();
       const int rank = t.extents.rank();
       if (!detail::starts_fit(c, 2, rank, batch))
-        return c.fail("dynamic_update_slice: starts", text() << c.count - 2, text("one i32 or i64 an axis of ") << t);
+        return c.fail("dynamic_update_slice: starts", text() << c.count - 2, text("one i32 or i64 per axis of ") << t);
       bool ok = c[1].dtype() == t.type && c[1].rank() == rank && sizes.rank() == rank - batch;
       for (int i = 0; ok && i < rank; ++i)
         ok = i < batch ? c[1].extent(i) == t.extents[i]

@@ -110,7 +110,7 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (x[i].shape() == s) continue;
     s = broadcast_shapes(s, x[i].shape(), ok);
     if (!ok) {
-      reject(x, N, where, text(o.name) << ": shapes", x[i].type(), text("extents equal or 1 beside ") << x[0].type());
+      reject(x, N, where, text(o.name) << ": shapes", x[i].type(), text("extents of 1 or those of ") << x[0].type());
       return;
     }
   }

@@ -53,7 +53,8 @@ struct index_list {
 constexpr array array::operator[](const index_list& at) const {
   tokamax::shape start, limit, stride, kept;
   if (at.count() > static_cast<std::size_t>(rank())) {
-    reject(*this, at.where, "index: number of indices", text() << at.count(), text("no more than axes of ") << type_);
+    reject(*this, at.where, "index: number of indices", text() << at.count(),
+           text("at most one per axis of ") << type_);
     return *this;
   }
   for (int axis = 0; axis < rank(); ++axis) {

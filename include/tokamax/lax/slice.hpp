@@ -102,7 +102,7 @@ inline constexpr op pad_p{
         t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
         ok = !is_dyn(n) && interior[i] >= 0 && t.extents[i] >= 0;
       }
-      return ok ? t : c.fail("pad: amounts", text() << low << high, text("one pair an axis of ") << c[0].type());
+      return ok ? t : c.fail("pad: amounts", text() << low << high, text("one pair per axis of ") << c[0].type());
     },
     .vjp = [](const call& c) -> arrays {
       const auto [low, high, interior] = c.attrs<pad_options>();

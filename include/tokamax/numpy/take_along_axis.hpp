@@ -21,7 +21,7 @@ constexpr array take_along_axis(const array& x, const array& indices, int axis =
   for (int i = 0; ok && i < x.rank(); ++i) ok = i == axis || indices.extent(i) == x.extent(i);
   const call here{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l};
   if (!ok) {
-    here.fail("take_along_axis: indices", indices.type(), text("i32 as ") << x.type());
+    here.fail("take_along_axis: indices", indices.type(), text("i32 shaped like ") << x.type());
     return x;
   }
   if (x.size() > most_indices) {  // positions are i32

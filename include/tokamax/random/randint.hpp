@@ -20,7 +20,7 @@ constexpr array randint(const key& k, const shape& s, const array& low, const ar
                         source_line l = source_line::current()) {
   for (const array* bound : {&low, &high})
     if (bound->is_literal() && !(bound->literal() >= lowest_of(i32) && bound->literal() <= highest_of(i32))) {
-      reject(k, l, "randint: bound", bound == &low ? "low" : "high", "a number of i32");
+      reject(k, l, "randint: bound", bound == &low ? "low" : "high", "a number that fits i32");
       return k;
     }
   const auto [k1, k2] = split(k, l);

@@ -50,7 +50,7 @@ inline constexpr op threefry2x32_p{
       if (!are_extents(extents)) return c.fail("random: shape", text() << extents, "extents from 0 on");
       ok = first.dtype() == u32 && first.rank() == keys.rank() - 1;
       for (int i = 0; ok && i < first.rank(); ++i) ok = first.extent(i) == keys.extent(i);
-      if (!ok) return c.fail("threefry2x32: first counter", first.type(), text("u32, one a key of ") << keys.type());
+      if (!ok) return c.fail("threefry2x32: first counter", first.type(), text("u32, one per key of ") << keys.type());
       array_type t = first.type();
       t.weak = false;
       for (std::int64_t e : extents) t.extents.push_back(e);

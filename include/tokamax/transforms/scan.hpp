@@ -39,7 +39,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         for (const array& x : leaves(sequence)) {
           if (!known && x.rank() > 0) length = x.extent(0), known = true;
           if (x.rank() == 0 || x.extent(0) != length)
-            reject(&g, l, "scan: length", x.type(), text("leading ") << length);
+            reject(&g, l, "scan: length", x.type(), text("a leading extent of ") << length);
         }
         if (options.length < -1 || (length < 0 && !is_dyn(length)))
           reject(&g, l, "scan: length", text() << options.length, "0 or more, or something to scan");

@@ -107,7 +107,7 @@ struct vmap_function {
             const array b = detail::move_axis(a, checked_axis("vmap: in_axes", axis, a, where), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
-              reject(&g, where, "vmap: batch extent", b.type(), text("leading ") << n);
+              reject(&g, where, "vmap: batch extent", b.type(), text("a leading extent of ") << n);
             array_type t = b.type();
             t.extents = {};
             for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));

@@ -39,7 +39,7 @@ inline constexpr op while_loop_p{
       return t;
     },
     .vjp = [](const call& c) -> arrays {
-      c.fail("while_loop: reverse mode", "a number of steps that nobody knows", "scan, or fori_loop with known bounds");
+      c.fail("while_loop: reverse mode", "an unknown number of steps", "scan, or fori_loop with known bounds");
       return arrays(static_cast<std::size_t>(c.count));
     },
     .jvp = [](const call& c) -> arrays { return detail::while_jvp(c); },
