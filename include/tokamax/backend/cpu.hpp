@@ -13,8 +13,8 @@
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
-//   backend/cpu/gemm/choose/implementation.hpp    matrix products by other code than ours, and the place where it steps in.
-//   backend/cpu/gemm/choose/key.hpp               what the fastest implementation of a matrix product depends on, and its text.
+//   backend/cpu/gemm/choose/implementation.hpp    the interface for matrix products by other libraries.
+//   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
 //   backend/cpu/gemm/gemm.hpp                     matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.

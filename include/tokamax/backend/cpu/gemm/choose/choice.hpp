@@ -30,7 +30,7 @@ namespace tokamax::simd {
 
 namespace detail {
 
-/// Other libraries ask OpenMP for the number of their threads: while this lives, it is ours.
+/// Other libraries ask OpenMP for the number of threads. During the lifetime of this object, that number is ours.
 class openmp_threads {
  public:
 #if defined(_OPENMP)
@@ -47,7 +47,7 @@ class openmp_threads {
 #endif
 };
 
-/// The best seconds of p by each of `runs`, which take turns, on a C of their own that lies as p's does.
+/// The shortest seconds in which each of `runs` computes p. They run in turns, on a copy of C with the same alignment.
 inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<gemm_fn>& runs) {
   scratch_memory memory;
   gemm_product mine = p;
@@ -64,24 +64,25 @@ inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<g
       for (int r = 0; r < repeats; ++r) runs[i](mine);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       spent += seconds;
-      if (round > 0) best[i] = std::min(best[i], seconds / repeats);  // the first warms up
+      if (round > 0) best[i] = std::min(best[i], seconds / repeats);  // the first round warms up
     }
   return best;
 }
 
 }  // namespace detail
 
-/// Which implementation computes the products of each shape: the one that was the fastest when it was measured.
+/// Chooses the implementation of matrix products for each shape: the one that was the fastest when it was measured.
 ///
-/// A process has one, `gemm_choices()`. While nothing is added to it all products are ours, at the cost of one load.
-/// With others, the first product of a shape (extents, layouts, dtypes, precision, mode, threads) measures all that can
-/// compute it, in some 10 ms; large ones take up to 0.1 s or two runs of each. Ours win ties within 3 %. Always ours are
-/// products with an epilogue, with a packed matrix, or of an operand without contiguous rows or columns; those inside
-/// parallel_for whose shape has no choice yet; and shapes beyond the first `most`.
+/// A process has one such object, `gemm_choices()`. While nothing is added to it, our own code computes all products, and
+/// the choice costs one load. With other implementations, the first product of a shape (extents, layouts, dtypes, precision,
+/// mode, threads) measures all that can compute it. That takes some 10 ms, and up to 0.1 s or two runs of each for large
+/// products. Our code wins ties within 3 %. It always computes products with an epilogue, with a packed matrix, or of an
+/// operand without contiguous rows or columns. It also computes products inside of parallel_for whose shape has no choice
+/// yet, and shapes beyond the first `most`.
 ///
-/// What this gives up: the bits are those of the chosen implementation, and may depend on the number of threads and,
-/// since measurements do, on the run. Who needs the same bits again keeps the choices: `to_text` here, `from_text` and
-/// `measure(false)` there.
+/// The price is reproducibility. The bits are those of the chosen implementation. They may depend on the number of threads,
+/// and on the run, because measurements do. To get the same bits again, keep the choices: `to_text` in one run, `from_text`
+/// and `measure(false)` in the other. To get the last 10 % of speed, register other libraries.
 ///
 /// errors  add, from_text: tokamax::error
 class gemm_choice {
@@ -90,7 +91,7 @@ class gemm_choice {
   static constexpr std::size_t implementations = 8;   ///< others than ours
   static constexpr std::string_view own = "tokamax";  ///< the name of ours in texts
 
-  /// Lets `other` take part; shapes that have a choice keep it.
+  /// Adds an implementation. Shapes that have a choice keep it.
   void add(const gemm_implementation& other) {
     const std::lock_guard lock(mutex_);
     const std::size_t n = count_.load();
@@ -105,10 +106,10 @@ class gemm_choice {
     detail::gemm_elsewhere.store(elsewhere);
   }
 
-  /// Whether shapes without a choice are measured (true at first), or are ours.
+  /// Sets whether shapes without a choice are measured, which is the default, or computed by our code.
   void measure(bool on) noexcept { measures_.store(on); }
 
-  /// Takes back all implementations and choices; no product may run meanwhile.
+  /// Removes all implementations and choices. No product may run at the same time.
   void clear() {
     const std::lock_guard lock(mutex_);
     detail::gemm_elsewhere.store(nullptr);
@@ -132,8 +133,8 @@ class gemm_choice {
     return lines;
   }
 
-  /// Takes the choices of a text that to_text made, in place of those it has for the same shapes. Implementations are
-  /// added before. A text with an error changes nothing; `where` is its file's name, for the message.
+  /// Reads the choices of a text from `to_text`. They replace those for the same shapes. Implementations must have been added
+  /// before. A text with an error changes nothing. `where` is the name of its file, for the message.
   void from_text(std::string_view text, std::string_view where = "text") {
     const std::lock_guard lock(mutex_);
     std::vector<choice> read;
@@ -156,8 +157,8 @@ class gemm_choice {
  private:
   struct choice {
     gemm_key key;
-    const gemm_implementation* other;  // null: ours
-    std::string rates;                 // " name=GFLOP/s" of each that was measured
+    const gemm_implementation* other;  // null for our code
+    std::string rates;                 // " name=GFLOP/s" for each implementation that was measured
   };
   using place = std::atomic<const choice*>;
 
@@ -179,7 +180,7 @@ class gemm_choice {
     return true;
   }
 
-  // Null: nobody else can, or there is no room for more.
+  // Null if no other implementation can compute the product, or if the table is full.
   const choice* measured(const gemm_key& key, const gemm_product& p, detail::gemm_fn own_run, int threads) {
     const auto begin = others_.begin(), end = begin + static_cast<std::ptrdiff_t>(count_.load());
     const auto can = [&](const gemm_implementation& other) { return other.can(p); };
@@ -228,7 +229,7 @@ class gemm_choice {
     return nullptr;
   }
 
-  // Where the choice for the key is, or will be. Half of the table stays empty, so that there is one.
+  // The place of the choice for the key, which may be empty. Half of the table stays empty, so there always is a place.
   place& place_of(const gemm_key& key) noexcept {
     for (std::size_t i = key.hash();; ++i) {
       place& s = table_[i % table_.size()];
@@ -237,7 +238,7 @@ class gemm_choice {
     }
   }
 
-  // What it replaces stays in the list: another thread may be reading it.
+  // A choice that is replaced stays in the list, because another thread may be reading it.
   const choice* keep(choice c) {
     place& s = place_of(c.key);
     if (s.load() == nullptr) used_.fetch_add(1);
@@ -246,7 +247,7 @@ class gemm_choice {
     return &choices_.back();
   }
 
-  mutable std::mutex mutex_;  // of writers; products that have a choice only load
+  mutable std::mutex mutex_;  // for writers only; a product with a choice just loads it
   std::array<place, 2 * most> table_{};
   std::deque<choice> choices_;
   std::atomic<std::size_t> used_{0};  // places
@@ -257,7 +258,7 @@ class gemm_choice {
 
 /// The choices of this process.
 inline gemm_choice& gemm_choices() noexcept {
-  static gemm_choice& all = *new gemm_choice;  // never destroyed: products may run until the program ends
+  static gemm_choice& all = *new gemm_choice;  // never destroyed, because products may run until the program ends
   return all;
 }
 

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/choose/implementation.hpp: matrix products by other code than ours, and the place where it steps in.
+// tokamax/backend/cpu/gemm/choose/implementation.hpp: the interface for matrix products by other libraries.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/choose/choice.cpp
 #pragma once
@@ -12,37 +12,37 @@
 
 namespace tokamax::simd {
 
-/// C = A B, or C += A B, as an implementation gets it: m, n, k > 0, and of the strides of A and of B one is 1 and the
-/// other is no less than the elements it steps over.
+/// C = A B, or C += A B, as other implementations get it. m, n and k are positive. A and B each have one stride of 1, and
+/// their other stride is at least the number of elements that it steps over.
 struct gemm_product {
   std::int64_t m, n, k;
   matrix_view a, b;  ///< [m, k] and [k, n]
-  float* c;          ///< [m, n], rows ldc apart; std::int32_t where a and b are int8
+  float* c;          ///< [m, n], with rows ldc apart; it points to std::int32_t if a and b are int8
   std::int64_t ldc;
   gemm_mode mode;
-  gemm_precision precision;  ///< in which f32 operands are multiplied
+  gemm_precision precision;  ///< the precision in which f32 operands are multiplied
 };
 
-/// Are the columns of such an operand contiguous, not its rows?
+/// Are the columns of such an operand contiguous, instead of its rows?
 inline bool is_transposed(const matrix_view& v) noexcept { return v.column_stride != 1; }
-/// Elements between its rows, or its columns where they are contiguous.
+/// The distance between its rows, or between its columns if these are contiguous.
 inline std::int64_t leading_stride(const matrix_view& v) noexcept {
   return is_transposed(v) ? v.column_stride : v.row_stride;
 }
 
 /// Code that computes products.
 struct gemm_implementation {
-  std::string_view name;                      ///< a word, in text that outlives the program's products
-  bool (*can)(const gemm_product&) noexcept;  ///< asked before each product: may `run` get it?
-  void (*run)(const gemm_product&);           ///< on omp_get_max_threads() threads: it is set to ours meanwhile
+  std::string_view name;                      ///< one word; its characters must stay valid
+  bool (*can)(const gemm_product&) noexcept;  ///< can `run` compute this product? It is asked before each product
+  void (*run)(const gemm_product&);           ///< computes it on omp_get_max_threads() threads, which is set to ours
 };
 
 namespace detail {
 
 using gemm_fn = void (*)(const gemm_product&);
 
-// Computes a product, of any strides and extents, by another implementation, or returns false: then it is ours, by `own`.
-// Null while there is no other.
+// Computes a product, with any strides and extents, by another implementation. If it returns false, our code must compute
+// the product. It is null while there is no other implementation.
 inline std::atomic<bool (*)(const gemm_product&, gemm_fn own)> gemm_elsewhere{nullptr};
 
 }  // namespace detail

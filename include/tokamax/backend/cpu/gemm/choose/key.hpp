@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/choose/key.hpp: what the fastest implementation of a matrix product depends on, and its text.
+// tokamax/backend/cpu/gemm/choose/key.hpp: the properties of a product on which the fastest implementation depends, as text.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/choose/choice.cpp
 #pragma once
@@ -25,7 +25,7 @@ namespace tokamax::simd {
 /// Products with equal keys get the same implementation.
 struct gemm_key {
   std::int64_t m, n, k;
-  int a, b;  ///< places in detail::gemm_layouts
+  int a, b;  ///< indices in detail::gemm_layouts
   gemm_precision precision;
   gemm_mode mode;
   std::int64_t threads;
@@ -53,7 +53,7 @@ inline constexpr std::array<std::string_view, 2> gemm_modes{"assign", "accumulat
 
 inline int layout_of(const matrix_view& v) noexcept { return 2 * static_cast<int>(v.element) + is_transposed(v); }
 
-// Gives v [rows, columns] the strides that implementations get, if it has such.
+// Changes v [rows, columns] to strides that other implementations take. False if that is impossible.
 inline bool straighten(matrix_view& v, std::int64_t rows, std::int64_t columns) noexcept {
   const bool one_row = rows == 1, one_column = columns == 1;
   if ((v.column_stride == 1 || one_column) && (v.row_stride >= columns || one_row)) {
@@ -80,7 +80,7 @@ inline std::string text(const gemm_key& k) {
                      gemm_modes[static_cast<std::size_t>(k.mode)], k.threads);
 }
 
-// The words of a line, taken from the left; what is wrong with one says its name and the line.
+// Reads the words of a line from the left. Errors give the name of the word and the line.
 class line_reader {
  public:
   line_reader(std::string_view line, std::string where) : rest_(line), where_(std::move(where)) {}
