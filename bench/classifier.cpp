@@ -31,21 +31,11 @@ struct network {  // on images of 28 x 28
 constexpr auto optimizer = tk::optim::adam({.learning_rate = 1e-3});
 
 template <class Model>
-struct state {
-  Model model;
-  decltype(optimizer.init(Model{})) memory = optimizer.init(Model{});
-};
+using state = tk::train::state<Model, optimizer>;
 
 constexpr auto loss = [](const auto& model, const auto& images, const auto& labels) {
   return tk::mean(tk::softmax_cross_entropy(model(images), labels));
 };
-template <class Model>
-constexpr auto step =
-    [](const state<Model>& s, const typename Model::images& images, const tk::tensor<tk::i32, batch>& labels) {
-      auto [value, grads] = tk::value_and_grad(loss)(s.model, images, labels);
-      auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-      return std::pair{state<Model>{tk::optim::apply_updates(s.model, updates), memory}, value};
-    };
 
 tk::array waves(const tk::shape& extents, float scale) {
   tk::array a = tk::array::uninitialized({tk::f32, false, extents});
@@ -59,10 +49,10 @@ tk::array waves(const tk::shape& extents, float scale) {
 
 template <class Model>
 void measure(const char* name) {
-  const auto run = tk::jit(step<Model>, tk::cpu, tk::while_compiling);
+  const auto run = tk::jit(tk::train::step<loss, optimizer>(), tk::cpu, tk::while_compiling);
   state<Model> s;
   tk::for_each_leaf([](tk::array& a) { a = waves(a.shape(), 0.07f); }, s.model);
-  s.memory = optimizer.init(s.model);
+  s.opt_state = optimizer.init(s.model);
   const typename Model::images images(waves(Model::images::static_type.extents, 1));
   const tk::tensor<tk::i32, batch> labels(tk::rem(tk::arange(batch), tk::array(classes)));
   const double seconds = bench::median_seconds(

@@ -21,18 +21,11 @@
 namespace tk = tokamax;
 
 constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
-struct state {
-  tk::models::gpt parameters;
-  decltype(optimizer.init(tk::models::gpt{})) memory;
-};
+using state = decltype(tk::train::start(tk::models::gpt{}, optimizer));
 constexpr auto loss = [](const tk::models::gpt& m, const tk::array& x, const tk::array& y) {
   return tk::mean(tk::softmax_cross_entropy(m(x), y));
 };
-constexpr auto step = [](const state& s, const tk::array& x, const tk::array& y) {
-  auto [value, grads] = tk::value_and_grad(loss)(s.parameters, x, y);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.parameters);
-  return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
-};
+constexpr auto step = tk::train::step(loss, optimizer);
 
 struct setting {
   tk::models::gpt_config size{.vocabulary = 256, .context = 128, .width = 256, .heads = 4, .layers = 4};
@@ -57,7 +50,7 @@ figures measure(const setting& of) {
   tk::simd::set_num_threads(of.threads);
   figures f;
   state s{tk::init(tk::models::make_gpt(of.size), tk::random::key(0)), {}};
-  s.memory = optimizer.init(s.parameters);
+  s.opt_state = optimizer.init(s.model);
   tk::for_each_leaf([&](const tk::array& a) { f.state_bytes += 4 * static_cast<double>(a.size()); }, s);
   const tk::array ids = tk::random::randint(tk::random::key(1), {of.batch, of.size.context}, 0, of.size.vocabulary);
   f.plan_bytes = static_cast<double>(plan_bytes(s, ids));

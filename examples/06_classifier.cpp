@@ -20,12 +20,12 @@ constexpr auto loss = [](const classifier& m, const batch& b) {
 constexpr auto optimizer = tk::optim::adam({.learning_rate = 1e-2});
 struct state {
   classifier model;
-  decltype(optimizer.init(classifier{})) optimizer_state = optimizer.init(classifier{});
+  decltype(optimizer.init(classifier{})) opt_state = optimizer.init(classifier{});
 };
 constexpr auto step = [](const state& s, const batch& b) {
   auto [value, grads] = tk::value_and_grad(loss)(s.model, b);
-  auto [updates, next] = optimizer.update(grads, s.optimizer_state, s.model);
-  return std::pair{state{tk::optim::apply_updates(s.model, updates), next}, value};
+  auto [updates, opt_state] = optimizer.update(grads, s.opt_state, s.model);
+  return std::pair{state{tk::optim::apply_updates(s.model, updates), opt_state}, value};
 };
 
 batch spirals() {

@@ -1,4 +1,4 @@
-// examples/07_train_gpt.cpp: train a small GPT on a text. New here: a data pipeline, a chain of gradient transforms.
+// examples/07_train_gpt.cpp: train a small GPT on a text. New here: a data pipeline, a chain of gradient transforms, train::step.
 #include <tokamax/data.hpp>
 #include <tokamax/tokamax.hpp>
 
@@ -18,15 +18,7 @@ constexpr auto loss = [](const gpt& model, const batch& b) {
 constexpr auto optimizer = tk::optim::chain(
     tk::optim::clip_by_global_norm(1.0),
     tk::optim::adamw({.learning_rate = tk::optim::warmup_cosine({.peak = 4e-3, .warmup = 20, .total = 300})}));
-struct state {
-  gpt model;
-  decltype(optimizer.init(gpt{})) memory = optimizer.init(gpt{});  // the state of the optimiser
-};
-constexpr auto train_step = [](const state& s, const batch& b) {
-  auto [value, grads] = tk::value_and_grad(loss)(s.model, b);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-  return std::pair{state{tk::optim::apply_updates(s.model, updates), memory}, value};
-};
+using state = tk::train::state<gpt, optimizer>;
 
 // A text to learn when no file is given: sums such as "3+4=7".
 std::string sums() {
@@ -44,7 +36,8 @@ int main(int argc, char** argv) {
                  tk::data::batch<batch>(batch_size) | tk::data::prefetch(2);
   const gpt model = tk::init<gpt>(tk::random::key(42));
   state s{model, optimizer.init(model)};
-  const auto step = tk::jit(train_step, tk::cpu, tk::while_compiling);  // traced, differentiated, fused, planned
+  const auto step =  // what 06_classifier writes out; traced, differentiated, fused and planned while compiling
+      tk::jit(tk::train::step<loss, optimizer>(), tk::cpu, tk::while_compiling);
   for (const auto& [i, b] : batches.from()) {
     auto [next, value] = step(std::move(s), b);  // the move gives the buffers to the next state
     s = std::move(next);

@@ -17,21 +17,13 @@ constexpr auto loss = [](const bigrams& m, const batch& b) {
   return tk::mean(tk::softmax_cross_entropy(m.logits(b.inputs), b.targets));
 };
 constexpr auto optimizer = tk::optim::adam({.learning_rate = 1e-1});
-struct state {
-  bigrams model;
-  decltype(optimizer.init(bigrams{})) memory = optimizer.init(bigrams{});
-};
-constexpr auto step = [](const state& s, const batch& b) {
-  auto [value, grads] = tk::value_and_grad(loss)(s.model, b);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-  return std::pair{state{tk::optim::apply_updates(s.model, updates), memory}, value};
-};
+using state = tk::train::state<bigrams, optimizer>;
 
 // Trains up to step `last`, from the folder's latest checkpoint if there is one, and returns the last loss.
 float train(const std::filesystem::path& folder, std::int64_t last) {
   const auto batches = tk::data::tokens("the quick brown fox jumps over the lazy dog. the dog does not mind at all.") |
                        tk::data::windows(9) | tk::data::shuffle({.seed = 3}) | tk::data::batch<batch>(16);
-  const auto run = tk::jit(step, tk::cpu);
+  const auto run = tk::jit(tk::train::step<loss, optimizer>(), tk::cpu);
   tk::checkpoint::manager checkpoints(folder, {.every = 10, .keep = 2});
   state s{tk::init<bigrams>(tk::random::key(0))};
   tk::data::position at;

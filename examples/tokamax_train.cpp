@@ -111,18 +111,11 @@ int run(const settings& s) {
     tk::train::require_same(settings_now, *saved, s.out);
 
   const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(s.seed));
-  struct state {
-    tk::models::gpt model;
-    decltype(optimizer.init(model)) memory;  // the state of the optimiser
-  } now{model, optimizer.init(model)};
-  const auto step = tk::jit(
-      [&](state t, const example& e) {
-        auto [value, grads] = s.bf16 ? tk::value_and_grad(tk::with_precision<tk::bf16_compute>(loss))(t.model, e)
-                                     : tk::value_and_grad(loss)(t.model, e);
-        auto [updates, next] = optimizer.update(grads, t.memory, t.model);
-        return std::pair{state{tk::optim::apply_updates(t.model, updates), next}, value};
-      },
-      tk::cpu);
+  auto now = tk::train::start(model, optimizer);
+  const auto trained_loss = [&](const tk::models::gpt& m, const example& e) {
+    return s.bf16 ? tk::with_precision<tk::bf16_compute>(loss)(m, e) : loss(m, e);
+  };
+  const auto step = tk::jit(tk::train::step(trained_loss, optimizer), tk::cpu);
   const auto evaluate = tk::jit(loss, tk::cpu);
 
   std::int64_t first = 0;

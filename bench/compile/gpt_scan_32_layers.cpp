@@ -37,20 +37,12 @@ constexpr auto loss = [](const gpt& m, const ids& x, const ids& y) {
   return tk::mean(tk::softmax_cross_entropy(m(x), y));
 };
 constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
-struct state {
-  gpt parameters;
-  decltype(optimizer.init(gpt{})) memory = optimizer.init(gpt{});
-};
-constexpr auto step = [](state s, const ids& x, const ids& y) {
-  auto [value, grads] = tk::value_and_grad(loss)(s.parameters, x, y);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.parameters);
-  return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
-};
+using state = tk::train::state<gpt, optimizer>;
 
 int main() {
-  const auto run = tk::jit(step, tk::cpu, tk::while_compiling);
+  const auto run = tk::jit(tk::train::step<loss, optimizer>(), tk::cpu, tk::while_compiling);
   state s;
-  tk::for_each_leaf([](tk::array& a) { a = tk::full(a.shape(), 0.01); }, s.parameters);
+  tk::for_each_leaf([](tk::array& a) { a = tk::full(a.shape(), 0.01); }, s.model);
   const ids x(tk::zeros({batch, context}, tk::i32));
   std::printf("%g\n", double{run(std::move(s), x, x).second.item()});
 }

@@ -27,15 +27,8 @@ struct gpt_step {
       return tk::with_precision<P>(exact_loss);
   }();
   static constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
-  struct state {
-    model parameters;
-    decltype(optimizer.init(model{})) memory = optimizer.init(model{});
-  };
-  static constexpr auto step = [](state s, const ids& x, const ids& y) {
-    auto [value, grads] = tk::value_and_grad(loss)(s.parameters, x, y);
-    auto [updates, memory] = optimizer.update(grads, s.memory, s.parameters);
-    return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
-  };
+  using state = tk::train::state<model, optimizer>;
+  static constexpr auto step = tk::train::step<loss, optimizer>();
 
   /// A state to start from, and ids that repeat. All threads fill the values, because the memory is new and the first
   /// thread that touches a page waits for it. No program is compiled for that.
@@ -59,8 +52,8 @@ struct gpt_step {
           before += size;
           a = filled;
         },
-        s.parameters);
-    s.memory = optimizer.init(s.parameters);
+        s.model);
+    s.opt_state = optimizer.init(s.model);
     return s;
   }
   static ids repeating(int shift) {

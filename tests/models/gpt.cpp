@@ -10,6 +10,7 @@
 #include <tokamax/optim.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
+#include <tokamax/train/step.hpp>
 #include <tokamax/transforms.hpp>
 
 #include <cmath>
@@ -30,19 +31,7 @@ constexpr auto loss_of = [](const auto& model, const batch& b) {
 };
 constexpr auto optimizer =
     tk::optim::chain(tk::optim::clip_by_global_norm(1.0), tk::optim::adamw({.learning_rate = 1e-2}));
-template <class Model>
-struct state {
-  Model model;
-  decltype(optimizer.init(Model{})) memory;
-};
-struct train_step {
-  template <class Model>
-  constexpr auto operator()(const state<Model>& s, const batch& b) const {
-    auto [value, grads] = tk::value_and_grad(loss_of)(s.model, b);
-    auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-    return std::pair{state<Model>{tk::optim::apply_updates(s.model, updates), memory}, value};
-  }
-};
+constexpr auto train_step = tk::train::step<loss_of, optimizer>();
 
 batch some_batch() {
   const tk::array ids = tk::random::randint(tk::random::key(5), {4, size.context + 1}, 0, size.vocabulary);
@@ -58,7 +47,7 @@ std::vector<std::byte> three_steps(const Model& model, const auto& run) {
     const auto* from = a.storage()->data;
     bytes.insert(bytes.end(), from, from + a.size() * tk::size_of(a.dtype()));
   };
-  state<Model> s{model, optimizer.init(model)};
+  tk::train::state<Model, optimizer> s{model, optimizer.init(model)};
   for (int i = 0; i < 3; ++i) {
     auto [next, value] = run(std::move(s), some_batch());
     s = std::move(next);
@@ -72,13 +61,13 @@ std::vector<std::byte> three_steps(const Model& model, const auto& run) {
 TEST_CASE("static and run-time trace, fixed and free size, one and two threads train to the same bits") {
   const fixed known = tk::init<fixed>(tk::random::key(1));
   const tk::models::gpt free = tk::init(tk::models::make_gpt(size), tk::random::key(1));
-  const auto compiled = tk::jit(train_step{}, tk::cpu);
-  const auto late = tk::jit(train_step{}, tk::cpu, tk::at_run_time);
+  const auto compiled = tk::jit(train_step, tk::cpu);
+  const auto late = tk::jit(train_step, tk::cpu, tk::at_run_time);
   tk::simd::set_num_threads(1);
   const std::vector<std::byte> expected = three_steps(known, compiled);
   CHECK(three_steps(known, late) == expected);
   CHECK(three_steps(free, late) == expected);
-  CHECK(three_steps(free, train_step{}) == expected);
+  CHECK(three_steps(free, train_step) == expected);
   tk::simd::set_num_threads(2);
   CHECK(three_steps(known, compiled) == expected);
   CHECK(three_steps(free, late) == expected);

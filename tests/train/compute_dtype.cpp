@@ -10,6 +10,7 @@
 #include <tokamax/optim.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
+#include <tokamax/train/step.hpp>
 #include <tokamax/transforms.hpp>
 
 #include <cmath>
@@ -22,27 +23,18 @@ namespace tk = tokamax;
 namespace {
 constexpr auto optimizer =
     tk::optim::chain(tk::optim::clip_by_global_norm(1.0), tk::optim::adamw({.learning_rate = 1e-2}));
-struct state {
-  tk::models::gpt model;
-  decltype(optimizer.init(tk::models::gpt{})) memory;
-};
 
 /// Means of the losses of 50 steps each. Each id is three times the one before plus one of four numbers by chance.
 template <tk::precision_policy Policy>
 std::vector<double> losses_of_windows() {
   constexpr tk::models::gpt_config small{.vocabulary = 32, .context = 16, .width = 32, .heads = 2, .layers = 2};
-  constexpr auto step = [](const state& s, const tk::array& ids) {
-    const auto loss = [](const tk::models::gpt& model, const tk::array& b) {
-      const tk::array inputs = tk::slice_in_dim(b, 0, 16, 1), targets = tk::slice_in_dim(b, 1, 17, 1);
-      return tk::mean(tk::softmax_cross_entropy(model(inputs), targets));
-    };
-    auto [value, grads] = tk::value_and_grad(tk::with_precision<Policy>(loss))(s.model, ids);
-    auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-    return std::pair{state{tk::optim::apply_updates(s.model, updates), memory}, value};
+  const auto loss = [](const tk::models::gpt& model, const tk::array& b) {
+    const tk::array inputs = tk::slice_in_dim(b, 0, 16, 1), targets = tk::slice_in_dim(b, 1, 17, 1);
+    return tk::mean(tk::softmax_cross_entropy(model(inputs), targets));
   };
-  const auto run = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto run = tk::jit(tk::train::step(tk::with_precision<Policy>(loss), optimizer), tk::cpu, tk::at_run_time);
   const tk::models::gpt model = tk::init(tk::models::make_gpt(small), tk::random::key(1));
-  state s{model, optimizer.init(model)};
+  auto s = tk::train::start(model, optimizer);
   std::vector<double> means(6, 0.0);
   unsigned chance = 12345;
   for (int i = 0; i < 300; ++i) {
