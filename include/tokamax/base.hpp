@@ -1,28 +1,30 @@
 // tokamax/base.hpp: all of base.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   base/bfloat16.hpp       the 16-bit float with float32's exponent range.
-//   base/copy_tree.hpp      a copy of a tree, also of what its unique_ptrs own.
-//   base/dtype.hpp          element types by name, one row each.
-//   base/element.hpp        the C++ type of each dtype, the one choice by dtype, and elements as bits.
-//   base/error.hpp          the one exception of the library.
-//   base/field_count.hpp    how many fields a plain struct has, found by trying initialisers.
-//   base/fixed_string.hpp   text of bounded length that can be a template argument.
-//   base/hana.hpp           Boost.Hana's structs and tuples as records; the only header of base that includes Hana.
-//   base/linked.hpp         functions that constant expressions evaluate and run-time calls may find in a linked library.
-//   base/modular.hpp        integers whose arithmetic wraps around, as that of registers does.
-//   base/reflect.hpp        fields and field names of plain structs.
-//   base/requirements.hpp   one line that says what to do, where tokamax cannot be compiled.
-//   base/rule.hpp           pointers to functions, made of functions or of lambdas without captures.
-//   base/shape.hpp          a short list of extents, axes or other small integers, held by value.
-//   base/small_float.hpp    float16 and the 8-bit floats.
-//   base/small_integer.hpp  integers of 4 bits, each in a byte of its own.
-//   base/tree.hpp           functions over all leaves of nested structs, tuples and sequences.
-//   base/tree_node.hpp      what a type is inside a tree: a leaf, a static value, or a node that holds others.
-//   base/tree_path.hpp      leaves chosen by their paths.
-//   base/tree_walk.hpp      the one recursion behind all tree functions.
-//   base/vec.hpp            a growable array that costs the constant evaluator little.
-//   base/version.hpp        the version of the library, the only place that states it.
+//   base/bfloat16.hpp        the 16-bit float with float32's exponent range.
+//   base/copy_tree.hpp       a copy of a tree, also of what its unique_ptrs own.
+//   base/dtype.hpp           element types by name, one row each.
+//   base/element.hpp         the C++ type of each dtype, the one choice by dtype, and elements as bits.
+//   base/error.hpp           the one exception of the library.
+//   base/field_count.hpp     how many fields a plain struct has, found by trying initialisers.
+//   base/fixed_string.hpp    text of bounded length that can be a template argument.
+//   base/hana.hpp            Boost.Hana's structs and tuples as records; the only header of base that includes Hana.
+//   base/linked.hpp          functions that constant expressions evaluate and run-time calls may find in a linked library.
+//   base/modular.hpp         integers whose arithmetic wraps around, as that of registers does.
+//   base/reflect.hpp         fields and field names of plain structs.
+//   base/requirements.hpp    one line that says what to do, where tokamax cannot be compiled.
+//   base/rule.hpp            pointers to functions, made of functions or of lambdas without captures.
+//   base/shape.hpp           a short list of extents, axes or other small integers, held by value.
+//   base/small_float.hpp     float16 and the 8-bit floats.
+//   base/small_integer.hpp   integers of 4 bits, each in a byte of its own.
+//   base/tree.hpp            functions over all leaves of nested structs, tuples and sequences.
+//   base/tree_like.hpp       trees with the structure of another one, and leaves of another type.
+//   base/tree_node.hpp       what a type is inside a tree: a leaf, a static value, or a node that holds others.
+//   base/tree_path.hpp       leaves chosen by their paths.
+//   base/tree_structure.hpp  a tree without its leaves, and its leaves without the tree.
+//   base/tree_walk.hpp       the one recursion behind all tree functions.
+//   base/vec.hpp             a growable array that costs the constant evaluator little.
+//   base/version.hpp         the version of the library, the only place that states it.
 #pragma once
 
 #include <tokamax/base/bfloat16.hpp>
@@ -42,8 +44,10 @@
 #include <tokamax/base/small_float.hpp>
 #include <tokamax/base/small_integer.hpp>
 #include <tokamax/base/tree.hpp>
+#include <tokamax/base/tree_like.hpp>
 #include <tokamax/base/tree_node.hpp>
 #include <tokamax/base/tree_path.hpp>
+#include <tokamax/base/tree_structure.hpp>
 #include <tokamax/base/tree_walk.hpp>
 #include <tokamax/base/vec.hpp>
 #include <tokamax/base/version.hpp>

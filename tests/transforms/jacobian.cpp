@@ -101,6 +101,35 @@ TEST_CASE("Hessians: of one argument, of several, and through loops") {
   check_close(aux, x);
 }
 
+TEST_CASE("Hessians of structs are trees of trees") {
+  const parameters p{noise({3}, 1), noise({2}, 2)};
+  const auto f = [](const parameters& q) { return sum(q.weight * q.weight * q.weight) * sum(q.bias * q.bias); };
+  const auto h = hessian(f)(p);
+  const array b2 = sum(p.bias * p.bias), w3 = sum(p.weight * p.weight * p.weight);
+  check_close(h.get<"weight">().weight, eye(3) * 6.0f * p.weight * b2);
+  check_close(h.get<"weight">().bias, expand_dims(3.0f * p.weight * p.weight, 1) * (2.0f * p.bias));
+  check_close(h.get<"bias">().weight, expand_dims(2.0f * p.bias, 1) * (3.0f * p.weight * p.weight));
+  check_close(h.get<"bias">().bias, eye(2) * 2.0f * w3);
+
+  struct fixed {
+    tensor<f32, 3> weight;
+    std::array<tensor<f32, 2>, 1> bias;
+  };
+  const fixed t{p.weight, {p.bias}};
+  const auto g = [&](const fixed& q) { return f({q.weight, q.bias[0]}); };
+  const auto first = jacrev(g)(t);
+  check_close(first.get<"bias">()[0], 2.0f * p.bias * w3);
+  const auto second = hessian(g)(t);
+  check_close(second.get<"weight">().get<"bias">()[0], h.get<"weight">().bias);
+  check_close(second.get<"bias">()[0].get<"weight">(), h.get<"bias">().weight);
+  const auto value = [](const array& x) { return parameters{x * x, sum(x)}; };  // a struct of results
+  check_close(jacfwd(value)(p.weight).weight, eye(3) * 2.0f * p.weight);
+  check_close(jacrev(value)(p.weight).bias, ones({3}));
+  const auto [ht, aux] = hessian([&](const parameters& q) { return std::pair{f(q), q.bias}; }, has_aux)(p);
+  check_close(ht.get<"bias">().bias, h.get<"bias">().bias);
+  check_close(aux, p.bias);
+}
+
 TEST_CASE("Jacobians in programs: static, at run time and eager have the same bits") {
   using numbers = tensor<f32, 3>;
   constexpr auto f = [](const numbers& x) {

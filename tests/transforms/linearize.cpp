@@ -7,6 +7,7 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/linearize.hpp>
+#include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"
@@ -25,6 +26,20 @@ void check_close(const arrays& found, const arrays& expected) {
   CHECK(difference(to_values(found), to_values(expected), 2e-6) == "");
 }
 }  // namespace
+
+TEST_CASE("with has_aux f returns more than is differentiated") {
+  const array x = noise({3}, 1), dx = noise({3}, 2);
+  const auto f = [](const array& v) { return std::pair{sin(v), std::pair{v * 2.0f, argmax(v)}}; };
+  const auto [y, derivative, aux] = linearize(f, has_aux, x);
+  check_close({y, aux.first, derivative(dx)}, {sin(x), x * 2.0f, cos(x) * dx});
+  CHECK(aux.second.item() == argmax(x).item());
+  const auto [z, pullback, more] = vjp(f, has_aux, x);
+  check_close({z, more.first, pullback(dx)}, {sin(x), x * 2.0f, cos(x) * dx});
+  const auto product = [](const array& a, const array& b) { return std::pair{a * b, a}; };
+  const auto [p, back, first] = vjp(product, has_aux, x, dx);
+  const auto [ca, cb] = back(ones({3}));
+  check_close({p, ca, cb, first}, {x * dx, dx, x, x});
+}
 
 TEST_CASE("a linearised function gives the derivative along every direction") {
   const parameters p{noise({3, 2}, 1), noise({2}, 2)};

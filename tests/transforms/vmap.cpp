@@ -1,5 +1,6 @@
 // tests/transforms/vmap.cpp: functions of one example on batches.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/base/tree_like.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
@@ -55,6 +56,36 @@ TEST_CASE("axes of arguments and of the result") {
   check_close(vmap(f, {.in_axes = {1, 0}})(x, y), vmap(f)(transpose(x), y));
   check_close(vmap(f, {.in_axes = {-1, 0}, .out_axes = {1}})(x, y), x * sum(y, {{1}}));
   check_close(vmap([](const array& a) { return a + 1.0f; }, {.out_axes = {-1}})(x), transpose(x + 1.0f));
+}
+
+TEST_CASE("axes of the leaves of trees") {
+  const array x = noise({3}, 1), weights = noise({4, 3, 2}, 2), bias = noise({2}, 3);
+  const auto f = [](const parameters& p, const array& v) {
+    return parameters{matmul(v, p.weight) + p.bias, sum(p.weight)};
+  };
+  const parameters shared{weights, bias};
+  const auto per_leaf = std::tuple{parameters{.weight = 0, .bias = not_mapped}, not_mapped};
+  const parameters y = vmap(f, per_leaf)(shared, x);
+  CHECK(y.weight.shape() == shape{4, 2});
+  for (int i = 0; i < 4; ++i) check_close(row(y.weight, i), matmul(x, row(weights, i)) + bias);
+  const parameters turned = vmap(f, per_leaf, parameters{.weight = 1, .bias = 0})(shared, x);
+  check_close(turned.weight, transpose(y.weight));
+  check_close(turned.bias, y.bias);
+  const auto numbers = tree_map_with_path<int>(
+      [](std::string_view path) { return path == "weight" ? 0 : static_cast<int>(not_mapped); }, shared);
+  check_close(vmap(f, std::tuple{numbers, not_mapped})(shared, x).weight, y.weight);
+  // entries for whole subtrees, and for elements of tuples and vectors
+  using pair = std::pair<std::vector<array>, array>;
+  const pair tree{{noise({2, 4}, 4), noise({4, 2}, 5)}, noise({3}, 6)};
+  const auto g = [](const pair& p) { return p.first[0] + p.first[1] + sum(p.second); };
+  const array expected = transpose(tree.first[0]) + tree.first[1] + sum(tree.second);
+  check_close(vmap(g, std::make_tuple(std::pair{std::vector<int>{1, 0}, not_mapped}))(tree), expected);
+  check_close(vmap(g, std::make_tuple(std::pair{std::vector<int>{1, 0}, not_mapped}), 1, {.axis_name = "i"})(tree),
+              transpose(expected));
+  CHECK_THROWS_WITH(vmap(g, std::make_tuple(std::pair{std::vector<int>{1}, 0}))(tree),
+                    contains("vmap: in_axes: found 2 entries, expected one for each of 3 leaves"));
+  CHECK_THROWS_WITH(vmap(f, std::tuple{not_mapped, not_mapped})(shared, x), contains("no argument that is mapped"));
+  CHECK_THROWS_WITH(vmap(f, std::tuple{parameters{noise({2}, 1), 0}, 0})(shared, x), contains("vmap: in_axes"));
 }
 
 TEST_CASE("nested vmap is an outer product") {

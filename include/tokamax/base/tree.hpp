@@ -110,6 +110,7 @@ constexpr void put(Leaf& leaf, Value&& value) {
 
 /// A copy of `tree` with each leaf replaced by `f(leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
 template <class F, class Tree, class... Rest>
+  requires(!std::is_arithmetic_v<F>)  // tree_map<bool>(f, tree) is another function
 constexpr std::remove_cvref_t<Tree> tree_map(F&& f, Tree&& tree, Rest&&... rest) {
   std::remove_cvref_t<Tree> result = detail::copy_or_move(std::forward<Tree>(tree));
   for_each_leaf(
@@ -121,6 +122,7 @@ constexpr std::remove_cvref_t<Tree> tree_map(F&& f, Tree&& tree, Rest&&... rest)
 /// The same with `f(path, leaf, rest_leaf...)`.
 /// source  jax.tree_util.tree_map_with_path
 template <class F, class Tree, class... Rest>
+  requires(!std::is_arithmetic_v<F>)  // tree_map<bool>(f, tree) is another function
 constexpr std::remove_cvref_t<Tree> tree_map_with_path(F&& f, Tree&& tree, Rest&&... rest) {
   std::remove_cvref_t<Tree> result = detail::copy_or_move(std::forward<Tree>(tree));
   for_each_leaf_with_path(

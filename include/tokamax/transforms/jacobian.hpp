@@ -2,77 +2,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/tree_like.hpp>        // tree_map to other leaves
 #include <tokamax/lax/transpose.hpp>         // transpose
 #include <tokamax/numpy/arange.hpp>          // eye
 #include <tokamax/transforms/arguments.hpp>  // has_aux
 #include <tokamax/transforms/batch.hpp>      // batch
 #include <tokamax/transforms/forward.hpp>    // forward, backward
 
-#include <array>   // a tree of Jacobians
-#include <vector>  // a tree of Jacobians
+#include <type_traits>  // is_same_v
 
 namespace tokamax {
 
 namespace detail {
 
-template <class A, class B, class Leaf>
-constexpr auto replace_leaves(const std::pair<A, B>& tree, const Leaf& leaf);
-template <class... T, class Leaf>
-constexpr auto replace_leaves(const std::tuple<T...>& tree, const Leaf& leaf);
-template <class T, class Leaf>
-constexpr auto replace_leaves(const std::vector<T>& tree, const Leaf& leaf);
-template <class T, std::size_t N, class Leaf>
-constexpr auto replace_leaves(const std::array<T, N>& tree, const Leaf& leaf);
-
-/// `tree` with each leaf replaced by `leaf()`.
-template <class Tree, class Leaf>
-constexpr auto replace_leaves(const Tree&, const Leaf& leaf) {
-  static_assert(
-      kind_of<Tree> == tree_kind::leaf,
-      "tokamax: jacobian: trees of Jacobians are made of pairs, tuples, std::array and std::vector of arrays");
-  return leaf();
+/// Has a tree no leaves but of type array, which have room for arrays of any shape?
+template <class Tree>
+consteval bool has_free_leaves() {
+  if constexpr (kind_of<Tree> == tree_kind::record)
+    return []<class... Field>(std::type_identity<std::tuple<Field...>>) {
+      return (has_free_leaves<std::remove_cvref_t<Field>>() && ...);
+    }(std::type_identity<decltype(fields(std::declval<Tree&>()))>{});
+  else if constexpr (kind_of<Tree> == tree_kind::sequence)
+    return has_free_leaves<std::remove_cvref_t<decltype(std::declval<Tree&>()[0])>>();
+  else
+    return std::is_same_v<Tree, array> || kind_of<Tree> == tree_kind::constant;
 }
-template <class A, class B, class Leaf>
-constexpr auto replace_leaves(const std::pair<A, B>& tree, const Leaf& leaf) {
-  auto first = replace_leaves(tree.first, leaf);
-  auto second = replace_leaves(tree.second, leaf);
-  return std::pair{std::move(first), std::move(second)};
-}
-template <class... T, class Leaf>
-constexpr auto replace_leaves(const std::tuple<T...>& tree, const Leaf& leaf) {
-  return std::apply(
-      [&](const T&... each) {  // braces: from left to right
-        return std::tuple<decltype(replace_leaves(each, leaf))...>{replace_leaves(each, leaf)...};
-      },
-      tree);
-}
-template <class T, class Leaf>
-constexpr auto replace_leaves(const std::vector<T>& tree, const Leaf& leaf) {
-  std::vector<decltype(replace_leaves(tree[0], leaf))> out;
-  for (const T& each : tree) out.push_back(replace_leaves(each, leaf));
-  return out;
-}
-template <class T, std::size_t N, class Leaf>
-constexpr auto replace_leaves(const std::array<T, N>& tree, const Leaf& leaf) {
-  std::array<decltype(replace_leaves(tree[0], leaf)), N> out;
-  for (std::size_t i = 0; i < N; ++i) out[i] = replace_leaves(tree[i], leaf);
-  return out;
-}
-/// A tree of arrays of any type: itself, if its leaves are arrays, else one of those that replace_leaves knows.
+/// A tree with the structure of `tree` for arrays of any shape.
 template <class Tree>
 constexpr auto with_free_leaves(const Tree& tree) {
-  if constexpr (kind_of<Tree> == tree_kind::record && !requires { fields_of<Tree>::positional; }) {
-    for_each_leaf(
-        [](const auto& a) {
-          static_assert(
-              std::is_same_v<std::remove_cvref_t<decltype(a)>, array>,
-              "tokamax: jacobian: the leaves of a struct are to be of type array, which has room for Jacobians");
-        },
-        tree);
-    return tree;
-  } else {
-    return replace_leaves(tree, [] { return array(); });
-  }
+  if constexpr (has_free_leaves<Tree>())
+    return copy_tree(tree);
+  else
+    return tree_map<array>([](const array&) { return array(); }, tree);
+}
+/// `tree` with leaf() in the place of each leaf.
+template <class Tree, class F>
+constexpr auto with_inner_trees(const Tree& tree, const F& leaf) {
+  using inner = decltype(leaf());
+  if constexpr (std::is_same_v<inner, array> && has_free_leaves<Tree>())
+    return tree_map([&](const array&) { return leaf(); }, tree);
+  else
+    return tree_map<inner>([&](const array&) { return leaf(); }, tree);
 }
 
 /// The n unit vectors of arrays like x, of n elements: [n, ...].
@@ -162,15 +132,15 @@ struct jacobian_function {
     const std::tuple<Args...> variables{variables_of<Numbers::has(I)>(g, args)...};  // braces: from left to right
     const auto result = std::apply(f, variables);
     const auto& value = detail::differentiated<Aux>(result);
-    arrays ys, xs;
+    arrays ys;
     for (const array& y : leaves(value)) ys.push_back(lift(g, y, where));
     if constexpr (!Forward)
       for (const array& y : ys)
         if (!is_floating(y.dtype())) reject(&g, where, "jacrev: value of the function", y.type(), "floats");
-    (for_each_leaf([&](const array& a) { xs.push_back(a); }, std::get<Numbers::template at<K>()>(variables)), ...);
+    const arrays xs = leaves(std::get<Numbers::template at<K>()>(variables)...);
     const arrays all = detail::jacobians(g, Forward, ys, xs);
     int next = 0;
-    auto tree = detail::replace_leaves(value, [&] {
+    auto tree = detail::with_inner_trees(value, [&] {
       auto inner = detail::one_or_tuple(
           std::make_tuple(detail::with_free_leaves(std::get<Numbers::template at<K>()>(variables))...));
       inner = with_leaves(inner, all, next);
@@ -195,7 +165,7 @@ struct jacobian_function {
 
 /// The Jacobian of f, column by column in forward mode, which suits functions of few numbers. It is a tree like the value
 /// in which each leaf is replaced by a tree like f's first argument. `jacfwd<0, 2>(f)` takes argument numbers, and has
-/// tuples there.
+/// tuples there. A struct that cannot hold the new leaves becomes a `record_like` itself: `jacobian.get<"weight">()`.
 ///
 ///   J[i..., k...] = d f(x)[i...] / d x[k...]
 ///
@@ -227,7 +197,8 @@ constexpr jacobian_function<F, false, true, Arguments...> jacrev(F f, has_aux_ta
 template <class F, bool Forward, bool Aux, int... Arguments>
 inline constexpr bool is_stateless<jacobian_function<F, Forward, Aux, Arguments...>> = is_stateless<F>;
 
-/// The second derivatives of f, by forward mode over reverse mode. With argument numbers it is a tuple of tuples.
+/// The second derivatives of f, by forward mode over reverse mode. For a struct it is a tree of trees,
+/// `h.get<"weight">().bias`, and with argument numbers a tuple of tuples.
 ///
 ///   H[i..., j...] = d^2 f(x) / d x[i...] d x[j...]
 ///

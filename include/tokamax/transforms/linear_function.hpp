@@ -31,12 +31,21 @@ constexpr vec<char> late_nodes(const graph& g, int known, const arrays& linear) 
   return late;
 }
 
+/// Keeps the effects of nodes that are late, or of those that are not.
+constexpr void keep_effects(graph& g, const vec<char>& late, bool kept) {
+  vec<int> effects;
+  for (const int e : g.effects)
+    if ((late[e] != 0) == kept) effects.push_back(e);
+  g.effects = effects;
+}
+
 constexpr linear_program cut_linear_here(const graph& g, int known, const arrays& linear, const arrays& results) {
   const vec<char> late = late_nodes(g, known, linear);
   graph whole(g);
   whole.inputs.clear();
   whole.outputs.clear();
   for (const array& r : results) whole.outputs.push_back(r.id());
+  keep_effects(whole, late, true);
   const vec<char> live = live_nodes(whole);
   vec<char> is_residual(g.nodes.size(), 0);
   const auto keep = [&](int id) {
@@ -113,9 +122,8 @@ class linear_function {
   constexpr To run(source_line l, const Args&... args) const {
     return in_trace(
         [this, l](graph& g, const std::vector<array>& residuals, const Args&... given) -> To {
-          arrays in(residuals.data(), residuals.size()), found;
-          (for_each_leaf([&](const array& a) { found.push_back(a); }, given), ...);
-          const arrays wanted = leaves(from_);
+          arrays in(residuals.data(), residuals.size());
+          const arrays found = leaves(given...), wanted = leaves(from_);
           detail::require_types(g, what_, found, wanted, l);
           for (int k = 0; k < wanted.count(); ++k)
             if (is_floating(wanted[k].dtype())) in.push_back(*(k < found.count() ? &found[k] : &wanted[k]));
@@ -134,8 +142,9 @@ class linear_function {
 
 namespace detail {
 /// The value of f(args...), and a linear function made of the nodes that `differentiate(body, inputs, outputs, results)`
-/// adds to the trace. `differentiate` returns the linear inputs and sets the results.
-template <class Result, class F, class Differentiate, class... Args>
+/// adds to the trace. `differentiate` returns the linear inputs and sets the results. With `Aux` f returns a pair, and the
+/// outputs are those of its first part.
+template <bool Aux, class Result, class F, class Differentiate, class... Args>
 constexpr Result trace_linear(linear_program& program, std::vector<array>& residuals, graph& g, const F& f,
                               const Differentiate& differentiate, const Args&... args) {
   graph body;
@@ -146,18 +155,28 @@ constexpr Result trace_linear(linear_program& program, std::vector<array>& resid
   (for_each_leaf([&](const array&) { ++count; }, args), ...);
   arrays xs, ys, linear, results;
   for (int k = 0; k < count; ++k) xs.push_back(array(&body, body.inputs[k], body[body.inputs[k]].type));
-  for (const int id : body.outputs) ys.push_back(array(&body, id, body[id].type));
+  const int values = leaves(differentiated<Aux>(y)).count();
+  for (int k = 0; k < values; ++k) ys.push_back(array(&body, body.outputs[k], body[body.outputs[k]].type));
   {
     const ambient_trace scope(body);
     linear = differentiate(body, xs, ys, results);
     for (array& r : results) r = lift(body, r);
   }
   program = cut_linear(body, known, existing(linear), results);
+  keep_effects(body, late_nodes(body, known, existing(linear)), false);
   for (const int id : program.residuals) body.outputs.push_back(id);
   const arrays early = inline_graph(g, body, operands.data());
   residuals.clear();
   for (int k = outputs; k < early.count(); ++k) residuals.push_back(early[k]);
   return with_leaves(y, early);
+}
+/// A value and a linear function, and what else was computed.
+template <bool Aux, class Result, class Linear>
+constexpr auto value_and_linear(const Result& y, Linear linear) {
+  if constexpr (Aux)
+    return std::tuple{y.first, std::move(linear), y.second};
+  else
+    return std::pair{y, std::move(linear)};
 }
 }  // namespace detail
 

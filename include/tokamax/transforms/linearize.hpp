@@ -8,7 +8,7 @@
 namespace tokamax {
 
 namespace detail {
-template <class F, class... Args>
+template <bool Aux, class F, class... Args>
 constexpr auto linearize_of(const F& f, const Args&... args) {
   using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
   linear_program program;
@@ -22,15 +22,14 @@ constexpr auto linearize_of(const F& f, const Args&... args) {
           return dxs;
         };
         std::vector<array> residuals;
-        const result_type y = trace_linear<result_type>(program, residuals, g, f, push, traced...);
+        const result_type y = trace_linear<Aux, result_type>(program, residuals, g, f, push, traced...);
         return {y, residuals};
       },
       args...);
-  const result_type to = abstract_like(values.first);
-  return std::pair<result_type, linear_function<std::tuple<Args...>, result_type>>{
-      values.first,
-      {"linearize: tangents", std::move(program), std::move(values.second), std::tuple<Args...>(abstract_like(args)...),
-       to}};
+  const auto to = abstract_like(differentiated<Aux>(values.first));
+  return value_and_linear<Aux>(values.first, linear_function<std::tuple<Args...>, std::remove_const_t<decltype(to)>>(
+                                                 "linearize: tangents", std::move(program), std::move(values.second),
+                                                 std::tuple<Args...>(abstract_like(args)...), to));
 }
 }  // namespace detail
 
@@ -40,11 +39,17 @@ constexpr auto linearize_of(const F& f, const Args&... args) {
 ///   auto [y, f_jvp] = linearize(f, x);
 ///   y + f_jvp(dx)  // f(x + dx), except for terms of second order
 ///
+/// With `linearize(f, has_aux, x)` f returns a pair of the value and of anything else, which comes third.
+///
 /// errors  "linearize: tangents", when the function is called, if their types are not those of the arguments
 /// source  jax.linearize; leaves that are no floats have no tangents
 template <class F, class... Args>
 constexpr auto linearize(F f, const Args&... args) {
-  return detail::linearize_of(f, detail::as_argument<true>(args)...);
+  return detail::linearize_of<false>(f, detail::as_argument<true>(args)...);
+}
+template <class F, class... Args>
+constexpr auto linearize(F f, has_aux_tag, const Args&... args) {
+  return detail::linearize_of<true>(f, detail::as_argument<true>(args)...);
 }
 
 }  // namespace tokamax

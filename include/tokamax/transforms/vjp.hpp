@@ -8,7 +8,7 @@
 namespace tokamax {
 
 namespace detail {
-template <class F, class... Args>
+template <bool Aux, class F, class... Args>
 constexpr auto vjp_of(const F& f, const Args&... args) {
   using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
   using grads_type = decltype(one_or_tuple(std::declval<std::tuple<Args...>>()));
@@ -23,15 +23,14 @@ constexpr auto vjp_of(const F& f, const Args&... args) {
           return cts;
         };
         std::vector<array> residuals;
-        const result_type y = trace_linear<result_type>(program, residuals, g, f, transpose, traced...);
+        const result_type y = trace_linear<Aux, result_type>(program, residuals, g, f, transpose, traced...);
         return {y, residuals};
       },
       args...);
-  const result_type from = abstract_like(values.first);
-  return std::pair<result_type, linear_function<result_type, grads_type>>{
-      values.first,
-      {"vjp: cotangents", std::move(program), std::move(values.second), from,
-       one_or_tuple(std::tuple<Args...>(abstract_like(args)...))}};
+  const auto from = abstract_like(differentiated<Aux>(values.first));
+  return value_and_linear<Aux>(values.first, linear_function<std::remove_const_t<decltype(from)>, grads_type>(
+                                                 "vjp: cotangents", std::move(program), std::move(values.second), from,
+                                                 one_or_tuple(std::tuple<Args...>(abstract_like(args)...))));
 }
 }  // namespace detail
 
@@ -41,11 +40,17 @@ constexpr auto vjp_of(const F& f, const Args&... args) {
 ///   auto [y, pullback] = vjp(f, x, w);
 ///   auto [dx, dw] = pullback(ct);  // ct^T (df/dx, df/dw)
 ///
+/// With `vjp(f, has_aux, x, w)` f returns a pair of the value and of anything else, which comes third.
+///
 /// errors  "vjp: cotangents", when the pullback is called, if their types are not those of the value
 /// source  jax.vjp; leaves that are no floats get zeros
 template <class F, class... Args>
 constexpr auto vjp(F f, const Args&... args) {
-  return detail::vjp_of(f, detail::as_argument<true>(args)...);
+  return detail::vjp_of<false>(f, detail::as_argument<true>(args)...);
+}
+template <class F, class... Args>
+constexpr auto vjp(F f, has_aux_tag, const Args&... args) {
+  return detail::vjp_of<true>(f, detail::as_argument<true>(args)...);
 }
 
 }  // namespace tokamax

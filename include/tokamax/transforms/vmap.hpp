@@ -22,6 +22,9 @@ struct vmap_options {
 };
 
 namespace detail {
+/// Stands for axes that are not given as a tree.
+struct nothing_given {};
+
 constexpr array move_axis(const array& x, int from, int to, source_line l) {
   if (from < 0) from += x.rank();
   if (to < 0) to += x.rank();
@@ -56,14 +59,41 @@ constexpr vec<int> leaves_of_elements(const Tree& tree) {
   else
     return vec<int>{static_cast<int>(count_leaves(tree))};
 }
+
+/// The axis of each leaf of `tree`: `given` is a number for all of them, or a tree of such.
+template <class Tree, class Given>
+constexpr void append_axes(vec<std::int64_t>& axes, const Tree& tree, const Given& given) {
+  constexpr tree_kind kind = kind_of<Tree>;
+  if constexpr (std::is_arithmetic_v<Given> && kind != tree_kind::constant) {
+    for (std::size_t k = count_leaves(tree); k > 0; --k) axes.push_back(static_cast<std::int64_t>(given));
+  } else if constexpr (std::is_base_of_v<array, Given>) {  // a number in a struct of arrays
+    const std::int64_t axis = given.is_literal() ? static_cast<std::int64_t>(given.literal()) : not_mapped - 1;
+    append_axes(axes, tree, axis);
+  } else if constexpr (kind == tree_kind::record) {
+    static_assert(kind_of<Given> == kind, "tokamax: vmap: the tree of axes is not like the argument");
+    const auto children = fields(tree);
+    const auto entries = fields(given);
+    static_assert(std::tuple_size_v<decltype(children)> == std::tuple_size_v<decltype(entries)>,
+                  "tokamax: vmap: the tree of axes is not like the argument");
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (append_axes(axes, std::get<I>(children), std::get<I>(entries)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(children)>>{});
+  } else if constexpr (kind == tree_kind::sequence) {
+    for (std::size_t i = 0; i < std::size(tree) && i < std::size(given); ++i) append_axes(axes, tree[i], given[i]);
+  } else {
+    static_assert(kind == tree_kind::constant, "tokamax: vmap: trees of axes have structs, tuples, arrays and vectors");
+  }
+}
 }  // namespace detail
 
-/// What `vmap(f)` returns.
-template <class F>
+/// What `vmap(f)` returns. `In` and `Out` are trees of axes, if they are given so.
+template <class F, class In = detail::nothing_given, class Out = detail::nothing_given>
 struct vmap_function {
   [[no_unique_address]] F f;
   vmap_options options;
   source_line where;  ///< the line of the call of vmap
+  [[no_unique_address]] In in_axes{};
+  [[no_unique_address]] Out out_axes{};
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
@@ -75,12 +105,19 @@ struct vmap_function {
   /// The axis of each leaf of the result.
   template <class Result>
   constexpr vec<std::int64_t> out_axes_of(graph& g, const Result& result) const {
+    vec<std::int64_t> places;
+    if constexpr (!std::is_same_v<Out, detail::nothing_given>) {
+      detail::append_axes(places, result, out_axes);
+      if (const auto count = count_leaves(result); places.size() != count)
+        reject(&g, where, "vmap: out_axes", text() << places.count() << " entries",
+               text("one for each of ") << static_cast<int>(count) << " leaves");
+      return places;
+    }
     const vec<int> counts = detail::leaves_of_elements(result);
     const int given = options.out_axes.rank();
     if (given > 1 && given != counts.count())
       reject(&g, where, "vmap: out_axes", text() << options.out_axes,
              text("one entry, or one for each of ") << counts.count() << " results");
-    vec<std::int64_t> places;
     for (int element = 0; element < counts.count(); ++element)
       for (int k = 0; k < counts[element]; ++k)
         places.push_back(given == 0 ? 0 : options.out_axes[given == counts.count() ? element : 0]);
@@ -89,21 +126,39 @@ struct vmap_function {
   constexpr void refuse(graph& g, text found, text expected) const {
     reject(&g, where, "vmap: in_axes", found, expected);
   }
+  /// The axis of each leaf of the arguments.
+  template <class... Args>
+  constexpr vec<std::int64_t> in_axes_of(graph& g, const Args&... args) const {
+    vec<std::int64_t> places;
+    if constexpr (std::is_same_v<In, detail::nothing_given>) {
+      const int given = options.in_axes.rank();
+      if (given != 0 && given != sizeof...(Args))
+        refuse(g, text() << options.in_axes, text("one entry for each of ") << sizeof...(Args) << " arguments");
+      int argument = 0;
+      (detail::append_axes(places, args, argument < given ? options.in_axes[argument++] : 0), ...);
+    } else {
+      static_assert(std::tuple_size_v<In> == sizeof...(Args), "tokamax: vmap: in_axes has one entry an argument");
+      detail::append_axes(places, std::tie(args...), in_axes);
+      if (const auto count = count_leaves(std::tie(args...)); places.size() != count)
+        refuse(g, text() << places.count() << " entries",
+               text("one for each of ") << static_cast<int>(count) << " leaves");
+    }
+    return places;
+  }
   template <class Result, class... Args>
   constexpr Result map(graph& g, const Args&... args) const {
-    if (const int given = options.in_axes.rank(); given != 0 && given != sizeof...(Args))
-      refuse(g, text() << options.in_axes, text("one entry for each of ") << sizeof...(Args) << " arguments");
+    const vec<std::int64_t> places = in_axes_of(g, args...);
     std::int64_t n = options.axis_size < 0 ? -1 : options.axis_size;
     if (g.find_axis(options.axis_name) && !options.axis_name.empty())
       reject(&g, where, "vmap: axis_name", options.axis_name, "a name that no vmap around it has");
     arrays examples, batches;
-    int argument = 0;
+    int leaf = 0;
     auto example = [&](auto tree) {
-      const std::int64_t axis = argument < options.in_axes.rank() ? options.in_axes[argument] : 0;
-      ++argument;
-      if (axis == not_mapped) return tree;
       for_each_leaf(
           [&](auto& a) {
+            const std::int64_t axis = leaf < places.count() ? places[leaf] : 0;
+            ++leaf;
+            if (axis == not_mapped) return;
             const array b = detail::move_axis(a, checked_axis("vmap: in_axes", axis, a, where), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
@@ -128,17 +183,17 @@ struct vmap_function {
     for (const array& a : leaves(result)) ys.push_back(lift(g, a));
     const std::int64_t axis = options.axis_name.empty() ? 0 : named_axis::identifier(options.axis_name);
     batched_arrays all = batch_all(g, n, examples, batches, ys, axis);
-    const vec<std::int64_t> places = out_axes_of(g, result);
+    const vec<std::int64_t> targets = out_axes_of(g, result);
     for (int k = 0; k < ys.count(); ++k) {
       array& y = all.values[k];
       if (!y.exists()) y = ys[k];
-      if (places[k] == not_mapped) {
+      if (targets[k] == not_mapped) {
         if (all.mapped[k])
           reject(&g, where, "vmap: out_axes", y.type(), "for not_mapped, a result that is the same for all entries");
         continue;
       }
       if (!all.mapped[k]) y = with_leading_axis(y, n);
-      y = detail::move_axis(y, 0, checked_axis("vmap: out_axes", places[k], y, where), where);
+      y = detail::move_axis(y, 0, checked_axis("vmap: out_axes", targets[k], y, where), where);
     }
     return with_leaves(result, all.values);
   }
@@ -154,6 +209,19 @@ struct vmap_function {
 template <class F>
 constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {
   return {f, options, l};
+}
+/// The same with an axis for each leaf: `in` is a tuple with one entry an argument, `out` one for the result. An entry is a
+/// number, for all leaves, or a tree of them: a value of the argument's own type with numbers for arrays, a tuple of entries,
+/// or what `tree_map<int>(f, tree)` returns.
+///
+///   vmap(loss, std::tuple{network{.weight = 0, .bias = not_mapped}, 1})(networks, x)
+///
+/// errors  those above; entries that are not like their arguments do not compile, "vmap: in_axes" for a data array
+template <class F, class First, class... In, class Out = detail::nothing_given>
+constexpr vmap_function<F, std::tuple<First, In...>, Out> vmap(F f, std::tuple<First, In...> in, Out out = {},
+                                                               vmap_options options = {},
+                                                               source_line l = source_line::current()) {
+  return {f, options, l, in, out};
 }
 
 }  // namespace tokamax
