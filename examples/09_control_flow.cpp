@@ -1,4 +1,4 @@
-// examples/09_control_flow.cpp: loops and branches on values. New here: while_loop, fori_loop, cond, switch_.
+// examples/09_control_flow.cpp: loops and branches on values. New here: while_loop, fori_loop, cond, switch_, scan.
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -35,6 +35,17 @@ constexpr auto activate = [](const array& which, const array& x) {
                      x);
 };
 
+// A loop over a sequence that returns a value a step: all prefixes of a product. As a product is associative, they can also
+// be had in about 2 log2(n) steps on whole slices instead of n steps one after the other.
+constexpr auto times = [](const array& a, const array& b) { return a * b; };
+constexpr auto products = [](const array& xs) {
+  const auto step = [](const array& so_far, const array& x) {
+    const array next = times(so_far, x);
+    return std::pair{next, next};
+  };
+  return tk::scan(step, tk::ones({}), xs).second;
+};
+
 template <class T>
 void print(const char* name, const array& a) {
   fmt::print("{:<22}", name);
@@ -51,6 +62,9 @@ int main() {
 
   print<float>("x^16", tk::vmap(power_16)(array{0.5f, 1.0f, 1.5f}));
   print<float>("its gradient, 16 x^15", tk::vmap(tk::grad(power_16))(array{0.5f, 1.0f, 1.5f}));
+
+  print<float>("products", products(array{1.0f, 2.0f, 3.0f, 4.0f}));
+  print<float>("in few large steps", tk::associative_scan(times, array{1.0f, 2.0f, 3.0f, 4.0f}));
 
   const array x{-1.0f, 0.5f};
   for (int which : {0, 1, 2}) print<float>(fmt::format("activation {}", which).c_str(), activate(array(which), x));

@@ -1,8 +1,11 @@
 // tests/transforms/remat.cpp: recomputation leaves every bit as it is.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/compiler/lower.hpp>
+#include <tokamax/core/named_scope.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/remat.hpp>
@@ -57,4 +60,44 @@ TEST_CASE("remat passes on what its function closes over") {
   const auto f = [&](const array& v) { return sum(remat([&](const array& a) { return block(a, v); })(x)); };
   const auto g = [&](const array& v) { return sum(block(x, v)); };
   CHECK(bit_difference({grad(f)(w)}, {grad(g)(w)}) == "");
+}
+
+TEST_CASE("a policy keeps what it says: fewer products, the same bits") {
+  const array w = noise({4, 4}, 1), x = noise({3, 4}, 2);
+  const auto gradient = [&](const auto& policy) {
+    return grad([policy](const array& v, const array& in) {
+      const auto again = remat(block, policy);
+      return sum(again(again(in, v), v));
+    });
+  };
+  const auto count = [&](const auto& policy, std::string_view name) {
+    int found = 0;
+    graph program;
+    lower(program, make_graph(gradient(policy), w, x), [](const op& o) { return o.kernels != nullptr; });
+    for (const node& n : program.nodes) found += n.kind && n.kind->name == name;
+    return found;
+  };
+  const int without = count(everything_saveable, "dot_general");  // forward and the two of the backward pass
+  CHECK(count(nothing_saveable, "dot_general") > without);
+  CHECK(count(dots_saveable, "dot_general") == without);
+  CHECK(count(dots_saveable, "tanh") > count(everything_saveable, "tanh"));
+  const array expected = grad(plain)(w, x);
+  CHECK(bit_difference({gradient(dots_saveable)(w, x)}, {expected}) == "");
+  CHECK(bit_difference({gradient(everything_saveable)(w, x)}, {expected}) == "");
+  constexpr auto named = [](const graph& g, const node& n) { return g.scopes.name(n.scope).ends_with("kept"); };
+  const auto scoped = [](const array& v, const array& in) {
+    const auto f = [](const array& a, const array& b) {
+      const named_scope scope("kept", a);
+      return block(a, b);
+    };
+    return sum(remat(f, named)(in, v));
+  };
+  CHECK(bit_difference({grad(scoped)(w, x)},
+                       {grad([](const array& v, const array& in) { return sum(block(in, v)); })(w, x)}) == "");
+  const auto second = [&](const auto& f) {  // the derivative of the derivative computes again too
+    return grad([&](const array& v) { return sum(square(grad(f)(v, x))); })(w);
+  };
+  const auto kept = [](const array& v, const array& in) { return sum(remat(block, dots_saveable)(in, v)); };
+  const auto once = [](const array& v, const array& in) { return sum(block(in, v)); };
+  CHECK(difference({to_value(second(kept))}, {to_value(second(once))}, 1e-6) == "");
 }

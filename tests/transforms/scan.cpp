@@ -3,6 +3,8 @@
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vmap.hpp>
@@ -122,4 +124,30 @@ TEST_CASE("carries that change and sequences that differ are rejected") {
       scan([](const array& c, const std::pair<array, array>& v) { return std::pair{c + v.first, v.second}; }, s,
            std::pair{x, s}),
       contains("scan: length: found f32[3], expected a leading extent of 4"));
+}
+
+TEST_CASE("unrolled loops are the loop, with any length, in both directions") {
+  const auto f = [](const array& c, const array& x) { return std::pair{sin(c) * x + 0.5f * c, c * x}; };
+  const array start = noise({2}, 3);
+  for (const std::int64_t n : {0, 1, 2, 5, 6, 7})
+    for (const std::int64_t unroll : {2, 3, 7, 100})
+      for (const bool reverse : {false, true}) {
+        INFO(n << " steps, " << unroll << " at a time, reverse " << reverse);
+        const array xs = noise({n, 2}, 4);
+        const auto run = [&](std::int64_t u) {
+          return [=](const array& c, const array& v) { return scan(f, c, v, {.reverse = reverse, .unroll = u}); };
+        };
+        CHECK(bit_difference(listed(leaves(run(unroll)(start, xs))), listed(leaves(run(1)(start, xs)))) == "");
+        const auto gradient = [&](std::int64_t u) {
+          return grad<0, 1>([=](const array& c, const array& v) {
+            const auto [end, ys] = run(u)(c, v);
+            return sum(end) + sum(ys * ys);
+          })(start, xs);
+        };
+        CHECK(difference(to_values(leaves(gradient(unroll))), to_values(leaves(gradient(1))), 1e-6) == "");
+      }
+  const array xs = noise({6, 2}, 4);
+  const graph g = make_graph([&](const array& v) { return scan(f, start, v, {.unroll = 6}); }, xs);
+  for (const node& n : g.nodes) CHECK((!n.kind || n.kind->bodies.count == 0));
+  CHECK_THROWS_WITH(scan(f, start, xs, {.unroll = 0}), contains("scan: unroll: found 0, expected 1 or more"));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/linked.hpp>          // linked
 #include <tokamax/core/inline.hpp>          // inline_graph
 #include <tokamax/core/trace.hpp>           // in_trace
 #include <tokamax/transforms/backward.hpp>  // backward
@@ -13,39 +14,67 @@ namespace detail {
 constexpr arrays remat_jvp(const call& c);
 }  // namespace detail
 
-/// Attributes of remat: its body, a function of the operands.
+/// Attributes of remat: its body, a function of the operands, whose last `saved` results are there for the backward pass.
 struct remat_attributes {
   std::int64_t body = 0;
+  int saved = 0;
 };
+
+namespace detail {
+/// The backward pass computes the body again, but for what is saved.
+constexpr arrays remat_vjp_here(const call& c) {
+  const auto w = c.attrs<remat_attributes>();
+  const graph body(c.body(0));
+  const int results = body.outputs.count() - w.saved;
+  graph b;
+  arrays args, in, cts, again, ys;
+  const auto enter = [&](const array& value) {
+    in.push_back(lift(*c.trace, value));
+    return body_input(b, in.back().type());
+  };
+  for (int k = 0; k < c.count; ++k) args.push_back(enter(c[k]));
+  for (int k = 0; k < body.outputs.count(); ++k) {
+    cts.push_back(array());
+    if (c.cotangents[k].exists()) cts.back() = enter(c.cotangents[k]);
+  }
+  for (const array& a : args) again.push_back(lift(b, optimization_barrier(a)));
+  for (const array& y : inline_graph(b, body, again.data())) ys.push_back(lift(b, y));
+  drop_effects(b, 0, c);
+  for (const array& ct : backward(b, ys, cts, again)) b.outputs.push_back(ct.exists() ? lift(b, ct).id() : -1);
+  for (int k = results; k < ys.count(); ++k) {  // from here on they are what was saved
+    const int id = ys[k].id();
+    if (!b[id].kind) continue;
+    b.nodes[id].kind = nullptr;
+    b.nodes[id].operand_count = 0;
+    b.inputs.push_back(id);
+    in.push_back(lift(*c.trace, optimization_barrier(c.outputs[k])));
+  }
+  const vec<int> wanted = b.outputs;
+  b.outputs.clear();
+  for (const int id : wanted)
+    if (id >= 0) b.outputs.push_back(id);
+  const arrays pulled = inline_graph(*c.trace, b, in.data());
+  arrays out;
+  for (int k = 0, at = 0; k < c.count; ++k) {
+    out.push_back(array());
+    if (wanted[k] >= 0) out.back() = pulled[at++];
+  }
+  return out;
+}
+constexpr arrays remat_vjp(const call& c) { return linked<detail::remat_vjp_here>(c); }
+}  // namespace detail
 
 inline constexpr op remat_p{
     .name = "remat",
     .bodies = {.count = 1},
     .attributes = schema<remat_attributes>,
     .infer_all = [](const call& c) -> types {
-      const graph& body = c.trace->bodies[c.attrs<remat_attributes>().body];
-      types t;
-      for (int o : body.outputs) t.push_back(body[o].type);
+      types t = detail::types_of_first_body(c);
+      for (int k = 0; k < t.count(); ++k) t[k].weak = c.body(0)[c.body(0).outputs[k]].type.weak;
       return t;
     },
-    .compose = [](const call& c) -> arrays {
-      const graph body(c.trace->bodies[c.attrs<remat_attributes>().body]);
-      return inline_graph(*c.trace, body, c.inputs);
-    },
-    .vjp = [](const call& c) -> arrays {
-      const graph body(c.trace->bodies[c.attrs<remat_attributes>().body]);
-      arrays again;
-      for (int k = 0; k < c.count; ++k) again.push_back(optimization_barrier(lift(*c.trace, c[k])));
-      const int effects = c.trace->effects.count();
-      arrays ys = inline_graph(*c.trace, body, again.data());
-      c.trace->effects.resize(static_cast<std::size_t>(effects));  // effects have happened in the forward pass
-      arrays cts;
-      for (int k = 0; k < ys.count(); ++k) {
-        ys[k] = lift(*c.trace, ys[k]);
-        cts.push_back(c.cotangents[k]);
-      }
-      return backward(*c.trace, ys, cts, again);
-    },
+    .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
+    .vjp = [](const call& c) -> arrays { return detail::remat_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::remat_jvp(c); },
 };
 
@@ -57,9 +86,8 @@ constexpr arrays remat_jvp(const call& c) {
   const vec<int> in{c.count};
   vec<char> moving;
   for (int k = 0; k < c.count; ++k) moving.push_back(c.tangents[k].exists());
-  const std::int64_t both = add_body(*c.trace, forward_body(body, in, moving, {results}));
   const arrays operands = with_tangents(c, 0, in, moving);
-  const arrays ys = bind_all(remat_p, operands.data(), operands.count(), pack(remat_attributes{both}), c.where);
+  const arrays ys = bind_bodies(c, {forward_body(c, body, in, moving, {results})}, pack(remat_attributes{}), operands);
   arrays out(static_cast<std::size_t>(results));
   for (int k = 0, at = results; k < results; ++k)
     if (is_floating(ys[k].dtype())) out[k] = ys[at++];
@@ -67,10 +95,32 @@ constexpr arrays remat_jvp(const call& c) {
 }
 }  // namespace detail
 
+// Policies: does the backward pass find the value of a node instead of computing it again?
+inline constexpr auto nothing_saveable = [](const graph&, const node&) { return false; };
+inline constexpr auto everything_saveable = [](const graph&, const node&) { return true; };
+/// The results of products: what costs most to compute.
+inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.kind->precision.has_algorithm; };
+
+namespace detail {
+/// Makes what a policy saves the last results of a body; returns how many they are.
+template <class Policy>
+constexpr int save_results(graph& body, const Policy& saves) {
+  int saved = 0;
+  for (int i = 0; i < body.count(); ++i) {
+    const node& n = body[i];
+    if (!n.kind || n.operand_count == 0 || n.type.type == dtype::none || !saves(body, n)) continue;
+    body.outputs.push_back(i);
+    ++saved;
+  }
+  return saved;
+}
+}  // namespace detail
+
 /// What `remat(f)` returns.
-template <class F>
+template <class F, class Policy>
 struct remat_function {
   [[no_unique_address]] F f;
+  [[no_unique_address]] Policy policy;
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
@@ -79,21 +129,27 @@ struct remat_function {
           graph body;
           arrays operands;
           const result_type out = trace_body(g, body, operands, f, traced...);
-          g.bodies.push_back(std::move(body));
-          return with_leaves(out, bind_all(remat_p, operands.data(), operands.count(),
-                                           pack(remat_attributes{g.bodies.count() - 1}), location{}));
+          remat_attributes w{0, detail::save_results(body, policy)};
+          w.body = detail::add_body(g, std::move(body));
+          return with_leaves(out, bind_all(remat_p, operands.data(), operands.count(), pack(w), location{}));
         },
         args...);
   }
 };
 
-/// The function f, whose derivative computes f again. It takes less memory and more time.
-/// source  jax.checkpoint (the policy that saves nothing)
-template <class F>
-constexpr remat_function<F> remat(F f) {
-  return {f};
+/// The function f, whose derivative computes f again. It takes less memory and more time. A policy says which values are
+/// kept: `remat(f, dots_saveable)`, or a function of your own that looks at the op or at the name of a scope:
+///
+///   constexpr auto attention_saveable = [](const graph& g, const node& n) {
+///     return g.scopes.name(n.scope).ends_with("attend");
+///   };
+///
+/// source  jax.checkpoint with jax.checkpoint_policies
+template <class F, class Policy = decltype(nothing_saveable)>
+constexpr remat_function<F, Policy> remat(F f, Policy policy = {}) {
+  return {f, policy};
 }
-template <class F>
-inline constexpr bool is_stateless<remat_function<F>> = is_stateless<F>;
+template <class F, class Policy>
+inline constexpr bool is_stateless<remat_function<F, Policy>> = is_stateless<F> && is_stateless<Policy>;
 
 }  // namespace tokamax
