@@ -9,6 +9,7 @@
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
 //   core/device.hpp            where arrays lie and programs run: memory, a queue, and kernels for ops.
 //   core/eager.hpp             ops and graphs that run at once, on the device of their data.
+//   core/effect.hpp            which calls have an effect, and effects that belong to no program.
 //   core/event.hpp             the end of work that a device does asynchronously.
 //   core/graph.hpp             the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
 //   core/inline.hpp            copy the nodes of one graph into another, and replace some of them on the way.
@@ -37,6 +38,7 @@
 #include <tokamax/core/dependencies.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
+#include <tokamax/core/effect.hpp>
 #include <tokamax/core/event.hpp>
 #include <tokamax/core/graph.hpp>
 #include <tokamax/core/inline.hpp>

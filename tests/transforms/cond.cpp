@@ -1,9 +1,12 @@
 // tests/transforms/cond.cpp: branches that are chosen when the program runs.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/cond.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
+#include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"
@@ -64,6 +67,39 @@ TEST_CASE("operands may be trees with integers, or none; the predicate may be a 
   CHECK(n.item<int>() == 4);
   CHECK(difference({to_value(y)}, {to_value(x * 2.0f)}, 0) == "");
   CHECK(cond(sum(x) > 1e9f, [&] { return sum(x); }, [&] { return sum(x) * 0.0f + 7.0f; }).item() == 7.0f);
+}
+
+TEST_CASE("a choice that is known when it is traced is the branch, at once and after transformations") {
+  const auto ops_of = [](const auto& f) {
+    std::string names;
+    const graph g = make_graph(f, array({f32, false, {3}}));
+    const vec<char> live = live_nodes(g);
+    for (int i = 0; i < g.count(); ++i)
+      if (live[i] && g[i].kind) names += std::string(g[i].kind->name) + " ";
+    return names;
+  };
+  const auto twice = [](const array& v) { return v + v; };
+  const auto sine = [](const array& v) { return sin(v); };
+  CHECK(ops_of([&](const array& x) { return cond(false, twice, sine, x); }) == "sin ");
+  CHECK(ops_of([&](const array& x) { return cond(true, twice, sine, x); }) == "add ");
+  CHECK(ops_of([&](const array& x) { return cond(array(2) > 1, twice, sine, x); }) == "add ");
+  const auto chosen = [&](int i) {
+    return ops_of([&](const array& x) { return switch_(array(i), std::tuple{sine, twice}, x); });
+  };
+  CHECK(chosen(-3) == "sin ");
+  CHECK(chosen(0) == "sin ");
+  CHECK(chosen(9) == "add ");
+  const auto late = [&](const array& x) {  // the number becomes known where the program is lowered
+    return remat([&](const array& i, const array& v) { return switch_(i, std::tuple{twice, sine}, v); })(array(1), x);
+  };
+  const array x = noise({3}, 1);
+  CHECK(bit_difference({jit(late, cpu, at_run_time)(x)}, {sin(x)}).empty());
+  const array five = cond(true, [] { return array(5); }, [] { return array(7); });
+  CHECK(five.item<int>() == 5);
+  CHECK(
+      eval_shape([](const array& v) { return cond(true, [] { return array(2.0f); }, [] { return array(1.0f); }) * v; },
+                 array({bf16, false, {2}}))
+          .dtype() == f32);  // a result has no weak type
 }
 
 TEST_CASE("wrong branches are rejected") {

@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/tokamax.hpp>
 
+#include <atomic>
 #include <functional>
 
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/functions.hpp"
 
 using namespace tokamax;
@@ -19,7 +21,11 @@ using unary = std::function<array(const array&)>;  // [3] -> [3]
 struct piece {
   std::string name;
   std::function<unary(const unary& inner, bool flat)> around;
-  bool reverse = true;  ///< has a derivative in reverse mode
+  bool reverse = true;      ///< has a derivative in reverse mode
+  bool forward = true;      ///< has one in forward mode
+  char asks = 0;            ///< 'f', 'r': the mode that it differentiates its inner function in
+  bool chooses = false;     ///< examples of a batch may go different ways
+  bool has_effect = false;  ///< outside of the program
 };
 
 array scaled(const array& x) { return sin(x) * 0.9f + x * 0.3f; }
@@ -97,52 +103,151 @@ unary remat_piece(const unary& inner, bool flat) {
   return [=](const array& x) { return remat(inner)(x); };
 }
 
+/// Rules that are the derivatives of the function: what is looked at is that they are asked, and by whom.
+unary custom_vjp_piece(const unary& inner, bool flat) {
+  if (flat) return inner;
+  return [=](const array& x) {
+    return custom_vjp(
+        inner, [=](const array& v) { return std::pair{inner(v), v}; },
+        [=](const array& v, const array& ct) { return vjp(inner, v).second(ct); })(x);
+  };
+}
+unary custom_jvp_piece(const unary& inner, bool flat) {
+  if (flat) return inner;
+  return [=](const array& x) {
+    return custom_jvp(inner, [=](const array& v, const array& dv) { return jvp(inner, v, dv); })(x);
+  };
+}
+constexpr auto host_sine = [](const arrays& a) -> arrays { return {sin(a[0])}; };
+constexpr auto called_back = custom_jvp([](const array& x) { return pure_callback(host_sine, {x.type()}, {x})[0]; },
+                                        [](const array& x, const array& dx) { return std::pair{sin(x), cos(x) * dx}; });
+unary pure_callback_piece(const unary& inner, bool flat) {
+  if (flat) return [=](const array& x) { return sin(inner(x)); };
+  return [=](const array& x) { return called_back(inner(x)); };
+}
+/// What the effects of a program have told.
+std::atomic<int> notes;
+constexpr auto host_note = [](const arrays&) -> arrays {
+  ++notes;
+  return {};
+};
+unary io_callback_piece(const unary& inner, bool flat) {
+  if (flat) return inner;
+  return [=](const array& x) {
+    io_callback(host_note, {}, {stop_gradient(x)});
+    return inner(x);
+  };
+}
+unary debug_print_piece(const unary& inner, bool flat) {
+  if (flat) return inner;
+  return [=](const array& x) {
+    debug_print("before {}", x);
+    const array y = inner(x);
+    debug_print("after {}", y);
+    return y;
+  };
+}
+
 const std::vector<piece>& pieces() {
-  static const std::vector<piece> all{
-      {"while", while_piece, false}, {"fori", fori_piece}, {"scan", scan_piece}, {"cond", cond_piece},
-      {"switch", switch_piece},      {"vmap", vmap_piece}, {"jvp", jvp_piece},   {"vjp", vjp_piece},
-      {"remat", remat_piece}};
+  static const std::vector<piece> all{{.name = "while", .around = while_piece, .reverse = false, .chooses = true},
+                                      {.name = "fori", .around = fori_piece},
+                                      {.name = "scan", .around = scan_piece},
+                                      {.name = "cond", .around = cond_piece, .chooses = true},
+                                      {.name = "switch", .around = switch_piece, .chooses = true},
+                                      {.name = "vmap", .around = vmap_piece},
+                                      {.name = "jvp", .around = jvp_piece, .asks = 'f'},
+                                      {.name = "vjp", .around = vjp_piece, .asks = 'r'},
+                                      {.name = "remat", .around = remat_piece},
+                                      {.name = "custom_vjp", .around = custom_vjp_piece, .forward = false, .asks = 'r'},
+                                      {.name = "custom_jvp", .around = custom_jvp_piece, .asks = 'f'},
+                                      {.name = "pure_callback", .around = pure_callback_piece},
+                                      {.name = "io_callback", .around = io_callback_piece, .has_effect = true},
+                                      {.name = "debug_print", .around = debug_print_piece}};
   return all;
 }
 
+/// What pieces in each other, from the outermost one, can do.
+struct facts {
+  std::string name;
+  bool reverse = true, forward = true;
+  bool rejected = false;  ///< a piece asks for what those inside it do not have
+  bool unmapped = false;  ///< an effect that only some examples of a batch come to
+  bool has_effect = false;
+  explicit facts(const std::vector<piece>& chain) {
+    for (std::size_t k = chain.size(); k-- > 0;) {
+      const piece& p = chain[k];
+      rejected = rejected || (p.asks == 'f' && !forward) || (p.asks == 'r' && !reverse);
+      reverse = reverse && p.reverse;
+      forward = forward && p.forward;
+    }
+    bool chosen = false, inside_vmap = false, chosen_there = false;
+    for (const piece& p : chain) {
+      name += (name.empty() ? "" : " of ") + p.name;
+      chosen = chosen || p.chooses;
+      inside_vmap = inside_vmap || p.name == "vmap";
+      chosen_there = chosen_there || (inside_vmap && p.chooses);
+      if (!p.has_effect) continue;
+      has_effect = true;
+      unmapped = unmapped || chosen;
+      rejected = rejected || chosen_there;
+    }
+  }
+};
+
 /// The looped program is the flat one: eagerly, as one program, on batches, and differentiated.
-void compare(const std::string& name, const unary& looped, const unary& flat, bool reverse) {
-  INFO(name);
+void compare(const std::vector<piece>& chain) {
+  const facts known(chain);
+  unary looped = scaled, flat = scaled;
+  for (std::size_t k = chain.size(); k-- > 0;) {
+    looped = chain[k].around(looped, false);
+    flat = chain[k].around(flat, true);
+  }
+  INFO(known.name);
   const array x = array::from<float>({0.3f, -0.4f, 0.9f}), t = array::from<float>({1.0f, 0.5f, -0.7f});
   const array batch = stack({x, x * -0.8f, x * 2.0f, x + 0.4f}, 0);
   const auto agree = [&](const char* how, const auto& f) {
     INFO(how);
     CHECK(difference({to_value(f(looped))}, {to_value(f(flat))}, 2e-5) == "");
   };
+  if (known.rejected) {
+    CHECK_THROWS_WITH(jit(looped, cpu, at_run_time)(x),
+                      contains("derivative") || contains("reverse mode") || contains("vmap: found an effect"));
+    return;
+  }
   agree("jit", [&](const unary& f) { return jit(f, cpu, at_run_time)(x); });
-  agree("vmap",
-        [&](const unary& f) { return jit([&](const array& b) { return vmap(f)(b); }, cpu, at_run_time)(batch); });
-  agree("jvp", [&](const unary& f) { return jvp(f, x, t).second; });
-  if (!reverse) return;
+  if (known.has_effect) {
+    const int before = notes;
+    looped(x);
+    const int eager = notes - before;
+    jit(looped, cpu, at_run_time)(x);
+    CHECK(notes - before == 2 * eager);
+  }
+  const auto map = [&](const unary& f) { return jit(vmap(f), cpu, at_run_time)(batch); };
+  if (known.unmapped)
+    CHECK_THROWS_WITH(map(looped), contains("vmap: found an effect outside of the program"));
+  else
+    agree("vmap", map);
+  if (known.forward) agree("jvp", [&](const unary& f) { return jvp(f, x, t).second; });
+  if (!known.reverse) return;
   agree("vjp", [&](const unary& f) { return vjp(f, x).second(t); });
-  agree("vmap of grad", [&](const unary& f) { return vmap(grad([&](const array& v) { return sum(f(v)); }))(batch); });
+  if (!known.unmapped)
+    agree("vmap of grad", [&](const unary& f) { return vmap(grad([&](const array& v) { return sum(f(v)); }))(batch); });
 }
 
 }  // namespace
 
-TEST_CASE("81 pairs of loops, branches and transformations are what they are written out") {
+TEST_CASE("196 pairs of loops, branches, rules, effects and transformations are what they are written out") {
+  debug_print_sink = [](std::string_view) {};
   for (const piece& outer : pieces())
-    for (const piece& inner : pieces()) {
-      if (outer.name == "vjp" && !inner.reverse) continue;
-      compare(outer.name + " of " + inner.name, outer.around(inner.around(scaled, false), false),
-              outer.around(inner.around(scaled, true), true), outer.reverse && inner.reverse);
-    }
+    for (const piece& inner : pieces()) compare({outer, inner});
 }
 
 TEST_CASE("three levels") {
+  debug_print_sink = [](std::string_view) {};
   const auto& all = pieces();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const piece &a = all[i], &b = all[(i * 2 + 1) % all.size()], &c = all[(i * 4 + 3) % all.size()];
-    const bool reverse = a.reverse && b.reverse && c.reverse;
-    if (!reverse && (a.name == "vjp" || b.name == "vjp")) continue;
-    compare(a.name + " of " + b.name + " of " + c.name, a.around(b.around(c.around(scaled, false), false), false),
-            a.around(b.around(c.around(scaled, true), true), true), reverse);
-  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const std::size_t step : {1u, 4u})
+      compare({all[i], all[(i * 2 + step) % all.size()], all[(i * 4 + 3 * step) % all.size()]});
 }
 
 namespace {

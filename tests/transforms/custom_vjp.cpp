@@ -37,6 +37,14 @@ void check_close(const array& found, const array& expected) {
 }
 }  // namespace
 
+TEST_CASE("custom_vjp: forward mode over reverse mode differentiates the rules") {
+  const auto cube = custom_vjp([](const array& x) { return x * x; }, [](const array& x) { return std::pair{x * x, x}; },
+                               [](const array& x, const array& ct) { return 3.0f * x * x * ct; });
+  const auto derivative = [&](const array& x) { return vjp(cube, x).second(array(1.0f)); };
+  CHECK(derivative(array(2.0f)).item() == 12.0f);
+  CHECK(jvp(derivative, array(2.0f), array(1.0f)).second.item() == 12.0f);
+}
+
 TEST_CASE("custom_vjp: gradients use the rule, values the function") {
   const array x = noise({3}, 1), ct = noise({3}, 2);
   check_close(f(x), sin(x));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/vmap.hpp>
@@ -70,6 +71,32 @@ TEST_CASE("a batch of one condition for all is one loop without selects") {
   for (const graph& body : g.bodies)
     for (const node& n : body.nodes) CHECK((!n.kind || n.kind->name != "select"));
   CHECK(vmap(f)(array(ones({4}))).values<float>()[3] == 8.0f);
+}
+
+TEST_CASE("a loop that is known not to be entered is not there") {
+  const auto loops_in = [](const auto& f) {
+    int loops = 0;
+    const graph g = make_graph(f, array({f32, false, {3}}));
+    for (const node& n : g.nodes) loops += n.kind && n.kind->bodies.count != 0;
+    return loops;
+  };
+  const auto grow = [](const array& c) { return c * 2.0f; };
+  const auto never = [&](const array& x) { return while_loop([](const array&) { return array(false); }, grow, x); };
+  const auto counted = [](int first) {
+    return [=](const array& x) {
+      return while_loop([](const state& s) { return s.count < 3; },
+                        [](const state& s) { return state{s.count + 1, s.value * 2.0f}; }, state{array(first), x})
+          .value;
+    };
+  };
+  CHECK(loops_in(never) == 0);
+  CHECK(loops_in(counted(3)) == 0);
+  CHECK(loops_in(counted(2)) == 1);
+  const array x = noise({3}, 1);
+  CHECK(difference({to_value(never(x))}, {to_value(x)}, 0) == "");
+  CHECK(difference({to_value(counted(2)(x))}, {to_value(x * 2.0f)}, 0) == "");
+  CHECK(difference({to_value(grad([&](const array& v) { return sum(counted(3)(v)); })(x))}, {to_value(ones({3}))}, 0) ==
+        "");
 }
 
 TEST_CASE("wrong loops are rejected") {

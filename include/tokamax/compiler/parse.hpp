@@ -279,7 +279,6 @@ class graph_parser {
         fail_at(begin, "the number of a body", std::to_string(attributes[b]));
     return add(g, *kind, operands, attributes, begin);
   }
-  // --- attributes
   /// Reads `axis=1, keep=true)` if there are `more` than operands. Attributes that are not written have their defaults.
   words read_attributes(const op& kind, bool more) {
     attribute_schema schema;
@@ -340,7 +339,6 @@ class graph_parser {
     return {extent()};
   }
 
-  // --- nodes
   /// Adds a node, if its op takes these operands and attributes and infers this type.
   int add(graph& g, const op& kind, const vec<int>& operands, const words& attributes, std::size_t begin) {
     arrays in;
@@ -371,7 +369,9 @@ class graph_parser {
       if (!inferred.empty() && !(t == inferred[0])) fail_at(at_type, type_text(inferred[0]), type_text(t));
     }
     g.scope = g.scopes.read(text_, at_);
-    return add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
+    const int id = add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
+    if (has_effect(c)) g.effects.push_back(id);
+    return id;
   }
   /// The type of one result of a node with several.
   array_type type_of_result(graph& g, const vec<int>& operands, const words& attributes) {

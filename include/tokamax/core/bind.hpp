@@ -6,6 +6,7 @@
 #include <tokamax/base/linked.hpp>         // linked
 #include <tokamax/core/arguments.hpp>      // check_result
 #include <tokamax/core/eager.hpp>          // run_eagerly
+#include <tokamax/core/effect.hpp>         // has_effect
 #include <tokamax/core/op.hpp>             // op, call
 #include <tokamax/core/open_graph.hpp>     // meet
 
@@ -260,10 +261,15 @@ constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const 
   else
     ts = o.infer_all(c);
   for (const array_type& t : ts) check_result(c, t);
+  if (o.simplify_all && !g.error.failed) {
+    arrays better = o.simplify_all(c);
+    if (!better.empty()) return better;
+  }
   const int tuple = add_node(g, o, operands.ids, n, w, {}, where);
-  bool effect = o.effect != effect_kind::none;
-  for (int b = 0; b < body_count(c); ++b) effect = effect || !c.body(b).effects.empty();
-  if (effect) g.effects.push_back(tuple);
+  if (has_effect(c)) {
+    if (g.floating && !g.open) effect_without_traced_operand();
+    g.effects.push_back(tuple);
+  }
   arrays out;
   for (int k = 0; k < ts.count(); ++k)
     out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));

@@ -194,12 +194,12 @@ struct body_facts {
   constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
-/// What a node does besides computing its results.
+/// What a node does besides computing its results. Nodes with an effect are never dropped, merged, or moved past each other.
+/// Their ops have an `infer_all`, because there may be no result.
 enum class effect_kind : std::uint8_t {
   none,
-  /// It does something outside of the program. Such nodes are never dropped, merged, or moved past each other. Their ops have
-  /// an `infer_all`, because there may be no result.
-  ordered,
+  debug,    ///< something for people to read: where vmap runs both sides of a branch, both may tell
+  ordered,  ///< something outside of the program that happens as often as the program says, or is refused
 };
 
 /// How an op uses the named axis that its first attribute word identifies.
@@ -233,14 +233,15 @@ struct op {
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
   axis_role axis = axis_role::none;
-  attribute_schema (*attributes)() = nullptr;    ///< names and kinds of the attributes, `schema` of their record
-  array_type (*infer)(const call&) = nullptr;    ///< dtype and shape rule; the only place that rejects arguments
-  rule<types(const call&)> infer_all = nullptr;  ///< the same for several outputs
-  rule<arrays(const call&)> compose = nullptr;   ///< meaning in smaller ops
-  rule<arrays(const call&)> vjp = nullptr;       ///< cotangents of the inputs
-  rule<arrays(const call&)> jvp = nullptr;       ///< tangents of the outputs
-  rule<arrays(const call&)> batch = nullptr;     ///< the op with a leading batch axis
-  rule<array(const call&)> simplify = nullptr;   ///< a cheaper equal array, or one that does not exist
+  attribute_schema (*attributes)() = nullptr;        ///< names and kinds of the attributes, `schema` of their record
+  array_type (*infer)(const call&) = nullptr;        ///< dtype and shape rule; the only place that rejects arguments
+  rule<types(const call&)> infer_all = nullptr;      ///< the same for several outputs
+  rule<arrays(const call&)> compose = nullptr;       ///< meaning in smaller ops
+  rule<arrays(const call&)> vjp = nullptr;           ///< cotangents of the inputs
+  rule<arrays(const call&)> jvp = nullptr;           ///< tangents of the outputs
+  rule<arrays(const call&)> batch = nullptr;         ///< the op with a leading batch axis
+  rule<array(const call&)> simplify = nullptr;       ///< a cheaper equal array, or one that does not exist
+  rule<arrays(const call&)> simplify_all = nullptr;  ///< the same for several outputs: all of them, or none
   rule<array(const call&, const array& sum)> add_to = nullptr;  ///< sum + the result, if that needs no array of its own
   spelled (*spell)(const spelled*) = nullptr;                   ///< elementwise: the element function as text
   kernel_set (*kernels)() = nullptr;                            ///< what a run-time trace executes

@@ -34,11 +34,11 @@ class ambient_trace {
 template <class F>
 inline constexpr bool is_stateless = std::is_empty_v<F>;
 
-/// The leaves of a tree, in order.
-template <class Tree>
-constexpr arrays leaves(const Tree& tree) {
+/// The leaves of some trees, in order.
+template <class... Trees>
+constexpr arrays leaves(const Trees&... trees) {
   arrays out;
-  for_each_leaf([&](const array& a) { out.push_back(a); }, tree);
+  (for_each_leaf([&](const array& a) { out.push_back(a); }, trees), ...);
   return out;
 }
 
@@ -149,7 +149,10 @@ constexpr auto call_on_constants(const F& f, const Args&... args) {
         static_cast<array&>(a) = array(&own, out.id(), out.type(), shared);
       },
       result);
-  if (graph* const around = close(own)) result = call_in(*around, f, args...);
+  if (graph* const around = close(own))
+    result = call_in(*around, f, args...);
+  else if (!own.effects.empty())
+    effect_without_traced_operand();
   return result;
 }
 }  // namespace detail

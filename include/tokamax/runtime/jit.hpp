@@ -187,6 +187,8 @@ class jit_function {
 /// Compiles f. If f is stateless and constexpr, and the types of its arguments tell their shapes, then the C++ compiler
 /// traces, differentiates, fuses and plans it. Otherwise the same passes do so at the first call with new shapes. One
 /// program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
+/// Functions of vectors, optionals, variants, maps and unique_ptrs are traced at the first call, because the types of these do
+/// not tell their content.
 ///
 /// Several threads may call the result at the same time, and so may both processes after a fork().
 ///

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>          // ambient_trace, leaves
+#include <tokamax/lax/convert.hpp>         // convert_element_type
 #include <tokamax/transforms/batch.hpp>    // batch
 #include <tokamax/transforms/forward.hpp>  // forward
 
@@ -72,12 +73,80 @@ constexpr std::int64_t add_body(graph& g, graph body) {
   g.bodies.push_back(std::move(body));
   return g.bodies.count() - 1;
 }
+/// The op of c with these bodies; w are its attribute words but for them.
+constexpr arrays bind_bodies(const call& c, vec<graph> bodies, words w, const arrays& operands) {
+  for (int b = 0; b < bodies.count(); ++b) w[b] = add_body(*c.trace, std::move(bodies[b]));
+  return bind_all(*c.self, operands.data(), operands.count(), w, c.where);
+}
+/// The first body of c on its operands: what ops mean that are a call of it until they are differentiated.
+constexpr arrays call_first_body(const call& c) {
+  const graph function(c.body(0));
+  return inline_graph(*c.trace, function, c.inputs);
+}
+/// The types of its results.
+constexpr types types_of_first_body(const call& c) {
+  const graph& body = c.body(0);
+  types t;
+  for (const int o : body.outputs) t.push_back({body[o].type.type, false, body[o].type.extents});
+  return t;
+}
+
+/// Does a node do something outside of the program, itself or in one of its bodies?
+constexpr bool has_ordered_effect(const graph& g, const node& n) {
+  if (n.kind->effect == effect_kind::ordered) return true;
+  for (int b = 0; b < body_count(n); ++b) {
+    const graph& body = g.bodies[g.words_of(n)[b]];
+    for (const int e : body.effects)
+      if (has_ordered_effect(body, body[e])) return true;
+  }
+  return false;
+}
+constexpr bool has_ordered_effect(const graph& g) {
+  for (const int e : g.effects)
+    if (has_ordered_effect(g, g[e])) return true;
+  return false;
+}
+/// Is one of the results of a node with several an operand, or a result of the graph?
+constexpr bool is_used(const graph& g, int tuple) {
+  vec<char> result(g.nodes.size(), 0);
+  bool used = false;
+  for (int i = tuple + 1; i < g.count(); ++i)
+    for (int k = 0; k < g[i].operand_count; ++k) {
+      const int operand = g.operand(g[i], k);
+      if (operand == tuple)
+        result[i] = 1;
+      else
+        used = used || result[operand];
+    }
+  for (const int o : g.outputs) used = used || result[o];
+  return used;
+}
+/// Of what was computed before, and now once more for the derivative of c, the effects do not happen again: those after the
+/// first `kept` ones, and those in bodies that run. A value that came with an effect cannot be computed again.
+constexpr void drop_effects(graph& g, int kept, const call& c) {
+  for (int k = kept; k < g.effects.count(); ++k) {
+    const int id = g.effects[k];
+    const node& n = g[id];
+    if (n.kind->effect == effect_kind::ordered && is_used(g, id))
+      c.fail(text(n.kind->name) << ": derivative", text("its result inside of ") << c.self->name,
+             "a call outside of what derivatives compute again");
+    const int running = n.kind->compose ? 1 : body_count(n);  // rules of functions have not run
+    for (int b = 0; b < running; ++b) drop_effects(g.bodies[g.words_of(n)[b]], 0, c);
+  }
+  g.effects.resize(static_cast<std::size_t>(kept));
+}
+
+/// Refuses effects that vmap would make happen for examples that would not have come to them.
+constexpr void refuse_effects(const call& c, const char* expected) {
+  c.fail(text(c.self->name) << ": vmap", "an effect outside of the program", expected);
+}
 
 constexpr array zero_like(const array& x) { return array(0.0, {x.dtype(), false, x.shape()}); }
 
-/// A body on values and their tangents. Its inputs are in groups with the sizes `in`: the values of a group, then the
+/// A body of c on values and their tangents. Its inputs are in groups with the sizes `in`: the values of a group, then the
 /// tangents of those in `moving`. Its results are values, followed by the tangents of the floating ones.
-constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<char>& moving, const vec<int>& out) {
+constexpr graph forward_body(const call& c, const graph& body, const vec<int>& in, const vec<char>& moving,
+                             const vec<int>& out) {
   graph b;
   arrays args, tangents;
   for (int group : in) {
@@ -87,7 +156,7 @@ constexpr graph forward_body(const graph& body, const vec<int>& in, const vec<ch
   }
   arrays ys = inline_graph(b, body, args.data());
   for (array& y : ys) y = lift(b, y);
-  b.effects.clear();  // effects happen once, where the values are computed
+  drop_effects(b, 0, c);
   const arrays dys = forward(b, args, tangents, ys);
   int first = 0;
   for (int group : out) {
@@ -109,6 +178,14 @@ constexpr arrays with_tangents(const call& c, int first, const vec<int>& in, con
   }
   return operands;
 }
+
+/// The bits of an operand that is a constant of the trace; null if it is none.
+constexpr const node* constant_operand(const call& c, int k) {
+  const node& n = (*c.trace)[c[k].id()];
+  return n.kind == &constant_p ? &n : nullptr;
+}
+/// A value in the place of a result, whose type is not weak.
+constexpr array as_result(graph& g, const array& x) { return lift(g, convert_element_type(x, x.dtype())); }
 
 constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
   array_type s{t.type, false, {n}};

@@ -14,9 +14,9 @@ namespace tokamax {
 
 namespace detail {
 
-/// The types of a callback's results as attribute words: their number, then the dtype and shape of each.
-constexpr words pack_types(const types& list) {
-  words w{list.count()};
+/// Attribute words of a callback: whether it is ordered, the number of its results, then the dtype and shape of each.
+constexpr words pack_types(const types& list, bool ordered) {
+  words w{ordered, list.count()};
   for (const array_type& t : list) {
     pack_value(w, t.type);
     pack_value(w, t.extents);
@@ -24,6 +24,7 @@ constexpr words pack_types(const types& list) {
   return w;
 }
 constexpr types unpack_types(const std::int64_t* w) {
+  ++w;
   types list(static_cast<std::size_t>(*w++));
   for (array_type& t : list) {
     unpack_value(w, t.type);
@@ -80,16 +81,19 @@ inline constexpr op callback_p{
     .name = Effect == effect_kind::none ? "pure_callback" : "io_callback",
     .effect = Effect,
     .infer_all = [](const call& c) -> types { return detail::unpack_types(c.attributes); },
-    .batch = [](const call& c) -> arrays { return detail::call_one_by_one(c); },
+    .batch = [](const call& c) -> arrays {
+      if (c.attributes[0]) c.fail("io_callback: vmap", "an ordered one", "io_callback without .ordered");
+      return detail::call_one_by_one(c);
+    },
     .run = detail::run_callback<F>,
 };
 
 namespace detail {
 template <effect_kind Effect, class F>
-constexpr arrays call_back(const F&, const types& results, const arrays& args, source_line l) {
+constexpr arrays call_back(const F&, const types& results, const arrays& args, bool ordered, source_line l) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                 "tokamax: a callback is a function without state: what it needs are its arguments");
-  return bind_all(callback_p<F, Effect>, args.data(), args.count(), pack_types(results), l);
+  return bind_all(callback_p<F, Effect>, args.data(), args.count(), pack_types(results, ordered), l);
 }
 }  // namespace detail
 
@@ -103,14 +107,25 @@ constexpr arrays call_back(const F&, const types& results, const arrays& args, s
 template <class F>
 constexpr arrays pure_callback(const F& f, const types& results, const arrays& args,
                                source_line l = source_line::current()) {
-  return detail::call_back<effect_kind::none>(f, results, args, l);
+  return detail::call_back<effect_kind::none>(f, results, args, false, l);
 }
-/// The same for a function with an effect. It is called once, and all calls with effects happen in the program's order.
-/// source  jax.experimental.io_callback(ordered=True)
+
+/// How io_callback behaves.
+struct io_callback_options {
+  bool ordered = false;  ///< refuses vmap, which has no order among the examples
+};
+
+/// The same for a function with an effect. It is called each time the program comes to it, and all effects happen in the
+/// program's order. Under vmap it is called for each example. Vmap is refused where examples take different branches or
+/// leave a loop at different steps, and a derivative is refused that would call it again for its result. While compiling,
+/// one of the arguments must belong to the trace; `jit` traces a program at run time in which a call has none.
+///
+/// errors  those of pure_callback; "io_callback: vmap", "cond: vmap", "while_loop: vmap", "io_callback: derivative"
+/// source  jax.experimental.io_callback, where calls without `ordered` are in no order
 template <class F>
-constexpr arrays io_callback(const F& f, const types& results, const arrays& args,
+constexpr arrays io_callback(const F& f, const types& results, const arrays& args, io_callback_options options = {},
                              source_line l = source_line::current()) {
-  return detail::call_back<effect_kind::ordered>(f, results, args, l);
+  return detail::call_back<effect_kind::ordered>(f, results, args, options.ordered, l);
 }
 
 }  // namespace tokamax

@@ -47,9 +47,7 @@ inline constexpr op all_gather_p{
       const auto w = c.attrs<axis_attributes>();
       if (c.axis == w.axis) return with_batch_axis(c, 0);
       const array all = bind(all_gather_p, {c[0]}, w, c.where);  // [entries, batch, ...]
-      axes p = iota_axes(all.rank());
-      p[0] = 1, p[1] = 0;
-      return transpose(all, p);
+      return swapaxes(all, 0, 1);
     },
 };
 

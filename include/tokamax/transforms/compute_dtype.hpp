@@ -67,7 +67,7 @@ class compute_dtype_pass {
                  static_cast<state>(states_[tuple]));
     }
     words w = carry_words(from_, n, to_);
-    if (n.operand_count == 0)
+    if (n.operand_count == 0 && !o.infer_all)
       return set(i, array(&to_, add_node(to_, o, nullptr, 0, w, n.type, n.where), n.type), loose);
     const bool product = o.precision.has_algorithm;
     const bool exact = product && w.back() != static_cast<std::int64_t>(dot_algorithm::unspecified);
@@ -81,6 +81,7 @@ class compute_dtype_pass {
       for (int b = 0; b < body_count(n); ++b) narrow_body(static_cast<int>(w[b]));
       return emit_in(i, n, w, f32, entered);
     }
+    if (o.run) return emit_in(i, n, w, f32, entered);  // the host's functions get what the program says
     if (exact || o.precision.sums || (met == wide && !product)) return emit_in(i, n, w, f32, wide);
     if (!o.precision.selects || states_[from_.operand(n, 0)] != entered) return emit_in(i, n, w, policy_.compute, wide);
     emit_in(i, n, w, f32, wide);

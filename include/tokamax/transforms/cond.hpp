@@ -27,7 +27,7 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
       [&](graph& g, const array& number, const Args&... traced) -> result_type {
         vec<graph> bodies(count);
         arrays operands{branch_number(number, static_cast<int>(count))};
-        (for_each_leaf([&](const array& a) { operands.push_back(a); }, traced), ...);
+        for (const array& a : leaves(traced...)) operands.push_back(a);
         result_type result;
         int at = 0;
         std::apply(
@@ -58,7 +58,7 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
 }  // namespace detail
 
 /// on_true(args...) if the predicate holds, and on_false(args...) otherwise. Only that function runs. If a vmap gives each
-/// example its own predicate, both run and their results are selected.
+/// example its own predicate, both run and their results are selected. A predicate that is known while tracing chooses then.
 ///
 /// shapes  the predicate is a bool scalar; both functions return the same types
 /// errors  "cond: predicate", "cond: branches" if the types that they return differ
@@ -68,7 +68,7 @@ constexpr auto cond(const located& predicate, const OnTrue& on_true, const OnFal
   const array& holds = predicate.value;
   if (holds.dtype() != bool_ || holds.rank() != 0)
     reject(holds, predicate.where, "cond: predicate", holds.type(), "a bool scalar");
-  const std::tuple<OnFalse, OnTrue> branches{on_false, on_true};
+  const std::tuple<const OnFalse&, const OnTrue&> branches{on_false, on_true};
   return detail::branch_on("cond: branches", holds, branches, predicate.where, args...);
 }
 

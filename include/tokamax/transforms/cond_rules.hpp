@@ -15,6 +15,7 @@ namespace detail {
 constexpr arrays cond_vjp(const call& c);
 constexpr arrays cond_jvp(const call& c);
 constexpr arrays cond_batch(const call& c);
+constexpr arrays known_branch(const call& c);
 void run_cond(const kernel_arguments& a);
 }  // namespace detail
 
@@ -25,14 +26,11 @@ inline constexpr op cond_p{
     .stablehlo = "stablehlo.case",
     .unique = true,
     .bodies = {.count = body_facts::every_word, .branches = true},
-    .infer_all = [](const call& c) -> types {
-      types t;
-      for (int o : c.body(0).outputs) t.push_back({c.body(0)[o].type.type, false, c.body(0)[o].type.extents});
-      return t;
-    },
+    .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .vjp = [](const call& c) -> arrays { return detail::cond_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::cond_jvp(c); },
     .batch = [](const call& c) -> arrays { return detail::cond_batch(c); },
+    .simplify_all = [](const call& c) -> arrays { return detail::known_branch(c); },
     .run = detail::run_cond,
 };
 
@@ -40,17 +38,14 @@ namespace detail {
 
 /// A cond whose branches are made by `derive` from those of c.
 constexpr arrays bind_branches(const call& c, const arrays& operands, const auto& derive) {
-  words w;
-  for (int b = 0; b < c.attribute_count; ++b) {
-    const graph branch(c.body(b));
-    w.push_back(add_body(*c.trace, derive(branch)));
-  }
-  return bind_all(cond_p, operands.data(), operands.count(), w, c.where);
+  vec<graph> branches;
+  for (int b = 0; b < c.attribute_count; ++b) branches.push_back(derive(graph(c.body(b))));
+  return bind_bodies(c, std::move(branches), c.attribute_words(), operands);
 }
 
 /// The backward branch. It takes the operands and then the cotangents of the floating results, runs the branch again, and
 /// returns the cotangents of the operands in `wanted`.
-constexpr graph backward_branch(const graph& branch, const vec<char>& wanted) {
+constexpr graph backward_branch(const call& c, const graph& branch, const vec<char>& wanted) {
   graph b;
   arrays args, floating, cts;
   for (int i : branch.inputs) args.push_back(body_input(b, branch[i].type));
@@ -58,7 +53,7 @@ constexpr graph backward_branch(const graph& branch, const vec<char>& wanted) {
     if (is_floating(branch[o].type.type)) cts.push_back(body_input(b, branch[o].type));
   for (const array& y : inline_graph(b, branch, args.data()))
     if (is_floating(y.dtype())) floating.push_back(lift(b, y));
-  b.effects.clear();  // effects have happened in the forward pass
+  drop_effects(b, 0, c);
   const arrays pulled = backward(b, floating, cts, args);
   for (int k = 0; k < args.count(); ++k)
     if (wanted[k]) b.outputs.push_back(lift(b, pulled[k].exists() ? pulled[k] : zero_like(args[k])).id());
@@ -72,7 +67,7 @@ constexpr arrays cond_vjp_here(const call& c) {
     if (is_floating(c.outputs[k].dtype()))
       operands.push_back(c.cotangents[k].exists() ? c.cotangents[k] : zero_like(c.outputs[k]));
   const arrays results =
-      bind_branches(c, operands, [&](const graph& branch) { return backward_branch(branch, wanted); });
+      bind_branches(c, operands, [&](const graph& branch) { return backward_branch(c, branch, wanted); });
   arrays cts(static_cast<std::size_t>(c.count));
   for (int k = 1, at = 0; k < c.count; ++k)
     if (wanted[k - 1]) cts[k] = results[at++];
@@ -89,7 +84,7 @@ constexpr arrays cond_jvp_here(const call& c) {
   for (int k = 1; k < c.count; ++k)
     if (moving[k - 1]) operands.push_back(c.tangents[k]);
   const arrays both =
-      bind_branches(c, operands, [&](const graph& branch) { return forward_body(branch, in, moving, {results}); });
+      bind_branches(c, operands, [&](const graph& branch) { return forward_body(c, branch, in, moving, {results}); });
   arrays out(static_cast<std::size_t>(results));
   for (int k = 0, at = results; k < results; ++k)
     if (is_floating(c.outputs[k].dtype())) out[k] = both[at++];
@@ -107,6 +102,7 @@ constexpr arrays cond_batch_here(const call& c) {
   arrays chosen;
   for (int b = 0; b < c.attribute_count; ++b) {
     const graph branch(c.body(b));
+    if (has_ordered_effect(branch)) refuse_effects(c, "a predicate that all examples share");
     arrays ys = inline_graph(*c.trace, on_batches(branch), c.inputs + 1);
     const array here = equal(c[0], array(static_cast<double>(b), {i32, false, {}}));  // [n]
     for (int k = 0; k < ys.count() && b > 0; ++k)
@@ -116,6 +112,16 @@ constexpr arrays cond_batch_here(const call& c) {
   return chosen;
 }
 constexpr arrays cond_batch(const call& c) { return linked<detail::cond_batch_here>(c); }
+
+/// A choice that is known when it is traced is the branch.
+constexpr arrays known_branch(const call& c) {
+  const node* const number = constant_operand(c, 0);
+  if (!number) return {};
+  const graph branch(c.body(static_cast<int>(constant_bits(*c.trace, *number).value)));
+  arrays ys = inline_graph(*c.trace, branch, c.inputs + 1);
+  for (array& y : ys) y = as_result(*c.trace, y);
+  return ys;
+}
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void run_cond(const kernel_arguments& a) {

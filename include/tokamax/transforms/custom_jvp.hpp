@@ -44,6 +44,16 @@ constexpr arrays custom_jvp_jvp(const call& c) {
     return t;
   });
 }
+/// Drops the effects after the first `kept` ones that tell of `directions`, which have no values.
+constexpr void drop_effects_of(graph& g, int kept, const arrays& directions) {
+  vec<int> from, effects(g.effects.data(), static_cast<std::size_t>(kept));
+  for (const array& d : directions)
+    if (d.exists()) from.push_back(d.id());
+  const vec<char> depends = active_nodes(g, from, g.count() - 1);
+  for (int k = kept; k < g.effects.count(); ++k)
+    if (!depends[g.effects[k]]) effects.push_back(g.effects[k]);
+  g.effects = effects;
+}
 /// Reverse mode. The rule is linear in the tangents, so its transpose at any tangents is the vjp.
 constexpr arrays custom_jvp_vjp(const call& c) {
   const auto w = c.attrs<custom_jvp_attributes>();
@@ -55,7 +65,9 @@ constexpr arrays custom_jvp_vjp(const call& c) {
     if (is_floating(c[k].dtype()))
       directions.back() = bind(variable_p, {lift(*c.trace, zero_like(c[k]))}, words{}, c.where);
   }
+  const int effects = c.trace->effects.count();
   const arrays ys = push_forward(c, [&](int k) { return directions[k]; });
+  drop_effects_of(*c.trace, effects, directions);
   arrays results, cts, wrt;
   for (int k = 0; k < ys.count(); ++k)
     if (ys[k].exists()) results.push_back(ys[k]), cts.push_back(c.cotangents[k]);
@@ -71,7 +83,7 @@ constexpr arrays custom_jvp_vjp(const call& c) {
   return out;
 }
 constexpr arrays custom_jvp_batch(const call& c) {
-  auto w = c.attrs<custom_jvp_attributes>();
+  const auto w = c.attrs<custom_jvp_attributes>();
   const int rest = c.count - w.arguments - w.closed_over;
   vec<char> of_function, of_rule;
   append_flags(of_function, c, 0, w.arguments + w.closed_over);
@@ -81,11 +93,7 @@ constexpr arrays custom_jvp_batch(const call& c) {
   append_flags(of_rule, c, w.arguments + w.closed_over, rest);
   graph function = batched_body(graph(c.body(0)), c, of_function);
   graph rule = batched_body(graph(c.body(1)), c, of_rule);
-  w.function = c.trace->bodies.count();
-  w.rule = w.function + 1;
-  c.trace->bodies.push_back(std::move(function));
-  c.trace->bodies.push_back(std::move(rule));
-  return bind_all(*c.self, c.inputs, c.count, pack(w), c.where);
+  return bind_bodies(c, {std::move(function), std::move(rule)}, c.attribute_words(), c.operands());
 }
 
 }  // namespace detail
@@ -95,11 +103,8 @@ inline constexpr op custom_jvp_p{
     .name = "custom_jvp",
     .bodies = {.count = 2},
     .attributes = schema<custom_jvp_attributes>,
-    .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
-    .compose = [](const call& c) -> arrays {
-      const graph function(c.body(0));
-      return inline_graph(*c.trace, function, c.inputs);
-    },
+    .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
+    .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
     .vjp = [](const call& c) -> arrays { return detail::custom_jvp_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::custom_jvp_jvp(c); },
     .batch = [](const call& c) -> arrays { return detail::custom_jvp_batch(c); },
@@ -128,24 +133,14 @@ struct custom_jvp_function {
   }
   template <class Result, class... Args>
   constexpr Result trace(graph& g, const Args&... args) const {
-    detail::rule_body function, derivative;
-    const Result y = detail::trace_rule(g, function, f, args...);
-    const auto both = detail::trace_rule(g, derivative, rule, args..., args...);
+    detail::rule_body bodies[2];
+    const Result y = detail::trace_rule(g, bodies[0], f, args...);
+    const auto both = detail::trace_rule(g, bodies[1], rule, args..., args...);
     static_assert(requires { both.second; }, "tokamax: custom_jvp: the rule is to return a pair: value and tangent");
     detail::require_like(g, "custom_jvp: value of the rule", leaves(both.first), leaves(y), where);
     detail::require_like(g, "custom_jvp: tangent of the rule", leaves(both.second), leaves(y), where);
-    drop_integer_tangents(derivative.body, args...);
-    arrays operands;
-    (for_each_leaf([&](const array& a) { operands.push_back(a); }, args), ...);
-    const int arguments = operands.count(), first = g.bodies.count();
-    for (const array& a : function.captured) operands.push_back(a);
-    for (const array& a : derivative.captured) operands.push_back(a);
-    g.bodies.push_back(std::move(function.body));
-    g.bodies.push_back(std::move(derivative.body));
-    if (g.error.failed) return detail::with_cotangents(y, arrays(leaves(y).size()));
-    return with_leaves(
-        y, bind_all(custom_jvp_p, operands.data(), operands.count(),
-                    pack(custom_jvp_attributes{first, first + 1, arguments, function.captured.count()}), where));
+    drop_integer_tangents(bodies[1].body, args...);
+    return detail::bind_rules(g, custom_jvp_p, bodies, y, where, args...);
   }
   /// Arguments that are not floating have no tangents, so the rule gets zeros.
   template <class... Args>

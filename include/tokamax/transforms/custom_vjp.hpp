@@ -45,7 +45,7 @@ constexpr arrays custom_vjp_vjp(const call& c) {
 }
 /// The bodies for whole batches. An argument that all examples share gets the sum of their cotangents.
 constexpr arrays custom_vjp_batch(const call& c) {
-  auto w = c.attrs<custom_vjp_attributes>();
+  const auto w = c.attrs<custom_vjp_attributes>();
   const int first = w.arguments + w.function_values, last = first + w.forward_values;
   vec<char> of_function, of_forward, of_backward;
   append_flags(of_function, c, 0, first);
@@ -62,12 +62,8 @@ constexpr arrays custom_vjp_batch(const call& c) {
       int& id = backward.outputs[k];
       id = sum(array(&backward, id, backward[id].type), {{0}}).id();
     }
-  w.function = c.trace->bodies.count();
-  w.forward = w.function + 1, w.backward = w.function + 2;
-  c.trace->bodies.push_back(std::move(function));
-  c.trace->bodies.push_back(std::move(forward));
-  c.trace->bodies.push_back(std::move(backward));
-  return bind_all(*c.self, c.inputs, c.count, pack(w), c.where);
+  return bind_bodies(c, {std::move(function), std::move(forward), std::move(backward)}, c.attribute_words(),
+                     c.operands());
 }
 
 }  // namespace detail
@@ -77,11 +73,8 @@ inline constexpr op custom_vjp_p{
     .name = "custom_vjp",
     .bodies = {.count = 3},
     .attributes = schema<custom_vjp_attributes>,
-    .infer_all = [](const call& c) -> types { return detail::result_types(c.body(0)); },
-    .compose = [](const call& c) -> arrays {
-      const graph function(c.body(0));
-      return inline_graph(*c.trace, function, c.inputs);
-    },
+    .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
+    .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
     .vjp = [](const call& c) -> arrays { return detail::custom_vjp_vjp(c); },
     .jvp = [](const call& c) -> arrays {
       c.fail("custom_vjp: derivative", "jvp", "vjp or grad; custom_jvp has both");
@@ -112,9 +105,6 @@ struct custom_vjp_function {
   }
   template <class Result, class... Args>
   constexpr Result trace(graph& g, const Args&... args) const {
-    arrays operands;
-    (for_each_leaf([&](const array& a) { operands.push_back(a); }, args), ...);
-    const int arguments = operands.count(), first = g.bodies.count();
     detail::rule_body bodies[3];
     const Result y = detail::trace_rule(g, bodies[0], f, args...);
     const auto known = detail::trace_rule(g, bodies[1], forward, args...);
@@ -123,14 +113,8 @@ struct custom_vjp_function {
         "tokamax: custom_vjp: forward is to return a pair: the value and what backward needs");
     detail::require_like(g, "custom_vjp: value of forward", leaves(known.first), leaves(y), where);
     const auto cts = detail::trace_rule(g, bodies[2], backward, known.second, y);
-    detail::require_like(g, "custom_vjp: cotangents of backward", leaves(cts), operands, where);
-    for (const detail::rule_body& b : bodies)
-      for (const array& a : b.captured) operands.push_back(a);
-    for (detail::rule_body& b : bodies) g.bodies.push_back(std::move(b.body));
-    if (g.error.failed) return detail::with_cotangents(y, arrays(leaves(y).size()));
-    const custom_vjp_attributes w{
-        first, first + 1, first + 2, arguments, bodies[0].captured.count(), bodies[1].captured.count()};
-    return with_leaves(y, bind_all(custom_vjp_p, operands.data(), operands.count(), pack(w), where));
+    detail::require_like(g, "custom_vjp: cotangents of backward", leaves(cts), leaves(args...), where);
+    return detail::bind_rules(g, custom_vjp_p, bodies, y, where, args...);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <tokamax/core/print.hpp>           // to_string
 #include <tokamax/transforms/callback.hpp>  // operands_of, call_one_by_one
 
+#include <concepts>     // convertible_to
 #include <cstdio>       // fwrite
 #include <string>       // string
 #include <string_view>  // string_view
@@ -42,7 +43,7 @@ TOKAMAX_COMPILED_ONCE void run_debug_print(const kernel_arguments& a) {
 
 inline constexpr op debug_print_p{
     .name = "debug_print",
-    .effect = effect_kind::ordered,
+    .effect = effect_kind::debug,
     .infer_all = [](const call&) -> types { return types(); },
     .vjp = [](const call& c) -> arrays { return arrays(static_cast<std::size_t>(c.count)); },
     .jvp = [](const call&) -> arrays { return arrays(); },
@@ -50,15 +51,26 @@ inline constexpr op debug_print_p{
     .run = detail::run_debug_print,
 };
 
-/// Prints a line when the program runs, with the values of `args` in place of the braces `{}` in `format`. Lines are
-/// printed once and in the order of the program. Under vmap a line is printed for each example, and in derivatives it is
-/// printed where the values are computed. While compiling, one of the arguments must belong to the trace, because the
-/// line belongs to that program.
+/// The text of debug_print, and where it stands in the source.
+struct print_format {
+  std::string_view text;
+  location where;
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  constexpr print_format(const Text& t, source_line l = source_line::current()) : text(t), where(l) {}
+};
+
+/// Prints a line when the program runs, with the values of `args` in place of the braces `{}` in `line`. A line is printed
+/// each time the program comes to it, in the program's order. Under vmap it is printed for each example; if examples take
+/// different branches, all of them print both, and those that have left a loop print until all have left it. Derivatives
+/// print where values are computed first, not where remat and loops compute them again. While compiling, one of the
+/// arguments must belong to the trace; `jit` traces a program at run time in which a line has none.
 ///
 /// errors  "debug_print: arguments" if there are not as many as braces
-/// source  jax.debug.print(ordered=True)
+/// source  jax.debug.print(ordered=True); which prints twice under remat, and only what the rules print of a custom_vjp
 template <class... Args>
-constexpr void debug_print(std::string_view format, const Args&... args) {
+constexpr void debug_print(const print_format& line, const Args&... args) {
+  const std::string_view format = line.text;
   const arrays in{array(args)...};
   words w;
   int braces = 0;
@@ -67,8 +79,8 @@ constexpr void debug_print(std::string_view format, const Args&... args) {
     w.push_back(format[k]);
   }
   if (braces != in.count())
-    reject(in.data(), in.count(), {}, "debug_print: arguments", text() << in.count(), text() << braces);
-  bind_all(debug_print_p, in.data(), in.count(), w, {});
+    reject(in.data(), in.count(), line.where, "debug_print: arguments", text() << in.count(), text() << braces);
+  bind_all(debug_print_p, in.data(), in.count(), w, line.where);
 }
 
 }  // namespace tokamax

@@ -74,6 +74,17 @@ constexpr arrays derived_jvp(graph& g, call& c) {
   return forward(g, vars, var_tangents, o.compose(inner));
 }
 
+/// Keeps the nodes that ys depend on: a value that nobody asks for needs no rule.
+constexpr void keep_needed(const graph& g, const arrays& ys, vec<char>& active) {
+  vec<char> needed(active.size(), 0);
+  for (const array& y : ys)
+    if (y.trace() == &g) needed[y.id()] = 1;
+  for (int i = active.count() - 1; i >= 0; --i) {
+    active[i] = active[i] && needed[i];
+    for (int k = 0; needed[i] && k < g[i].operand_count; ++k) needed[g.operand(g[i], k)] = 1;
+  }
+}
+
 }  // namespace detail
 
 constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
@@ -87,7 +98,8 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
     ids.push_back(xs[k].id());
     if (xs[k].id() <= top) tangent[xs[k].id()] = tangents[k];
   }
-  const vec<char> active = detail::active_nodes(g, ids, top);
+  vec<char> active = detail::active_nodes(g, ids, top);
+  detail::keep_needed(g, ys, active);
   for (int i = 0; i <= top; ++i) {
     const op* kind = g[i].kind;
     if (!active[i] || tangent[i].exists() || !kind || kind == &get_p) continue;

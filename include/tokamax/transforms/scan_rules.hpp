@@ -6,7 +6,7 @@
 #include <tokamax/base/linked.hpp>            // linked
 #include <tokamax/core/inline.hpp>            // inline_graph
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
-#include <tokamax/lax/transpose.hpp>          // transpose
+#include <tokamax/lax/transpose.hpp>          // swapaxes
 #include <tokamax/transforms/body.hpp>        // forward_body, batched_body
 
 namespace tokamax {
@@ -24,6 +24,7 @@ namespace detail {
 constexpr arrays scan_vjp(const call& c);
 constexpr arrays scan_jvp(const call& c);
 constexpr arrays scan_batch(const call& c);
+constexpr arrays scan_of_nothing(const call& c);
 void run_scan(const kernel_arguments& a);
 
 constexpr array_type entry_type(const array_type& t) {
@@ -50,15 +51,21 @@ inline constexpr op scan_p{
     .vjp = [](const call& c) -> arrays { return detail::scan_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::scan_jvp(c); },
     .batch = [](const call& c) -> arrays { return detail::scan_batch(c); },
+    .simplify_all = [](const call& c) -> arrays { return detail::scan_of_nothing(c); },
     .run = detail::run_scan,
 };
 
 namespace detail {
 
-/// Adds `body` to the trace and a scan over it.
-constexpr arrays bind_scan(const call& c, scan_attributes w, graph body, const arrays& operands) {
-  w.body = add_body(*c.trace, std::move(body));
-  return bind_all(scan_p, operands.data(), operands.count(), pack(w), c.where);
+/// A loop without steps gives what it was given.
+constexpr arrays scan_of_nothing(const call& c) {
+  const auto w = c.attrs<scan_attributes>();
+  arrays out;
+  if (w.length != 0) return out;
+  for (int k = 0; k < w.carries; ++k) out.push_back(as_result(*c.trace, c[k]));
+  const types all = scan_p.infer_all(c);
+  for (int k = w.carries; k < all.count(); ++k) out.push_back(lift(*c.trace, array(0.0, all[k])));
+  return out;
 }
 
 /// The backward loop. Its carry holds the cotangents of the carries, and the sums of those of the closed-over values. Its
@@ -71,13 +78,13 @@ constexpr arrays scan_vjp_here(const call& c) {
 
   // 1. the forward loop once more, with every incoming carry as a further stacked result
   graph saving(body);
-  saving.effects.clear();  // effects happen in the original loop
+  drop_effects(saving, 0, c);  // effects happen in the original loop
   scan_attributes sw = w;
   for (int k = 0; k < nc; ++k) saving.outputs.push_back(saving.inputs[k]);
   sw.stacked += nc;
   arrays operands;
   for (int k = 0; k < c.count; ++k) operands.push_back(c[k]);
-  const arrays forward_results = bind_scan(c, sw, std::move(saving), operands);
+  const arrays forward_results = bind_bodies(c, {std::move(saving)}, pack(sw), operands);
 
   // 2. the backward body
   graph b;
@@ -93,7 +100,7 @@ constexpr arrays scan_vjp_here(const call& c) {
       y_ct.push_back(body_input(b, {t.type, false, t.extents}));
   for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
   const arrays ys = inline_graph(b, body, args.data());
-  b.effects.clear();
+  drop_effects(b, 0, c);
   arrays out, cts;
   for (int k = 0, i = 0; k < nc; ++k)
     if (differentiable(c[k].type())) out.push_back(lift(b, ys[k])), cts.push_back(carry_ct[i++]);
@@ -132,7 +139,7 @@ constexpr arrays scan_vjp_here(const call& c) {
   for (int k = 0; k < ny; ++k)
     if (differentiable(body[body.outputs[nc + k]].type)) in.push_back(ct_or_zero(nc + k));
   for (int k = 0; k < nk; ++k) in.push_back(c[nc + ns + k]);
-  const arrays results = bind_scan(c, bw, std::move(b), in);
+  const arrays results = bind_bodies(c, {std::move(b)}, pack(bw), in);
 
   arrays grads(static_cast<std::size_t>(c.count));
   int carry_at = 0, constant_at = carry_ct.count(), x_at = bw.carries;
@@ -158,13 +165,13 @@ constexpr arrays scan_jvp_here(const call& c) {
     for (int k = first; k < first + n; ++k) count += moving[k];
     return count;
   };
-  graph b = forward_body(body, in, moving, out);
+  graph b = forward_body(c, body, in, moving, out);
   scan_attributes jw = w;
   jw.carries += tangents_of(0, w.carries);
   jw.sequences += tangents_of(w.carries, w.sequences);
   jw.constants += tangents_of(w.carries + w.sequences, w.constants);
   jw.stacked = b.outputs.count() - jw.carries;
-  const arrays results = bind_scan(c, jw, std::move(b), with_tangents(c, 0, in, moving));
+  const arrays results = bind_bodies(c, {std::move(b)}, pack(jw), with_tangents(c, 0, in, moving));
   arrays tangents(static_cast<std::size_t>(w.carries + w.stacked));
   int at = w.carries;
   for (int k = 0; k < w.carries; ++k)
@@ -175,13 +182,6 @@ constexpr arrays scan_jvp_here(const call& c) {
   return tangents;
 }
 constexpr arrays scan_jvp(const call& c) { return linked<detail::scan_jvp_here>(c); }
-
-/// x with its first two axes exchanged.
-constexpr array swapped_axes(const array& x) {
-  axes p = iota_axes(x.rank());
-  p[0] = 1, p[1] = 0;
-  return transpose(x, p);
-}
 
 /// The loop over whole batches. Carries always get the batch axis; sequences and closed-over values have it if their
 /// operands do.
@@ -194,12 +194,12 @@ constexpr arrays scan_batch_here(const call& c) {
     const bool carry = k < w.carries, sequence = !carry && k < w.carries + w.sequences;
     batched.push_back(carry || c.batched(k));
     array x = carry ? with_batch_axis(c, k) : c[k];
-    if (sequence && c.batched(k)) x = swapped_axes(x);  // [batch, length, ...] -> [length, batch, ...]
+    if (sequence && c.batched(k)) x = swapaxes(x, 0, 1);  // [batch, length, ...] -> [length, batch, ...]
     operands.push_back(x);
   }
   graph b = batched_body(body, c, batched);
-  arrays out = bind_scan(c, w, std::move(b), operands);
-  for (int k = w.carries; k < out.count(); ++k) out[k] = swapped_axes(out[k]);
+  arrays out = bind_bodies(c, {std::move(b)}, pack(w), operands);
+  for (int k = w.carries; k < out.count(); ++k) out[k] = swapaxes(out[k], 0, 1);
   return out;
 }
 constexpr arrays scan_batch(const call& c) { return linked<detail::scan_batch_here>(c); }

@@ -8,7 +8,7 @@ namespace tokamax {
 
 /// Carries a value through a loop: `carry = body(carry)` while `predicate(carry)` holds. Both functions are traced once, and
 /// the values that they close over are the same in every step. Under vmap the loop goes on until it has ended for each
-/// example; the carries of examples that have ended stay as they are.
+/// example; the carries of examples that have ended stay as they are. A loop that is known not to be entered is left out.
 ///
 /// shapes  the carry keeps its types; the predicate is a bool scalar
 /// errors  "while_loop: carry" if the body changes a type of the carry, "while_loop: predicate", "while_loop: reverse mode"

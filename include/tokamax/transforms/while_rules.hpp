@@ -24,6 +24,7 @@ struct while_attributes {
 namespace detail {
 constexpr arrays while_jvp(const call& c);
 constexpr arrays while_batch(const call& c);
+constexpr arrays never_entered(const call& c);
 void run_while(const kernel_arguments& a);
 }  // namespace detail
 
@@ -44,18 +45,11 @@ inline constexpr op while_loop_p{
     },
     .jvp = [](const call& c) -> arrays { return detail::while_jvp(c); },
     .batch = [](const call& c) -> arrays { return detail::while_batch(c); },
+    .simplify_all = [](const call& c) -> arrays { return detail::never_entered(c); },
     .run = detail::run_while,
 };
 
 namespace detail {
-
-constexpr arrays bind_while(const call& c, graph predicate, graph body, int carries, const arrays& operands) {
-  while_attributes w;
-  w.predicate = add_body(*c.trace, std::move(predicate));
-  w.body = add_body(*c.trace, std::move(body));
-  w.carries = carries;
-  return bind_all(while_loop_p, operands.data(), operands.count(), pack(w), c.where);
-}
 
 /// One loop that carries values and tangents together.
 constexpr arrays while_jvp_here(const call& c) {
@@ -67,10 +61,11 @@ constexpr arrays while_jvp_here(const call& c) {
     moving.push_back(k < carries ? is_floating(c[k].dtype()) : c.tangents[k].exists());
     all += k < carries && moving[k];
   }
-  graph predicate = forward_body(graph(c.body(0)), in, moving, {1});
-  graph body = forward_body(graph(c.body(1)), in, moving, {carries});
+  graph predicate = forward_body(c, graph(c.body(0)), in, moving, {1});
+  graph body = forward_body(c, graph(c.body(1)), in, moving, {carries});
   const arrays operands = with_tangents(c, 0, in, moving);
-  const arrays results = bind_while(c, std::move(predicate), std::move(body), all, operands);
+  const arrays results =
+      bind_bodies(c, {std::move(predicate), std::move(body)}, pack(while_attributes{.carries = all}), operands);
   arrays out(static_cast<std::size_t>(carries));
   for (int k = 0, at = carries; k < carries; ++k)
     if (moving[k]) out[k] = results[at++];
@@ -84,6 +79,7 @@ constexpr graph body_while_any(const graph& predicate, const graph& body) {
   arrays args;
   for (int i : body.inputs) args.push_back(body_input(b, body[i].type));
   const array running = lift(b, inline_graph(b, predicate, args.data())[0]);  // [n]
+  b.effects.clear();  // they happen where the loop asks whether it goes on
   const arrays next = inline_graph(b, body, args.data());
   for (int k = 0; k < next.count(); ++k) {
     const array there = broadcast_in_dim(running, next[k].shape(), {0});
@@ -112,6 +108,8 @@ constexpr arrays while_batch_here(const call& c) {
     for (int k = 0; k < carries; ++k)
       if (!batched[k] && (next[k] || each_ends)) batched[k] = changed = true;
   }
+  if (each_ends && (has_ordered_effect(predicate) || has_ordered_effect(body)))
+    refuse_effects(c, "a predicate that all examples share");
   vec<char> results(batched.data(), static_cast<std::size_t>(carries));
   graph until = batched_body(predicate, c, batched, {char(each_ends)});
   graph step = batched_body(body, c, batched, results);
@@ -121,12 +119,31 @@ constexpr arrays while_batch_here(const call& c) {
   }
   arrays operands;
   for (int k = 0; k < c.count; ++k) operands.push_back(batched[k] ? with_batch_axis(c, k) : c[k]);
-  arrays out = bind_while(c, std::move(until), std::move(step), carries, operands);
+  arrays out = bind_bodies(c, {std::move(until), std::move(step)}, c.attribute_words(), operands);
   for (int k = 0; k < carries; ++k)
     if (!batched[k]) out[k] = with_leading_axis(out[k], c.batch_size);
   return out;
 }
 constexpr arrays while_batch(const call& c) { return linked<detail::while_batch_here>(c); }
+
+/// A loop whose predicate is known to be false at the start gives what it was given.
+constexpr arrays never_entered_here(const call& c) {
+  const graph& predicate = c.body(0);
+  if (!predicate.effects.empty()) return {};
+  graph g;
+  arrays in, carries;
+  for (int k = 0; k < c.count; ++k) {
+    const node* const known = constant_operand(c, k);
+    in.push_back(body_input(g, c[k].type()));
+    if (known) in.back() = array(&g, add_constant(g, constant_bits(*c.trace, *known), known->type, {}), known->type);
+  }
+  const array goes_on = lift(g, inline_graph(g, predicate, in.data())[0]);
+  const node& verdict = g[goes_on.id()];
+  if (verdict.kind != &constant_p || constant_bits(g, verdict).value != 0) return {};
+  for (int k = 0; k < c.attrs<while_attributes>().carries; ++k) carries.push_back(as_result(*c.trace, c[k]));
+  return carries;
+}
+constexpr arrays never_entered(const call& c) { return linked<detail::never_entered_here>(c); }
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 /// Runs the body while the predicate holds. A step writes its carries over those that it reads. Where the plan does not

@@ -15,6 +15,7 @@
 #include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
+#include <tokamax/core/effect.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/op.hpp>
@@ -84,6 +85,7 @@
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/scan_rules.hpp>
 #include <tokamax/transforms/scan_run.hpp>
+#include <tokamax/transforms/scan_unroll.hpp>
 #include <tokamax/transforms/while_rules.hpp>
 
 #if TOKAMAX_COMPILES(REDUCE)
@@ -536,11 +538,14 @@ TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_batch_here>;
 TOKAMAX_KERNELS struct linked_function<forward_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
+TOKAMAX_KERNELS struct linked_function<detail::remat_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::bind_unrolled_here>;
 TOKAMAX_KERNELS struct linked_function<detail::while_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::never_entered_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
