@@ -41,7 +41,7 @@ function(refuses folder expected)  # command...
   endif()
 endfunction()
 
-# D10: every option is checked by its name before anything is made.
+# Every option is checked by its name before anything is made.
 foreach(bad IN ITEMS "layers 0" "layers -1" "layers 10001" "layers 2.5" "layers 99999999999999999999" "width 0" "width -8"
         "width 16777216" "heads 0" "heads -1" "heads 3" "context 0" "context -4" "context 99999999" "batch 0" "batch -1"
         "batch 99999999" "steps 0" "steps -3" "steps 9999999999" "warmup -1" "warmup 1200" "warmup 99999999999"
@@ -83,14 +83,14 @@ if(EXISTS /dev/full)
   endif()
 endif()
 
-# D1: an earlier run stays as it is, also one that was killed before its first checkpoint.
+# An earlier run stays as it is, also one that was killed before its first checkpoint.
 execute_process(COMMAND ${run} --out ${WORK}/first OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 refuses(first "checkpoints, metrics.jsonl, loss.svg of an earlier run.*--out.*--resume" ${run})
 file(MAKE_DIRECTORY ${WORK}/early)
 file(WRITE ${WORK}/early/metrics.jsonl "{\"step\": 1, \"loss\": 5.5}\n")
 refuses(early "metrics.jsonl of an earlier run" ${run})
 
-# D10: what goes on is the run that was begun.
+# What goes on is the run that was begun.
 foreach(change IN ITEMS "heads 1" "seed 7" "batch 9" "learning-rate 0.5" "final-rate 0.5" "warmup 2" "clip 2" "weight-decay 0")
   separate_arguments(words UNIX_COMMAND --${change})
   string(REPLACE "-" "_" name ${change})
@@ -105,7 +105,7 @@ if(NOT output MATCHES "resumed at step 6")
   problem("--allow-changes does not go on:\n${output}")
 endif()
 
-# D5, D6: what cannot be read is not taken for missing.
+# What cannot be read is not taken for missing.
 foreach(name IN ITEMS metrics.jsonl checkpoints)
   file(REMOVE_RECURSE ${WORK}/broken)
   file(COPY ${WORK}/first/ DESTINATION ${WORK}/broken)
@@ -132,7 +132,7 @@ foreach(name IN ITEMS metrics.jsonl loss.svg checkpoints/6/arrays.safetensors)
   endif()
 endforeach()
 
-# D10: two trainers in one folder
+# Two trainers in one folder
 execute_process(COMMAND sh -c "
     ${TRAINER} --data ${WORK}/text.txt --layers 1 --width 8 --context 8 --steps 1000000 --out ${WORK}/shared > ${WORK}/log 2>&1 & pid=$!
     while [ ! -s ${WORK}/shared/metrics.jsonl ] && kill -0 $pid; do sleep 0.05; done

@@ -41,7 +41,7 @@ TEST_CASE("files and folders that cannot be opened are named") {
   }
 }
 
-TEST_CASE("D17: pipes and devices are refused, and nobody waits for them") {
+TEST_CASE("pipes and devices are refused, and nobody waits for them") {
   const temporary_folder folder;
   const auto pipe = folder.path / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);
@@ -82,7 +82,7 @@ TEST_CASE("new content replaces all of the old, or nothing") {
   CHECK(tokamax::folder_names(folder.path)->size() == 2);  // no file is left beside them
 }
 
-TEST_CASE("D6: only what is not there is no folder") {
+TEST_CASE("only what is not there is no folder") {
   const temporary_folder folder;
   CHECK_FALSE(tokamax::folder_names(folder.path / "no"));
   CHECK(tokamax::folder_names(folder.path)->empty());

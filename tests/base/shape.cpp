@@ -51,7 +51,7 @@ static_assert([] {
   return s.rank() == 17 && shape{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}.rank() == 17;
 }());
 
-TEST_CASE("D3: no list is written past its end") {
+TEST_CASE("no list is written past its end") {
   shape s = iota_axes(16);
   CHECK(s.rank() == max_rank);
   CHECK_THROWS_WITH(s.push_back(16), "rank: found more than 16 axes, expected at most 16");

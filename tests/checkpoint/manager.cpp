@@ -136,7 +136,7 @@ TEST_CASE("a kill at any moment leaves whole checkpoints") {
   CHECK(names_in(folder.path) == 2);
 }
 
-TEST_CASE("D1: a step before the latest is refused, for it would be deleted at once") {
+TEST_CASE("a step before the latest is refused, for it would be deleted at once") {
   const temporary_folder folder;
   checkpoint::manager manager(folder.path, {.every = 1, .keep = 2});
   for (const std::int64_t step : {50, 60}) manager.save_now(step, at(step));
@@ -144,7 +144,7 @@ TEST_CASE("D1: a step before the latest is refused, for it would be deleted at o
   CHECK(manager.steps() == steps{50, 60});
 }
 
-TEST_CASE("D6: a folder that cannot be read is not taken for an empty one") {
+TEST_CASE("a folder that cannot be read is not taken for an empty one") {
   const temporary_folder folder;
   state s = at(0);
   checkpoint::manager manager(folder.write("file", ""));
@@ -161,7 +161,7 @@ TEST_CASE("D6: a folder that cannot be read is not taken for an empty one") {
   }
 }
 
-TEST_CASE("D13: readers beside a saver always find a checkpoint") {
+TEST_CASE("readers beside a saver always find a checkpoint") {
   const temporary_folder folder;
   checkpoint::manager(folder.path, {.every = 1, .keep = 1}).save_now(1, at(1));
   const pid_t child = fork();

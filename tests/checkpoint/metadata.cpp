@@ -68,7 +68,7 @@ TEST_CASE("what is missing or different is named") {
   CHECK_THROWS_WITH(about.get<place>("at"), contains("at.index") && contains("\"two\""));
 }
 
-TEST_CASE("D8: numbers that the type cannot hold are refused") {
+TEST_CASE("numbers that the type cannot hold are refused") {
   metadata about;
   about.set("large", 1e300);
   CHECK_THROWS_WITH(about.get<float>("large"), contains("fits the type"));
@@ -81,7 +81,7 @@ TEST_CASE("D8: numbers that the type cannot hold are refused") {
   }
 }
 
-TEST_CASE("D8: JSON is read within bounds") {
+TEST_CASE("JSON is read within bounds") {
   using tokamax::checkpoint::parse_json;
   CHECK(parse_json(R"({"a": [1, {"a": 2.5}], "b": "c"})", "here")["a"][1]["a"] == 2.5);
   CHECK_THROWS_WITH(parse_json(R"({"a": 1, "a": 1})", "here"), contains("a twice") && contains("(here)"));
@@ -95,7 +95,7 @@ TEST_CASE("D8: JSON is read within bounds") {
     CHECK_THROWS_AS(parse_json(bad, "here"), tokamax::error);
 }
 
-TEST_CASE("D9: naturals are integers") {
+TEST_CASE("naturals are integers") {
   using tokamax::checkpoint::natural;
   CHECK(natural(nlohmann::json::parse("18446744073709551615")) == ~0ull);
   CHECK(natural(nlohmann::json(7)) == 7);

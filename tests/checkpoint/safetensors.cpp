@@ -117,7 +117,7 @@ TEST_CASE("files that are no safetensors are refused") {
   CHECK_THROWS_AS(open(with_header(twice, "ab")), tk::error);
 }
 
-TEST_CASE("D9: headers are read strictly") {
+TEST_CASE("headers are read strictly") {
   const temporary_folder folder;
   const auto refused = [&](const std::string& header, const std::string& data, const std::string& expected) {
     INFO(header.substr(0, 100));
@@ -147,7 +147,7 @@ TEST_CASE("D9: headers are read strictly") {
   refused(a + R"({"dtype":"C128","shape":[2],"data_offsets":[2,1]}})", "ab", "at byte 2");
 }
 
-TEST_CASE("D8, D9: depth, memory and messages are bounded") {
+TEST_CASE("depth, memory and messages are bounded") {
   const temporary_folder folder;
   const auto message = [&](const std::string& header) -> std::string {
     try {
@@ -171,7 +171,7 @@ TEST_CASE("D8, D9: depth, memory and messages are bounded") {
   CHECK(name.size() < 9000);
 }
 
-TEST_CASE("D9: what could not be read again is not written") {
+TEST_CASE("what could not be read again is not written") {
   const temporary_folder folder;
   const tk::array one = tk::array::from<float>({1});
   CHECK_THROWS_WITH(write_safetensors(folder.path / "a", {{"__metadata__", one}}), contains("__metadata__"));

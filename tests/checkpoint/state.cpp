@@ -192,7 +192,7 @@ TEST_CASE("missing files are named") {
   CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", s), contains("7/arrays.safetensors"));
 }
 
-TEST_CASE("P3.9: keys are saved, restored and mapped") {
+TEST_CASE("keys are saved, restored and mapped") {
   struct noisy {
     tk::array weight;
     tk::random::key key;
@@ -208,7 +208,7 @@ TEST_CASE("P3.9: keys are saved, restored and mapped") {
   CHECK(copy.key.values<std::uint32_t>()[1] == 5);
 }
 
-TEST_CASE("D8: crafted metadata are refused before a leaf changes") {
+TEST_CASE("crafted metadata are refused before a leaf changes") {
   const temporary_folder folder;
   const fs::path path = folder.path / "7";
   checkpoint::save(path, concrete(1));
@@ -267,7 +267,7 @@ TEST_CASE("a checkpoint is checked without its tree") {
   CHECK(checkpoint::about(folder.path / "7").step == 7);
 }
 
-TEST_CASE("D14: every failure of a save is an error of the library") {
+TEST_CASE("every failure of a save is an error of the library") {
   const temporary_folder folder;
   CHECK_THROWS_AS(checkpoint::save(folder.write("file", "") / "a" / "7", concrete(1)), tk::error);
   CHECK_THROWS_AS(checkpoint::save("/proc/no/7", concrete(1)), tk::error);

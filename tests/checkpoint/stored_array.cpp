@@ -53,7 +53,7 @@ TEST_CASE("entries that contradict themselves are refused") {
   CHECK_THROWS_AS(parse_stored("w", entry), tk::error);
 }
 
-TEST_CASE("D9: entries are read strictly") {
+TEST_CASE("entries are read strictly") {
   const auto refused = [](const char* text) {
     INFO(text);
     CHECK_THROWS_AS(parse_stored("w", json::parse(text)), tk::error);

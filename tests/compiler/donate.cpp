@@ -51,7 +51,7 @@ outcome run(const F& f, const array& x, const many& rest) {
 
 }  // namespace
 
-TEST_CASE("B9: a slice of an array that is given away is written in place") {
+TEST_CASE("a slice of an array that is given away is written in place") {
   const auto write = [](const array& x, const many& r) {
     return many{dynamic_update_slice_in_dim(x, r[0], array(5), 0)};
   };
@@ -61,7 +61,7 @@ TEST_CASE("B9: a slice of an array that is given away is written in place") {
   CHECK(o.arena <= 128);  // the places, which are scalars
 }
 
-TEST_CASE("B10: chains of updates are one buffer") {
+TEST_CASE("chains of updates are one buffer") {
   const many rest{rows_of({3, 0, 3, 60}), numbers({4, 33}, 2)};
   const array x = numbers({64, 33}, 1);
   const auto chain = [](const array& a, const many& r) {
@@ -101,7 +101,7 @@ TEST_CASE("B10: chains of updates are one buffer") {
   CHECK(run(from_zeros, x, rest).right);
 }
 
-TEST_CASE("B10: the carry of a loop that updates it stays in place") {
+TEST_CASE("the carry of a loop that updates it stays in place") {
   const array x = numbers({64, 33}, 1);
   const many rest{astype(iota(i32, {8, 4}, 0) * 4 + iota(i32, {8, 4}, 1), i32), numbers({8, 4, 33}, 2)};
   const auto loop = [](const array& a, const many& r) {
@@ -154,7 +154,7 @@ TEST_CASE("B10: the carry of a loop that updates it stays in place") {
   CHECK(run(nested, x, rest).right);
 }
 
-TEST_CASE("B10: the backward pass of a loop with updates") {
+TEST_CASE("the backward pass of a loop with updates") {
   const auto loss = [](const array& a, const many& r) {
     const auto body = [](const array& c, const std::pair<array, array>& v) {
       return std::pair{tanh(scatter_add(c, v.first, v.second)), nothing{}};

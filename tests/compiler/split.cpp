@@ -52,7 +52,7 @@ int steps(const auto& f, const many& x) { return planned(f, x).regions[0].step_c
 
 }  // namespace
 
-TEST_CASE("N1, B1, P3.1: loops of any number of arrays") {
+TEST_CASE("loops of any number of arrays") {
   const int n = GENERATE(126, 127, 128, 129, 130, 256, 1000);
   CAPTURE(n);
   const many x = inputs(n, {33});
@@ -75,13 +75,13 @@ TEST_CASE("N1, B1, P3.1: loops of any number of arrays") {
       x));
 }
 
-TEST_CASE("N1: 10,000 arrays") {
+TEST_CASE("10,000 arrays") {
   const many x = inputs(10000, {2});
   const auto clipped = [](const many& v) { return optim::clip_by_global_norm(0.5f).update(v, {}, v).first; };
   CHECK(holds(clipped, x));
 }
 
-TEST_CASE("N1: a group that fits is one loop, a larger one is cut where few values are alive") {
+TEST_CASE("a group that fits is one loop, a larger one is cut where few values are alive") {
   const auto sum_of = [](const many& v) { return many{total(v)}; };
   CHECK(steps(sum_of, inputs(127, {3})) == 1);
   CHECK(steps(sum_of, inputs(128, {3})) == 2);
@@ -100,7 +100,7 @@ TEST_CASE("N1: a group that fits is one loop, a larger one is cut where few valu
   CHECK(p.regions[0].total_bytes <= 2 * 5 * 64);  // few values cross from a loop to the next
 }
 
-TEST_CASE("N1: random expressions of many operands") {
+TEST_CASE("random expressions of many operands") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
     const auto f = [seed](const many& v) {
@@ -128,7 +128,7 @@ TEST_CASE("N1: random expressions of many operands") {
   }
 }
 
-TEST_CASE("N1: 300 operands, known while compiling") {
+TEST_CASE("300 operands, known while compiling") {
   using operands = std::array<tensor<f32, 4>, 300>;
   static constexpr auto sum_of = [](const operands& x) { return total(x); };
   operands x;

@@ -1,4 +1,4 @@
-// tests/consumer/chain.cpp: P3.8: a program compiled without a build type is about as fast as the same traced at run time.
+// tests/consumer/chain.cpp: a program compiled without a build type is about as fast as the same traced at run time.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/tokamax.hpp>
 

@@ -6,7 +6,7 @@
 
 namespace tk = tokamax;
 
-TEST_CASE("N10: axes are found from both ends, and no others") {
+TEST_CASE("axes are found from both ends, and no others") {
   const tk::array x(tk::array_type{tk::f32, false, {2, 3}});
   CHECK(tk::checked_axis("f: axis", 1, x, {}) == 1);
   CHECK(tk::checked_axis("f: axis", -2, x, {}) == 0);
@@ -15,7 +15,7 @@ TEST_CASE("N10: axes are found from both ends, and no others") {
   CHECK_THROWS_WITH(tk::checked_axis("f: axis", -4, x, {}, 1), "f: axis: found -4, expected an axis of rank 3");
 }
 
-TEST_CASE("D7: sizes that no memory has, and extents that no array has") {
+TEST_CASE("sizes that no memory has, and extents that no array has") {
   const auto many = std::int64_t{1} << 40;
   CHECK(tk::unmet({tk::f32, false, {many, many}}) == std::string("at most 2^63 - 1 bytes"));
   CHECK(tk::unmet({tk::f32, false, {many, 0, many}}) == std::string("at most 2^63 - 1 bytes"));

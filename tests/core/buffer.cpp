@@ -60,7 +60,7 @@ TEST_CASE("the pool serves several threads") {
   for (auto& t : threads) t.join();
 }
 
-TEST_CASE("D12: idle memory goes back by itself above a share of what was in use, and all of it by trim") {
+TEST_CASE("idle memory goes back by itself above a share of what was in use, and all of it by trim") {
   buffer_pool& pool = buffer_pool::instance();
   pool.trim();
   CHECK(pool.idle_bytes() == 0);
@@ -87,7 +87,7 @@ TEST_CASE("D12: idle memory goes back by itself above a share of what was in use
   again->data[999] = std::byte(1);
 }
 
-TEST_CASE("D4: more memory than there is") {
+TEST_CASE("more memory than there is") {
   CHECK_THROWS_AS(buffer_pool::instance().allocate(std::size_t{1} << 60), std::bad_alloc);
   CHECK_THROWS_AS(buffer_pool::instance().allocate(~std::size_t{0}), std::bad_alloc);
   const handle h(buffer_pool::instance().allocate(1000));

@@ -52,7 +52,7 @@ TEST_CASE("the trace of a thread ends when the function throws") {
   CHECK(ambient_graph == nullptr);
 }
 
-TEST_CASE("D16: an array that has left its trace is refused") {
+TEST_CASE("an array that has left its trace is refused") {
   array leaked;
   const auto leak = [&](const array& x) {
     leaked = x + 1.0f;

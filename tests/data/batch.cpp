@@ -65,7 +65,7 @@ TEST_CASE("records are stacked leaf by leaf") {
   CHECK_FALSE(batch.label.values<bool>()[1]);
 }
 
-TEST_CASE("D17: a batch whose elements cannot be counted is refused") {
+TEST_CASE("a batch whose elements cannot be counted is refused") {
   const auto batches = data::tokens("abcdefgh") | data::windows(3) | data::batch<rows>(5);  // 1 a epoch, of 6 windows
   CHECK_THROWS_WITH(batches[std::int64_t{1} << 62], contains("data position"));
 }

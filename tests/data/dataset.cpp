@@ -53,7 +53,7 @@ TEST_CASE("positions outside an epoch are refused") {
   CHECK_THROWS_AS(data::tokens("abc").from({-1, 0}), tokamax::error);
 }
 
-TEST_CASE("D17: positions that cannot be counted are refused") {
+TEST_CASE("positions that cannot be counted are refused") {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK_THROWS_WITH(data::tokens("abc").from({most, 0}), contains("epoch 9223372036854775807"));
   CHECK_THROWS_AS(data::step_of({most / 3, 2}, 3), tokamax::error);

@@ -23,7 +23,7 @@ TEST_CASE("the parts follow each other") {
   CHECK_THAT(validation.name(), contains("letters") && contains("validation"));
 }
 
-TEST_CASE("D9: a split with an empty part, and a share that is none, are refused") {
+TEST_CASE("a split with an empty part, and a share that is none, are refused") {
   CHECK_THROWS_WITH(text_split(data::tokens("abcd", "letters"), {.train = 0.1}),
                     contains("0 of 4") && contains("letters"));
   CHECK_THROWS_AS(text_split(data::tokens("abcd"), {.train = 1}), tokamax::error);

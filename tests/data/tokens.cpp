@@ -42,7 +42,7 @@ TEST_CASE("files that cannot be used are named") {
   CHECK_THROWS_WITH(data::tokens(""), contains("0 bytes"));
 }
 
-TEST_CASE("D17: a text is a regular file") {
+TEST_CASE("a text is a regular file") {
   const temporary_folder folder;
   const auto pipe = folder.path / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);

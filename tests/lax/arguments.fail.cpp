@@ -167,7 +167,7 @@ int main() {
   // expects: "exp: dtype".*"i32\[3\]".*"a floating dtype"
   trace<ids>([](array i) { return tk::bind(tk::exp_p, {pick(i, tk::astype(i, tk::f32))}, tk::words{}, here()); });
   // expects: "dynamic extent: concatenate".*"f32\[n,4\]"
-  trace<some_rows>([](array x) { return tk::concatenate({x, pick(tk::ones({1, 4}), x)}); });  // B3: one row more
+  trace<some_rows>([](array x) { return tk::concatenate({x, pick(tk::ones({1, 4}), x)}); });  // one row more
   // expects: "dynamic extent: as a number"
   trace<some_rows>([](array x) { return tk::sum(x) / pick(array(x.extent(0)), array(2)); });  // P3.3
 }

@@ -160,7 +160,7 @@ constexpr std::string_view sample[] = {
 
 }  // namespace
 
-TEST_CASE("N3, N4, N18, B5: programs on literals have JAX's bits when each operation runs at once") {
+TEST_CASE("programs on literals have JAX's bits when each operation runs at once") {
   REQUIRE(programs().size() > 400);
   for (const row& p : programs()) {
     std::string_view text = p.text;
@@ -168,7 +168,7 @@ TEST_CASE("N3, N4, N18, B5: programs on literals have JAX's bits when each opera
   }
 }
 
-TEST_CASE("N3, N17: ... and on literals that are arguments of a function traced at run time, or constants in it") {
+TEST_CASE("... and on literals that are arguments of a function traced at run time, or constants in it") {
   constexpr std::size_t at_once = 24;
   for (std::size_t first = 0; first < programs().size(); first += at_once) {
     const std::size_t last = std::min(programs().size(), first + at_once);
@@ -199,7 +199,7 @@ TEST_CASE("N3, N17: ... and on literals that are arguments of a function traced 
   }
 }
 
-TEST_CASE("N3: ... and where the compiler computes them") {
+TEST_CASE("... and where the compiler computes them") {
   constexpr auto f = [](const tensor<f32, 1>& x) {
     const auto constant = [&](std::string_view leaf) { return lift(*x.trace(), literal(leaf)); };
     std::array<array, std::size(sample)> results;

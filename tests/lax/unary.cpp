@@ -80,7 +80,7 @@ TEST_CASE("integers become f32 first; the op itself takes floats only") {
                     contains("exp: dtype: found i32[2], expected a floating dtype"));
 }
 
-TEST_CASE("N7: derivatives of power in both orders agree where the exponent is zero") {
+TEST_CASE("derivatives of power in both orders agree where the exponent is zero") {
   const function slope = vjp_of([](const arrays& v) -> arrays { return power(v[0], v[1]); }, 2);
   const arrays at{array::from<float>({2, 5, 0.5f}), zeros({3}), ones({3})};
   const arrays both{at[0], at[1], at[2], ones({3}), zeros({3})};  // the cotangent of d/dx alone

@@ -49,7 +49,7 @@ const array x({f32, false, {2, 3, 8}}), rows({f32, false, {2, 8}}), ids({i32, fa
 
 }  // namespace
 
-TEST_CASE("P3.13: the values of layers stand where the layer was called") {
+TEST_CASE("the values of layers stand where the layer was called") {
   CHECK(places_inside([](const nn::linear& m, const array& v) { return m(v); }, nn::linear{8, 4}, x) == "");
   CHECK(places_inside([](const nn::layer_norm& m, const array& v) { return m(v); }, nn::layer_norm{8}, x) == "");
   CHECK(places_inside([](const nn::rms_norm& m, const array& v) { return m(v); }, nn::rms_norm{8}, x) == "");
@@ -57,7 +57,7 @@ TEST_CASE("P3.13: the values of layers stand where the layer was called") {
   CHECK(places_inside([](const nn::attention& m, const array& v) { return m(v); }, nn::attention{8, 2}, x) == "");
 }
 
-TEST_CASE("P3.13, B12: a mistake inside a layer is reported where the layer was called") {
+TEST_CASE("a mistake inside a layer is reported where the layer was called") {
   CHECK(here([] { return nn::linear{9, 4}(x); }));
   CHECK(here([] { return nn::layer_norm{9}(x); }));
   CHECK(here([] { return nn::rms_norm{9}(x); }));
@@ -72,7 +72,7 @@ TEST_CASE("P3.13, B12: a mistake inside a layer is reported where the layer was 
       [] { return models::fixed_gpt<{.vocabulary = 5, .context = 2, .width = 8, .heads = 2, .layers = 1}>()(x); }));
 }
 
-TEST_CASE("P3.13: a mistake inside a composed function is reported where the function was called") {
+TEST_CASE("a mistake inside a composed function is reported where the function was called") {
   CHECK(here([] { return take(x, x); }));
   CHECK(here([] { return take_along_axis(x, ids); }));
   CHECK(here([] { return vmap([](const array& v) { return v; }, {{3}})(x); }));

@@ -72,7 +72,7 @@ TEST_CASE("relu keeps the contract of ops") {
   for (const tk::dtype t : {tk::f32, tk::bf16}) tk::test::check_op(tk::relu_p, {{{noise({3, 5}, 1, t)}}});
 }
 
-TEST_CASE("N11: exact gelu has no cancellation, and rounds bf16 once") {
+TEST_CASE("exact gelu has no cancellation, and rounds bf16 once") {
   using tk::test::noise;
   for (const tk::dtype t : {tk::f32, tk::bf16}) tk::test::check_op(tk::gelu_p, {{{noise({3, 5}, 3, t)}}});
   const array x = array::from<float>({-5, -5.75f, -12, -3, -3.40625f});
@@ -88,7 +88,7 @@ TEST_CASE("N11: exact gelu has no cancellation, and rounds bf16 once") {
   }
 }
 
-TEST_CASE("N9: activations of integers are those of the same numbers in f32") {
+TEST_CASE("activations of integers are those of the same numbers in f32") {
   const array x = array::from<std::int32_t>({-2000, -128, 0, 1, 3, 40, 2000});
   const auto check = [](auto f, const array& v) {
     CHECK(f(v).dtype() == tk::f32);

@@ -178,7 +178,7 @@ TEST_CASE("with_precision reaches attention and its gradient: products take bf16
   CHECK(tk::test::distance(g.v, f.v) < 3e-2);
 }
 
-TEST_CASE("N14: gradients of attention keep their digits where scores are large") {
+TEST_CASE("gradients of attention keep their digits where scores are large") {
   for (const float size : {0.0f, 1e3f, 1e4f, 1e5f, 1e6f}) {
     constexpr std::int64_t keys = 150;  // more than a block; the scores, size + j / 8 for some j, are exact
     std::vector<float> k;

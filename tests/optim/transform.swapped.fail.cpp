@@ -1,6 +1,6 @@
 // expects: <model, std::tuple<.*found another state, expected what init\(params\) gives
 // lines: 25
-// tests/optim/transform.swapped.fail.cpp: P3.13: the arguments of update have changed places.
+// tests/optim/transform.swapped.fail.cpp: the arguments of update have changed places.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim/adam.hpp>
 

@@ -60,7 +60,7 @@ TEST_CASE("other distributions") {
   check_bits(random::categorical(k, row("categorical_rows_logits"), 0), "categorical_rows_axis0");
 }
 
-TEST_CASE("N16: samples through a logarithm are those of JAX to 3 units in the last place") {
+TEST_CASE("samples through a logarithm are those of JAX to 3 units in the last place") {
   constexpr auto none = [](double) { return 0.0; };
   const double n = units(random::normal(k, {300}), "normal_300", none),
                t = units(random::truncated_normal(k, -2, 2, {300}), "truncated_normal_300", none),

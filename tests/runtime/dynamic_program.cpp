@@ -128,7 +128,7 @@ TEST_CASE("an argument without data is refused") {
   CHECK_THROWS_WITH(f(array(tk::array_type{tk::f32, false, {2}})), contains("without data"));
 }
 
-TEST_CASE("D12: programs for many shapes are bounded and share their memory") {
+TEST_CASE("programs for many shapes are bounded and share their memory") {
   int traces = 0;
   const auto f = tk::jit(
       [&](const array& x) {
@@ -181,7 +181,7 @@ constexpr auto ask = [](const tk::tensor<tk::f32, 3>& x) {
 };
 }  // namespace
 
-TEST_CASE("B11: kernels of a derived device are found while compiling and at run time") {
+TEST_CASE("kernels of a derived device are found while compiling and at run time") {
   const tk::tensor<tk::f32, 3> x(array::from<float>({1, 2, 3}));
   const auto values = [](const array& y) {
     return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
@@ -216,7 +216,7 @@ TEST_CASE("a user's kernel for the CPU is found while compiling, at run time and
   CHECK(tk::jit(f, tk::cpu, tk::at_run_time)(x).values<float>()[1] == 7);
 }
 
-TEST_CASE("N17: a literal that is an argument keeps its weakness, and a program of its own") {
+TEST_CASE("a literal that is an argument keeps its weakness, and a program of its own") {
   const auto product = tk::jit([](const array& x, const array& a) { return x * a; }, tk::cpu, tk::at_run_time);
   const array x = tk::astype(array::from<float>({1.5f}), tk::bf16), strong = array::from<float>({2.0f});
   for (int i = 0; i < 2; ++i) {

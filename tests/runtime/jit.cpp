@@ -185,7 +185,7 @@ TEST_CASE("arguments that are moved in give their buffers to the results") {
   CHECK(before == after);
 }
 
-TEST_CASE("P3.10: arguments that were moved in are empty, and results share nothing with them") {
+TEST_CASE("arguments that were moved in are empty, and results share nothing with them") {
   using numbers = tk::tensor<tk::f32, 4>;
   constexpr auto f = [](const std::pair<numbers, numbers>& p) { return p.first * 2.0f; };
   const auto check = [](const auto& run) {
@@ -207,7 +207,7 @@ TEST_CASE("P3.10: arguments that were moved in are empty, and results share noth
   check(tk::jit(f, tk::cpu, tk::at_run_time));
 }
 
-TEST_CASE("B7, P3.10: what a compiled function has captured stays what it was") {
+TEST_CASE("what a compiled function has captured stays what it was") {
   array w = array::from<float>({1, 2});
   const auto f = tk::jit([w](const array& x) { return x * w; }, tk::cpu);
   const auto g = tk::jit([&w](const array& x) { return x * w; }, tk::cpu);
@@ -219,7 +219,7 @@ TEST_CASE("B7, P3.10: what a compiled function has captured stays what it was") 
   CHECK(g(one).values<float>()[0] == 1);
 }
 
-TEST_CASE("D16: an array that has left a jitted function is refused") {
+TEST_CASE("an array that has left a jitted function is refused") {
   array leaked;
   const array x = array::from<float>({1, 2});
   (void)tk::jit(
@@ -243,7 +243,7 @@ const array slope = tk::grad(sum_of_squares)(3.0f);
 const auto sums = tk::scan(add_up, array(0.0f), tk::arange(4, tk::f32));
 }  // namespace
 
-TEST_CASE("P3.4: static variables made by transformations have data") {
+TEST_CASE("static variables made by transformations have data") {
   static const network in_a_function = tk::init<network>(tk::random::key(3));
   static const network by_a_lambda = [] { return tk::init<network>(tk::random::key(3)); }();
   static const array here = tk::vmap(sum_of_squares)(tk::arange(4, tk::f32));
@@ -258,7 +258,7 @@ TEST_CASE("P3.4: static variables made by transformations have data") {
   CHECK(here.values<float>()[3] == 9);
 }
 
-TEST_CASE("P3.5: functions of constants are transformed in static functions as anywhere") {
+TEST_CASE("functions of constants are transformed in static functions as anywhere") {
   using numbers = tk::tensor<tk::f32, 3>;
   constexpr auto f = [](const numbers& x) {
     const auto v = tk::ones({3});
@@ -301,7 +301,7 @@ TEST_CASE("P3.5: functions of constants are transformed in static functions as a
   }
 }
 
-TEST_CASE("P3.11: samples of a constant key in a static function have the bits they have anywhere") {
+TEST_CASE("samples of a constant key in a static function have the bits they have anywhere") {
   using numbers = tk::tensor<tk::f32, 4, 6>;
   constexpr auto f = [](const numbers& x) {
     const auto k = tk::random::key(1);
@@ -333,7 +333,7 @@ array weights = array::from<float>({1, 2, 3});
 array scaled(const array& x) { return x * 2.0f; }  // not constexpr
 }  // namespace
 
-TEST_CASE("P3.5: what cannot be traced while compiling is traced when it is first called") {
+TEST_CASE("what cannot be traced while compiling is traced when it is first called") {
   using numbers = tk::tensor<tk::f32, 3>;
   const numbers x(tk::arange(3, tk::f32));
   const auto reads = tk::jit([](const numbers& v) { return v * weights; }, tk::cpu);
@@ -362,7 +362,7 @@ TEST_CASE("arguments that do not fit are named") {
   n.first.use_bias = false;
   CHECK_THROWS_WITH(run(n, data()), contains("argument 0.first.use_bias"));
   CHECK_THROWS_WITH(run(network{}, data()), contains("without data"));
-  // P3.13: an array in the place of a tensor
+  // An array in the place of a tensor
   const auto product = tk::jit([](const array& a, const tk::tensor<tk::f32, 4>& b) { return a * b; }, tk::cpu);
   CHECK_THROWS_WITH(product(array(2.0f), array(tk::ones({5}))),
                     contains("f32[5]") && contains("f32[4]") && contains("(argument 1)"));

@@ -1,6 +1,6 @@
 // expects: unsuitable_member[^\n]*shared_ptr<int>.*with_base|unsuitable_member[^\n]*with_base.*with_constructor.*optional<.*map<.*shared_ptr<int>
 // lines: 75
-// tests/runtime/jit.members.fail.cpp: P3.13: members that no tree can have are named, in at most 15 lines each.
+// tests/runtime/jit.members.fail.cpp: members that no tree can have are named, in at most 15 lines each.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/runtime/jit.hpp>

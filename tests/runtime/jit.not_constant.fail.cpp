@@ -1,6 +1,6 @@
 // expects: weights[^a-z]+ is not usable in a constant expression|read of non-constexpr variable 'weights'
 // lines: 32
-// tests/runtime/jit.not_constant.fail.cpp: P3.5: what the compiler is to trace reads data that the program makes.
+// tests/runtime/jit.not_constant.fail.cpp: what the compiler is to trace reads data that the program makes.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

@@ -65,7 +65,7 @@ std::string refusal() {
 }
 }  // namespace
 
-TEST_CASE("B13: the table that is too large is named") {
+TEST_CASE("the table that is too large is named") {
   CHECK(refusal<room>() == "");
   CHECK(refusal<with(&tk::graph_size::nodes, room.nodes - 1)>() ==
         "program_too_large: nodes, " + std::to_string(room.nodes) + ", at most " + std::to_string(room.nodes - 1));

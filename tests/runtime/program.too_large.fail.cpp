@@ -1,5 +1,5 @@
 // expects: shape_error<.*"program_too_large: bodies".*"301".*"at most 256"
-// tests/runtime/program.too_large.fail.cpp: B13: more bodies than a program known while compiling may have.
+// tests/runtime/program.too_large.fail.cpp: more bodies than a program known while compiling may have.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

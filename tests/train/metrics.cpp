@@ -59,7 +59,7 @@ TEST_CASE("a new run starts an empty file; a file that cannot be written is name
   CHECK_THROWS_WITH(metrics_file(folder.path / "missing" / "metrics.jsonl", 0), contains("missing"));
 }
 
-TEST_CASE("D5: only whole lines are kept") {
+TEST_CASE("only whole lines are kept") {
   const std::string one = "{\"step\": 1, \"loss\": 3}\n", two = "{\"step\": 2, \"loss\": -2.5e-7, \"v\": 1}\n";
   CHECK(kept_of(one + two) == one + two);
   CHECK(kept_of(one + two + "{\"step\": 3, \"loss\": 2") == one + two);
@@ -71,7 +71,7 @@ TEST_CASE("D5: only whole lines are kept") {
   CHECK(kept_of(one + two.substr(0, two.size() - 1)) == one + two);  // only its end is missing
 }
 
-TEST_CASE("D5: a file that cannot be read is an error, and stays") {
+TEST_CASE("a file that cannot be read is an error, and stays") {
   const temporary_folder folder;
   std::filesystem::create_directory(folder.path / "metrics.jsonl");
   CHECK_THROWS_WITH(metrics_file(folder.path / "metrics.jsonl", 0), contains("Is a directory"));
@@ -80,7 +80,7 @@ TEST_CASE("D5: a file that cannot be read is an error, and stays") {
   CHECK_THROWS_AS(metrics_file(folder.write("file", "") / "metrics.jsonl", 0), tokamax::error);
 }
 
-TEST_CASE("D5: a line that cannot be written is an error, and is written later") {
+TEST_CASE("a line that cannot be written is an error, and is written later") {
   const temporary_folder folder;
   const auto path = folder.path / "metrics.jsonl";
   metrics_file file(path, 0);

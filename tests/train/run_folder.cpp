@@ -14,7 +14,7 @@ using namespace tokamax::train;
 namespace fs = std::filesystem;
 using start = run_folder::start;
 
-TEST_CASE("D1: a fresh run takes a folder that no run has used") {
+TEST_CASE("a fresh run takes a folder that no run has used") {
   const temporary_folder folder;
   const fs::path path = folder.path / "runs" / "one";
   { const run_folder run(path, start::fresh); }
@@ -29,7 +29,7 @@ TEST_CASE("D1: a fresh run takes a folder that no run has used") {
   CHECK(run_folder(folder.path, start::fresh).metrics() == folder.path / "metrics.jsonl");
 }
 
-TEST_CASE("D10: folders that cannot be are named") {
+TEST_CASE("folders that cannot be are named") {
   const temporary_folder folder;
   const fs::path file = folder.write("file", "");
   CHECK_THROWS_WITH(run_folder("", start::fresh), contains("no name"));
@@ -39,7 +39,7 @@ TEST_CASE("D10: folders that cannot be are named") {
   CHECK_THROWS_AS(run_folder("/proc/no", start::fresh), tokamax::error);
 }
 
-TEST_CASE("D10: one process at a time works in a folder") {
+TEST_CASE("one process at a time works in a folder") {
   const temporary_folder folder;
   const fs::path path = folder.path / "one";
   {
@@ -50,7 +50,7 @@ TEST_CASE("D10: one process at a time works in a folder") {
   CHECK_NOTHROW(run_folder(path, start::fresh));
 }
 
-TEST_CASE("D10: the first signal is noted, the second ends the process") {
+TEST_CASE("the first signal is noted, the second ends the process") {
   const pid_t child = fork();
   if (child == 0) {
     const interruption asked;
@@ -74,7 +74,7 @@ TEST_CASE("D10: the first signal is noted, the second ends the process") {
   CHECK(signal(SIGINT, before) == SIG_IGN);
 }
 
-TEST_CASE("D10: a run goes on with the settings that it began with") {
+TEST_CASE("a run goes on with the settings that it began with") {
   const run_settings now{.data = mark_of("a text"), .layers = 2, .seed = 7, .learning_rate = 1e-3};
   const auto saved = tokamax::checkpoint::metadata{}.set("run", now);
   CHECK_NOTHROW(require_same(now, saved, "here"));

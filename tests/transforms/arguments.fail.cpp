@@ -80,7 +80,7 @@ int main() {
   // expects: "grad: value of the function".*"i32\[\]".*"a floating scalar"
   trace<vector>([](array v) { return tk::grad(largest)(v); });
   // expects: "grad: value of the function".*"f32\[3\]".*"a floating scalar"
-  trace<vector>([](array v) { return tk::grad(twice)(pick(v, tk::sum(v))); });  // P3.13: here, not in twice
+  trace<vector>([](array v) { return tk::grad(twice)(pick(v, tk::sum(v))); });  // here, not in twice
   // expects: "grad: argument".*"i32\[3\]".*"at least one floating leaf"
   trace<ids, vector>([](array i, array x) { return tk::grad<1>(product)(x, pick(0, 1) ? x : i); });
   // expects: "linearize: tangents".*"f32\[3\]".*"the type of its leaf, f32\[2,3\]"

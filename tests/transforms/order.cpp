@@ -134,7 +134,7 @@ array backwards(const array& x) {
 
 }  // namespace
 
-TEST_CASE("N2: gradients of an expression do not depend on the order in which its parts are named") {
+TEST_CASE("gradients of an expression do not depend on the order in which its parts are named") {
   const matrix x = input();
   const auto gradient_of = [&](const auto& f) {
     return jit(grad([&](const array& v) { return sum(f(v)); }), cpu, at_run_time)(x);
@@ -147,7 +147,7 @@ TEST_CASE("N2: gradients of an expression do not depend on the order in which it
   CHECK(same_bits(second_of(forwards), second_of(backwards)));
 }
 
-TEST_CASE("N2: what the compiler traces, what is traced at run time and what runs at once have the same bits") {
+TEST_CASE("what the compiler traces, what is traced at run time and what runs at once have the same bits") {
   static_assert(count >= 40);
   check<0, 22>();
   check<22, count - 22>();

@@ -312,7 +312,7 @@ TEST_CASE("every elementwise function of numbers is in the table of accuracy") {
   CHECK(checked > 35);
 }
 
-TEST_CASE("N6: exp and what is made of it reach the ends of the range") {
+TEST_CASE("exp and what is made of it reach the ends of the range") {
   const array x = array::from<float>({88.5f, 88.72283f, 88.722845f, -87.5f, -103.9f, -104.5f, INFINITY, -INFINITY});
   const array y = exp(x), minus_one = expm1(x);
   const auto v = y.values<float>(), w = minus_one.values<float>();
@@ -332,7 +332,7 @@ TEST_CASE("N6: exp and what is made of it reach the ends of the range") {
       std::isfinite(static_cast<float>(exp(astype(array::from<float>({88.5f}), tk::bf16)).values<tk::bfloat16>()[0])));
 }
 
-TEST_CASE("N8: power of whole numbers, roots and large exponents") {
+TEST_CASE("power of whole numbers, roots and large exponents") {
   const array x = array::from<float>({2, 3, -2, 9, 1e-45f, 0.9f, 2, -8, 1e-40f}),
               y = array::from<float>({100, 3, 5, 0.5f, 0.5f, 494, -149, 0.33f, -0.5f});
   const array z = power(x, y);
@@ -348,7 +348,7 @@ TEST_CASE("N8: power of whole numbers, roots and large exponents") {
   CHECK(v[8] == Approx(1e20).epsilon(1e-4));
 }
 
-TEST_CASE("N13: zeros keep the sign that IEEE 754 gives them") {
+TEST_CASE("zeros keep the sign that IEEE 754 gives them") {
   const array minus = array::from<float>({-0.0f, -0.0f}), both = array::from<float>({0.0f, -0.0f});
   for (const array& y : {expm1(minus), log1p(minus), tk::elu(minus), tk::selu(minus), sin(minus), erf(minus),
                          tk::gelu(minus, {.approximate = false}), minimum(both, minus), minimum(minus, both)})

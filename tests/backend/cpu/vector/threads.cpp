@@ -52,7 +52,7 @@ TEST_CASE("threads: a loop inside a loop is serial") {
   simd::set_num_threads(0);
 }
 
-TEST_CASE("D4: what a chunk throws reaches the caller, and the next loop runs") {
+TEST_CASE("what a chunk throws reaches the caller, and the next loop runs") {
   for (int threads : {1, 2, 3}) {
     simd::set_num_threads(threads);
     for (int round = 0; round < 20; ++round) {
@@ -88,7 +88,7 @@ TEST_CASE("threads: several callers at once") {
 
 // ThreadSanitizer ends a child that makes threads.
 #if !defined(__SANITIZE_THREAD__)
-TEST_CASE("D15: a forked child has threads of its own") {
+TEST_CASE("a forked child has threads of its own") {
   simd::set_num_threads(2);
   const bool together = simd::num_threads() > 1;
   std::atomic<bool> stop = false;
