@@ -12,7 +12,7 @@ int main() {
   tk::graph g;
   tk::array result;
   tk::trace_into(
-      g, [](const tk::array& x) { return tk::exp(tk::matmul(x, x)); }, result,
+      g, [](const tk::array& x) { return tk::exp(tk::transpose(x) * x); }, result,
       tk::array(tk::array_type{tk::f32, false, {4, 4}}));
   if (g.outputs.count() != 1 || result.shape() != tk::shape{4, 4}) return 1;
   try {
