@@ -17,7 +17,7 @@
 //   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
-//   backend/cpu/gemm/gemm.hpp                     matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
+//   backend/cpu/gemm/gemm.hpp                     matrix products in f32, bfloat16 or int8, with any strides.
 //   backend/cpu/gemm/isa/amx.hpp                  bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
 //   backend/cpu/gemm/isa/amx_sets.hpp             the microkernels of the matrix unit of x86-64 (AMX).
 //   backend/cpu/gemm/isa/amx_split_bf16.hpp       products of f32 as sums of bfloat16 products, by the matrix unit of x86-64 (AMX).
@@ -25,8 +25,8 @@
 //   backend/cpu/gemm/isa/avx2_bfloat16.hpp        panels and register tiles of bfloat16 products for AVX2.
 //   backend/cpu/gemm/isa/avx2_int8.hpp            panels and register tiles of int8 products for AVX2.
 //   backend/cpu/gemm/isa/avx2_sets.hpp            the microkernels of AVX2, and those of any machine.
-//   backend/cpu/gemm/isa/avx2_sums.hpp            where the sums of AVX2's register tiles come from and go to.
-//   backend/cpu/gemm/isa/avx2_transposed_b.hpp    register tiles that read a transposed B where it lies, for products of few rows.
+//   backend/cpu/gemm/isa/avx2_sums.hpp            loads and stores the sums of AVX2's register tiles.
+//   backend/cpu/gemm/isa/avx2_transposed_b.hpp    register tiles that read a transposed B without packing it, for few rows.
 //   backend/cpu/gemm/isa/avx512.hpp               register tiles of products in AVX-512.
 //   backend/cpu/gemm/isa/avx512_sets.hpp          the microkernels of AVX-512.
 //   backend/cpu/gemm/isa/portable.hpp             register tiles of products for any machine.
@@ -37,8 +37,8 @@
 //   backend/cpu/gemm/pack/quads.hpp               panels of four int8, the terms that x86-64 multiplies at a time.
 //   backend/cpu/gemm/pack/split_bf16.hpp          panels of f32 numbers as sums of two or three bfloat16, for matrix units.
 //   backend/cpu/gemm/pack/strips.hpp              copies strips of a matrix into the order in which the GEMM tiles read them.
-//   backend/cpu/gemm/packed_matrix.hpp            the right side of matrix products, packed once for many of them.
-//   backend/cpu/gemm/problem.hpp                  one matrix product, and how its operands become panels.
+//   backend/cpu/gemm/packed_matrix.hpp            the right operand of matrix products, packed once for many of them.
+//   backend/cpu/gemm/problem.hpp                  one matrix product, and the panels of its operands.
 //   backend/cpu/kernels_of.hpp                    what a program finds of an op and of a fused loop on the CPU.
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.

@@ -1,5 +1,13 @@
 // tokamax/compiler/fuse.hpp: which elementwise ops share one loop, and in which order loops and kernels run.
 // SPDX-License-Identifier: Apache-2.0
+//
+// Every node gets a phase, a number that says when it may run. A node runs in the phase of its operands if it can
+// share their loop, and in a later one if it needs their whole result. Neighbours of one phase then form one group.
+//
+//   a = x + y   phase 0, group 1
+//   b = a * a   phase 0, group 1     elementwise, and of the same extents as a
+//   c = sum(b)  phase 1              a kernel, which needs all of b
+//   d = b / c   phase 2, group 2     needs all of c
 #pragma once
 
 #include <tokamax/compiler/views.hpp>  // view ops
@@ -9,12 +17,13 @@ namespace tokamax {
 
 constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->memory.kind == op_kind::elementwise; }
 constexpr bool is_view(const node& n) { return n.kind && n.kind->memory.kind == op_kind::view; }
-/// Values that loops make out of nothing.
+/// Does the node read no operand? A loop computes such values where it needs them.
 constexpr bool is_counting(const node& n) { return n.kind && n.kind->memory.kind == op_kind::counting; }
+/// Constants and counted values are there from the start: no node has to wait for them.
 constexpr bool is_free(const node& n) { return n.kind == &constant_p || is_counting(n); }
 
-/// Groups of elementwise nodes, acyclic by construction: every edge that cannot be fused leads to a strictly later
-/// phase, and a group holds nodes of one phase only.
+/// The groups of elementwise nodes that share a loop. Groups cannot wait for each other in a circle: an edge that is
+/// not fused leads to a strictly later phase, and a group holds nodes of one phase only.
 struct fusion {
   vec<int> phase;  ///< of each node
   vec<int> root;   ///< of each elementwise node: the first node of its group; -1 for other nodes
@@ -29,10 +38,12 @@ struct fusion {
   }
 
  private:
-  // The passes use pointers: what a table's accessor costs the compiler counts here.
+  // The passes work on raw pointers. They run in constant expressions for every jitted function, and there each call of
+  // an accessor takes compile time.
   vec<char> fusible_;  // of each edge: could its ends share a loop?
-  int last_ = 0;
+  int last_ = 0;       // the last phase
 
+  /// Gives every node the earliest phase in which it may run.
   constexpr void find_phases(const graph& g) {
     const node* const nodes = g.nodes.data();
     const int* const operands = g.operands.data();
@@ -56,7 +67,7 @@ struct fusion {
         const int after = at[p] + (fuses || kind[p] == 2 ? 0 : 1);
         if (after > latest) latest = after;
       }
-      if (next_effect < effects && g.effects[next_effect] == i) {  // none comes before the one that was traced before
+      if (next_effect < effects && g.effects[next_effect] == i) {  // effects keep the order in which they were traced
         if (effect_phase > latest) latest = effect_phase;
         effect_phase = latest;
         ++next_effect;
@@ -65,14 +76,15 @@ struct fusion {
       if (latest > last_) last_ = latest;
     }
   }
-  /// A producer whose consumers all fuse with it at one later phase moves there, and its loop disappears.
+  /// Moves a producer to the phase of its consumers if they all fuse with it in one later phase. It then has no loop of
+  /// its own, and its result is never written to memory.
   constexpr void sink_producers(const graph& g) {
     const node* const nodes = g.nodes.data();
     const int* const operands = g.operands.data();
     const char* const fusible = fusible_.data();
     int* const at = phase.data();
     const int n = g.count();
-    vec<int> bounds(2 * g.nodes.size(), -1);  // phases of the consumers
+    vec<int> bounds(2 * g.nodes.size(), -1);  // the first and the last phase of each node's consumers
     int *const low = bounds.data(), *const high = low + n;
     vec<char> may_move(g.nodes.size(), 1);
     char* const movable = may_move.data();
@@ -90,6 +102,7 @@ struct fusion {
       }
     }
   }
+  /// Joins every node with the producers it fuses with, as sets with a union-find structure.
   constexpr void unite(const graph& g) {
     const node* const nodes = g.nodes.data();
     const int* const operands = g.operands.data();
@@ -114,11 +127,13 @@ struct fusion {
     for (int i = 0; i < n; ++i)
       if (first[i] >= 0) first[i] = find(first, i);
   }
+  /// The first node of x's set. It shortens the chain on its way, so that later calls are quick.
   static constexpr int find(int* first, int x) {
     while (first[x] != x) x = first[x] = first[first[x]];
     return x;
   }
-  constexpr void sort() {  // by counting
+  /// Orders the nodes by phase with a counting sort, which keeps the traced order within a phase.
+  constexpr void sort() {
     const int* const at = phase.data();
     int* const sorted = order.data();
     const int n = phase.count();

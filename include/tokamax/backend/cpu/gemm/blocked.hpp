@@ -13,15 +13,16 @@
 
 namespace tokamax::simd::detail {
 
-// How the columns (in panels) and rows of C are cut into tasks.
+// The sizes of tasks, into which the columns (in panels) and rows of C are cut.
 struct gemm_split {
   std::int64_t panels;  // panels of B in a task
   std::int64_t rows;    // panels of A in a task
 };
 
-// Cost in rows of tiles: of a thread's tiles, of packing its B, and of what it reads from other threads' caches (at some
-// 16 GB/s) where they do not keep to rows of their own, now (A) and later (C: loops give each thread a range of rows).
-// The k order is the same for any split, so the number of threads may decide.
+// The cost of a split, in rows of tiles: of the tiles of a thread, of packing its B, and of reading data from the caches of
+// other threads, at some 16 GB/s. The last cost arises if threads do not keep to rows of their own: now for A, and later for
+// C, because loops give each thread a range of rows. The order along k is the same for every split, so the number of threads
+// may decide.
 inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std::int64_t k, const gemm_kernels& kernels,
                               int threads) noexcept {
   gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
@@ -45,7 +46,7 @@ inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std:
   return best;
 }
 
-// Is C written once, and too large to stay in a cache until it is read?
+// Is C written only once, and too large to stay in a cache until it is read?
 inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
   constexpr std::int64_t large = std::int64_t{1} << 20;  // 4 MB
   return g.k <= block && g.mode == gemm_mode::assign && g.epilogue.apply == nullptr && g.m * g.n >= large &&

@@ -14,8 +14,8 @@
 
 namespace tokamax::simd {
 
-/// In which numbers operands are multiplied; sums are always f32. x3 and x6 sum three and six products of bfloat16 numbers
-/// whose sums the operands are, and are f32 itself where no unit does so faster.
+/// The number format in which operands are multiplied; sums are always f32. x3 and x6 split operands into sums of bfloat16
+/// numbers, and sum three or six of the products. On machines where that is not faster, they compute in f32.
 enum class gemm_precision { f32, bfloat16, bfloat16_x3, bfloat16_x6 };
 
 /// The instruction sets that have tiles of their own.
@@ -40,7 +40,7 @@ inline gemm_machine best_gemm_machine() noexcept {
 
 #if defined(__x86_64__) && defined(__linux__)
 namespace detail {
-/// Has this machine the unit, and lets the system this process use it? Asked once; the answer holds for all threads.
+/// Does this machine have the unit, and may this process use it? The system is asked once, for all threads.
 inline bool has_amx() noexcept {
   static const bool found = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -54,7 +54,7 @@ inline bool has_amx() noexcept {
 }  // namespace detail
 #endif
 
-/// What multiplies bfloat16: instructions for f32 on rounded operands, dot products of pairs, or a matrix unit.
+/// How bfloat16 is multiplied: by instructions for f32 on rounded operands, by dot products of pairs, or by a matrix unit.
 enum class bfloat16_unit { none, avx512, amx };
 
 /// The best of this machine, asked once.
@@ -75,7 +75,8 @@ inline bfloat16_unit best_bfloat16_unit() noexcept {
 #endif
 }
 
-/// What multiplies int8: instructions for 16 bits or, on whole numbers, f32, dot products of quads, or a matrix unit.
+/// How int8 is multiplied: by instructions for 16 bits, by those for f32 on integers, by dot products of quads, or by a
+/// matrix unit.
 enum class int8_unit { none, avx512, amx };
 
 /// The best of this machine, asked once.

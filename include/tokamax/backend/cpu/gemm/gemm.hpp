@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/gemm.hpp: matrix products in f32 or bfloat16 with any strides, blocked and packed for the caches.
+// tokamax/backend/cpu/gemm/gemm.hpp: matrix products in f32, bfloat16 or int8, with any strides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,7 +22,7 @@ inline void own_gemm(const gemm_product& p) {
            num_threads());
 }
 
-// Has another implementation, which was chosen for this product, computed it?
+// Lets another implementation compute the product if one is chosen for it. False if there is none.
 inline bool done_elsewhere(const gemm_product& p) {
   const auto elsewhere = gemm_elsewhere.load(std::memory_order_acquire);
   return elsewhere != nullptr && elsewhere(p, own_gemm);
@@ -31,11 +31,11 @@ inline bool done_elsewhere(const gemm_product& p) {
 
 /// C = A B, or C += A B, with A [m, k], B [k, n] of any strides and C [m, n] with rows ldc apart.
 ///
-/// Each element is a sum in the order of k, cut into blocks that depend on k alone: the bits are the same for any
-/// number of threads, any m and n, and on every machine with fused multiply-add. k = 0 gives zero.
-/// With gemm_precision::bfloat16 the operands are rounded to bfloat16 while they are packed, and the bits are those of
-/// machines with the same bfloat16_unit. Where choice.hpp was told of other implementations, they are those of the
-/// one that it chose.
+/// Each element is a sum in the order of k, cut into blocks that depend on k only. So the bits are the same for any number
+/// of threads, for any m and n, and on every machine with fused multiply-add. k = 0 gives zero. With
+/// gemm_precision::bfloat16, operands are rounded to bfloat16 while they are packed, and machines with the same
+/// bfloat16_unit give the same bits. If other implementations are registered (choice.hpp), the bits are those of the chosen
+/// one.
 ///
 /// shapes  a [m, k], b [k, n], c [m, n]; c may not overlap a or b
 /// dtypes  a, b f32 or bf16; c f32
@@ -48,7 +48,7 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, 
                    num_threads());
 }
 
-/// The same with B packed before, of `packed`'s shape, precision and unit: the bits are those of the matrix itself.
+/// The same with a packed B, which determines the shape, precision and unit. The bits are those of the unpacked matrix.
 inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c, std::int64_t ldc,
                  gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {}) {
   detail::gemm_one({m, b.columns(), b.rows(), a, {nullptr, b.columns(), 1}, c, ldc, mode, epilogue, b.panels()},
@@ -65,16 +65,16 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, 
   if (!detail::done_elsewhere(p)) detail::own_gemm(p);
 }
 
-/// The same with B packed before, for gemm_int8_kernels().
+/// The same with a B that was packed for gemm_int8_kernels().
 inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int32_t* c, std::int64_t ldc,
                  gemm_mode mode = gemm_mode::assign) {
   gemm(m, a, b, reinterpret_cast<float*>(c), ldc, mode);
 }
 
-/// `batch` products whose operands lie `..._batch_stride` elements apart (0 shares an operand).
+/// `batch` products whose operands are `..._batch_stride` elements apart; 0 shares an operand.
 ///
-/// The epilogue gets i * m + row as the row of product i. Small products are spread over the threads, large ones are
-/// computed one after the other by all of them; the bits do not depend on which.
+/// The epilogue gets i * m + row as the row of product i. Small products are distributed over the threads, and large ones are
+/// computed one after the other by all threads. The bits do not depend on that.
 inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a,
                          std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
                          std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,

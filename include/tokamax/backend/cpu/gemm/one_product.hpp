@@ -17,12 +17,12 @@
 
 namespace tokamax::simd::detail {
 
-/// C = A B, or C += A B, by the given tiles on at most so many threads.
+/// C = A B, or C += A B, by the given tiles, on at most this many threads.
 void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads);
 
 #if TOKAMAX_COMPILES(PRODUCTS)
-// A small product: each thread computes its own part of C from its own packed copies, without waiting for the others.
-// The longer side is cut, so that the least is packed twice; many rows by a B that is packed already are cut by rows.
+// A small product. Each thread computes its own part of C from its own packed copies, without waiting for others. The longer
+// side is cut, so that as little as possible is packed twice. If B is packed already, the rows are cut.
 inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
   const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
   const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
@@ -57,7 +57,7 @@ TOKAMAX_BODY void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, i
     return;
   }
   const std::int64_t work = g.m * g.n * g.k;
-  if (work < 200'000) threads = 1;  // a second thread would cost more than it brings
+  if (work < 200'000) threads = 1;  // a second thread would cost more than it saves
   const bool few = has_few_rows(g, kernels);
   if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
     gemm_apart(g, kernels, threads);

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/packed_matrix.hpp: the right side of matrix products, packed once for many of them.
+// tokamax/backend/cpu/gemm/packed_matrix.hpp: the right operand of matrix products, packed once for many of them.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
@@ -14,14 +14,14 @@ namespace tokamax::simd {
 
 /// The weights B [k, n] of products C = A B in the panels that the tiles of this machine read.
 ///
-/// Products with it pack and round only A: what decoding, or any program that keeps its weights, wants. In bfloat16 it
-/// takes half the bytes of f32.
+/// Products with it only pack and round A. Use it for decoding, and wherever weights do not change. In bfloat16 it takes
+/// half the bytes of f32.
 class packed_matrix {
  public:
   /// Packs b, in parallel.
   ///
-  /// shapes  b [k, n] of any strides, read here alone
-  /// dtypes  f32 or bf16, rounded as `precision` says; int8 for int8
+  /// shapes  b [k, n] with any strides; it is not needed afterwards
+  /// dtypes  f32 or bf16, which is rounded to `precision`; int8 for int8
   /// errors  ends the program when memory is exhausted
   packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, gemm_precision precision = gemm_precision::f32)
       : packed_matrix(k, n, b, gemm_kernels_for(best_gemm_machine(), precision)) {}

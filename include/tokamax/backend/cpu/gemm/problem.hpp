@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/problem.hpp: one matrix product, and how its operands become panels.
+// tokamax/backend/cpu/gemm/problem.hpp: one matrix product, and the panels of its operands.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tokamax::simd {
 
-/// What the elements of an operand are: float, bfloat16 bit patterns, or std::int8_t.
+/// The type of the elements of an operand: float, bit patterns of bfloat16, or std::int8_t.
 enum class gemm_element : std::uint8_t { f32, bfloat16, int8 };
 
 /// Element (i, j) is data[i * row_stride + j * column_stride]; a transpose swaps the strides.
@@ -32,12 +32,12 @@ struct matrix_view {
   }
 };
 
-/// What happens to the old C.
+/// What happens to the old values of C.
 enum class gemm_mode { assign, accumulate };
 
-/// Called once for each finished tile of C, while it is in the cache, from any thread.
+/// A function that is called once for each finished tile of C, while it is in the cache, on any thread.
 struct gemm_epilogue {
-  /// c is element (row, col) of C, the tile has rows x cols elements.
+  /// c points to element (row, col) of C. The tile has rows x cols elements.
   void (*apply)(const void* context, float* c, std::int64_t ldc, std::int64_t row, std::int64_t col, std::int64_t rows,
                 std::int64_t cols) noexcept = nullptr;
   const void* context = nullptr;
@@ -48,13 +48,14 @@ namespace detail {
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { return ceil_div(a, b) * b; }
 
-// Terms that a tile sums before it adds to C. A function of k and the machine alone: it fixes the bits of the result.
+// The number of terms that a tile sums before it adds to C. It depends on k and the machine only, because it determines the
+// bits of the result.
 constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels) noexcept {
   const std::int64_t blocks = k <= kernels.whole ? 1 : ceil_div(k, kernels.block);
   return round_up(ceil_div(k, blocks), std::max(8, kernels.terms * kernels.unit));
 }
 
-// 4-byte steps that hold `steps` terms.
+// The number of 4-byte steps that hold `steps` terms.
 constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
   return round_up(ceil_div(steps, kernels.terms), kernels.unit);
 }
@@ -67,9 +68,9 @@ constexpr std::int64_t panel_steps_of(const gemm_kernels& kernels, std::int64_t 
 /// B in panels: [block of k][panel][packed step][word][column].
 struct packed_panels {
   const float* data = nullptr;  ///< null: B is not packed yet
-  std::int64_t panels = 0;      ///< of a whole row
-  std::int64_t block = 1;       ///< terms
-  std::int64_t first = 0;       ///< panel that has column 0
+  std::int64_t panels = 0;      ///< panels in a whole row
+  std::int64_t block = 1;       ///< terms in a block
+  std::int64_t first = 0;       ///< the panel that has column 0
 
   /// Panel `panel` of the block of `steps` terms that begins at term p.
   const float* at(const gemm_kernels& kernels, std::int64_t p, std::int64_t steps, std::int64_t panel) const noexcept {
@@ -86,19 +87,19 @@ struct gemm_problem {
   std::int64_t ldc;
   gemm_mode mode;
   gemm_epilogue epilogue;
-  packed_panels packed{};      // if it has data, b is not read
-  std::int64_t first_row = 0;  // numbers that the epilogue gets for row 0 and column 0
+  packed_panels packed{};      // if it has data, it is used instead of b
+  std::int64_t first_row = 0;  // the numbers of row 0 and column 0 for the epilogue
   std::int64_t first_column = 0;
 };
 
-/// Rows of A as tiles read them: in panels, or where they lie.
+/// Rows of A as tiles read them: in panels, or not packed.
 struct tile_rows {
   const float* data;
   std::int64_t row, step;  ///< distances, as gemm_tile_fn has them
 };
 
-/// Can tiles read A where it lies? The terms of a packed step lie side by side, and no two rows, whose terms are read one
-/// after the other, fight for the same lines of the first-level cache.
+/// Can tiles read A without packing it? Then the terms of a packed step are contiguous, and rows, whose terms are read one
+/// after the other, do not compete for the same lines of the first-level cache.
 inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
   constexpr std::int64_t page = 4096, line = 64;  // addresses a page apart share their lines
   const std::int64_t apart = g.a.row_stride * g.a.element_bytes() & (page - 1);
@@ -119,8 +120,8 @@ inline tile_rows rows_in_place(const gemm_problem& g, const gemm_kernels& kernel
   return {reinterpret_cast<const float*>(g.a.at(row, term)), g.a.row_stride / kernels.terms, 1};
 }
 
-struct gemm_packed_a;  // A of one super block, shared by the threads
-struct gemm_packed_b;  // the panels of B that a thread works on
+struct gemm_packed_a;  // the packed A of one super block, which the threads share
+struct gemm_packed_b;  // the panels of B on which a thread works
 
 /// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
 inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
@@ -143,9 +144,9 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
   }
 }
 
-/// Packs terms [p, p + steps) of `panels` panels that lie panel_size apart and begin at lane `first`: rows of A or columns
-/// of B, `lanes` of them in the matrix. Lanes that lie side by side are read few steps at a time: in long runs, not one
-/// narrow panel after the other.
+/// Packs the terms [p, p + steps) of `panels` panels that are panel_size apart and begin at lane `first`. Lanes are rows of A
+/// or columns of B, and the matrix has `lanes` of them. If lanes are contiguous, a few steps are packed at a time for all
+/// panels, so that memory is read in long runs instead of one narrow panel after the other.
 inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t panel_size, std::int64_t panels,
                         const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
                         std::int64_t p, std::int64_t steps) noexcept {
@@ -163,7 +164,7 @@ inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t
   }
 }
 
-/// Packs whole panels of B, with what stands before and after their terms.
+/// Packs whole panels of B, with the initial sums before their terms and zeros after them.
 inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);

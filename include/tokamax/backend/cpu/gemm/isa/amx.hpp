@@ -14,7 +14,8 @@
 
 namespace tokamax::simd::detail {
 
-/// What ldtilecfg reads: tiles have 16 rows of 64 bytes; for a C of fewer rows those of sums and of A have as many.
+/// The configuration that ldtilecfg reads. Tiles have 16 rows of 64 bytes. If C has fewer rows, the tiles of sums and of A
+/// have as many.
 struct alignas(64) amx_configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -32,11 +33,11 @@ struct alignas(64) amx_configuration {
 }
 [[gnu::target("amx-tile")]] inline void end_amx() noexcept { _tile_release(); }
 
-// Compilers do not see what tile instructions read.
+// Compilers do not know which memory tile instructions read, so these statements tell them.
 inline void memory_is_written() noexcept { __asm__ volatile("" ::: "memory"); }
 
-// A register tile is up to four tiles of sums, 0 to 3, in two rows of two; `Lower` says that there is a second row, `right`
-// a second column. Tiles 4 and 5 are of A, 6 and 7 of B. The numbers of tiles must be digits.
+// The sums are up to four tiles, 0 to 3, in two rows of two. `Lower` means that there is a second row, and `right` a second
+// column. Tiles 4 and 5 hold A, and tiles 6 and 7 hold B. The numbers of tiles must be literal digits.
 [[gnu::target("amx-tile"), gnu::always_inline]] inline void zero_sums() noexcept {
   _tile_zero(0);
   _tile_zero(1);
@@ -72,10 +73,10 @@ template <bool Lower>
     else                                  \
       _tile_dpbf16ps(s, a, b)
 
-enum class amx_load { a, b, both };  ///< what is loaded; the other one is still there
+enum class amx_load { a, b, both };  ///< the operands that are loaded; the other one is still in its tiles
 
-/// The sums of 16 steps more: each tile is loaded just before it is first multiplied. A goes by while panels of B may stay
-/// in the first-level cache: the loads of A say that it need not.
+/// Adds 16 steps to the sums. Each tile is loaded just before its first product. Panels of B may stay in the first-level
+/// cache while A streams by, so A is loaded with a hint that it need not stay.
 template <bool Lower, amx_load Load, bool Integer = false>
 [[gnu::target("amx-tile,amx-bf16,amx-int8"), gnu::always_inline]] inline void multiply_unit(
     const float* a, std::int64_t a_row, const float* b, std::int64_t b_row, bool right) noexcept {
@@ -97,12 +98,12 @@ template <bool Lower, amx_load Load, bool Integer = false>
 
   #undef TOKAMAX_MULTIPLY_TILES
 
-/// 32 x 32 sums beside C, for tiles that C has no room for.
+/// 32 x 32 sums in memory of their own, for tiles that are larger than the rest of C.
 struct alignas(64) amx_sums {
   float at[32 * 32];
 };
 inline __mmask16 kept_columns(std::int64_t columns, int half) noexcept { return first_bits<__mmask16>(columns - half); }
-/// From C and to C, in the columns that it has; the others are zero.
+/// Copies sums from C, with zeros for columns that C does not have, and back to C.
 template <int Rows>
 [[gnu::target("avx512f")]] inline void load_part(amx_sums& sums, const float* c, std::int64_t ldc,
                                                  std::int64_t columns) noexcept {
@@ -125,7 +126,7 @@ template <int Rows>
     }
 }
 
-/// Asks for the rows of C that a tile will write; those that it streams are not read.
+/// Prefetches the rows of C that a tile will write. Rows that are streamed are not read, so they are left out.
 template <int Rows>
 inline void prefetch_sums(float* c, std::int64_t ldc, tile_mode mode) noexcept {
   if (mode == tile_mode::stream) return;
@@ -141,7 +142,8 @@ bool fills_tiles(std::int64_t columns, tile_mode mode) noexcept {
   return Rows % 16 == 0 && columns == 32 && mode != tile_mode::stream;
 }
 
-/// Asks for the 16 steps of B behind those at b: the products of few rows are done before the hardware has fetched them.
+/// Prefetches the 16 steps of B behind those at b. The products of few rows are so short that the hardware would fetch
+/// these steps too late.
 inline void prefetch_next_unit(const float* b, std::int64_t b_step) noexcept {
   for (std::int64_t i = 16; i < 32; ++i) {
     __builtin_prefetch(address_behind(b, i * b_step * 4));
@@ -149,9 +151,9 @@ inline void prefetch_next_unit(const float* b, std::int64_t b_step) noexcept {
   }
 }
 
-/// Sums of bfloat16 products, or of int8 ones in int32, in four accumulators, 32 x 32: rows of A with the 16 steps of a
-/// unit side by side, in panels filled with zeros or where they lie, and panels of B with lanes side by side. Each product
-/// of two tiles sums 16 steps, so the order is that of k. To add is to begin with what C holds.
+/// Sums of products of bfloat16, or of int8 in int32, in four tiles of 16 x 16. Rows of A have the 16 steps of a unit side by
+/// side; they are in panels that are filled up with zeros, or not packed. Panels of B have lanes side by side. A product of
+/// two tiles sums 16 steps, so terms are summed in the order of k. To add to C, the sums begin with the values of C.
 template <int Rows, bool Integer>
 [[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t a_row,
                                                                     std::int64_t a_step, const float* b,

@@ -11,8 +11,8 @@ namespace tokamax::simd::detail {
 
   #define TOKAMAX_AMX_PARTS_TARGET gnu::target("amx-tile,amx-bf16,amx-int8,avx512f,avx512dq")
 
-/// 16 steps: the products of parts i and j of A and B with i + j < Parts, but for that of the first ones unless `All`. The
-/// order is one in which few tiles are loaded.
+/// Adds 16 steps: the products of parts i and j of A and B with i + j < Parts. The product of the first parts is left out
+/// unless `All`. The order is chosen so that few tiles are loaded.
 template <bool Lower, int Parts, bool All>
 [[TOKAMAX_AMX_PARTS_TARGET, gnu::always_inline]] inline void multiply_parts(const float* a, std::int64_t a_row,
                                                                             const float* b, std::int64_t b_step,
@@ -34,13 +34,14 @@ template <bool Lower, int Parts, bool All>
   }
 }
 
-/// Which of 16 sums are infinite or NaN?
+/// The mask of those among 16 sums that are infinite or NaN.
 [[gnu::target("avx512f,avx512dq"), gnu::always_inline]] inline __mmask16 not_finite(__m512 sums) noexcept {
   return _mm512_fpclass_ps_mask(sums, 0x99);
 }
 
-/// The sums of a tile whose operands are infinite, NaN or huge: what the first parts alone give. The other parts of such
-/// an operand say nothing, so what their products add is left out where it is not finite.
+/// The sums of a tile whose operands are infinite, NaN or huge. The first part of such an operand is the operand itself, and
+/// the other parts have no meaning. So the products of first parts are summed alone, and other products are added only where
+/// they are finite.
 template <int Rows, int Parts>
 [[TOKAMAX_AMX_PARTS_TARGET, gnu::noinline]] void sum_first_parts(std::int64_t k, const float* a, std::int64_t a_row,
                                                                  std::int64_t a_step, const float* b,
@@ -62,8 +63,8 @@ template <int Rows, int Parts>
   store_sums<lower>(sums.at, 32);
 }
 
-/// As tile_amx, from panels whose numbers are sums of Parts bfloat16: the largest products of their parts are summed, of
-/// three parts six, of two three.
+/// Like tile_amx, on panels whose numbers are split into `Parts` bfloat16 numbers. The largest products of parts are summed:
+/// six products for three parts, and three for two parts.
 template <int Rows, int Parts>
 [[TOKAMAX_AMX_PARTS_TARGET]] void tile_amx_parts(std::int64_t k, const float* a, std::int64_t a_row,
                                                  std::int64_t a_step, const float* b, std::int64_t b_step, float* c,

@@ -13,7 +13,8 @@
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
 
-/// Adds the terms of one step; a panel in place may end at the last column.
+/// Adds the terms of one step to the sums: a column of A times a row of B. If B is not packed, its row may end within the
+/// last vector, which is then loaded under a mask.
 template <int Rows, int Vectors, bool Whole>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void add_step_avx2(__m256 (&sum)[Rows][Vectors],
                                                                           [[maybe_unused]] const __m256i* kept,
@@ -33,6 +34,8 @@ template <int Rows, int Vectors, bool Whole>
   }
 }
 
+/// A register tile of Rows x 8 Vectors sums. Six rows of two vectors are twelve sums, so that with a row of B and an element of
+/// A they fit the sixteen registers.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma")]] void tile_avx2(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step,
                                            const float* b, std::int64_t b_step, float* c, std::int64_t ldc,

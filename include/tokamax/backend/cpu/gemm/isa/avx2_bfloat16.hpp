@@ -15,16 +15,16 @@
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
 
-// Without instructions for bfloat16 its products are those of f32. Panels of B keep pairs of terms in a word, which is half
-// of what is read; tiles widen them on ports that multiplications do not use. Panels of A are those of f32.
+// AVX2 has no instructions for bfloat16, so products are computed in f32. Panels of B have two terms in a word, which halves
+// the memory that is read. Tiles convert them on execution ports that multiplications do not use. Panels of A are f32.
 
-/// The pair of words of 8 lanes, each f32 with the bits of a bfloat16.
+/// The two terms of 8 lanes as f32 numbers.
 [[gnu::target("avx2"), gnu::always_inline]] inline __m256 pair_of(__m256 first, __m256 second) noexcept {
   const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(first), 16);
   return _mm256_castsi256_ps(_mm256_or_si256(low, _mm256_castps_si256(second)));
 }
 
-/// 8 pairs of one lane whose 16 steps lie side by side.
+/// 8 pairs of one lane whose 16 steps are contiguous.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 pairs_along(const pack_element<S>* from) noexcept {
   if constexpr (S == pack_source::bfloat16) {
@@ -36,7 +36,7 @@ template <pack_source S>
   }
 }
 
-/// Panels of B: word q * lanes_padded + l has the terms 2q, in its low half, and 2q + 1 of lane l.
+/// Packs panels of B. Word q * lanes_padded + l has term 2q of lane l in its low half, and term 2q + 1 in its high half.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_pairs_avx2(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                                  std::int64_t steps, const pack_element<S>* source,
@@ -69,7 +69,7 @@ template <pack_source S>
         r[i] = _mm256_setzero_ps();
         if (l + i >= lanes) continue;
         const element* from = source + (l + i) * lane_stride + p * step_stride;
-        __builtin_prefetch(from + 8 * lane_stride);  // a lane's run is too short for the hardware to see it in time
+        __builtin_prefetch(from + 8 * lane_stride);  // the run of a lane is too short for the hardware prefetcher
         element gathered[16] = {};
         if (step_stride != 1 || left < 16) {
           for (std::int64_t s = 0; s < left; ++s) gathered[s] = from[s * step_stride];
@@ -87,7 +87,7 @@ template <pack_source S>
   }
 }
 
-/// Panels of A, of whole pairs: the term that an odd number of steps lacks is zero.
+/// Packs panels of A, in whole pairs of terms. If the number of steps is odd, the last term is zero.
 template <pack_source S>
 void pack_whole_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
                       const pack_element<S>* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
@@ -95,7 +95,7 @@ void pack_whole_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lan
   if (steps % 2 != 0) std::fill_n(packed + steps * lanes_padded, lanes_padded, 0.0f);
 }
 
-/// Four vectors read two panels, one behind the other.
+/// A register tile. With four vectors it reads two panels that follow one another.
 template <int Rows, int Vectors = 2>
 [[gnu::target("avx2,fma")]] void tile_pairs_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
                                                  const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
@@ -129,7 +129,7 @@ template <int Rows, int Vectors = 2>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
-/// A tile of gemm_kernels::wide: b has rows of bfloat16 that lie b_step of them apart.
+/// A tile for few rows and an unpacked B, whose rows of bfloat16 are b_step elements apart.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma")]] void tile_of_halves_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
                                                      const float* b, std::int64_t b_step, float* c, std::int64_t ldc,

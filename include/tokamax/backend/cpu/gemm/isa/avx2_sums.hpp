@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/isa/avx2_sums.hpp: where the sums of AVX2's register tiles come from and go to.
+// tokamax/backend/cpu/gemm/isa/avx2_sums.hpp: loads and stores the sums of AVX2's register tiles.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
@@ -22,12 +22,12 @@ template <bool Integer>
     return _mm256_add_ps(a, b);
 }
 
-/// Keeps a sum in its register. Where two steps follow each other, g++ would mix them, and has no registers for that.
+/// Keeps a sum in its register. Otherwise g++ interleaves two consecutive steps, for which there are not enough registers.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void settle(__m256& sum) noexcept {
   __asm__ volatile("" : "+x"(sum));
 }
 
-/// Where the sums of a tile begin. Asks for what they are written to.
+/// Sets the first values of the sums of a tile, and prefetches the memory to which they will be written.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void load_sums(__m256 (&sum)[Rows][Vectors], float* c,
                                                                       std::int64_t ldc, std::int64_t columns,
@@ -51,7 +51,7 @@ template <int Rows, int Vectors>
   }
 }
 
-/// Sums that become C, in the lanes that it has.
+/// Writes sums to C, in the lanes that C has.
 template <bool Integer, int Rows, int Vectors>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void store_sums(__m256 (&sum)[Rows][Vectors], float* c,
                                                                        std::int64_t ldc, std::int64_t columns,

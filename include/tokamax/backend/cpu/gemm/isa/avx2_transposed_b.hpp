@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp: register tiles that read a transposed B where it lies, for products of few rows.
+// tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp: register tiles that read a transposed B without packing it, for few rows.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
@@ -15,7 +15,7 @@
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
 
-/// 8 words of a column, or those that it has and zeros.
+/// Loads 8 words of a column. If the column has fewer, zeros follow.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 words_of_column(const std::byte* from,
                                                                               std::int64_t bytes) noexcept {
   if (bytes >= 32) return _mm256_loadu_ps(reinterpret_cast<const float*>(from));

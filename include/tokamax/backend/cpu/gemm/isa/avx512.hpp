@@ -10,8 +10,8 @@
 #if defined(__x86_64__)
 namespace tokamax::simd::detail {
 
-/// What a tile adds in one packed step, and how sums are added. The tiles are compiled for machines with all of them,
-/// and use one.
+/// The term that a tile adds in one packed step, and the sum of two such sums. The tiles are compiled for machines with all
+/// of these instructions, and each tile uses one kind.
 struct f32_term {
   static constexpr bool lead = false;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
@@ -32,7 +32,8 @@ struct bfloat16_pair {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(row), reinterpret_cast<__m512bh>(column));
   }
 };
-/// Unsigned rows: a + 128. What that adds is taken off where the sum begins.
+/// The instruction multiplies unsigned by signed bytes, so rows of A hold a + 128. The surplus is subtracted in advance: the
+/// sums begin with -128 times the sum of each column of B.
 struct int8_quad {
   static constexpr bool lead = true;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
@@ -45,7 +46,7 @@ struct int8_quad {
   }
 };
 
-/// Sums that become C, in the lanes that it has.
+/// Writes sums to C, in the lanes that C has.
 template <int Rows, int Vectors, bool Whole, class Term>
 [[gnu::target("avx512f"), gnu::always_inline]] inline void store_tile(__m512 (&sum)[Rows][Vectors],
                                                                       [[maybe_unused]] const __mmask16* kept, float* c,
@@ -69,7 +70,7 @@ template <int Rows, int Vectors, bool Whole, class Term>
   }
 }
 
-/// Adds the terms of one step, of rows that lie a_row apart.
+/// Adds the terms of one step, for rows that are a_row apart.
 template <int Rows, int Vectors, bool Whole, class Term>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2"), gnu::always_inline]] inline void
 add_step(__m512 (&sum)[Rows][Vectors], [[maybe_unused]] const __mmask16* kept, const float* const* third,
@@ -89,19 +90,19 @@ add_step(__m512 (&sum)[Rows][Vectors], [[maybe_unused]] const __mmask16* kept, c
   }
 }
 
-/// Adds the terms of all steps, of rows in panels or with steps side by side.
+/// Adds the terms of all steps, for rows in panels or for rows whose steps are contiguous.
 template <int Rows, int Vectors, bool Whole, class Term, bool InPanels>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2"), gnu::always_inline]] inline void
 add_steps(__m512 (&sum)[Rows][Vectors], const __mmask16* kept, std::int64_t k, const float* a, std::int64_t a_row,
           std::int64_t a_step, const float* b, std::int64_t b_step, std::int64_t panel) noexcept {
   constexpr std::int64_t together = InPanels ? 1 : 4;
-  const float* third[(Rows + 2) / 3];  // every third row: x86-64 addresses the two behind it from there
+  const float* third[(Rows + 2) / 3];  // every third row; x86-64 can address the two rows behind it from there
   #pragma GCC unroll 8
   for (int r = 0; r < Rows; r += 3) third[r / 3] = a + r * a_row;
   std::int64_t p = 0;
   for (; p + together <= k; p += together) {
     if constexpr (Rows > 8 && InPanels)
-      __builtin_prefetch(third[0] + 32 * a_step);  // its pieces hide that it is one stream
+      __builtin_prefetch(third[0] + 32 * a_step);  // the hardware does not see that its pieces are one stream
   #pragma GCC unroll 4
     for (std::int64_t u = 0; u < together; ++u) {
       add_step<Rows, Vectors, Whole, Term>(sum, kept, third, a_row, b, panel);
@@ -180,7 +181,7 @@ void tile_avx512(std::int64_t k, const float* a, std::int64_t a_row, std::int64_
   }
 }
 
-// More sums hide more of the latency of each.
+// Two panels at a time give more sums, which hide more of the latency of each.
 template <int Rows, class Term>
 constexpr gemm_tile_fn twin_tile = tile_avx512_of<Rows, 4, true, Term, true>;
 

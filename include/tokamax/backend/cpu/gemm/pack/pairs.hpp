@@ -23,24 +23,25 @@ template <int... Words>
   return __builtin_shufflevector(a, b, Words...);
 }
 
-/// A square of pairs: word j of row i becomes word i of row j.
+/// Transposes a square of pairs: word j of row i becomes word i of row j. Three rounds exchange words, pairs of words, and
+/// then quarters of registers.
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void transpose_pairs(pair_words* r) noexcept {
   pair_words t[16];
   #pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {  // neighbouring words
+  for (int i = 0; i < 16; i += 2) {  // exchange neighbouring words
     t[i] = mix<0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29>(r[i], r[i + 1]);
     t[i + 1] = mix<2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31>(r[i], r[i + 1]);
   }
   #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
   #pragma GCC unroll 2
-    for (int k = 0; k < 2; ++k) {  // neighbouring pairs of words
+    for (int k = 0; k < 2; ++k) {  // exchange neighbouring pairs of words
       r[i + 2 * k] = mix<0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29>(t[i + k], t[i + k + 2]);
       r[i + 2 * k + 1] = mix<2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31>(t[i + k], t[i + k + 2]);
     }
   }
   #pragma GCC unroll 8
-  for (int j = 0; j < 8; ++j) {  // even and odd quarters, of rows 0 ... 7 and 8 ... 15
+  for (int j = 0; j < 8; ++j) {  // collect even and odd quarters of rows 0 ... 7 and 8 ... 15
     const int from = j < 4 ? j : 4 + j;
     t[j] = mix<0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27>(r[from], r[from + 4]);
     t[8 + j] = mix<4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31>(r[from], r[from + 4]);
@@ -53,14 +54,14 @@ template <int... Words>
   }
 }
 
-/// The first `n` bits.
+/// A mask of the first `n` bits.
 template <class Mask>
 constexpr Mask first_bits(std::int64_t n) noexcept {
   constexpr std::int64_t bits = 8 * sizeof(Mask);
   return n >= bits ? static_cast<Mask>(-1) : n <= 0 ? Mask{0} : static_cast<Mask>((std::uint64_t{1} << n) - 1);
 }
 
-/// 16 pairs of one lane whose steps lie side by side; zero from `left` on.
+/// 16 pairs of one lane whose steps are contiguous. Those from `left` on are zero.
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline pair_words pairs_of_lane(const float* from,
                                                                              std::int64_t left) noexcept {
   return reinterpret_cast<pair_words>(
@@ -72,8 +73,8 @@ constexpr Mask first_bits(std::int64_t n) noexcept {
   return reinterpret_cast<pair_words>(_mm512_maskz_loadu_epi16(first_bits<__mmask32>(left), from));
 }
 
-/// One pair of 16 lanes that lie side by side; without a second step its half is zero. The masks are all ones: gcc 12
-/// warns of what the plain forms leave open.
+/// One pair of 16 contiguous lanes. If there is no second step, its half is zero. The masked forms of instructions are used,
+/// with all bits set, because gcc 12 warns about undefined values in the plain forms.
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline pair_words pair_of_lanes(const float* first, const float* second,
                                                                              __mmask16 kept) noexcept {
   const __m512bh both =
@@ -95,7 +96,7 @@ constexpr Mask first_bits(std::int64_t n) noexcept {
   return reinterpret_cast<pair_words>(_mm512_or_si512(low, _mm512_maskz_slli_epi32(0xffff, high, 16)));
 }
 
-/// One step's pair of up to 16 lanes that lie side by side. Asks for the rows that follow.
+/// One pair of up to 16 contiguous lanes. Prefetches the rows that follow.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline pair_words read_pair(std::int64_t lanes, std::int64_t steps,
                                                                          const T* source,
@@ -105,8 +106,8 @@ template <class T>
   return pair_of_lanes(source, steps > 1 ? source + step_stride : nullptr, first_bits<__mmask16>(lanes));
 }
 
-/// Up to 32 steps of one lane side by side: where they lie, or gathered. Asks for what later squares need: a lane's run is
-/// too short for the hardware to see it in time.
+/// Up to 32 steps of one lane as contiguous numbers: in place, or gathered into a buffer. Prefetches the memory of later
+/// squares, because the run of a lane is too short for the hardware prefetcher.
 template <class T>
 [[gnu::always_inline]] inline const T* steps_of_lane(const T* from, std::int64_t steps, std::int64_t step_stride,
                                                      T* gathered) noexcept {
@@ -117,7 +118,7 @@ template <class T>
   return gathered;
 }
 
-/// A square of up to 16 lanes and 16 pairs whose row i has the pairs of lane i, zero outside.
+/// A square of up to 16 lanes and 16 pairs. Row i has the pairs of lane i, and the rest is zero.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void read_pairs(pair_words* square, std::int64_t lanes,
                                                                     std::int64_t steps, const T* source,
@@ -134,19 +135,19 @@ template <class T>
   }
 }
 
-/// The first `kept` words.
+/// Keeps the first `kept` words.
 [[TOKAMAX_PAIRS_TARGET, gnu::always_inline]] inline void store_words(float* to, std::int64_t kept,
                                                                      const pair_words& words) noexcept {
   prefetch_to_write(to + words_ahead);
   _mm512_mask_storeu_epi32(to, first_bits<__mmask16>(kept), reinterpret_cast<__m512i>(words));
 }
 
-/// The first lanes of a square whose rows they are, 16 at most.
+/// Stores the first lanes of a square, whose rows they are; 16 at most.
 inline void copy_lanes(float* to, const pair_words* square, std::int64_t lanes) noexcept {
   std::memcpy(to, square, static_cast<std::size_t>(std::min<std::int64_t>(lanes, 16)) * sizeof(pair_words));
 }
 
-/// A panel with lanes side by side: word q * lanes_padded + l is pair q of lane l.
+/// Packs a panel with lanes side by side: word q * lanes_padded + l is pair q of lane l.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                          std::int64_t steps, const T* source, std::int64_t lane_stride,
@@ -170,8 +171,8 @@ template <class T>
   }
 }
 
-/// A panel with pairs side by side, 16 of each lane after another: word (q / 16 * lanes_padded + l) * 16 + q % 16 is
-/// pair q of lane l. Lanes that the matrix does not have are left as they are: sums of theirs are not asked for.
+/// Packs a panel with pairs side by side, 16 of each lane: word (q / 16 * lanes_padded + l) * 16 + q % 16 is pair q of lane l.
+/// Lanes that the matrix does not have are not written, because nobody uses their sums.
 template <class T>
 [[TOKAMAX_PAIRS_TARGET]] void pack_pairs_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                                  std::int64_t steps, const T* source, std::int64_t lane_stride,

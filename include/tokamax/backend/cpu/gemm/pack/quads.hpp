@@ -21,7 +21,7 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
 
   #define TOKAMAX_QUADS_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
 
-/// 4 steps of up to 16 lanes that lie side by side: word l has those of lane l.
+/// 4 steps of up to 16 contiguous lanes. Word l has the steps of lane l.
 [[TOKAMAX_QUADS_TARGET, gnu::always_inline]] inline pair_words quad_of_lanes(const std::int8_t* from,
                                                                              std::int64_t lanes, std::int64_t steps,
                                                                              std::int64_t step_stride) noexcept {
@@ -41,8 +41,8 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
   return all;
 }
 
-/// A square of up to 16 lanes and 16 quads whose row i has the quads of lane i, zero outside, from lanes whose steps lie
-/// side by side or are gathered. Asks for what later squares need.
+/// A square of up to 16 lanes and 16 quads. Row i has the quads of lane i, and the rest is zero. The steps of a lane are
+/// contiguous or gathered. Prefetches the memory of later squares.
 [[TOKAMAX_QUADS_TARGET, gnu::always_inline]] inline void read_quads(pair_words* square, std::int64_t lanes,
                                                                     std::int64_t steps, const std::int8_t* source,
                                                                     std::int64_t lane_stride,
@@ -101,7 +101,7 @@ template <quad_layout Layout>
   }
 }
 
-/// The first step of a panel of columns: -128 times the sum of each column, which takes back what unsigned rows add.
+/// The first step of a panel of columns: -128 times the sum of each column, which cancels the 128 that unsigned rows add.
 [[gnu::target("avx512f,avx512vnni")]] inline void fill_quad_lead(float* panel, std::int64_t columns,
                                                                  std::int64_t packed_steps) noexcept {
   for (std::int64_t l = 0; l < columns; l += 16) {

@@ -17,19 +17,19 @@ namespace tokamax::simd::detail {
 using part_numbers = float __attribute__((vector_size(64)));
 using part_bits = std::uint32_t __attribute__((vector_size(64)));
 
-/// Rounds to the nearest bfloat16, in the high half; carries into the exponent.
+/// Rounds to the nearest bfloat16, in the high half of the word. A carry goes into the exponent.
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline void round_high(part_bits& b) noexcept {
   b += 0x7fff + (b >> 16 & 1);
   b &= 0xffff0000;
 }
 
-/// x as a sum of bfloat16 numbers: part i is what the parts before it leave of x, rounded to the nearest, in the high half
-/// of a word, whose low half is not used. Three parts are x exactly where |x| >= 2^-102; two leave less than 2^-16 |x|.
-/// The first part of what is not finite is x itself, and that of numbers which would round to infinity is cut off.
+/// x as a sum of bfloat16 numbers. Part i is the rest of x after the parts before it, rounded to the nearest, in the high
+/// half of a word whose low half is unused. Three parts are exactly x if |x| >= 2^-102, and two leave less than 2^-16 |x|.
+/// If x is not finite, its first part is x itself. If x would round to infinity, its first part is truncated instead.
 template <int Parts>
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline void split(const part_numbers& x, part_bits* parts) noexcept {
   const part_bits bits = reinterpret_cast<part_bits>(x), size = bits & 0x7fffffff;
-  const part_bits quiet = size > 0x7f800000 ? bits | 0x00400000 : bits;  // a NaN may have all its bits in the low half
+  const part_bits quiet = size > 0x7f800000 ? bits | 0x00400000 : bits;  // the bits of a NaN may all be in the low half
   parts[0] = bits;
   round_high(parts[0]);
   parts[0] = size >= 0x7f7f8000 ? quiet & 0xffff0000 : parts[0];
@@ -37,19 +37,19 @@ template <int Parts>
   #pragma GCC unroll 2
   for (int i = 1; i < Parts; ++i) {
     parts[i] = reinterpret_cast<part_bits>(left);
-    if (i == 2) continue;  // no more than eight bits are left
+    if (i == 2) continue;  // at most eight bits are left, so there is no rounding
     round_high(parts[i]);
     left -= reinterpret_cast<part_numbers>(parts[i]);
   }
 }
 
-/// Words of two numbers each: the earlier one in the low half.
+/// Puts two numbers into each word, with the earlier one in the low half.
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline pair_words join_halves(const part_bits& first,
                                                                            const part_bits& second) noexcept {
   return reinterpret_cast<pair_words>(first >> 16 | (second & 0xffff0000));
 }
 
-/// Up to 16 numbers that lie side by side; zero after them.
+/// Loads up to 16 contiguous numbers, with zeros after them.
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline part_numbers numbers_at(const float* from,
                                                                             std::int64_t count) noexcept {
   return reinterpret_cast<part_numbers>(_mm512_maskz_loadu_ps(first_bits<__mmask16>(count), from));
@@ -60,7 +60,7 @@ template <int Parts>
       0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_maskz_loadu_epi16(first_bits<__mmask16>(count), from)), 16));
 }
 
-/// The parts of one pair of up to 16 lanes that lie side by side; without a second step its half is zero.
+/// The parts of one pair of up to 16 contiguous lanes. If there is no second step, its half is zero.
 template <int Parts, class T>
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline void split_pair(std::int64_t lanes, std::int64_t steps,
                                                                     const T* source, std::int64_t step_stride,
@@ -74,7 +74,7 @@ template <int Parts, class T>
   for (int i = 0; i < Parts; ++i) to[i * apart] = join_halves(first[i], second[i]);
 }
 
-/// Squares of up to 16 lanes and 16 pairs, one for each part: row l has the pairs of lane l, zero outside.
+/// Squares of up to 16 lanes and 16 pairs, one for each part. Row l has the pairs of lane l, and the rest is zero.
 template <int Parts, class T>
 [[TOKAMAX_PARTS_TARGET, gnu::always_inline]] inline void split_lanes(pair_words (*squares)[16], std::int64_t lanes,
                                                                      std::int64_t steps, const T* source,
@@ -100,7 +100,7 @@ template <int Parts, class T>
   }
 }
 
-/// A panel of B: word (q * Parts + i) * lanes_padded + l is part i of pair q of lane l.
+/// Packs a panel of B: word (q * Parts + i) * lanes_padded + l is part i of pair q of lane l.
 template <int Parts, class T>
 [[TOKAMAX_PARTS_TARGET]] void pack_parts(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                          std::int64_t steps, const T* source, std::int64_t lane_stride,
@@ -131,7 +131,8 @@ template <int Parts, class T>
   }
 }
 
-/// A panel of A in whole squares: word ((q / 16 * lanes_padded + l) * Parts + i) * 16 + q % 16 is part i of pair q of lane l.
+/// Packs a panel of A in whole squares: word ((q / 16 * lanes_padded + l) * Parts + i) * 16 + q % 16 is part i of pair q of
+/// lane l.
 template <int Parts, class T>
 [[TOKAMAX_PARTS_TARGET]] void pack_parts_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                                  std::int64_t steps, const T* source, std::int64_t lane_stride,

@@ -29,7 +29,7 @@ using pack_int8_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int
                               const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
 
 namespace detail {
-/// What panels of f32 are made of: f32, f32 that are rounded to bfloat16, and bfloat16.
+/// The sources of panels of f32: f32, f32 that is rounded to bfloat16, and bfloat16.
 enum class pack_source { f32, rounded, bfloat16 };
 
 template <pack_source S>
@@ -54,7 +54,7 @@ void pack_portable(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
   for (std::int64_t p = 0; p < steps; ++p) {
     float* const to = packed + p * lanes_padded;
     const pack_element<S>* const from = source + p * step_stride;
-    if (lane_stride == 1) {  // told apart for the compiler's vectors
+    if (lane_stride == 1) {  // a case of its own, so that the compiler vectorises it
       for (std::int64_t l = 0; l < lanes; ++l) to[l] = packed_value<S>(from[l]);
     } else {
       for (std::int64_t l = 0; l < lanes; ++l) to[l] = packed_value<S>(from[l * lane_stride]);
@@ -68,7 +68,7 @@ template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 packed_vector(__m256 value) noexcept {
   if constexpr (S != pack_source::rounded) {
     return value;
-  } else {  // to the nearest, ties to even; a NaN stays one
+  } else {  // rounded to the nearest, ties to even; NaN stays NaN
     const __m256i bits = _mm256_castps_si256(value);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
@@ -88,7 +88,7 @@ template <pack_source S>
   }
 }
 
-// The first n of 8 floats; n is even wherever a panel is not a multiple of 8 wide.
+// Loads the first n of 8 floats. If the width of a panel is not a multiple of 8, n is even.
 [[gnu::target("avx2,fma")]] inline void store_lanes(float* to, __m256 v, std::int64_t n) noexcept {
   if (n >= 8) {
     _mm256_storeu_ps(to, v);
@@ -108,7 +108,7 @@ template <pack_source S>
   if ((n & 1) != 0) _mm_store_ss(to, part);
 }
 
-// Word j of row i becomes word i of row j.
+// Transposes a square: word j of row i becomes word i of row j.
 [[gnu::target("avx2"), gnu::always_inline]] inline void transpose_words(__m256 (&r)[8]) noexcept {
   __m256 t[8];
   #pragma GCC unroll 4
@@ -132,7 +132,7 @@ template <pack_source S>
   for (int l = 0; l < 8; ++l) r[l] = t[l];
 }
 
-// 8 lanes that are contiguous along the steps: one 8x8 transpose. Zeros for the lanes that the matrix does not have.
+// Packs 8 lanes that are contiguous along the steps, by one 8x8 transpose. Lanes that the matrix does not have are zero.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void pack_transposed(float* packed, std::int64_t lanes_padded,
                                                                             std::int64_t kept, std::int64_t lanes,
@@ -153,7 +153,7 @@ template <pack_source S>
   }
 }
 
-// Lanes that lie side by side: 8 at a time, the last 8 overlapping the ones before.
+// Packs contiguous lanes, 8 at a time. The last 8 overlap the ones before.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_copied(float* packed, std::int64_t lanes_padded, std::int64_t steps,
                                              const pack_element<S>* source, std::int64_t step_stride) noexcept {
@@ -169,12 +169,12 @@ template <pack_source S>
   }
 }
 
-// All bits of the first n of 8 lanes.
+// A mask with all bits of the first n of 8 lanes.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256i first_of_8(std::int64_t n) noexcept {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-// The first n of 8 values, and zeros.
+// Loads the first n of 8 values, with zeros behind them.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 load_packed_first(const pack_element<S>* from,
                                                                                 std::int64_t n) noexcept {
@@ -187,7 +187,7 @@ template <pack_source S>
   }
 }
 
-// Fewer than 8 lanes that lie side by side.
+// Packs fewer than 8 contiguous lanes.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_narrow(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                              std::int64_t steps, const pack_element<S>* source,
@@ -210,15 +210,15 @@ template <pack_source S>
   } else if (lane_stride == 1 && lanes_padded < 8) {
     pack_narrow<S>(packed, lanes_padded, lanes, steps, source, step_stride);
   } else if (step_stride == 1 && lane_stride != 1) {
-    // 8 lanes over all steps, then the next 8: more lanes at once would fight for the same lines of the first level
-    // cache when their stride is a power of two.
+    // 8 lanes over all steps, then the next 8. If the stride of lanes is a power of two, more lanes at once would compete
+    // for the same lines of the first-level cache.
     const std::int64_t done = steps / 8 * 8;
     for (std::int64_t l = 0; l < lanes_padded; l += 8) {
       const std::int64_t kept = std::min<std::int64_t>(8, lanes_padded - l),
                          left = std::min<std::int64_t>(8, lanes - l);
       for (std::int64_t p = 0; p < done; p += 8) {
         const pack_element<S>* const from = source + l * lane_stride + p;
-        // The strip of lanes that comes next: a lane's run is too short for the hardware to see it in time.
+        // Prefetch the next strip of lanes, because the run of a lane is too short for the hardware prefetcher.
         if (p % line_elements<S> == 0)
           for (std::int64_t i = 8; i < 16; ++i) __builtin_prefetch(from + i * lane_stride);
         pack_transposed<S>(packed + p * lanes_padded + l, lanes_padded, kept, left, from, lane_stride);
