@@ -294,7 +294,10 @@ template <const op& Op>
 #if !defined(TOKAMAX_SEPARATE_KERNELS)
 [[gnu::weak]]
 #endif
-kernel_set kernels_of();
+kernel_set find_kernels();
+/// The same as a value: g++ 13 and 14 do not compile functions whose name stands in the arguments of a constant alone.
+template <const op& Op>
+inline constexpr kernel_set (*kernels_of)() = find_kernels<Op>;
 
 /// The element function of an elementwise op: specialised next to the descriptor with
 /// `template <class V> static constexpr V apply(V...)`, V being double, float, a SIMD batch or spelled.

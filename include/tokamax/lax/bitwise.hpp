@@ -20,7 +20,7 @@ constexpr array_type signed_infer(const call& c) {
              : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32 or i64");
 }
 template <class F, int Arity>
-consteval op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),
+constexpr op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),
                      array_type (*infer)(const call&) = nullptr) {
   return elementwise<F, Arity, std::int64_t>({.name = name,
                                               .stablehlo = stablehlo,

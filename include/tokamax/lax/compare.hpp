@@ -14,7 +14,7 @@ namespace detail {
 constexpr arrays no_gradient(const call&) { return arrays(); }
 
 template <class F>
-consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts dtypes = accepts::numbers) {
+constexpr op comparison(std::string_view name, kernel_set (*kernels)(), accepts dtypes = accepts::numbers) {
   return elementwise<F, 2>({.name = name,
                             .stablehlo = "stablehlo.compare",
                             .dtypes = dtypes,
@@ -24,7 +24,7 @@ consteval op comparison(std::string_view name, kernel_set (*kernels)(), accepts 
                             .kernels = kernels});
 }
 template <class F, int Arity>
-consteval op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
+constexpr op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
   return elementwise<F, Arity, std::int64_t>(
       {.name = name, .stablehlo = stablehlo, .dtypes = accepts::booleans, .vjp = no_gradient, .kernels = kernels});
 }

@@ -44,7 +44,7 @@ constexpr arrays elementwise_batch(const call& c) { return linked<detail::elemen
 /// Completes the descriptor of an elementwise op with the element function `F::apply` on `Arity` values. `Number` is
 /// std::int64_t if the function takes integers or truth values only.
 template <class F, int Arity, class Number = double>
-consteval op elementwise(op o) {
+constexpr op elementwise(op o) {
   o.memory.kind = op_kind::elementwise;
   if constexpr (std::is_same_v<Number, double>)
     o.algebra.fold = fold<F, Arity>;

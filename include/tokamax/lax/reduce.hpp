@@ -57,7 +57,7 @@ constexpr arrays choose_vjp(const call& c) {
   const array share = c.ct() / reduce_sum(chosen, axis);
   return chosen * expand_reduced(share, c[0].shape(), axis);
 }
-consteval op reduction(op o) {
+constexpr op reduction(op o) {
   o.stablehlo = "stablehlo.reduce";
   o.attributes = schema<reduce_attributes>;
   if (!o.infer) o.infer = reduce_infer;

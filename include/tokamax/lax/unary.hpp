@@ -12,7 +12,7 @@ constexpr array cos(const array& x, source_line l = source_line::current());
 
 namespace detail {
 template <class F>
-consteval op float_function(op o) {
+constexpr op float_function(op o) {
   o.dtypes = accepts::floating;
   return elementwise<F, 1>(o);
 }

@@ -17,7 +17,7 @@ inline loop_function cpu_tag::interpreted_loop() { return simd::run_interpreted;
 
 /// What programs traced at run time find of an op.
 template <const op& Op>
-kernel_set kernels_of() {
+kernel_set find_kernels() {
   kernel_set k;
   if constexpr (has_kernel<Op, cpu_tag>) {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };

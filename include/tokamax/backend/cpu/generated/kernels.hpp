@@ -223,56 +223,56 @@ inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag> = li
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set kernels_of<add_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sub_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<mul_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<div_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<neg_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<max_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<min_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<abs_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sign_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<bitwise_and_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<bitwise_or_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<bitwise_xor_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<bitwise_not_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<shift_left_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<shift_right_logical_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<shift_right_arithmetic_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<eq_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<ne_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<lt_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<le_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<gt_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<ge_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<logical_and_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<logical_or_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<logical_not_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<select_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<convert_element_type_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<quotient_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rem_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<logaddexp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<fma_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<erf_inv_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<normal_cdf_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<exp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<expm1_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<log_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<log1p_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sqrt_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rsqrt_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<tanh_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<logistic_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sin_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cos_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<erf_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<floor_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<ceil_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<round_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<pow_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<relu_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<gelu_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<add_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sub_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<mul_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<div_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<neg_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<max_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<min_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<abs_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sign_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<bitwise_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<bitwise_or_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<bitwise_xor_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<bitwise_not_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_left_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_right_logical_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<eq_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ne_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<lt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<le_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<gt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ge_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_or_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_not_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<select_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<convert_element_type_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<quotient_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rem_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logaddexp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<fma_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<erf_inv_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<normal_cdf_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<exp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<expm1_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<log_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<log1p_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sqrt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rsqrt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<tanh_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logistic_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sin_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cos_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<erf_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<floor_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ceil_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<round_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<pow_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<relu_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<gelu_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -284,15 +284,15 @@ TOKAMAX_KERNELS kernel_set kernels_of<gelu_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_sum_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cumsum_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sum_in_f32_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_max_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_min_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_and_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reduce_or_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<argmax_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_sum_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cumsum_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sum_in_f32_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_max_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_min_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_or_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<argmax_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<argmin_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -304,17 +304,17 @@ TOKAMAX_KERNELS kernel_set kernels_of<argmin_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set kernels_of<attention_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<attention_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<cross_entropy_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<layer_norm_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rms_norm_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<rotary_embedding_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<softmax_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<attention_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<attention_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rotary_embedding_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<softmax_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<softmax_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -326,20 +326,20 @@ TOKAMAX_KERNELS kernel_set kernels_of<softmax_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set kernels_of<concatenate_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dynamic_slice_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dynamic_update_slice_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<gather_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<scatter_add_onto_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<pack_int4_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<unpack_int4_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<max_pool_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<max_pool_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<reverse_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<pad_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<sort_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<concatenate_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<dynamic_slice_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<dynamic_update_slice_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<gather_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<max_pool_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<pad_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -351,11 +351,11 @@ TOKAMAX_KERNELS kernel_set kernels_of<threefry2x32_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set kernels_of<conv_rhs_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<conv_general_dilated_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<dot_general_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_vjp_p>();
-TOKAMAX_KERNELS kernel_set kernels_of<linear_cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<conv_rhs_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<conv_general_dilated_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
