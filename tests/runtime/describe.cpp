@@ -15,5 +15,5 @@ struct doubled_sum {
 
 TEST_CASE("a program describes its graph, its loops and its steps") {
   const std::string s = tk::describe<tk::program<tk::cpu_tag, doubled_sum, vector>>();
-  CHECK_THAT(s, contains("mul(%in0, ") && contains("reduce_sum(") && contains("arena+0") && contains("output 0"));
+  CHECK_THAT(s, contains("mul(%in0, ") && contains("reduce_sum(") && contains("parts") && contains("output 0"));
 }

@@ -77,7 +77,12 @@ inline graph lowered_program(const function& f) {
 }
 inline plan planned_program(const graph& g) {
   constexpr std::int64_t symbols[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  return make_plan(g, [](const op& o) { return &o == &dot_general_p || &o == &reduce_sum_p; }, symbols);
+  return make_plan(
+      g,
+      [](const op& o) {
+        return kernel_takes{&o == &dot_general_p || &o == &reduce_sum_p, o.reduction.combines != combiner::none};
+      },
+      symbols);
 }
 
 }  // namespace tokamax::test

@@ -91,7 +91,7 @@ class donations {
       for (int k = 0; k < in; ++k)
         if (mine[k].buffer >= first_) last_[mine[k].buffer - first_] = s;
       for (int k = in; k < all; ++k)
-        if (int& writer = writer_[mine[k].buffer - first_]; writer < 0) writer = s;
+        if (mine[k].buffer >= first_ && writer_[mine[k].buffer - first_] < 0) writer_[mine[k].buffer - first_] = s;
     }
   }
   /// Moves the updates that an output ends into its memory, and notes the input whose memory that may be.

@@ -59,8 +59,8 @@ class loop_builder {
     stores_ = 0;
   }
 
-  /// Appends the loop over the extents `s` and starts a new one.
-  constexpr void finish(const shape& s, int node_id) {
+  /// Appends the loop over the extents `s`, which the next step's kernel runs if it `produces`, and starts a new one.
+  constexpr void finish(const shape& s, int node_id, bool produces = false) {
     if (!has_room(0, 0))
       detail::throw_error("loop: operands and lines", text() << slots_.count(), "as many as fit", {});
     shape extents, source;  // the loop's axes, and the innermost axis of s that each one covers
@@ -98,7 +98,8 @@ class loop_builder {
     for (std::int64_t e : extents) p_.numbers.push_back(e);
     for (std::int64_t c : constants_) p_.numbers.push_back(c);
     st.number_count = p_.numbers.count() - st.numbers;
-    donations_.note_loop(st);
+    st.produces = produces;
+    if (!produces) donations_.note_loop(st);
     st.function = loop_index();
     p_.steps.push_back(st);
     abandon();

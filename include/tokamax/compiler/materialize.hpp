@@ -4,20 +4,39 @@
 #pragma once
 
 #include <tokamax/compiler/fuse.hpp>   // fusion
+#include <tokamax/compiler/plan.hpp>   // kernel_takes
 #include <tokamax/compiler/views.hpp>  // view_table
 
 namespace tokamax::detail {
 
 constexpr bool is_barrier(const node& n) { return n.kind && n.kind->memory.kind == op_kind::barrier; }
 
+/// Do the elements that a reduction reads follow each other, or lie in rows that are long? Their producer then makes many
+/// at a time. Neighbouring axes that are all reduced, or all kept, count as one.
+constexpr bool reads_rows(const shape& s, const axes& reduced) {
+  constexpr int long_row = 1024;
+  int axes = 0;  // inner ones first
+  bool inner = false, before = false;
+  std::int64_t row = 1;
+  for (int i = s.rank() - 1; i >= 0; --i) {
+    if (s[i] == 1) continue;
+    const bool now = reduced.contains(i);
+    if (axes == 0) inner = now;
+    if (axes == 0 || now != before) ++axes;
+    if (axes == 1) row = mul_extent(row, s[i]);
+    before = now;
+  }
+  return is_dyn(row) || row >= long_row || axes <= (inner ? 2 : 3);
+}
+
 /// The views and groups of a lowered graph, and what becomes of each node.
 class materialization {
  protected:
-  /// `takes_strides(op)`: does the backend's kernel read operands with any strides?
-  constexpr materialization(const graph& g, const auto& takes_strides)
-      : g_(g), views_(g), groups_(g), places_(g.nodes.size()) {
-    mark_needed(takes_strides);
+  /// `takes(op)`: the kernel_takes of the device's kernel.
+  constexpr materialization(const graph& g, const auto& takes) : g_(g), views_(g), groups_(g), places_(g.nodes.size()) {
+    mark_needed(takes);
     mark_recomputed();
+    mark_producers(takes);
     mark_live();
   }
 
@@ -45,10 +64,11 @@ class materialization {
   view_table views_;
   fusion groups_;
   /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
-  /// Computed again from another one if `from` is set, by so many lines.
+  /// Computed again from another one if `from` is set, by so many lines. A kernel and the group that makes its operand are
+  /// each other's `joined`.
   struct place {
     bool needed = false, stays = false, live = false;
-    int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0;
+    int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0, joined = -1;
   };
   static constexpr int most_recomputed = 3;
   vec<place> places_;
@@ -78,7 +98,7 @@ class materialization {
   }
 
   /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
-  constexpr void mark_needed(const auto& takes_strides) {
+  constexpr void mark_needed(const auto& takes) {
     for (int i = g_.count() - 1; i >= 0; --i) {
       const node& n = nodes_[i];
       if (!n.kind || n.operand_count == 0) continue;
@@ -93,7 +113,7 @@ class materialization {
             need_memory(o);
         }
       } else if (n.kind->memory.kind == op_kind::general) {
-        const bool any_strides = takes_strides(*n.kind);
+        const bool any_strides = takes(*n.kind).views;
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
           if (is_counting(o) || !(any_strides || is_dense(o)))
@@ -126,6 +146,36 @@ class materialization {
       at_[i].needed = false;
       at_[i].from = from;
       at_[i].lines = lines;
+    }
+  }
+  /// A group whose one result is read by one reduction only, as it is or reshaped, makes it while that runs: the values lie
+  /// nowhere, and the bits are the same.
+  constexpr void mark_producers(const auto& takes) {
+    vec<int> counts(2 * g_.nodes.size(), 0);
+    int *const users = counts.data(), *const results = users + g_.count();  // of each node, and of each group
+    bool any = false;
+    for (int i = 0; i < g_.count(); ++i) {
+      const node& n = nodes_[i];
+      for (int e = n.first_operand, end = e + n.operand_count; e < end; ++e) ++users[operands_[e]];
+      if (root_[i] >= 0 && at_[i].needed) ++results[root_[i]];
+      any = any || (n.kind && n.kind->reduction.combines != combiner::none);
+    }
+    if (!any) return;
+    for (int o : g_.outputs) ++users[o];
+    for (int i = 0; i < g_.count(); ++i) {
+      const node& n = nodes_[i];
+      if (!n.kind || n.kind->reduction.combines == combiner::none || !takes(*n.kind).producer) continue;
+      const int operand = operands_[n.first_operand];
+      int o = operand;
+      if (is_view(nodes_[o]) && !dense_[o] && view_[o].offset == 0 && is_dense(o))
+        o = operands_[nodes_[o].first_operand];
+      if (root_[o] < 0 || !at_[o].needed || results[root_[o]] != 1 || users[o] != 1 || users[operand] != 1) continue;
+      const std::int64_t* const words = g_.words_of(n);
+      axes reduced;
+      for (int k = 1; k <= words[0]; ++k) reduced.push_back(words[k]);
+      if (!reads_rows(nodes_[operand].type.extents, reduced)) continue;
+      at_[root_[o]].joined = i;
+      at_[i].joined = o;
     }
   }
   /// Which members of groups compute something for their own loop.

@@ -15,13 +15,17 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   const int n = r.buffer_count, steps = r.step_count;
   vec<int> last_step(static_cast<std::size_t>(n), -1);
   int* const last = last_step.data();  // raw pointers, because accessors are slow in constant expressions
-  auto each_operand = [&](int s, auto&& f) {
-    const plan_step& st = p.steps[r.first_step + s];
-    for (int k = 0; k < st.in_count + st.out_count; ++k)
-      if (const int b = p.operands[st.operands + k].buffer; b >= 0) f(b - r.first_buffer);
+  const plan_step* const step = p.steps + r.first_step;
+  auto each_operand = [&](int s, int end, auto&& f) {  // of steps that run together
+    const plan_step& st = step[end - 1];
+    for (int k = step[s].operands, last_operand = st.operands + st.in_count + st.out_count; k < last_operand; ++k)
+      if (const int b = p.operands[k].buffer; b >= 0) f(b - r.first_buffer);
   };
   // Pass 1: the last step that uses each buffer.
-  for (int s = 0; s < steps; ++s) each_operand(s, [&](int b) { last[b] = s; });
+  for (int s = 0, end = 0; s < steps; s = end) {
+    end = end_of_joined(step, s);
+    each_operand(s, end, [&](int b) { last[b] = s; });
+  }
   vec<std::int64_t> sizes(static_cast<std::size_t>(n), 0);
   std::int64_t* const bytes = sizes.data();
   // The live buffers form a list that is ordered by offset and linked in both directions; n is its head.
@@ -37,8 +41,9 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
     if (state[b] == absent) r.total_bytes += bytes[b];
   }
   // Pass 2: step by step, place the buffers that are used for the first time, then remove those that die.
-  for (int s = 0; s < steps; ++s) {
-    each_operand(s, [&](int b) {
+  for (int s = 0, end = 0; s < steps; s = end) {
+    end = end_of_joined(step, s);
+    each_operand(s, end, [&](int b) {
       if (state[b] != absent) return;
       state[b] = placed;
       const int donor = buffers[b].reuse;
@@ -66,7 +71,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
       if (next[b] >= 0) before[next[b]] = b;
       next[after] = b;
     });
-    each_operand(s, [&](int b) {
+    each_operand(s, end, [&](int b) {
       if (state[b] != placed || last[b] > s) return;
       state[b] = done;
       next[before[b]] = next[b];

@@ -39,9 +39,16 @@ struct loop_kernel {
   std::uint64_t hash = 0;
 };
 
+/// What a device's kernel of an op takes besides dense operands in memory.
+struct kernel_takes {
+  bool views = false;     ///< operands with any strides
+  bool producer = false;  ///< a fused loop that makes its first operand, a part at a time
+};
+
 /// An operand or result of a step: part of a buffer, seen with some extents and strides.
 struct plan_operand {
-  int buffer = -1;  ///< -1: an iota, which starts at `offset`
+  static constexpr int count = -1, handed_over = -2;
+  int buffer = count;  ///< count: an iota, which starts at `offset`; handed_over: between a producer and its kernel
   dtype type = dtype::none;
   std::int8_t rank = 0;
   int numbers = 0;          ///< index in `plan::numbers` of extents and strides; for loop steps of the strides only
@@ -62,6 +69,7 @@ struct plan_step {
   int region = 0, region_count = 0;  ///< call: the regions of the bodies, one after the other
   int carries = 0;                   ///< call: number of values that the last body takes and returns
   bool copies = false;               ///< loop: it only copies, so nothing is done if both are the same memory
+  bool produces = false;             ///< loop: the kernel of the next step runs it, a part at a time
   int scope = 0;                     ///< number of its name, for profiles
 };
 
@@ -85,6 +93,12 @@ struct plan_region {
   std::int64_t arena_bytes = 0;
   std::int64_t total_bytes = 0;  ///< sum of all intermediate buffers
 };
+
+/// The first step after those that run together with step `s`.
+constexpr int end_of_joined(const plan_step* steps, int s) {
+  while (steps[s].produces) ++s;
+  return s + 1;
+}
 
 /// Does the body of a loop write carry k over the carry that it reads? Then all iterations work on one buffer.
 constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* numbers, const plan_region& body,

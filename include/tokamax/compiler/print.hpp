@@ -170,7 +170,8 @@ TOKAMAX_COMPILED_ONCE std::string loops_to_text(const plan_view& p) {
 
 TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
   auto where = [&](const plan_operand& o) -> std::string {
-    if (o.buffer < 0) return "count";
+    if (o.buffer == plan_operand::handed_over) return "parts";
+    if (o.buffer == plan_operand::count) return "count";
     const plan_buffer& b = p.buffers[o.buffer];
     if (b.kind == plan_buffer::what::input) return detail::numbered("input ", b.index);
     if (b.kind == plan_buffer::what::output) return detail::numbered("output ", b.index);

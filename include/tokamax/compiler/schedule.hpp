@@ -11,16 +11,16 @@
 
 namespace tokamax {
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel);
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& takes);
 
 namespace detail {
 
 /// Turns one graph into one region of a plan.
-template <class StridedKernel>
+template <class KernelTakes>
 class scheduler : materialization {
  public:
-  constexpr scheduler(plan& p, const graph& g, const StridedKernel& takes_strides)
-      : materialization(g, takes_strides), p_(p), takes_strides_(takes_strides) {}
+  constexpr scheduler(plan& p, const graph& g, const KernelTakes& takes)
+      : materialization(g, takes), p_(p), takes_(takes) {}
 
   constexpr plan_region run() {
     plan_region r;
@@ -87,8 +87,13 @@ class scheduler : materialization {
         at_[id].buffer = output_buffer_[k];
     }
     for (int i = 0; i < g_.count(); ++i)
-      if ((at_[i].needed || nodes_[i].kind == &get_p) && at_[i].buffer < 0 && nodes_[i].type.type != dtype::none)
+      if ((at_[i].needed || nodes_[i].kind == &get_p) && at_[i].buffer < 0 && nodes_[i].type.type != dtype::none &&
+          !is_handed_over(i))
         at_[i].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[i].type);
+  }
+  /// Is this the one result of a group that a kernel runs?
+  constexpr bool is_handed_over(int i) const {
+    return root_[i] >= 0 && at_[root_[i]].joined >= 0 && at_[at_[root_[i]].joined].joined == i;
   }
 
   // --- steps
@@ -96,7 +101,7 @@ class scheduler : materialization {
     const node& n = nodes_[i];
     if (!n.kind || n.kind == &get_p || n.kind == &dense_p || is_barrier(n)) return;
     if (is_elementwise(nodes_[i])) {
-      if (root_[i] == i) emit_group(i);
+      if (root_[i] == i && at_[i].joined < 0) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
       if (at_[i].buffer >= 0) emit_copy(i, at_[i].buffer);
     } else {
@@ -119,8 +124,8 @@ class scheduler : materialization {
     touched_.push_back(id);
     return at_[id].reg;
   }
-  constexpr void finish_loop(int id) {
-    loop_.finish(nodes_[id].type.extents, id);
+  constexpr void finish_loop(int id, bool produces = false) {
+    loop_.finish(nodes_[id].type.extents, id, produces);
     forget_registers();
   }
   constexpr void forget_registers() {
@@ -155,6 +160,20 @@ class scheduler : materialization {
     }
     for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
     finish_loop(root);
+  }
+  /// The group that makes the operand of a kernel; one that is too large for a loop runs before it.
+  constexpr void emit_producer(int root, int result) {
+    for (int m = at_[root].head; m >= 0; m = at_[m].next)
+      if (at_[m].live && at_[m].reg < 0) compute(m);
+    if (!loop_.has_room(1, 1)) {
+      loop_.abandon();
+      forget_registers();
+      at_[result].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[result].type);
+      return emit_in_parts(root);
+    }
+    at_[result].buffer = plan_operand::handed_over;
+    loop_.add_store(at_[result].reg, at_[result].buffer, nodes_[result].type);
+    finish_loop(root, true);
   }
   /// A group as several loops, none of them larger than the bound. What a later loop asks for is stored; values computed
   /// again from stored ones are computed once more.
@@ -217,12 +236,13 @@ class scheduler : materialization {
   }
   constexpr void emit_kernel(int i) {
     const node& n = nodes_[i];
+    if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
     plan_step st;
     st.kind = n.kind->bodies.count ? plan_step::what::call : plan_step::what::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
-    const bool strided_ok = takes_strides_(*n.kind);
+    const bool strided_ok = takes_(*n.kind).views;
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = real(operands_[n.first_operand + k]);
       const strided v = memory(o);
@@ -280,7 +300,7 @@ class scheduler : materialization {
       const plan_step st = p_.steps[s];
       p_.regions.resize(p_.regions.size() + static_cast<std::size_t>(st.region_count));
       for (int b = 0; b < st.region_count; ++b)
-        plan_region_of(p_, g_.bodies[static_cast<int>(p_.numbers[st.numbers + b])], first + b, takes_strides_);
+        plan_region_of(p_, g_.bodies[static_cast<int>(p_.numbers[st.numbers + b])], first + b, takes_);
       for (int k = 0; k + 1 < st.out_count; ++k)
         if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }
@@ -302,7 +322,7 @@ class scheduler : materialization {
   /// What one more member may ask for: three operands, each of them computed again with its constants, and a store.
   static constexpr int most_slots = 4, most_lines = 3 * (2 * most_recomputed + 1) + 2;
   plan& p_;
-  const StridedKernel& takes_strides_;
+  const KernelTakes& takes_;
   vec<int> output_buffer_, calls_, touched_;
   donations donations_{p_};
   loop_builder loop_{p_, donations_};
@@ -310,16 +330,16 @@ class scheduler : materialization {
 
 }  // namespace detail
 
-constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& strided_kernel) {
-  p.regions[self] = detail::scheduler(p, g, strided_kernel).run();
+constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& takes) {
+  p.regions[self] = detail::scheduler(p, g, takes).run();
 }
 
-/// Plans a lowered program. `strided_kernel(op)`: does the backend's kernel read operands with any strides?
-/// `symbols` are the values of dynamic extents for which the arena is laid out.
-constexpr plan make_plan(const graph& g, const auto& strided_kernel, const std::int64_t* symbols) {
+/// Plans a lowered program. `takes(op)`: the kernel_takes of the device's kernel. `symbols` are the values of dynamic
+/// extents for which the arena is laid out.
+constexpr plan make_plan(const graph& g, const auto& takes, const std::int64_t* symbols) {
   plan p;
   p.regions.push_back({});
-  plan_region_of(p, g, 0, strided_kernel);
+  plan_region_of(p, g, 0, takes);
   assign_arenas(view(p), p.buffers.data(), p.regions.data(), symbols);
   return p;
 }

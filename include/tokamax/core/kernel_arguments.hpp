@@ -61,6 +61,16 @@ struct execution {
   handle scratch_;
 };
 
+/// A fused loop that a kernel runs a part at a time, while the data is in a cache. Threads may run parts at the same time.
+class joined_loop {
+ public:
+  /// Elements [first, first + count) in row-major order, those of a producer into `made`.
+  virtual void run(std::int64_t first, std::int64_t count, std::byte* made) const = 0;
+
+ protected:
+  ~joined_loop() = default;
+};
+
 /// The operands, results and attributes of one kernel call. Results are dense, and so are operands unless `takes_views` is
 /// true for the kernel.
 struct kernel_arguments {
@@ -69,8 +79,9 @@ struct kernel_arguments {
   int in_count = 0, out_count = 0;
   const std::int64_t* attributes = nullptr;
   int attribute_count = 0;
-  body_runs* bodies = nullptr;   ///< the bodies of an op that has some
-  execution* context = nullptr;  ///< where the kernel runs
+  body_runs* bodies = nullptr;            ///< the bodies of an op that has some
+  execution* context = nullptr;           ///< where the kernel runs
+  const joined_loop* producer = nullptr;  ///< makes the first operand, which lies nowhere: see `takes_producer`
   template <class Options>
   Options attrs() const {
     return unpack<Options>(attributes);

@@ -194,6 +194,14 @@ struct body_facts {
   constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
+/// How a reduction combines elements. What nothing is reduced to: 0, the least and the greatest value, true, false.
+enum class combiner : std::uint8_t { none, add, maximum, minimum, logical_and, logical_or };
+
+/// Ops that combine all elements along some axes, those that their attribute words begin with (as `pack` writes axes).
+struct reduction_facts {
+  combiner combines = combiner::none;
+};
+
 /// What a node does besides computing its results. Nodes with an effect are never dropped, merged, or moved past each other.
 /// Their ops have an `infer_all`, because there may be no result.
 enum class effect_kind : std::uint8_t {
@@ -230,6 +238,7 @@ struct op {
   algebra_facts algebra = {};
   memory_facts memory = {};
   body_facts bodies = {};
+  reduction_facts reduction = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
   axis_role axis = axis_role::none;

@@ -63,6 +63,7 @@ inline constexpr op reduce_sum_p{
     .name = "reduce_sum",
     .stablehlo = "stablehlo.reduce",
     .algebra = {.linear = true},
+    .reduction = {combiner::add},
     .precision = {.sums = true},
     .attributes = schema<reduce_attributes>,
     .infer = detail::reduce_infer,

@@ -70,6 +70,7 @@ constexpr op reduction(op o) {
 inline constexpr op sum_in_f32_p = detail::reduction({
     .name = "sum_in_f32",
     .algebra = {.linear = true},
+    .reduction = {combiner::add},
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || bits_of(c[0].dtype()) > 32)
         return c.fail("sum_in_f32: dtype", c[0].type(), "a float of at most 32 bits");
@@ -81,14 +82,22 @@ inline constexpr op sum_in_f32_p = detail::reduction({
     .kernels = kernels_of<sum_in_f32_p>,
 });
 
-inline constexpr op reduce_max_p =
-    detail::reduction({.name = "reduce_max", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_max_p>});
-inline constexpr op reduce_min_p =
-    detail::reduction({.name = "reduce_min", .vjp = detail::choose_vjp, .kernels = kernels_of<reduce_min_p>});
-inline constexpr op reduce_and_p =
-    detail::reduction({.name = "reduce_and", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_and_p>});
-inline constexpr op reduce_or_p =
-    detail::reduction({.name = "reduce_or", .vjp = detail::no_gradient, .kernels = kernels_of<reduce_or_p>});
+inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max",
+                                                      .reduction = {combiner::maximum},
+                                                      .vjp = detail::choose_vjp,
+                                                      .kernels = kernels_of<reduce_max_p>});
+inline constexpr op reduce_min_p = detail::reduction({.name = "reduce_min",
+                                                      .reduction = {combiner::minimum},
+                                                      .vjp = detail::choose_vjp,
+                                                      .kernels = kernels_of<reduce_min_p>});
+inline constexpr op reduce_and_p = detail::reduction({.name = "reduce_and",
+                                                      .reduction = {combiner::logical_and},
+                                                      .vjp = detail::no_gradient,
+                                                      .kernels = kernels_of<reduce_and_p>});
+inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or",
+                                                     .reduction = {combiner::logical_or},
+                                                     .vjp = detail::no_gradient,
+                                                     .kernels = kernels_of<reduce_or_p>});
 
 /// Reductions over some axes (all, if none is given).
 ///

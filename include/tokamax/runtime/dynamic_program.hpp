@@ -41,7 +41,7 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
                                                                          const kernel_table& table) {
   auto p = std::make_unique<owned_program>();
   lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return table.find(o).run; });
-  p->tables = make_plan(p->lowered, [&](const op& o) { return table.find(o).strided; }, one_of_each_symbol);
+  p->tables = make_plan(p->lowered, [&](const op& o) { return table.find(o).takes; }, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   for (const op* o : p->tables.ops) {

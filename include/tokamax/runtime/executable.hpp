@@ -49,6 +49,7 @@ class executable {
   void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs);
   void run_region(int region);
   void run_step(int s);
+  void run_kernel(int s);
   void run_call(int s);
   /// Can a copy be skipped, because its result is its operand? This happens in bodies.
   bool is_done(const plan_step& st) const {
@@ -57,12 +58,27 @@ class executable {
   }
   void run_observed(int s);
   loop_arguments loop_at(int s) const;
+  loop_label label_of(const plan_step& st) const {
+    return plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function);
+  }
   kernel_arguments kernel_at(const plan_step& st) const;
 
   struct step_data {
     std::int64_t extents[max_rank] = {};
     std::size_t strides = 0, constants = 0, pointers = 0;
   };
+  /// The loop of a step, which a kernel runs part by part.
+  class running_loop final : public joined_loop {
+   public:
+    running_loop(const executable& code, int step);
+    void run(std::int64_t first, std::int64_t count, std::byte* made) const override;
+
+   private:
+    loop_function function_;
+    loop_arguments loop_;
+  };
+  /// Does step s take what the loop before it makes?
+  bool has_producer(int s) const { return s > 0 && plan_.steps[s - 1].produces; }
   /// The part of the executable that the kernel of a call sees.
   class running_bodies final : public body_runs {
    public:
@@ -151,7 +167,7 @@ TOKAMAX_COMPILED_ONCE void executable::prepare(const plan_step& s, const std::in
   for (int k = 0; k < s.in_count + s.out_count; ++k) {
     const plan_operand& o = plan_.operands[s.operands + k];
     const auto at = static_cast<std::size_t>(s.operands + k);
-    bytes_[at] = o.buffer < 0 ? 1 : tokamax::size_of(o.type);
+    bytes_[at] = o.buffer == plan_operand::count ? 1 : tokamax::size_of(o.type);
     if (s.kind == plan_step::what::loop) continue;
     array_view& v = views_[at];
     v.type = o.type;
@@ -216,6 +232,7 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
 TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
   for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+    if (plan_.steps[s].produces) continue;
     if (profile::listening) [[unlikely]]
       run_observed(s);
     else
@@ -231,9 +248,19 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   if (st.kind == plan_step::what::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
   else if (st.kind == plan_step::what::kernel)
-    kernels_[static_cast<std::size_t>(st.function)](kernel_at(st));
+    run_kernel(s);
   else
     run_call(s);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_kernel(int s) {
+  const plan_step& st = plan_.steps[s];
+  const kernel_function kernel = kernels_[static_cast<std::size_t>(st.function)];
+  kernel_arguments a = kernel_at(st);
+  if (!has_producer(s)) return kernel(a);
+  const running_loop producer(*this, s - 1);
+  a.producer = &producer;
+  kernel(a);
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
@@ -275,7 +302,9 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const std::int64_t end = observer.now();
   profile::event e;
   if (st.kind == plan_step::what::loop)
-    e = detail::work_of(plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function), loop_at(s));
+    e = detail::work_of(label_of(st), loop_at(s));
+  else if (st.kind == plan_step::what::kernel && has_producer(s))
+    e = detail::work_of(*plan_.ops[st.function], kernel_at(st), label_of(plan_.steps[s - 1]), loop_at(s - 1));
   else if (st.kind == plan_step::what::kernel)
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
   else
@@ -285,6 +314,23 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   e.begin = begin;
   e.duration = end - begin;
   observer.happened(std::move(e));
+}
+
+TOKAMAX_COMPILED_ONCE executable::running_loop::running_loop(const executable& code, int step)
+    : function_(code.loops_[static_cast<std::size_t>(code.plan_.steps[step].function)]), loop_(code.loop_at(step)) {}
+
+/// The one result of a producer is its last slot.
+TOKAMAX_COMPILED_ONCE void executable::running_loop::run(std::int64_t first, std::int64_t count,
+                                                         std::byte* made) const {
+  std::byte* pointers[max_loop_slots];
+  const int result = loop_.slots - 1;
+  std::copy_n(loop_.pointers, result, pointers);
+  pointers[result] = made - first * loop_.element_bytes[result];
+  loop_arguments part = loop_;
+  part.pointers = pointers;
+  part.first = first;
+  part.count = count;
+  function_(part);
 }
 
 /// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the

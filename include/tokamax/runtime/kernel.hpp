@@ -27,6 +27,8 @@ struct loop_arguments {
   const instruction* instructions = nullptr;
   const tile_function* tiles = nullptr;  ///< one for each instruction; null if it is not an `apply`
   execution* context = nullptr;          ///< where the loop runs
+  /// The part that runs, on the calling thread: `count` elements from `first` on, in row-major order; -1: all of them.
+  std::int64_t first = 0, count = -1;
 };
 using loop_function = void (*)(const loop_arguments&);
 
@@ -36,10 +38,18 @@ using loop_function = void (*)(const loop_arguments&);
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_views = false;
 
+/// Does the kernel of an op take a producer: a fused loop that makes its first operand, piece by piece, into memory of the
+/// kernel's own? `kernel_arguments::producer` is it, if there is one. Specialise to true as `takes_views`.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr bool takes_producer = false;
+
 /// The kernel that a linked library has for an op. Generated headers specialise `linked_kernel`.
-enum class linkage : std::uint8_t { none, dense, strided };
+struct linkage {
+  bool present = false;
+  kernel_takes takes = {};
+};
 template <const op& Op, class Device>
-inline constexpr linkage linked_kernel = linkage::none;
+inline constexpr linkage linked_kernel{};
 
 namespace detail {
 /// The tag whose kernels the value of a device runs: its member type `tag`, or its own type. Values with the same tag share
@@ -91,29 +101,30 @@ concept has_own_kernel = !std::is_same_v<Device, typename detail::library_of<Dev
 /// Does the device have a kernel for the op? A kernel is an overload `void kernel(op_c<name_p>, Device, const
 /// kernel_arguments&)`, in the namespace of the device or of tokamax. Device tags inherit, so the nearest kernel wins.
 template <const op& Op, class Device>
-concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none ||
-                     Op.run != nullptr || requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
+concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type>.present || Op.run != nullptr ||
+                     requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 
 template <const op& Op, class Device>
-inline constexpr bool reads_strided = [] {
+inline constexpr kernel_takes taken_by_kernel = [] {
   if constexpr (has_own_kernel<Op, Device>)
-    return takes_views<Op, Device>;
+    return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>};
+  else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
+    return linked_kernel<Op, typename detail::library_of<Device>::type>.takes;
   else
-    return linked_kernel<Op, typename detail::library_of<Device>::type> == linkage::strided || takes_views<Op>;
+    return kernel_takes{takes_views<Op>, takes_producer<Op>};
 }();
 
 /// The functions of a device for one op, for programs that are traced at run time.
 struct kernel_set {
   kernel_function run = nullptr;
-  bool strided = false;
+  kernel_takes takes = {};
   tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
 };
 
 /// The function that runs an op on a device. It comes from the linked library or is compiled here.
 template <const op& Op, class Device>
 kernel_function kernel_for() {
-  if constexpr (!has_own_kernel<Op, Device> &&
-                linked_kernel<Op, typename detail::library_of<Device>::type> != linkage::none)
+  if constexpr (!has_own_kernel<Op, Device> && linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return kernels_of<Op>().run;
   else if constexpr (Op.run != nullptr && !has_own_kernel<Op, Device>)
     return Op.run;
@@ -142,7 +153,7 @@ struct kernel_list {
     static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
     kernel_set k = kernels_on_host(o);
-    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), takes_views<Ops, Device>, k.tile}) : void()), ...);
+    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.tile}) : void()), ...);
     return k;
   }
 };

@@ -113,7 +113,8 @@ constexpr auto file_of() {
 /// What the planner needs to know about a device, for each op of one program.
 struct kernel_fact {
   const op* kind = nullptr;
-  bool present = false, strided = false;
+  bool present = false;
+  kernel_takes takes = {};
 };
 inline constexpr bool needs_no_kernel(const op& o) {
   return o.memory.kind != op_kind::general || &o == &constant_p || &o == &dense_p;
@@ -162,7 +163,7 @@ struct program_plan : Traced {
   template <std::size_t... I>
   static constexpr auto facts_of(std::index_sequence<I...>) {
     return std::array<detail::kernel_fact, sizeof...(I)>{
-        detail::kernel_fact{ops.at[I], has_kernel<*ops.at[I], Device>, reads_strided<*ops.at[I], Device>}...};
+        detail::kernel_fact{ops.at[I], has_kernel<*ops.at[I], Device>, taken_by_kernel<*ops.at[I], Device>}...};
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 
@@ -186,8 +187,8 @@ struct program_plan : Traced {
         g,
         [](const op& o) {
           for (const auto& f : facts)
-            if (f.kind == &o) return f.strided;
-          return false;
+            if (f.kind == &o) return f.takes;
+          return kernel_takes();
         },
         one_of_each_symbol);
     r.error = exceeded(size_of(p), plan_capacity);

@@ -8,9 +8,11 @@
 
 namespace tokamax::detail {
 
-/// The bytes of the elements in memory. An axis of stride 0 repeats elements, so it does not count.
-inline double bytes_of(int rank, const std::int64_t* extents, const std::int64_t* strides, std::int64_t element_bytes) {
-  double bytes = static_cast<double>(element_bytes);
+/// The bytes of the elements in memory, at `data`, which is null for what is handed over. An axis of stride 0 repeats
+/// elements, so it does not count.
+inline double bytes_of(const void* data, int rank, const std::int64_t* extents, const std::int64_t* strides,
+                       std::int64_t element_bytes) {
+  double bytes = data ? static_cast<double>(element_bytes) : 0;
   for (int i = 0; i < rank; ++i)
     if (strides[i] != 0) bytes *= static_cast<double>(extents[i]);
   return bytes;
@@ -27,8 +29,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
     const bool kept =
         in_place && (k == o.memory.overwrites || k == a.in_count);  // most of it is neither read nor written
     if (!kept)
-      e.bytes +=
-          (in_place ? 2 : 1) * bytes_of(v.rank(), v.extents.begin(), v.strides.begin(), tokamax::size_of(v.type));
+      e.bytes += (in_place ? 2 : 1) * bytes_of(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
     if (k >= a.in_count) continue;
     in.push_back(array(array_type{v.type, false, v.extents}));
     e.name.append(" ").append(text(in.back().type()).view());
@@ -68,8 +69,20 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   for (int i = 0; i < a.rank; ++i) extents.push_back(a.extents[i]);
   e.name.append("loop ").append((text() << extents).view()).append(label.names.view());
   if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
-  for (int k = 0; k < a.slots; ++k) e.bytes += bytes_of(a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
+  for (int k = 0; k < a.slots; ++k)
+    e.bytes += bytes_of(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
   e.flops = static_cast<double>(label.count) * static_cast<double>(size(extents));
+  return e;
+}
+
+/// A kernel and the loop that makes its first operand: "reduce_sum f32[512,768] of mul sub".
+inline profile::event work_of(const op& o, const kernel_arguments& a, const loop_label& label,
+                              const loop_arguments& producer) {
+  profile::event e = work_of(o, a);
+  const profile::event loop = work_of(label, producer);
+  e.name.append(" of").append(label.names.view());
+  e.bytes += loop.bytes;
+  e.flops += loop.flops;
   return e;
 }
 

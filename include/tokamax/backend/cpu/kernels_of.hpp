@@ -21,7 +21,7 @@ kernel_set find_kernels() {
   kernel_set k;
   if constexpr (has_kernel<Op, cpu_tag>) {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
-    k.strided = takes_views<Op>;
+    k.takes = {takes_views<Op>, takes_producer<Op>};
   }
   if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
   return k;

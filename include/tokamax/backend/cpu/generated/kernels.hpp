@@ -97,23 +97,23 @@
 #else
 namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<argmax_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<argmax_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<argmin_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<argmin_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<cumsum_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<cumsum_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<sum_in_f32_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<sum_in_f32_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<reduce_min_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reduce_min_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag>{true, {.producer = true}};
 }  // namespace tokamax
 #endif
 
@@ -128,27 +128,27 @@ inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag> = linkage::dense;
 #else
 namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<attention_p, cpu_tag> = linkage::strided;
+inline constexpr linkage linked_kernel<attention_p, cpu_tag>{true, {.views = true}};
 template <>
-inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag> = linkage::strided;
+inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag>{true, {.views = true}};
 template <>
-inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<layer_norm_vjp_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<rms_norm_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<rms_norm_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<rms_norm_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<rms_norm_vjp_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<rotary_embedding_p, cpu_tag> = linkage::strided;
+inline constexpr linkage linked_kernel<rotary_embedding_p, cpu_tag>{true, {.views = true}};
 template <>
-inline constexpr linkage linked_kernel<softmax_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<softmax_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
 }  // namespace tokamax
 #endif
 
@@ -159,39 +159,40 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag> = linkage::dense;
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/reduce_source.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
 #else
 namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<concatenate_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<concatenate_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<gather_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<gather_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<max_pool_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<max_pool_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<pad_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<pad_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<reverse_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<sort_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
 }  // namespace tokamax
 #endif
 
@@ -204,15 +205,15 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag> = linkage::dense
 #else
 namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<conv_general_dilated_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<dot_general_p, cpu_tag> = linkage::strided;
+inline constexpr linkage linked_kernel<dot_general_p, cpu_tag>{true, {.views = true}};
 template <>
-inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag> = linkage::dense;
+inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
 }  // namespace tokamax
 #endif
 

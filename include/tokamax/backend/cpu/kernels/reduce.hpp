@@ -2,14 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
-#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of, reduce_plan, combine
-#include <tokamax/backend/cpu/vector/threads.hpp>       // parallel_for, scratch
-#include <tokamax/lax/reduce.hpp>                       // reduce_sum_p and its family
-#include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>                 // cpu_tag
+#include <tokamax/backend/cpu/kernels/lanes.hpp>          // lanes, dispatch
+#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>    // sum_of, reduce_plan, combine
+#include <tokamax/backend/cpu/kernels/reduce_source.hpp>  // reduce_source
+#include <tokamax/backend/cpu/vector/threads.hpp>         // parallel_for, scratch
+#include <tokamax/lax/reduce.hpp>                         // reduce_sum_p and its family
+#include <tokamax/runtime/kernel.hpp>                     // kernel_arguments
 
 namespace tokamax {
+
+template <>
+inline constexpr bool takes_producer<reduce_sum_p> = true;
+template <>
+inline constexpr bool takes_producer<sum_in_f32_p> = true;
+template <>
+inline constexpr bool takes_producer<reduce_max_p> = true;
+template <>
+inline constexpr bool takes_producer<reduce_min_p> = true;
+template <>
+inline constexpr bool takes_producer<reduce_and_p> = true;
+template <>
+inline constexpr bool takes_producer<reduce_or_p> = true;
 
 namespace simd::detail {
 
@@ -59,15 +73,18 @@ typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
   return across<Op, T>(a);
 }
 
-/// Reduces n <= reduce_grain contiguous elements: blocks of 1024, whose results are combined by halves.
+/// Reduces n <= reduce_grain contiguous elements: blocks of 1024, whose results are combined by halves. After a row of one block
+/// those behind it are read, up to `end`.
 template <class Op, class T>
-typename lanes<T>::scalar reduce_row(const T* p, std::int64_t n) noexcept {
+typename lanes<T>::scalar reduce_row(reduce_source<T>& in, std::int64_t at, std::int64_t n, std::int64_t end) {
   constexpr std::int64_t block = 1024;
-  if (n <= block) return reduce_block<Op>(p, n);
+  if (n <= block) return reduce_block<Op>(in.read(at, n, end), n);
   typename lanes<T>::scalar part[reduce_grain / block];
   std::int64_t parts = 0;
-  for (std::int64_t from = 0; from < n; from += block)
-    part[parts++] = reduce_block<Op>(p + from, std::min(block, n - from));
+  for (std::int64_t from = 0; from < n; from += block) {
+    const std::int64_t now = std::min(block, n - from);
+    part[parts++] = reduce_block<Op>(in.read(at + from, now, at + n), now);
+  }
   combine<Op>(part, parts, 1);
   return part[0];
 }
@@ -78,25 +95,30 @@ struct reduce_partials;
 /// The rows of a result are cut into units of about reduce_grain elements. If there is one unit, threads share the results;
 /// otherwise they share the units, whose partial results are combined at the end.
 template <class Op, class T, class Out>
-void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
+void reduce_inner(const reduce_plan& p, const kernel_arguments& a, Out* out) {
   using S = typename lanes<T>::scalar;
   const std::int64_t rows = p.reduced.total;
   const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // into which a long row is cut
   const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(p.inner, 1));
   const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
   // Unit u of result k: a piece of a long row, or several short rows.
-  auto unit = [&](std::int64_t k, std::int64_t u) -> S {
-    const T* base = in + p.kept.offset(k);
+  const auto unit = [&](reduce_source<T>& in, std::int64_t k, std::int64_t u, std::int64_t end) -> S {
+    const std::int64_t base = p.kept.offset(k);
     if (pieces > 1) {
-      const std::int64_t from = u % pieces * reduce_grain;
-      return reduce_row<Op>(base + p.reduced.offset(u / pieces) + from, std::min(reduce_grain, p.inner - from));
+      const std::int64_t from = u % pieces * reduce_grain, n = std::min(reduce_grain, p.inner - from),
+                         at = base + p.reduced.offset(u / pieces) + from;
+      return reduce_row<Op>(in, at, n, at + n);
     }
+    const auto row = [&](std::int64_t r) {
+      const std::int64_t at = base + p.reduced.offset(r);
+      return reduce_row<Op>(in, at, p.inner, std::max(end, at + p.inner));
+    };
     S part[32];  // part[b] is the result of 2^b rows, so that the rows form a tree that grows like a binary counter
     const std::int64_t from = u * rows_a_unit, to = std::min(rows, from + rows_a_unit);
-    if (to - from == 1) return reduce_row<Op>(base + p.reduced.offset(from), p.inner);
+    if (to - from == 1) return row(from);
     std::int64_t done = 0;
     for (std::int64_t r = from; r < to; ++r) {
-      S s = reduce_row<Op>(base + p.reduced.offset(r), p.inner);
+      S s = row(r);
       int b = 0;
       for (std::int64_t d = done; d & 1; d >>= 1) s = Op::apply(part[b++], s);
       part[b] = s;
@@ -111,32 +133,38 @@ void reduce_inner(const reduce_plan& p, const T* in, Out* out) {
   if (units <= 1) {
     const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * p.inner));
     parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
-      for (std::int64_t k = chunk * grain; k < std::min(p.kept.total, (chunk + 1) * grain); ++k)
-        out[k] = static_cast<Out>(unit(k, 0));
+      reduce_source<T> in(a);
+      const std::int64_t to = std::min(p.kept.total, (chunk + 1) * grain);
+      const std::int64_t end = rows == 1 ? to * p.inner : 0;  // one row lies behind the other
+      for (std::int64_t k = chunk * grain; k < to; ++k) out[k] = static_cast<Out>(unit(in, k, 0, end));
     });
     return;
   }
   S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units));
-  parallel_for(p.kept.total * units, [&](std::int64_t t) { partial[t] = unit(t / units, t % units); });
+  parallel_for(p.kept.total * units, [&](std::int64_t t) {
+    reduce_source<T> in(a);
+    partial[t] = unit(in, t / units, t % units, 0);
+  });
   for (std::int64_t k = 0; k < p.kept.total; ++k) {
     combine<Op>(partial + k * units, units, 1);
     out[k] = static_cast<Out>(partial[k * units]);
   }
 }
 
-/// acc[0, m) = the rows [from, to) of a strip of columns, reduced eight rows at a time. The strip is so narrow that `acc`
-/// stays in the first-level cache.
+/// acc[0, m) = the rows [from, to) of a strip of columns that begins at `base`, reduced eight rows at a time. The strip is so
+/// narrow that `acc` stays in the first-level cache.
 template <class Op, class T>
-void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std::int64_t to, std::int64_t m,
-                       typename lanes<T>::scalar* acc) noexcept {
+void reduce_strip_rows(const reduce_plan& p, const kernel_arguments& a, std::int64_t base, std::int64_t from,
+                       std::int64_t to, std::int64_t m, typename lanes<T>::scalar* acc) {
   using L = lanes<T>;
   using A = lanes<typename L::scalar>;
   constexpr auto start = start_of<Op, T>;
+  reduce_source<T> in(a);
   for (std::int64_t j = 0; j < m; ++j) acc[j] = start;
   for (std::int64_t r = from; r < to; r += 8) {
     const T* row[8];
     const std::int64_t n = std::min<std::int64_t>(8, to - r);
-    for (std::int64_t i = 0; i < n; ++i) row[i] = in + p.reduced.offset(r + i);
+    in.read_rows(p, base, r, n, to, m, row);
     // Combines up to eight rows at one position.
     auto rows = [&](auto read) {
       if (n == 8)
@@ -160,7 +188,7 @@ void reduce_strip_rows(const reduce_plan& p, const T* in, std::int64_t from, std
 /// The case in which the innermost axis is kept: rows are combined element by element, strip by strip. If there are many
 /// rows, they are cut into units of reduce_rows rows, whose results are combined by halves at the end.
 template <class Op, class T, class Out>
-void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
+void reduce_outer(const reduce_plan& p, const kernel_arguments& arguments, Out* out) {
   using L = lanes<T>;
   using S = typename L::scalar;
   const std::int64_t rows = p.reduced.total, m = p.inner;
@@ -177,7 +205,7 @@ void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
       alignas(64) S acc[static_cast<std::size_t>(reduce_strip)];
       for (std::int64_t t = chunk * grain; t < std::min(tasks, (chunk + 1) * grain); ++t) {
         const std::int64_t k = t / strips, from = t % strips * reduce_strip, n = std::min(reduce_strip, m - from);
-        reduce_strip_rows<Op>(p, in + p.kept.offset(k) + from, 0, rows, n, acc);
+        reduce_strip_rows<Op, T>(p, arguments, p.kept.offset(k) + from, 0, rows, n, acc);
         finish(k, from, n, acc);
       }
     });
@@ -186,8 +214,9 @@ void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
   S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units * m));  // [kept, units, m]
   parallel_for(p.kept.total * units * strips, [&](std::int64_t t) {
     const std::int64_t k = t / strips / units, u = t / strips % units, from = t % strips * reduce_strip;
-    reduce_strip_rows<Op>(p, in + p.kept.offset(k) + from, u * reduce_rows, std::min(rows, (u + 1) * reduce_rows),
-                          std::min(reduce_strip, m - from), partial + (k * units + u) * m + from);
+    reduce_strip_rows<Op, T>(p, arguments, p.kept.offset(k) + from, u * reduce_rows,
+                             std::min(rows, (u + 1) * reduce_rows), std::min(reduce_strip, m - from),
+                             partial + (k * units + u) * m + from);
   });
   parallel_for(p.kept.total * strips, [&](std::int64_t t) {
     using A = lanes<S>;
@@ -207,12 +236,11 @@ void reduce_outer(const reduce_plan& p, const T* in, Out* out) {
 template <class Op, class T, class Out = T>
 void reduce_typed(const kernel_arguments& a) {
   const reduce_plan p(a.in[0].extents, a.attrs<reduce_attributes>().axis);
-  const T* in = a.in[0].as<T>();
   Out* out = a.out[0].as<Out>();
   if (p.inner_reduced)
-    reduce_inner<Op>(p, in, out);
+    reduce_inner<Op, T>(p, a, out);
   else
-    reduce_outer<Op>(p, in, out);
+    reduce_outer<Op, T>(p, a, out);
 }
 
 template <class Op>

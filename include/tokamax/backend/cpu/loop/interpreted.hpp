@@ -244,29 +244,23 @@ inline void interpret(const tile_block& b, std::byte* registers, std::int64_t by
 
 TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
-  std::int64_t outer = 1;
-  for (int axis = 0; axis + 2 < a.rank; ++axis) outer *= a.extents[axis];
-  if (outer * inner_rows * n == 0) return;
-  // Blocks of rows x columns elements: `across` of them side by side and `down` of them below each other, for each index of
-  // the outer axes.
-  const std::int64_t columns = std::min(n, tile_size),
-                     rows = std::min(inner_rows, std::max<std::int64_t>(1, tile_size / n));
-  const std::int64_t across = (n + columns - 1) / columns, down = (inner_rows + rows - 1) / rows,
-                     blocks = outer * down * across;
-  constexpr std::int64_t together = 32;  // blocks in a chunk
-  std::int64_t bytes = 4;                // of an element in a register
+  std::int64_t bytes = 4;  // of an element in a register
   for (int i = 0; i < a.kernel->count; ++i)
     if (bits_of(a.instructions[i].type) == 64) bytes = 8;
-  parallel_for((blocks + together - 1) / together, [&](std::int64_t chunk) {
+  each_part(a, [&](std::int64_t at, std::int64_t count) {
     auto* registers =
         reinterpret_cast<std::byte*>(scratch<detail::tile_scratch>(a.kernel->count * (tile_size + width) * bytes / 4));
-    const std::int64_t first = chunk * together;
-    for (std::int64_t i = first; i < std::min(blocks, first + together); ++i) {
-      const std::int64_t column = i % across * columns, row = i / across % down * rows;
+    bool fresh = true;
+    for (const std::int64_t end = at + count; at < end;) {
+      const std::int64_t row = at / n, column = at % n, left = end - at;
+      const bool whole = column == 0 && n <= std::min(left, tile_size);  // some rows, else a part of one
+      const std::int64_t rows = whole ? std::min({left / n, tile_size / n, inner_rows - row % inner_rows}) : 1;
+      const std::int64_t columns = whole ? n : std::min({n - column, left, tile_size});
       std::byte* p[max_loop_slots];
-      detail::locate(a, i / across / down * inner_rows + row, column, p);
-      detail::interpret({std::min(rows, inner_rows - row), std::min(columns, n - column), p, a}, registers, bytes,
-                        i == first);
+      detail::locate(a, row, column, p);
+      detail::interpret({rows, columns, p, a}, registers, bytes, fresh);
+      fresh = false;
+      at += rows * columns;
     }
   });
 }

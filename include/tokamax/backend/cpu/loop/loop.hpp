@@ -25,30 +25,30 @@ inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first
 }
 }  // namespace detail
 
-/// Calls `inner` for every row. Work is cut into chunks with a fixed number of elements: parts of a single row, or some
-/// whole rows.
-inline void run_loop(const loop_arguments& a, inner_function inner) {
+/// Calls f(first, count) for the elements of a loop in row-major order: for the part that is asked for, or for all of them
+/// in chunks of a fixed number.
+template <class F>
+void each_part(const loop_arguments& a, F f) {
+  if (a.count >= 0) return f(a.first, a.count);
   constexpr std::int64_t grain = 1 << 14;
+  std::int64_t elements = 1;
+  for (int axis = 0; axis < a.rank; ++axis) elements *= a.extents[axis];
+  parallel_for((elements + grain - 1) / grain,
+               [&](std::int64_t chunk) { f(chunk * grain, std::min(grain, elements - chunk * grain)); });
+}
+
+/// Calls `inner` for every row, or part of one.
+inline void run_loop(const loop_arguments& a, inner_function inner) {
   const std::int64_t n = a.extents[a.rank - 1];
-  std::int64_t rows = 1;
-  for (int axis = 0; axis + 1 < a.rank; ++axis) rows *= a.extents[axis];
-  if (rows == 0 || n == 0) return;
   std::int64_t strides[max_loop_slots];
   for (int k = 0; k < a.slots; ++k) strides[k] = a.strides[k * a.rank + a.rank - 1];
-  if (rows == 1) {
-    parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
-      std::byte* p[max_loop_slots];
-      detail::locate(a, 0, chunk * grain, p);
-      inner(std::min(grain, n - chunk * grain), p, strides, a);
-    });
-    return;
-  }
-  const std::int64_t step = std::max<std::int64_t>(1, grain / n);
-  parallel_for((rows + step - 1) / step, [&](std::int64_t chunk) {
+  each_part(a, [&](std::int64_t at, std::int64_t count) {
     std::byte* p[max_loop_slots];
-    for (std::int64_t row = chunk * step; row < std::min(rows, (chunk + 1) * step); ++row) {
-      detail::locate(a, row, 0, p);
-      inner(n, p, strides, a);
+    std::int64_t row = at / n, column = at % n;
+    for (std::int64_t now = 0; count > 0; count -= now, ++row, column = 0) {
+      now = std::min(n - column, count);
+      detail::locate(a, row, column, p);
+      inner(now, p, strides, a);
     }
   });
 }
