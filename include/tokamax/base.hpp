@@ -18,10 +18,10 @@
 //   base/small_float.hpp     float16 and the 8-bit floats.
 //   base/small_integer.hpp   integers of 4 bits, each in a byte of its own.
 //   base/tree.hpp            functions over all leaves of nested structs, tuples and sequences.
-//   base/tree_like.hpp       trees with the structure of another one, and leaves of another type.
+//   base/tree_like.hpp       a tree with the structure of another tree, but with leaves of another type.
 //   base/tree_node.hpp       what a type is inside a tree: a leaf, a static value, or a node that holds others.
 //   base/tree_path.hpp       leaves chosen by their paths.
-//   base/tree_structure.hpp  a tree without its leaves, and its leaves without the tree.
+//   base/tree_structure.hpp  takes a tree apart into its structure and its leaves, and puts it together again.
 //   base/tree_walk.hpp       the one recursion behind all tree functions.
 //   base/vec.hpp             a growable array that costs the constant evaluator little.
 //   base/version.hpp         the version of the library, the only place that states it.

@@ -6,7 +6,7 @@
 //   transforms/backward.hpp          reverse mode as a pass over the node table.
 //   transforms/batch.hpp             vectorisation as a pass over the node table. The batch axis is always the first one.
 //   transforms/body.hpp              functions as bodies of ops: how they are traced, differentiated and batched.
-//   transforms/callback.hpp          calls of the host's functions while a program runs.
+//   transforms/callback.hpp          lets a program call functions on the host while it runs.
 //   transforms/collectives.hpp       how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
 //   transforms/compute_dtype.hpp     copy a program of f32 into a narrower dtype, except for sums of many numbers.
 //   transforms/cond.hpp              one of two functions, or of several, chosen when the program runs.
@@ -23,13 +23,13 @@
 //   transforms/jvp.hpp               the derivative of a function along a direction.
 //   transforms/linear_function.hpp   the linear part of a derivative, as a function that can be called many times.
 //   transforms/linearize.hpp         a function's value together with its derivative there as a function.
-//   transforms/map.hpp               a function on each entry of a sequence, one after the other or some at a time.
+//   transforms/map.hpp               calls a function for each entry of a sequence, one after the other or a few at a time.
 //   transforms/precision.hpp         choose the number formats in which a function computes, without changing the function.
-//   transforms/remat.hpp             compute a function again in the backward pass, instead of keeping its values in memory.
+//   transforms/remat.hpp             computes a function again in the backward pass instead of keeping its values in memory.
 //   transforms/scan.hpp              a loop over the leading axis whose body is traced once.
 //   transforms/scan_rules.hpp        the scan op and its derivative and batching rules.
 //   transforms/scan_run.hpp          how a scan runs its body.
-//   transforms/scan_unroll.hpp       several steps of a scan written out one after the other.
+//   transforms/scan_unroll.hpp       a scan in which one step of the loop does several steps.
 //   transforms/vjp.hpp               a function's value together with the transpose of its derivative.
 //   transforms/vmap.hpp              a function of one example as a function of a batch.
 //   transforms/while_loop.hpp        a loop that goes on while a predicate holds.

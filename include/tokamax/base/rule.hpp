@@ -14,8 +14,9 @@ namespace detail {
 template <class Signature>
 class called_by_name;
 
-// g++ 14 refuses ("dereferencing a null pointer") to call, in a constant expression, the pointer that a lambda converts to, if
-// the result has a destructor. This pointer is to an ordinary function, which makes the lambda anew and calls it.
+// A lambda without captures converts to a pointer to a function. g++ 14 refuses to call that pointer in a constant
+// expression if the result has a destructor ("dereferencing a null pointer"). The pointer here is to an ordinary function,
+// which makes the lambda again and calls it.
 template <class R, class... Args>
 class called_by_name<R(Args...)> {
  public:

@@ -1,4 +1,4 @@
-// tokamax/base/tree_like.hpp: trees with the structure of another one, and leaves of another type.
+// tokamax/base/tree_like.hpp: a tree with the structure of another tree, but with leaves of another type.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <tokamax/base/fixed_string.hpp>  // names
@@ -15,10 +15,10 @@
 
 namespace tokamax {
 
-/// A struct like `Record`, with fields of its names and of other types, which C++ cannot declare by itself.
+/// Stands for a struct with the field names of `Record` and other types of fields. C++23 cannot declare such a struct.
 template <class Record, class... Fields>
 struct record_like {
-  std::tuple<Fields...> values;  ///< of the fields, in the order of declaration
+  std::tuple<Fields...> values;  ///< the fields, in the order of their declaration
 
   static constexpr auto tokamax_fields(auto& self) {
     return std::apply([](auto&... each) { return std::tie(each...); }, self.values);
@@ -27,7 +27,7 @@ struct record_like {
     return std::array<std::string_view, sizeof...(I)>{field_name<Record, I>...};
   }(std::index_sequence_for<Fields...>{});
 
-  /// The field of a name: `axes.get<"kernel">()`.
+  /// The field with this name: `axes.get<"kernel">()`.
   template <fixed_string Name>
   constexpr auto& get() {
     return std::get<place_of(Name.view())>(values);
@@ -50,7 +50,7 @@ namespace detail {
 template <class Leaf, class F, class Tree>
 constexpr auto like(const F& leaf_of, const Tree& tree);
 
-// Elements of a vector are objects, which those of a vector of bool are not.
+// A vector of bool packs its elements into bits, so that they are no objects one could refer to.
 template <class T>
 using element_like = std::conditional_t<std::is_same_v<T, bool>, char, T>;
 
@@ -76,7 +76,7 @@ constexpr auto record_of_kind(const F& leaf_of, const std::pair<A, B>& tree) {
 template <class Leaf, class F, class... T>
 constexpr auto record_of_kind(const F& leaf_of, const std::tuple<T...>& tree) {
   return std::apply(
-      [&](const T&... each) {  // braces: from left to right
+      [&](const T&... each) {  // braces evaluate from left to right
         return std::tuple<decltype(like<Leaf>(leaf_of, each))...>{like<Leaf>(leaf_of, each)...};
       },
       tree);
@@ -120,7 +120,7 @@ auto map_like(const F& leaf_of, const Map<Key, T, Rest...>& tree) {
   return out;
 }
 
-/// A tree like `tree` with `leaf_of(leaf)` in the place of each leaf.
+/// A tree like `tree` in which `leaf_of(leaf)` replaces each leaf.
 template <class Leaf, class F, class Tree>
 constexpr auto like(const F& leaf_of, const Tree& tree) {
   constexpr tree_kind kind = kind_of<Tree>;
@@ -144,10 +144,11 @@ constexpr auto like(const F& leaf_of, const Tree& tree) {
 
 }  // namespace detail
 
-/// A tree with the structure of `tree` and leaves of type `Leaf`, which are `f(leaf)`: `tree_map<int>(f, model)`. Pairs,
-/// tuples, arrays, vectors and the standard's other containers stay what they are; a struct becomes a `record_like` it, whose
-/// fields have its names and paths. Both kinds of trees walk together: `tree_map(g, model, tree_map<bool>(f, model))`; alone,
-/// a tree of numbers or texts has no leaves, for these are static values.
+/// A tree with the structure of `tree` whose leaves are `f(leaf)`, of type `Leaf`: `tree_map<int>(f, model)`. Pairs,
+/// tuples, arrays, vectors and the standard's other containers stay what they are. A struct becomes a `record_like`, whose
+/// fields have the same names and paths. The result can be a further argument beside the tree it is like:
+/// `tree_map(g, model, tree_map<bool>(f, model))`. Alone, a tree of numbers or texts has no leaves, because numbers and
+/// texts are static values.
 ///
 /// errors  does not compile for a type that contains itself
 /// source  jax.tree_util.tree_map

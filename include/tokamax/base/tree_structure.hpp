@@ -1,4 +1,4 @@
-// tokamax/base/tree_structure.hpp: a tree without its leaves, and its leaves without the tree.
+// tokamax/base/tree_structure.hpp: takes a tree apart into its structure and its leaves, and puts it together again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <tokamax/base/tree.hpp>  // for_each_leaf
@@ -10,7 +10,8 @@
 
 namespace tokamax {
 
-/// What a tree is but for its leaves: its type, static values, lengths, and which optionals, alternatives and keys it has.
+/// All of a tree except its leaves: its type, its static values, its lengths, and which optionals, alternatives and keys
+/// it has.
 template <class Tree>
 class tree_structure_of {
  public:

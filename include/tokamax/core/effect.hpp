@@ -8,15 +8,15 @@
 
 namespace tokamax::detail {
 
-/// Has the op of a call an effect, or one of its bodies?
+/// Does the op of a call have an effect, or an op in one of its bodies?
 constexpr bool has_effect(const call& c) {
   bool effect = c.self->effect != effect_kind::none;
   for (int b = 0; b < body_count(c); ++b) effect = effect || !c.body(b).effects.empty();
   return effect;
 }
 
-/// What the compiler meets, and names, in the trace of an effect whose operands are all constants: nothing says which
-/// program it is a part of. At run time the thread knows.
+/// Called for an effect whose operands are all constants. Nothing then says which program the effect is a part of. At run
+/// time the thread knows it; while compiling, the compiler stops here and names this function in its error.
 [[noreturn]] void effect_without_traced_operand();
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void effect_without_traced_operand() {

@@ -1,4 +1,4 @@
-// tokamax/core/foreign_memory.hpp: arrays over memory that is not the pool's: another library's, or a file's.
+// tokamax/core/foreign_memory.hpp: arrays over memory that tokamax did not allocate: another library's, or a file's.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it includes <filesystem>, and few programs need it)
 // tested by tests/core/foreign_memory.cpp
@@ -18,8 +18,8 @@
 
 namespace tokamax {
 
-/// An array whose elements lie at `data`, which has room for them until `release` is called: when the last array has let go
-/// of it. Programs read them where they are and never write there.
+/// An array whose elements lie at `data`. Programs read them where they are and never write there. `release` is called
+/// when the last array that uses the memory is destroyed; until then the memory must stay valid.
 ///
 /// shapes  any whose extents are known
 /// source  jax.dlpack.from_dlpack
@@ -41,8 +41,8 @@ inline array array_over(const std::byte* data, const array_type& type, std::func
                type);
 }
 
-/// An array whose elements lie in a file, from byte `offset` on. The system reads them when somebody else does, and the file
-/// must not change before the last array has let go of it.
+/// An array whose elements lie in a file, from byte `offset` on. The operating system reads each page of the file when a
+/// program first uses it. The file must not change as long as an array uses it.
 ///
 /// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do
 inline array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {

@@ -1,4 +1,4 @@
-// tokamax/train/state.hpp: what a training step changes: a model, and what the optimizer remembers of it.
+// tokamax/train/state.hpp: what a training step changes: a model and the state of its optimizer.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/train/step.cpp
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace tokamax::train {
 
-/// The state of training a `Model` with an optimizer that the program holds: `train::state<network, optimizer>`. Its default
-/// value has the shapes of all arrays, so that its step can be compiled.
+/// The state of training a `Model` with an optimizer that is a constant of the program: `train::state<network, optimizer>`.
+/// Its default value has the shapes of all arrays, so that the step can be compiled.
 template <class Model, const auto& Optimizer>
 struct state {
   Model model;

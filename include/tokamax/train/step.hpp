@@ -10,7 +10,7 @@
 
 namespace tokamax::train {
 
-/// What an optimizer is told beside gradients and parameters.
+/// What an optimizer gets in addition to gradients and parameters.
 struct step_facts {
   array value;  ///< the loss
 };
@@ -28,7 +28,7 @@ constexpr std::pair<State, array> take_step(const Loss& loss, const Optimizer& o
 /// What `step<loss, optimizer>()` returns: a function without state, which the compiler can trace.
 template <const auto& Loss, const auto& Optimizer>
 struct known_step {
-  source_line where{};  ///< of the call of step
+  source_line where{};  ///< where step was called
   template <class State, class... Batch>
   constexpr std::pair<State, array> operator()(const State& s, const Batch&... batch) const {
     return detail::take_step(Loss, Optimizer, where, s, batch...);
@@ -47,8 +47,8 @@ struct traced_step {
   }
 };
 
-/// The training step of a loss and an optimizer that the program holds: of a state and of what the loss takes beside the
-/// model, to the next state and the loss.
+/// The training step of a loss and an optimizer that are constants of the program. The step takes the state and the
+/// further arguments of the loss; it returns the next state and the value of the loss.
 ///
 ///   constexpr auto loss = [](const network& m, const batch& b) { ... };
 ///   constexpr auto optimizer = optim::adam({.learning_rate = 1e-3});
@@ -56,7 +56,7 @@ struct traced_step {
 ///   const auto step = jit(train::step<loss, optimizer>(), cpu);
 ///   auto [next, value] = step(std::move(now), batch);
 ///
-/// It is
+/// The step computes
 ///
 ///   auto [value, grads] = value_and_grad(loss)(now.model, batch...);
 ///   auto [updates, opt_state] = optimizer.update(grads, now.opt_state, now.model);

@@ -9,15 +9,15 @@
 
 namespace tokamax {
 
-/// How associative_scan runs.
+/// Options of associative_scan.
 struct associative_scan_options {
-  bool reverse = false;  ///< from the last entry to the first: suffixes
+  bool reverse = false;  ///< start with the last entry: the results are suffixes
   int axis = 0;
 };
 
 namespace detail {
 
-/// Entries first, first + step, ... before `last` of each leaf.
+/// The entries first, first + step, ... of each leaf, up to but without `last`.
 template <class Tree>
 constexpr Tree entries(const Tree& tree, int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) {
   return tree_map(
@@ -42,7 +42,7 @@ template <class F, class Tree>
 constexpr Tree prefixes(const F& f, const Tree& x, int axis, std::int64_t n) {
   if (n < 2) return x;
   const Tree pairs = f(entries(x, axis, 0, n - 1, 2), entries(x, axis, 1, n, 2));
-  const Tree odd = prefixes(f, pairs, axis, n / 2);  // of 2, 4, ... entries: what belongs at 1, 3, ...
+  const Tree odd = prefixes(f, pairs, axis, n / 2);  // the prefixes of 2, 4, ... entries, which belong at 1, 3, ...
   Tree even = entries(x, axis, 0, 1);
   if (n > 2) {
     const Tree longer = f(entries(odd, axis, 0, (n - 1) / 2), entries(x, axis, 2, n, 2));
@@ -53,8 +53,9 @@ constexpr Tree prefixes(const F& f, const Tree& x, int axis, std::int64_t n) {
 
 }  // namespace detail
 
-/// x[0], f(x[0], x[1]), f(f(x[0], x[1]), x[2]), ... for an associative f of two trees, which is called about 2 log2(n) times,
-/// on whole slices of the sequence: f works along all other axes at once, as vmap of a function of two entries does.
+/// Computes x[0], f(x[0], x[1]), f(f(x[0], x[1]), x[2]), ... for an associative function f of two trees. f is called only
+/// about 2 log2(n) times, each time on whole slices of the sequence. It must therefore work on many entries at once, as
+/// vmap of a function of two entries does.
 ///
 ///   associative_scan([](const array& a, const array& b) { return a * b; }, x)  // cumprod(x)
 ///

@@ -1,4 +1,4 @@
-// tokamax/transforms/callback.hpp: calls of the host's functions while a program runs.
+// tokamax/transforms/callback.hpp: lets a program call functions on the host while it runs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,8 @@ namespace tokamax {
 
 namespace detail {
 
-/// Attribute words of a callback: whether it is ordered, the number of its results, then the dtype and shape of each.
+/// The attributes of a callback as words: whether it is ordered, the number of its results, and the dtype and shape of
+/// each.
 constexpr words pack_types(const types& list, bool ordered) {
   words w{ordered, list.count()};
   for (const array_type& t : list) {
@@ -33,7 +34,7 @@ constexpr types unpack_types(const std::int64_t* w) {
   return list;
 }
 
-/// A call for each example of a batch, one after the other.
+/// Calls the function for each example of a batch, one after the other.
 constexpr arrays call_one_by_one(const call& c) {
   vec<arrays> results;
   for (std::int64_t i = 0; i < c.batch_size; ++i) {
@@ -48,7 +49,7 @@ constexpr arrays call_one_by_one(const call& c) {
   return stacked;
 }
 
-/// The operands of a running call as arrays of their own.
+/// Copies the operands of a running call into arrays.
 inline arrays operands_of(const kernel_arguments& a) {
   arrays in;
   for (int k = 0; k < a.in_count; ++k) {
@@ -112,16 +113,16 @@ constexpr arrays pure_callback(const F& f, const types& results, const arrays& a
 
 /// How io_callback behaves.
 struct io_callback_options {
-  bool ordered = false;  ///< refuses vmap, which has no order among the examples
+  bool ordered = false;  ///< then vmap is refused, because examples have no order
 };
 
-/// The same for a function with an effect. It is called each time the program comes to it, and all effects happen in the
-/// program's order. Under vmap it is called for each example. Vmap is refused where examples take different branches or
-/// leave a loop at different steps, and a derivative is refused that would call it again for its result. While compiling,
-/// one of the arguments must belong to the trace; `jit` traces a program at run time in which a call has none.
+/// The same for a function with an effect. It is called each time the program reaches the call, and all effects happen in
+/// the order of the program. Under vmap it is called for each example. Vmap is refused where examples take different
+/// branches or leave a loop at different steps. A derivative is refused if it would call the function a second time. While
+/// compiling, one of the arguments must belong to the trace; if none does, `jit` traces the program at run time.
 ///
 /// errors  those of pure_callback; "io_callback: vmap", "cond: vmap", "while_loop: vmap", "io_callback: derivative"
-/// source  jax.experimental.io_callback, where calls without `ordered` are in no order
+/// source  jax.experimental.io_callback, whose calls have no order unless `ordered` is set
 template <class F>
 constexpr arrays io_callback(const F& f, const types& results, const arrays& args, io_callback_options options = {},
                              source_line l = source_line::current()) {

@@ -1,4 +1,4 @@
-// tokamax/transforms/map.hpp: a function on each entry of a sequence, one after the other or some at a time.
+// tokamax/transforms/map.hpp: calls a function for each entry of a sequence, one after the other or a few at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace tokamax {
 
-/// How map runs.
+/// Options of map.
 struct map_options {
-  std::int64_t batch_size = 1;  ///< entries that run as one batch
+  std::int64_t batch_size = 1;  ///< so many entries run as one batch
 };
 
-/// f(x) for x = xs[0], xs[1], ..., stacked: what vmap(f) returns, in the memory of one entry, or of `batch_size` of them.
+/// Computes f(x) for x = xs[0], xs[1], ... and stacks the results. It returns what vmap(f) returns, but needs the memory of
+/// only one entry at a time, or of `batch_size` entries.
 ///
 /// shapes  leaves of xs [length, ...]; leaves of the result [length, ...]
 /// errors  "scan: length" if leading extents differ; "map: batch_size" below 1, or above with a dynamic length

@@ -1,4 +1,4 @@
-// tokamax/transforms/remat.hpp: compute a function again in the backward pass, instead of keeping its values in memory.
+// tokamax/transforms/remat.hpp: computes a function again in the backward pass instead of keeping its values in memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,14 +14,14 @@ namespace detail {
 constexpr arrays remat_jvp(const call& c);
 }  // namespace detail
 
-/// Attributes of remat: its body, a function of the operands, whose last `saved` results are there for the backward pass.
+/// Attributes of remat. Its body is a function of the operands; the last `saved` results are for the backward pass only.
 struct remat_attributes {
   std::int64_t body = 0;
   int saved = 0;
 };
 
 namespace detail {
-/// The backward pass computes the body again, but for what is saved.
+/// The backward pass computes the body again, except for the saved values.
 constexpr arrays remat_vjp_here(const call& c) {
   const auto w = c.attrs<remat_attributes>();
   const graph body(c.body(0));
@@ -41,7 +41,7 @@ constexpr arrays remat_vjp_here(const call& c) {
   for (const array& y : inline_graph(b, body, again.data())) ys.push_back(lift(b, y));
   drop_effects(b, 0, c);
   for (const array& ct : backward(b, ys, cts, again)) b.outputs.push_back(ct.exists() ? lift(b, ct).id() : -1);
-  for (int k = results; k < ys.count(); ++k) {  // from here on they are what was saved
+  for (int k = results; k < ys.count(); ++k) {  // the results from here on are the saved values
     const int id = ys[k].id();
     if (!b[id].kind) continue;
     b.nodes[id].kind = nullptr;
@@ -79,7 +79,7 @@ inline constexpr op remat_p{
 };
 
 namespace detail {
-/// A function of values and tangents, which is computed again in the backward pass too.
+/// The function of values and tangents. The backward pass computes it again, too.
 constexpr arrays remat_jvp(const call& c) {
   const graph body(c.body(0));
   const int results = body.outputs.count();
@@ -95,14 +95,14 @@ constexpr arrays remat_jvp(const call& c) {
 }
 }  // namespace detail
 
-// Policies: does the backward pass find the value of a node instead of computing it again?
+// A policy says of each node whether its value is kept for the backward pass.
 inline constexpr auto nothing_saveable = [](const graph&, const node&) { return false; };
 inline constexpr auto everything_saveable = [](const graph&, const node&) { return true; };
-/// The results of products: what costs most to compute.
+/// Keeps the results of products, which cost most to compute.
 inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.kind->precision.has_algorithm; };
 
 namespace detail {
-/// Makes what a policy saves the last results of a body; returns how many they are.
+/// Appends the values that a policy saves to the results of a body. Returns their number.
 template <class Policy>
 constexpr int save_results(graph& body, const Policy& saves) {
   int saved = 0;
@@ -137,8 +137,8 @@ struct remat_function {
   }
 };
 
-/// The function f, whose derivative computes f again. It takes less memory and more time. A policy says which values are
-/// kept: `remat(f, dots_saveable)`, or a function of your own that looks at the op or at the name of a scope:
+/// The function f with a derivative that computes f again: it needs less memory and more time. A policy says which values
+/// are kept all the same: `remat(f, dots_saveable)`, or a function of your own that looks at the op or the name of a scope:
 ///
 ///   constexpr auto attention_saveable = [](const graph& g, const node& n) {
 ///     return g.scopes.name(n.scope).ends_with("attend");

@@ -1,4 +1,4 @@
-// tokamax/transforms/scan_unroll.hpp: several steps of a scan written out one after the other.
+// tokamax/transforms/scan_unroll.hpp: a scan in which one step of the loop does several steps.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/scan.cpp
 #pragma once
@@ -19,8 +19,8 @@ struct scan_operands {
   }
 };
 
-/// Writes out the steps of the places first, ..., first + count - 1. Results are the carries, then what each step returned,
-/// [count, ...].
+/// Writes out the steps first, ..., first + count - 1. The results are the carries, and then the outputs of the steps,
+/// stacked to [count, ...].
 constexpr arrays steps_written_out(graph& g, const graph& body, const scan_attributes& w, const scan_operands& in,
                                    std::int64_t first, std::int64_t count) {
   arrays carries = in.carries;
@@ -45,11 +45,11 @@ constexpr arrays bind_unrolled_here(graph& g, const scan_attributes& w, const ar
   const graph body(g.bodies[static_cast<int>(w.body)]);
   const scan_operands all(operands, w);
   const std::int64_t n = w.length, rest = n % unroll, looped = n - rest;
-  const std::int64_t first = w.reverse ? rest : 0;  // of the blocks, which run before the rest
+  const std::int64_t first = w.reverse ? rest : 0;  // where the blocks start; they run before the rest
   if (n == 0) return bind_all(scan_p, operands.data(), operands.count(), pack(w), where);
   if (n <= unroll) return steps_written_out(g, body, w, all, 0, n);
 
-  graph block;  // one step of the loop: `unroll` steps
+  graph block;  // one step of the loop, which does `unroll` steps
   scan_operands inside = all;
   for (array& x : inside.carries) x = body_input(block, {x.dtype(), false, x.shape()});
   for (array& x : inside.sequences) x = body_input(block, stacked_type(entry_type(x.type()), unroll));
@@ -86,7 +86,7 @@ constexpr arrays bind_unrolled_here(graph& g, const scan_attributes& w, const ar
   }
   return results;
 }
-/// A scan whose steps do `unroll` of those of `w` each, and what is left after it.
+/// A scan whose steps each do `unroll` steps of `w`, followed by the steps that are left over.
 constexpr arrays bind_unrolled(graph& g, const scan_attributes& w, const arrays& operands, std::int64_t unroll,
                                location where) {
   return linked<detail::bind_unrolled_here>(g, w, operands, unroll, where);
