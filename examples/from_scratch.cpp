@@ -145,15 +145,33 @@ struct kernel_call {
   double* out;
 };
 
+/// A rule is a function, or a lambda without captures. A plain pointer would do, but g++ 14 refuses to call lambdas through
+/// pointers while it compiles. This one leads to a function that calls the lambda.
+template <class Result>
+struct rule {
+  Result (*function)(const call&) = nullptr;
+
+  constexpr rule() = default;
+  constexpr rule(Result (*f)(const call&)) : function(f) {}
+  template <class Lambda>
+  constexpr rule(Lambda) : function(&call_to<Lambda>) {}
+  template <class Lambda>
+  static constexpr Result call_to(const call& c) {
+    return Lambda{}(c);
+  }
+  constexpr Result operator()(const call& c) const { return function(c); }
+  constexpr explicit operator bool() const { return function != nullptr; }
+};
+
 /// All that is known about an operation. The rest of the file never asks which op it has: it reads these rules.
 struct op {
   std::string_view name;
   shape (*infer)(const call&);                   // the shape of the result; rejects wrong operands
   double (*element)(double, double) = nullptr;   // elementwise ops: one element of the result
   void (*kernel)(const kernel_call&) = nullptr;  // the others: all of the result
-  array (*compose)(const call&) = nullptr;       // the meaning in smaller ops, from which missing rules follow
-  arrays (*vjp)(const call&) = nullptr;          // cotangents of the operands
-  array (*jvp)(const call&) = nullptr;           // tangent of the result
+  rule<array> compose = {};                      // the meaning in smaller ops, from which missing rules follow
+  rule<arrays> vjp = {};                         // cotangents of the operands
+  rule<array> jvp = {};                          // tangent of the result
   attributes (*batch)(attributes) = nullptr;     // the same op on operands with one more axis in front
   double neutral = std::numeric_limits<double>::quiet_NaN();  // op(x, neutral) is x
 };

@@ -38,8 +38,8 @@ constexpr array literal(std::string_view text) {
   return array(value, {type, weak, {}});
 }
 
-using unary_function = array (*)(const array&);
-using binary_function = array (*)(const array&, const array&);
+using unary_function = tokamax::rule<array(const array&)>;
+using binary_function = tokamax::rule<array(const array&, const array&)>;
 struct unary_row {
   std::string_view name;
   unary_function f;
