@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   compiler/attribute_text.hpp  attributes, constants and types of a graph's nodes as text.
-//   compiler/donate.hpp          which results of a region's steps are written over operands that nobody reads again.
+//   compiler/donate.hpp          which results of steps are written over operands that are not read again.
 //   compiler/freeze.hpp          exact-size constant copies of what a constant expression built.
 //   compiler/fuse.hpp            which elementwise ops share one loop, and in which order loops and kernels run.
-//   compiler/loop_builder.hpp    write one fused loop of a plan, line by line.
+//   compiler/loop_builder.hpp    builds one fused loop of a plan, line by line.
 //   compiler/loop_text.hpp       fused loops as C++ functions, for compilers of other devices and for readers.
 //   compiler/lower.hpp           rewrite a traced program into ops that the backend has kernels for.
 //   compiler/materialize.hpp     which values of a program lie in memory, and which are computed where they are read.
@@ -13,7 +13,7 @@
 //   compiler/parse.hpp           graphs from their text.
 //   compiler/plan.hpp            the tables that describe how a program runs.
 //   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
-//   compiler/schedule.hpp        from a lowered graph to steps, operands and buffers.
+//   compiler/schedule.hpp        turns a lowered graph into steps, operands and buffers.
 //   compiler/split.hpp           the order of a fused group that is too large for one loop, so that it can be cut.
 //   compiler/views.hpp           which values are the memory of other values, seen with other strides.
 #pragma once

@@ -1,4 +1,4 @@
-// tokamax/compiler/donate.hpp: which results of a region's steps are written over operands that nobody reads again.
+// tokamax/compiler/donate.hpp: which results of steps are written over operands that are not read again.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/donate.cpp
 #pragma once
@@ -7,16 +7,19 @@
 
 namespace tokamax::detail {
 
-/// Collects what may be written over what while the steps of one region are made.
+/// Collects, while the steps of one region are made, which result may be written over which operand.
 ///
-/// A loop's result may take the place of an operand that it reads in the same order: in the arena, or an output over an
-/// input that the caller gives away. The result of an update, which is its operand but for some elements, does more: a
-/// chain of updates is one buffer. If it ends in an output, all of it lies in that output's memory, which is the input's
-/// where the chain begins with one that is given away, so that nothing is copied.
+/// The result of a loop may take the place of an operand that the loop reads in the same order. Both lie in the arena, or
+/// the operand is an input that the caller gives away and the result an output.
+///
+/// An update returns its operand with some elements changed. A chain of updates is one buffer. If the chain ends in an
+/// output, all of it lies in the memory of that output. If it also begins with an input that the caller gives away, it lies
+/// in the memory of that input, and nothing is copied.
 class donations {
  public:
   constexpr explicit donations(plan& p) : p_(p), first_(p.buffers.count()) {}
 
+  /// Notes for each result of a loop the first operand whose place it may take.
   constexpr void note_loop(const plan_step& st) {
     const plan_operand* const operands = p_.operands.data() + st.operands;
     for (int r = st.in_count; r < st.in_count + st.out_count; ++r)
@@ -29,7 +32,7 @@ class donations {
     if (operands[k].buffer >= 0) note(st, operands, k, st.in_count + r, by_update);
   }
 
-  /// Writes what was found into the buffers of the region.
+  /// Writes the findings into the buffers of the region.
   constexpr void finish(const plan_region& r) {
     buffers_ = p_.buffers.data() + first_;
     source_.resize(static_cast<std::size_t>(r.buffer_count), -1);
@@ -41,7 +44,7 @@ class donations {
   }
 
  private:
-  // Pointers: what a table's accessor costs the compiler counts here.
+  // The functions below use raw pointers, because calls of accessors are slow in constant expressions.
   enum : char { nobody, by_loop, by_update };
 
   constexpr bool note(const plan_step& st, const plan_operand* operands, int k, int r, char how) {
@@ -49,16 +52,16 @@ class donations {
     const auto count = p_.buffers.size() - static_cast<std::size_t>(first_);
     source_.resize(count, -1);
     taken_.resize(count, nobody);
-    char& taken =
-        taken_[operands[k].buffer - first_];  // only the last step that reads it can, so an update tries again
+    // A later step may take the place over from an earlier one, unless both are loops.
+    char& taken = taken_[operands[k].buffer - first_];
     if (taken == by_loop && how == by_loop) return false;
     taken = how;
     source_[operands[r].buffer - first_] = operands[k].buffer - first_;
     return true;
   }
 
-  /// Is operand k read exactly where `out` is written, by nothing else in this step, and of the kind that can be given
-  /// away?
+  /// May `out` be written over operand k? They must be of one size and lie in the same order, no other operand of the step
+  /// may read that buffer, and the buffer must be of a kind that can be given away.
   constexpr bool may_replace(const plan_step& st, const plan_operand* operands, int k, const plan_operand& out,
                              char how) const {
     const plan_operand& in = operands[k];
@@ -78,7 +81,7 @@ class donations {
     return true;
   }
 
-  /// The step that writes each buffer first, and the last one that reads it.
+  /// Finds for each buffer the first step that writes it and the last step that reads it.
   constexpr void find_lives(const plan_region& r) {
     lives_.resize(2 * static_cast<std::size_t>(r.buffer_count), -1);
     last_ = lives_.data();
@@ -94,7 +97,8 @@ class donations {
         if (mine[k].buffer >= first_ && writer_[mine[k].buffer - first_] < 0) writer_[mine[k].buffer - first_] = s;
     }
   }
-  /// Moves the updates that an output ends into its memory, and notes the input whose memory that may be.
+  /// Follows the chain of updates that ends in an output. Moves its buffers into the memory of the output, and notes the
+  /// input at the beginning of the chain, whose memory the output may take.
   constexpr void follow(int out) {
     int b = out;
     for (int d = buffers_[b].reuse; d >= 0 && last_[d] == writer_[b]; d = buffers_[b].reuse) {

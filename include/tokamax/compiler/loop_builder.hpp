@@ -1,4 +1,4 @@
-// tokamax/compiler/loop_builder.hpp: write one fused loop of a plan, line by line.
+// tokamax/compiler/loop_builder.hpp: builds one fused loop of a plan, line by line.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/schedule.cpp
 #pragma once
@@ -10,7 +10,9 @@
 
 namespace tokamax {
 
-/// Collects the lines, slots and constants of a loop, and appends it to a plan as a step.
+/// Collects the lines, slots and constants of a loop, and appends the loop to a plan as a step.
+///
+/// Each line computes one register, except a store. The functions that add a line return the number of its register.
 class loop_builder {
  public:
   constexpr loop_builder(plan& p, detail::donations& d) : p_(p), donations_(d) {}
@@ -23,7 +25,7 @@ class loop_builder {
     constants_.push_back(bits);
     return add(line);
   }
-  /// An operand; buffer -1 is a count that starts at `offset`.
+  /// Adds an operand. The buffer -1 stands for no memory but a count (an iota) that starts at `offset`.
   constexpr int add_load(int buffer, std::int64_t offset, const shape& strides, dtype t) {
     instruction line;
     line.kind = buffer < 0 ? instruction::what::iota : instruction::what::load;
@@ -47,11 +49,11 @@ class loop_builder {
     lines_.push_back(line);
   }
 
-  /// Do the bounds of a loop hold with so many more slots and lines?
+  /// Is the loop within its bounds after so many more slots and lines?
   constexpr bool has_room(int slots, int lines) const {
     return slots_.count() + slots <= max_loop_slots && lines_.count() + lines <= max_loop_lines;
   }
-  /// Forgets the loop that was begun.
+  /// Throws the unfinished loop away.
   constexpr void abandon() {
     lines_.clear();
     slots_.clear();
@@ -59,7 +61,8 @@ class loop_builder {
     stores_ = 0;
   }
 
-  /// Appends the loop over the extents `s`, which the next step's kernel runs if it `produces`, and starts a new one.
+  /// Appends the loop over the extents `s` to the plan and starts a new one. If it `produces`, the kernel of the next step
+  /// runs it, part by part.
   constexpr void finish(const shape& s, int node_id, bool produces = false) {
     if (!has_room(0, 0))
       detail::throw_error("loop: operands and lines", text() << slots_.count(), "as many as fit", {});
@@ -113,7 +116,7 @@ class loop_builder {
     dtype type = dtype::none;
   };
 
-  /// Axes that every slot walks through contiguously become one.
+  /// Merges neighbouring axes that every slot walks through as if they were one axis. Loops over few axes are faster.
   constexpr void merge_axes(const shape& s, shape& extents, shape& source) const {
     for (int i = 0; i < s.rank(); ++i) {
       if (s[i] == 1) continue;
@@ -134,7 +137,8 @@ class loop_builder {
     }
   }
 
-  /// The loop kernel with this structure: one that is there, or a new one.
+  /// The number of the loop kernel with these lines. Loops with equal lines share one kernel, so that it is compiled once.
+  /// The hash only finds candidates quickly; the comparison of the lines decides.
   constexpr int loop_index() {
     loop_kernel k;
     k.count = lines_.count();

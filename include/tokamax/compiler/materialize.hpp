@@ -1,6 +1,10 @@
 // tokamax/compiler/materialize.hpp: which values of a program lie in memory, and which are computed where they are read.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/schedule.cpp
+//
+// A program is quick if it writes few values to memory. Four passes decide for each node, in this order: must its value lie
+// in memory; is it so cheap that loops had better compute it again; can the reduction that reads it run its loop; and does
+// anything still use it?
 #pragma once
 
 #include <tokamax/compiler/fuse.hpp>   // fusion
@@ -11,11 +15,11 @@ namespace tokamax::detail {
 
 constexpr bool is_barrier(const node& n) { return n.kind && n.kind->memory.kind == op_kind::barrier; }
 
-/// Do the elements that a reduction reads follow each other, or lie in rows that are long? Their producer then makes many
-/// at a time. Neighbouring axes that are all reduced, or all kept, count as one.
+/// Does a reduction read elements that follow each other, or rows that are long? Only then can the producer of its operand
+/// make many elements at a time. Neighbouring axes that are all reduced, or all kept, count as one axis.
 constexpr bool reads_rows(const shape& s, const axes& reduced) {
   constexpr int long_row = 1024;
-  int axes = 0;  // inner ones first
+  int axes = 0;  // counted from the innermost axis outwards
   bool inner = false, before = false;
   std::int64_t row = 1;
   for (int i = s.rank() - 1; i >= 0; --i) {
@@ -29,7 +33,7 @@ constexpr bool reads_rows(const shape& s, const axes& reduced) {
   return is_dyn(row) || row >= long_row || axes <= (inner ? 2 : 3);
 }
 
-/// The views and groups of a lowered graph, and what becomes of each node.
+/// The views and the groups of a lowered graph, and the decisions about each node.
 class materialization {
  protected:
   /// `takes(op)`: the kernel_takes of the device's kernel.
@@ -40,12 +44,12 @@ class materialization {
     mark_live();
   }
 
-  /// A barrier is the value behind it.
+  /// The node that computes the value of `id`: a barrier only hands on its operand.
   constexpr int real(int id) const {
     while (is_barrier(nodes_[id])) id = operands_[nodes_[id].first_operand];
     return id;
   }
-  /// The memory that `id` is read from.
+  /// Where in memory readers of `id` find its elements: in its own memory, or for a view in that of another node.
   constexpr strided memory(int id) const {
     id = real(id);
     if (dense_[id]) return {id, 0, row_major(nodes_[id].type.extents)};
@@ -63,16 +67,21 @@ class materialization {
   const graph& g_;
   view_table views_;
   fusion groups_;
-  /// What becomes of a node. In memory if needed; `head` and `next` make lists of what belongs together.
-  /// Computed again from another one if `from` is set, by so many lines. A kernel and the group that makes its operand are
-  /// each other's `joined`.
+  /// The decisions about a node.
+  ///
+  /// needed, stays  its value must lie in memory; stays: also if a loop could compute it again
+  /// live           it is computed for its own loop
+  /// buffer, reg    where its value lies: the buffer in the plan, the register in the loop that is being built
+  /// head, next     a list: the members of a group from its first node, or the results of a kernel
+  /// from, lines    it is computed again from the node `from`, in so many lines of a loop
+  /// joined         a kernel, and the node that a group makes for it, name each other
   struct place {
     bool needed = false, stays = false, live = false;
     int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0, joined = -1;
   };
   static constexpr int most_recomputed = 3;
   vec<place> places_;
-  // The tables as pointers: what an accessor costs the compiler counts here.
+  // The same tables as raw pointers, because calls of accessors are slow in constant expressions.
   const node* const nodes_ = g_.nodes.data();
   const int *const operands_ = g_.operands.data(), *const root_ = groups_.root.data();
   const char* const dense_ = views_.dense.data();
@@ -80,7 +89,7 @@ class materialization {
   place* const at_ = places_.data();
 
  private:
-  /// `id` itself must lie in memory: a view is copied, so what it reads must too.
+  /// Notes that `id` itself must lie in memory. A view is then copied, so that the value it reads must lie there too.
   constexpr void need(int id) {
     id = real(id);
     at_[id].needed = at_[id].stays = true;
@@ -89,6 +98,7 @@ class materialization {
       at_[base].needed = at_[base].stays = true;
     }
   }
+  /// Notes that `id` is read from memory, where a view may be read through the value behind it.
   constexpr void need_memory(int id) {
     id = real(id);
     if (dense_[id])
@@ -97,7 +107,8 @@ class materialization {
       need(v.base);
   }
 
-  /// Which values must lie in memory. Views that must be copied come after their users, so the order is backwards.
+  /// Finds the values that must lie in memory. The loop runs backwards, because the users of a view decide whether it is
+  /// copied, and they come after it.
   constexpr void mark_needed(const auto& takes) {
     for (int i = g_.count() - 1; i >= 0; --i) {
       const node& n = nodes_[i];
@@ -128,8 +139,9 @@ class materialization {
     for (int o : g_.outputs) need_memory(o);
   }
 
-  /// A value that only loops ask for, and that is a sum or product of constants and one value that its own loop stores
-  /// anyway, is computed again by those loops: that takes no memory, and no time where loops wait for memory.
+  /// Finds values that other loops compute again instead of reading them. Such a value is read by loops only, and is a sum
+  /// or product of constants and one value that its own loop stores anyway. Computing it again takes no memory, and no time
+  /// either, because these loops wait for memory.
   constexpr void mark_recomputed() {
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];
@@ -148,11 +160,14 @@ class materialization {
       at_[i].lines = lines;
     }
   }
-  /// A group whose one result is read by one reduction only, as it is or reshaped, makes it while that runs: the values lie
-  /// nowhere, and the bits are the same.
+  /// Joins groups with reductions. If one reduction is the only reader of a group's only result, it runs the group's loop
+  /// part by part while it reduces. The values are never stored as a whole, and the bits of the result are the same. The
+  /// reduction may read the result reshaped.
   constexpr void mark_producers(const auto& takes) {
     vec<int> counts(2 * g_.nodes.size(), 0);
-    int *const users = counts.data(), *const results = users + g_.count();  // of each node, and of each group
+    int *const users = counts.data(), *const results =
+                                          users +
+                                          g_.count();  // how many users a node has, and how many results a group
     bool any = false;
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];
@@ -178,7 +193,7 @@ class materialization {
       at_[i].joined = o;
     }
   }
-  /// Which members of groups compute something for their own loop.
+  /// Finds the members of groups that compute something for their own loop.
   constexpr void mark_live() {
     for (int i = g_.count() - 1; i >= 0; --i) {
       if (root_[i] < 0) continue;

@@ -1,5 +1,9 @@
-// tokamax/compiler/schedule.hpp: from a lowered graph to steps, operands and buffers.
+// tokamax/compiler/schedule.hpp: turns a lowered graph into steps, operands and buffers.
 // SPDX-License-Identifier: Apache-2.0
+//
+// This is the last stage before memory is laid out. `fusion` has grouped the nodes, and `materialization` has decided which
+// values lie in memory. The scheduler visits the nodes in the order of their phases and makes one step of each group (a
+// fused loop), of each kernel, of each call with bodies, and of each view that must be copied.
 #pragma once
 
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
@@ -26,7 +30,7 @@ class scheduler : materialization {
     plan_region r;
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
-    for (int i = g_.count() - 1; i >= 0; --i) {  // lists of what belongs together: a loop's nodes, a kernel's results
+    for (int i = g_.count() - 1; i >= 0; --i) {  // makes lists of a loop's nodes and of a kernel's results
       const int owner = nodes_[i].kind == &get_p ? operands_[nodes_[i].first_operand] : root_[i];
       if (owner < 0) continue;
       at_[i].next = at_[owner].head;
@@ -48,7 +52,7 @@ class scheduler : materialization {
   }
 
  private:
-  /// Steps have the scopes of their nodes, numbered in one table for the graphs of all regions.
+  /// Gives the steps the scopes of their nodes. The graphs of all regions share one table of scopes.
   constexpr void name_steps(int first) {
     vec<int> known(g_.scopes.size() + 1, -1);
     known[0] = 0;
@@ -66,6 +70,7 @@ class scheduler : materialization {
     p_.buffers.push_back(b);
     return p_.buffers.count() - 1;
   }
+  /// Makes the buffers: of inputs, constants and outputs first, then in the arena for other values that lie in memory.
   constexpr void make_buffers(plan_region& r) {
     r.inputs = p_.numbers.count();
     r.input_count = g_.inputs.count();
@@ -80,7 +85,7 @@ class scheduler : materialization {
       for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
     }
     output_buffer_.resize(g_.outputs.size(), -1);
-    for (int k = 0; k < g_.outputs.count(); ++k) {  // an output that is computed is computed in place
+    for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once
       const int id = real(g_.outputs[k]);
       output_buffer_[k] = add_buffer(plan_buffer::what::output, k, nodes_[id].type);
       if (at_[id].buffer < 0 && nodes_[id].kind && !is_view(nodes_[id]) && !is_free(nodes_[id]))
@@ -91,7 +96,7 @@ class scheduler : materialization {
           !is_handed_over(i))
         at_[i].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[i].type);
   }
-  /// Is this the one result of a group that a kernel runs?
+  /// Is this node the one result of a group that a kernel runs? It then needs no buffer.
   constexpr bool is_handed_over(int i) const {
     return root_[i] >= 0 && at_[root_[i]].joined >= 0 && at_[at_[root_[i]].joined].joined == i;
   }
@@ -109,7 +114,8 @@ class scheduler : materialization {
     }
   }
 
-  /// The register that holds operand `id` of a loop: a value of the group, a constant, one computed again, or a new slot.
+  /// The register that holds operand `id` of a loop. The operand is a value of the group, a constant, a value that is
+  /// computed again, or else it is loaded from memory.
   constexpr int operand_register(int id, bool copying) {
     id = real(id);
     if (at_[id].reg >= 0) return at_[id].reg;
@@ -132,7 +138,7 @@ class scheduler : materialization {
     for (int t : touched_) at_[t].reg = -1;
     touched_.clear();
   }
-  /// Appends the line of an elementwise node to a loop.
+  /// Appends the line of an elementwise node to the loop, after the lines of its operands.
   constexpr int compute(int id) {
     const node& n = nodes_[id];
     instruction line;
@@ -146,6 +152,7 @@ class scheduler : materialization {
     touched_.push_back(id);
     return at_[id].reg = loop_.add(line);
   }
+  /// Makes one loop of a group, or several if it is too large for one.
   constexpr void emit_group(int root) {
     vec<int> results;
     for (int m = at_[root].head; m >= 0; m = at_[m].next) {
@@ -161,7 +168,8 @@ class scheduler : materialization {
     for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
     finish_loop(root);
   }
-  /// The group that makes the operand of a kernel; one that is too large for a loop runs before it.
+  /// Makes the loop of a group that a kernel runs for its operand. A group that is too large for one loop runs before the
+  /// kernel and stores its result.
   constexpr void emit_producer(int root, int result) {
     for (int m = at_[root].head; m >= 0; m = at_[m].next)
       if (at_[m].live && at_[m].reg < 0) compute(m);
@@ -175,8 +183,8 @@ class scheduler : materialization {
     loop_.add_store(at_[result].reg, at_[result].buffer, nodes_[result].type);
     finish_loop(root, true);
   }
-  /// A group as several loops, none of them larger than the bound. What a later loop asks for is stored; values computed
-  /// again from stored ones are computed once more.
+  /// Makes several loops of a group, none of them larger than the bound. A value that a later loop reads is stored, unless
+  /// that loop can compute it again from a stored one. `stores` counts the stores that the loop would need if it ended here.
   constexpr void emit_in_parts(int root) {
     vec<int> members;
     for (int m = at_[root].head; m >= 0; m = at_[m].next)
@@ -187,7 +195,7 @@ class scheduler : materialization {
     };
     split_order split(g_.count(), members, each_operand);
     vec<int> part;
-    int stores = 0;  // if the loop ended here
+    int stores = 0;
     for (int m : split.order) {
       if (!loop_.has_room(stores + most_slots, stores + most_lines)) {
         finish_part(part, split.uses);
@@ -252,7 +260,7 @@ class scheduler : materialization {
       else
         add_operand(at_[o].buffer, 0, nodes_[o].type, row_major(nodes_[o].type.extents));
     }
-    if (n.kind->infer_all) {  // results are the nodes that pick from it; unused ones get memory of their own
+    if (n.kind->infer_all) {  // its results are the get nodes; unused ones get memory too
       arrays in;
       in.reserve(static_cast<std::size_t>(n.operand_count));
       for (int k = 0; k < n.operand_count; ++k) in.push_back(array(nodes_[operands_[n.first_operand + k]].type));
@@ -261,7 +269,7 @@ class scheduler : materialization {
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
         array_type type = ts[k];
-        if (result[k] >= 0) type = nodes_[result[k]].type;  // what `lower` kept, where operands are rounded
+        if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
         const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(plan_buffer::what::arena, -1, type);
         add_operand(buffer, 0, type, row_major(type.extents));
       }
@@ -274,7 +282,7 @@ class scheduler : materialization {
     st.number_count = n.word_count;
     for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
     st.function = op_index(n.kind);
-    if (st.kind == plan_step::what::call) {  // scratch, sized with the bodies
+    if (st.kind == plan_step::what::call) {  // the size of the scratch memory is known after the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
       add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});
@@ -305,7 +313,7 @@ class scheduler : materialization {
         if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }
   }
-  /// The operand of a call that its bodies make result k of in place, or -1.
+  /// The operand of a call that its bodies turn into result k in place, or -1 if they do not.
   constexpr int updated_by_bodies(const plan_step& st, int k) const {
     const auto donor = [&](int region) {
       const plan_region& r = p_.regions[region];
@@ -319,7 +327,7 @@ class scheduler : materialization {
     return donor(last) < 0 ? -1 : donor(last) + 1;
   }
 
-  /// What one more member may ask for: three operands, each of them computed again with its constants, and a store.
+  /// What one more member may need at most: three operands, each computed again with its constants, and a store.
   static constexpr int most_slots = 4, most_lines = 3 * (2 * most_recomputed + 1) + 2;
   plan& p_;
   const KernelTakes& takes_;

@@ -61,7 +61,7 @@ struct execution {
   handle scratch_;
 };
 
-/// A fused loop that a kernel runs a part at a time, while the data is in a cache. Threads may run parts at the same time.
+/// A fused loop that a kernel runs part by part, so that the data stays in a cache. Threads may run parts at the same time.
 class joined_loop {
  public:
   /// Elements [first, first + count) in row-major order, those of a producer into `made`.
@@ -81,7 +81,7 @@ struct kernel_arguments {
   int attribute_count = 0;
   body_runs* bodies = nullptr;            ///< the bodies of an op that has some
   execution* context = nullptr;           ///< where the kernel runs
-  const joined_loop* producer = nullptr;  ///< makes the first operand, which lies nowhere: see `takes_producer`
+  const joined_loop* producer = nullptr;  ///< makes the first operand, see `takes_producer`
   template <class Options>
   Options attrs() const {
     return unpack<Options>(attributes);

@@ -194,7 +194,7 @@ struct body_facts {
   constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
-/// How a reduction combines elements. What nothing is reduced to: 0, the least and the greatest value, true, false.
+/// How a reduction combines elements. If there are none, the result is 0, the least or greatest value, true or false.
 enum class combiner : std::uint8_t { none, add, maximum, minimum, logical_and, logical_or };
 
 /// Ops that combine all elements along some axes, those that their attribute words begin with (as `pack` writes axes).

@@ -38,8 +38,8 @@ using loop_function = void (*)(const loop_arguments&);
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_views = false;
 
-/// Does the kernel of an op take a producer: a fused loop that makes its first operand, piece by piece, into memory of the
-/// kernel's own? `kernel_arguments::producer` is it, if there is one. Specialise to true as `takes_views`.
+/// Does the kernel of an op take a producer? That is a fused loop that makes the first operand piece by piece, into memory
+/// of the kernel. `kernel_arguments::producer` is that loop, or null. Specialise to true like `takes_views`.
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_producer = false;
 

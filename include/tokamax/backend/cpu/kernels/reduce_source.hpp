@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/reduce_source.hpp: where a reduction finds its operand: in memory, or made piece by piece.
+// tokamax/backend/cpu/kernels/reduce_source.hpp: gives a reduction its operand: from memory, or made piece by piece.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/joined.cpp
 #pragma once
@@ -14,7 +14,8 @@ namespace tokamax::simd::detail {
 
 struct reduce_room;
 
-/// The operand of a reduction on one thread. What a producer makes stays in the caches: eight rows of a strip at most.
+/// The operand of a reduction on one thread. A producer makes so few elements at a time that they stay in the caches:
+/// eight rows of a strip at most.
 template <class T>
 class reduce_source {
  public:
@@ -24,7 +25,8 @@ class reduce_source {
   }
   explicit reduce_source(const kernel_arguments& a) : reduce_source(a.in[0].as<const T>(), a.producer) {}
 
-  /// n elements from `at` on, valid until the next call; the caller goes on up to `end`.
+  /// The n elements from `at` on, which are valid until the next call. The caller will read on up to `end`, so that a
+  /// producer may make more elements in advance.
   const T* read(std::int64_t at, std::int64_t n, std::int64_t end) {
     if (!producer_) return in_ + at;
     if (at < first_ || at + n > first_ + count_) {
@@ -35,13 +37,13 @@ class reduce_source {
     return made_ + (at - first_);
   }
 
-  /// Where the m elements from base on of rows [r, r + n), n <= 8, lie; the caller goes on up to row `end`.
+  /// Sets row[i] to the m elements from `base` on in the rows r + i, for i < n <= 8. The caller will read on up to row `end`.
   void read_rows(const reduce_plan& p, std::int64_t base, std::int64_t r, std::int64_t n, std::int64_t end,
                  std::int64_t m, const T** row) {
     const auto at = [&](std::int64_t i) { return base + p.reduced.offset(i); };
     if (!producer_) {
       for (std::int64_t i = 0; i < n; ++i) row[i] = in_ + at(r + i);
-    } else if (m == p.inner && p.reduced.count == 1) {  // one row behind the other
+    } else if (m == p.inner && p.reduced.count == 1) {  // the rows follow each other
       const T* const all = read(at(r), n * m, at(end - 1) + m);
       for (std::int64_t i = 0; i < n; ++i) row[i] = all + i * m;
     } else {
@@ -53,7 +55,7 @@ class reduce_source {
   }
 
  private:
-  static constexpr std::int64_t ahead = 2048;  // elements that are made at a time where rows are short
+  static constexpr std::int64_t ahead = 2048;  // so many elements are made at once if rows are short
 
   const T* in_;
   const joined_loop* producer_;
