@@ -12,7 +12,7 @@
 
 using namespace tokamax;
 
-namespace {
+namespace parts {  // clang 19 makes no optional of what an unnamed namespace holds
 struct weight {
   int value = 0;
 };
@@ -40,6 +40,10 @@ struct fixed {
   std::array<layer, 2> rest{};
   std::pair<weight, weight> two{weight{3}, weight{4}};
 };
+}  // namespace parts
+using namespace parts;
+
+namespace {
 std::string paths_of(const auto& tree) {
   std::string all;
   for_each_leaf_with_path([&](std::string_view path, const auto&) { all += std::string(path) + ";"; }, tree);
