@@ -17,7 +17,7 @@ namespace tokamax {
 
 namespace detail {
 
-/// What `far_device(n)` names.
+/// The device behind `far_device(n)`.
 class far_instance final : public program_device {
  public:
   explicit far_instance(int n)
@@ -63,6 +63,7 @@ class far_instance final : public program_device {
   std::size_t used_bytes() const { return memory_.used_bytes(); }
 
  private:
+  /// Work for the queue that calls a function, such as a copy between host and device.
   template <class F>
   struct host_work final : device_work {
     explicit host_work(const F& f) : function(f) {}
@@ -98,7 +99,7 @@ class far_instance final : public program_device {
   far_memory memory_;
   std::atomic<bool> lost_ = false;
   std::atomic<std::int64_t> steps_to_failure_ = 0;
-  std::minstd_rand delays_;  // the queue's own
+  std::minstd_rand delays_;  // used by the thread of the queue only
   int longest_delay_ = 0;
   far_queue queue_;  // the last member, because its thread uses the others
 };

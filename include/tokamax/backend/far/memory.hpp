@@ -17,8 +17,9 @@
 
 namespace tokamax::detail {
 
-/// The memory of a far device. The addresses that buffers hold are closed: reading or writing there traps. The queue of the
-/// device works on the same bytes at other addresses, which are `offset` higher.
+/// The memory of a far device. One file that exists only in memory is mapped twice. The addresses that buffers hold are
+/// closed: reading or writing there traps. The queue of the device works on the same bytes at other addresses, which
+/// are `offset` higher.
 class far_memory {
  public:
   explicit far_memory(std::size_t bytes = std::size_t{1} << 32) : size_(bytes) {
@@ -46,6 +47,7 @@ class far_memory {
     }
     throw std::bad_alloc();
   }
+  /// Makes a range free again, joined with the free ranges before and behind it.
   void release(std::byte* p, std::size_t bytes) noexcept {
     std::size_t at = static_cast<std::size_t>(p - closed_), size = rounded(bytes);
     const std::lock_guard lock(mutex_);
@@ -73,6 +75,7 @@ class far_memory {
   }
 
  private:
+  /// At least 64 bytes more than asked for, because kernels may read one vector behind the end.
   static std::size_t rounded(std::size_t bytes) { return (bytes + 127) / 64 * 64; }
   [[noreturn]] static void fail() { throw error("far device: memory", std::strerror(errno), "memory"); }
   std::byte* map(int file, int access) const {

@@ -29,6 +29,7 @@ class far_event final : public event {
     const std::lock_guard lock(mutex_);
     return done_;
   }
+  /// Tells all who wait that the work has ended; with an error they throw it.
   void set(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     done_ = true;
@@ -52,10 +53,10 @@ class far_queue {
   }
   far_queue(const far_queue&) = delete;
 
-  /// The end of the work, which the caller releases.
+  /// Appends a piece of work. Returns the event of its end, which the caller releases.
   event* submit(std::unique_ptr<device_work> next) {
     auto* const done = new far_event;
-    done->retain();
+    done->retain();  // one reference for the caller, one for the queue
     const std::lock_guard lock(mutex_);
     waiting_.push_back({std::move(next), done});
     changed_.notify_one();
@@ -67,6 +68,7 @@ class far_queue {
     std::unique_ptr<device_work> work;
     far_event* done;
   };
+  /// Waits for the next piece of work and takes it from the queue.
   piece take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !waiting_.empty(); });
@@ -74,6 +76,7 @@ class far_queue {
     waiting_.pop_front();
     return next;
   }
+  /// The loop of the thread. An exception of one piece goes to those who wait for it, and the next piece still runs.
   void work() {
     while (true) {
       piece next = take();

@@ -26,6 +26,7 @@ struct joint_axis {
   std::int64_t extent = 1, stride = 0;
   bool regular = true;
 };
+/// Joins the axes `which` of v, from the innermost outwards. Axes of extent 1 do not matter.
 inline joint_axis join(const array_view& v, const axes& which) {
   joint_axis j;
   for (int i = which.rank() - 1; i >= 0; --i) {
@@ -85,6 +86,7 @@ void plain_dot(const array_view& a, const array_view& b, const array_view& c, co
   // fa and fb are the free axes: those that are neither contracted nor batched.
   const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
   const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
+  // The offset in memory of the n-th element along the axes `which`.
   auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
     std::int64_t at = 0;
     for (int i = which.rank() - 1; i >= 0; --i) {
@@ -94,6 +96,7 @@ void plain_dot(const array_view& a, const array_view& b, const array_view& c, co
     }
     return at;
   };
+  // The number of elements along the axes `which`.
   auto count = [](const array_view& v, const axes& which) {
     std::int64_t n = 1;
     for (std::int64_t i : which) n *= v.extent(static_cast<int>(i));
@@ -162,6 +165,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     rows = tokamax::detail::range_axes(nb, nr);
     columns = tokamax::detail::range_axes(nb + nr, columns.rank());
   };
+  // Integers wider than i8 and f64 have no fast kernel. Products of i8 have one, but only for regular operands.
   const bool straight =
       regular(x, d.lhs_batch, fx, d.lhs_contracting) && regular(y, d.rhs_batch, d.rhs_contracting, fy);
   if (x.type == f64 ||
@@ -169,6 +173,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     return dispatch(x.type, [&]<dtype E>() {
       if constexpr (E == f64 || is_integer(E)) plain_dot<element_t<E>>(x, y, a.out[0], d);
     });
+  // Floats that gemm does not read, such as f16, become f32 on the way.
   const auto converted = [](const array_view& v) { return is_floating(v.type) && v.type != f32 && v.type != bf16; };
   if (converted(x) || !regular(x, d.lhs_batch, fx, d.lhs_contracting))
     straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
@@ -178,6 +183,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
   const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
   const std::int64_t batches = bx.extent;
+  // gemm writes f32. A narrower result is rounded from scratch memory at the end.
   const bool narrow = is_floating(a.out[0].type) && a.out[0].type != f32;
   float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
   const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},

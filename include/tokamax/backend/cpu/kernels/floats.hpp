@@ -20,6 +20,8 @@ inline bool is_dense(const array_view& v) noexcept {
 }
 
 namespace detail {
+/// Copies the elements of v to `to` as floats in row-major order. Threads share the rows, and rows without gaps are
+/// read as vectors.
 template <class T>
 void widen(const array_view& v, float* to) {
   const int last = v.rank() - 1;
@@ -78,6 +80,7 @@ class float_result {
   float* data() const noexcept { return data_; }
 
  private:
+  /// Rounds the floats to T, in vectors if T is narrower than a float.
   template <class T>
   void round_to() {
     const std::int64_t n = view_.size(), grain = 16384;

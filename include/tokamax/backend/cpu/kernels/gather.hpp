@@ -25,7 +25,8 @@ inline element_bits fill_value(dtype t) {
   });
 }
 
-/// Copies rows. T is an unsigned integer of the size of an element.
+/// Copies the row index[i] of the table to row i of the result, for i < n. Rows have m elements. T is an unsigned
+/// integer of the size of an element.
 template <class T, class Index>
 void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index* index, std::int64_t n, T* out,
                  T outside) {
@@ -71,12 +72,14 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
       scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: the start of each row's updates
   std::int32_t* order = first + rows + 1;     // [n]: positions, by row
   std::fill_n(first, rows + 1, 0);
+  // The counting sort: count the updates of each row, add the counts up, and put each update in its place.
   auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };
   for (std::int64_t i = 0; i < n; ++i)
     if (inside(index[i])) ++first[index[i] + 1];
   for (std::int64_t r = 0; r < rows; ++r) first[r + 1] += first[r];
   for (std::int64_t i = 0; i < n; ++i)
     if (inside(index[i])) order[first[index[i]]++] = static_cast<std::int32_t>(i);  // first[r] is now the end of row r
+  // A task is some rows of one strip of columns. Its sums stay in the first-level cache.
   const std::int64_t strips = (m + strip - 1) / strip;
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, std::min(m, strip)));
   const std::int64_t chunks = (rows + grain - 1) / grain;
@@ -87,6 +90,7 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
       T* to = out + r * m + from;
       const std::int64_t begin = r ? first[r - 1] : 0, end = first[r];
       const T* old = onto == nullptr ? nullptr : onto + r * m + from;
+      // Rows with no update are zero or copied, and a single update onto zeros is copied. Only the others are summed.
       if (begin == end && old == nullptr) {
         std::fill_n(to, w, T());
       } else if (begin == end) {

@@ -11,6 +11,11 @@ namespace tokamax::simd {
 
 /// How kernels handle vectors of T. `vector` is the type in which they compute, `scalar` is one lane of it (f32 for
 /// bfloat16, i32 for i8), and `size` is the number of lanes.
+///
+/// load(p), store(p, v)        whole vectors, from and to addresses of any alignment
+/// load(p, n, padding)         the first n lanes from memory, the others equal to `padding`; reads no element behind n
+/// store(p, v, n)              the first n lanes only
+/// all(v)                      a vector with v in every lane
 template <class T>
 struct lanes {
   using scalar = T;
@@ -90,7 +95,7 @@ struct lanes<T> {
   }
 };
 
-/// Numbers of 64 bits: half as many lanes.
+/// Numbers of 64 bits have half as many lanes. Their partial loads and stores take the way through a small buffer.
 template <class T>
   requires(sizeof(T) == 8)
 struct lanes<T> {
@@ -113,7 +118,7 @@ struct lanes<T> {
   static vector all(T v) noexcept { return vector(v); }
 };
 
-/// Eight truth values in one word, for bitwise logic.
+/// Truth values are bytes that are 0 or 1. Eight of them lie in one word, on which bitwise logic works.
 template <>
 struct lanes<bool> {
   using scalar = bool;

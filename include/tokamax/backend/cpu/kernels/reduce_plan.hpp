@@ -34,8 +34,9 @@ struct wrapping<V> {
   using type = vector_t<std::make_unsigned_t<lane>, sizeof(V) / sizeof(lane)>;
 };
 
-// The operations of reductions. `start<S>` is the result of reducing nothing, and `apply` combines two values or vectors.
-// Signed integers are added as unsigned ones, because they must wrap around.
+// The operations of reductions. They are structs, so that the loops are compiled for each of them. `start<S>` is the
+// result of reducing nothing, and `apply` combines two values or vectors. Signed integers are added as unsigned ones,
+// because they must wrap around.
 struct sum_of {
   template <class S>
   static constexpr S start = S(0);
@@ -64,7 +65,7 @@ struct max_of {  // NaN if one of the values is NaN
       return xsimd::max(a, b);
   }
 };
-struct min_of {
+struct min_of {  // likewise
   template <class S>
   static constexpr S start =
       std::numeric_limits<S>::has_infinity ? std::numeric_limits<S>::infinity() : std::numeric_limits<S>::max();
@@ -155,7 +156,8 @@ struct reduce_plan {
 inline constexpr std::int64_t reduce_grain = 16384;
 inline constexpr std::int64_t reduce_rows = 256, reduce_strip = 2048;
 
-/// Combines n values, `stride` apart, into the first one, by halves.
+/// Combines n values, `stride` apart, into the first one: neighbours first, then pairs of neighbours, and so on. Sums of
+/// floats are more exact in this order than one after the other, and the order does not depend on the number of threads.
 template <class Op, class S>
 void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
   for (std::int64_t step = 1; step < n; step *= 2)
