@@ -271,9 +271,9 @@ TEST_CASE("constants of 64 bits are exact, also while compiling") {
   }
 }
 
-TEST_CASE("ops of rows and products take every float: their results are those in f32, rounded") {
+TEST_CASE("ops of rows and products take every narrow float: their results are those in f32, rounded") {
   const array x = sin(reshape(arange(32), {1, 2, 4, 4}) * 0.7f), q = transpose(x, {0, 2, 1, 3});
-  for (const dtype t : {f16, f8e5m2, f64, bf16}) {
+  for (const dtype t : {f16, f8e5m2, bf16}) {
     INFO(name(t));
     const array given = astype(x, t), rounded = astype(given, f32), queries = astype(q, t);
     const auto same = [&](const array& found, const array& in_f32) { check(found, astype(in_f32, t)); };

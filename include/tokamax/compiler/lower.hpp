@@ -25,16 +25,20 @@ template <class HasKernel>
 struct lowering {
   graph& to;
   const HasKernel& has_kernel;
+  bool& leaves_unused;  ///< set where an op with several results was written out: some of them may have no use
 
   constexpr bool handles(const op& o) const {
-    if (rounds_operands(o)) return true;
+    if (rounds_operands(o) || (o.compose && o.precision.kernels_in_f32)) return true;
     return o.memory.kind == op_kind::alias || (o.bodies.count && !o.compose) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (o.memory.kind == op_kind::alias) return c[0];
     if (o.bodies.count && !o.compose) return with_lowered_bodies(c);
-    if (rounds_operands(o)) return with_rounded_operands(c);
+    if (has_kernel(o) && !needs_f64(c)) {
+      if (rounds_operands(o)) return with_rounded_operands(c);
+      return arrays();
+    }
     // The meaning of the op is traced into a graph of its own, which is then lowered into `to`: it may contain ops
     // without a kernel again.
     graph inner;
@@ -51,11 +55,17 @@ struct lowering {
     asked.attributes = w.data();
     const ambient_trace scope(inner);
     for (const array& y : o.compose(asked)) inner.outputs.push_back(lift(inner, y).id());
+    leaves_unused = leaves_unused || inner.outputs.size() > 1;
     return inline_graph(to, inner, c.inputs, *this);
   }
 
  private:
   constexpr bool rounds_operands(const op& o) const { return o.precision.product_operands > 0 && has_kernel(o); }
+  static constexpr bool needs_f64(const call& c) {
+    bool wide = false;
+    for (int k = 0; k < c.count; ++k) wide = wide || c[k].dtype() == f64;
+    return wide && c.self->precision.kernels_in_f32 && c.self->compose;
+  }
   // The op itself, on operands that are rounded to the format in which its products multiply. Results keep their dtypes.
   constexpr arrays with_rounded_operands(const call& c) const {
     const op& o = *c.self;
@@ -99,12 +109,31 @@ struct lowering {
 
 }  // namespace detail
 
+namespace detail {
+/// Nodes with one result that nothing reads become constants, which are no steps of a program.
+constexpr void drop_unused(graph& g) {
+  const vec<char> live = live_nodes(g);
+  const int zero = g.words.count();
+  g.words.push_back(0);
+  for (int i = 0; i < g.count(); ++i) {
+    node& n = g.nodes[i];
+    if (live[i] || !n.kind || n.operand_count == 0 || n.kind->infer_all || n.kind == &get_p) continue;
+    n.kind = &constant_p;
+    n.operand_count = 0;
+    n.first_word = zero;
+    n.word_count = 1;
+  }
+}
+}  // namespace detail
+
 template <class HasKernel>
 constexpr void lower(graph& to, const graph& from, const HasKernel& has_kernel) {
   arrays in;
   for (int id : from.inputs) in.push_back(array(&to, to.input(from[id].type), from[id].type));
-  const detail::lowering<HasKernel> rule{to, has_kernel};
+  bool leaves_unused = false;
+  const detail::lowering<HasKernel> rule{to, has_kernel, leaves_unused};
   for (const array& y : inline_graph(to, from, in.data(), rule)) to.outputs.push_back(lift(to, y).id());
+  if (leaves_unused) detail::drop_unused(to);
 }
 
 }  // namespace tokamax

@@ -219,8 +219,9 @@ enum class axis_role : std::uint8_t {
 
 /// How a precision policy may change an op.
 struct precision_facts {
-  bool has_algorithm = false;  ///< the last attribute word is the dot_algorithm of its products
-  int product_operands = 0;    ///< number of leading operands used only by the products, which may be rounded early
+  bool has_algorithm = false;   ///< the last attribute word is the dot_algorithm of its products
+  int product_operands = 0;     ///< number of leading operands used only by the products, which may be rounded early
+  bool kernels_in_f32 = false;  ///< kernels compute in f32 at most: calls with operands of f64 run as their `compose`
   bool sums = false;  ///< adds many numbers up: f32 operands and results stay f32 where a policy narrows others
   bool selects =
       false;  ///< picks elements of its first operand, whose cotangents are added up: only results are narrowed

@@ -201,6 +201,7 @@ struct conv_rhs_vjp_options {
 /// [N, places..., O], summed over the places.
 inline constexpr op conv_rhs_vjp_p{
     .name = "conv_rhs_vjp",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<conv_rhs_vjp_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_rhs_vjp_options>();

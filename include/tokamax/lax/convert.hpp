@@ -73,6 +73,11 @@ constexpr array astype(const array& x, dtype type, source_line l = source_line::
   return convert_element_type(x, type, false, l);
 }
 
+namespace detail {
+/// x as its sums are carried: f64 as it is, other floats in f32.
+constexpr array carried(const array& x) { return astype(x, carrying(x.dtype())); }
+}  // namespace detail
+
 /// Attributes of bitcast_convert_type.
 struct bitcast_options {
   dtype type = dtype::none;

@@ -65,8 +65,8 @@ constexpr array dot_transpose(const array& mine, const array& other, const array
   const array y = transpose(g, back);
   return convert_element_type(y, mine.dtype(), y.type().weak);  // y may have a preferred dtype
 }
-/// Do the kernels of products read this dtype without converting it first?
-constexpr bool has_product_kernels(dtype t) { return t == f32 || t == bf16; }
+/// Do ops of several products take this dtype without converting it first?
+constexpr bool has_products(dtype t) { return t == f32 || t == bf16 || t == f64; }
 /// The format in which arrays of this dtype are multiplied. bf16 stays bf16, unless f32 is requested.
 constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
   return type == bf16 && asked != dot_algorithm::f32_f32_f32 ? dot_algorithm::bf16_bf16_f32 : asked;

@@ -20,6 +20,12 @@ constexpr array scatter_add(const array& operand, const array& indices, const ar
 
 namespace detail {
 constexpr bool is_index(dtype t) { return t == i32 || t == i64; }
+/// An index as i32: one that i32 has not becomes the nearest end, which is outside of every axis, as it was.
+constexpr array index_in_i32(const array& x) {
+  if (x.dtype() != i64) return x;
+  const array low(-most_indices - 1, {i64, false, {}}), high(most_indices, {i64, false, {}});
+  return astype(minimum(maximum(x, low), high), i32);
+}
 /// Indices into a batch of tables, when the tables are joined into one: the rows of entry b begin at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)

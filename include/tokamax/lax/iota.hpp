@@ -98,7 +98,9 @@ constexpr array one_hot(const array& x, std::int64_t classes, dtype type = f32,
                         source_line l = source_line::current()) {
   shape s = x.shape();
   s.push_back(classes);
-  return convert_element_type(expand_dims(x, -1, l) == iota(x.dtype(), s, s.rank() - 1, l), type, false, l);
+  const dtype counted = compute_dtype(x.dtype());  // which no number of classes wraps around
+  return convert_element_type(expand_dims(astype(x, counted, l), -1, l) == iota(counted, s, s.rank() - 1, l), type,
+                              false, l);
 }
 
 }  // namespace tokamax

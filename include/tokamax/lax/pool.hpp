@@ -128,6 +128,7 @@ constexpr array split_batches(const array& y, std::int64_t batches, std::int64_t
 /// The gradient of max_pool: of an image and the cotangent of its windows.
 inline constexpr op max_pool_vjp_p{
     .name = "max_pool_vjp",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<max_pool_attributes>,
     .infer = [](const call& c) -> array_type { return c[0].type(); },
     .compose = [](const call& c) -> arrays {
@@ -192,14 +193,14 @@ constexpr array sum_pool(const array& x, const shape& window, const pool_options
   return detail::pool(x, attributes, 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
-/// The mean of each window, computed in f32 and rounded once; zeros that pad the image count.
+/// The mean of each window, computed in f32 at least and rounded once; zeros that pad the image count.
 /// dtypes  any float; integers become f32
 /// source  flax.linen.avg_pool
 constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
   const std::int64_t n = size(window);
-  const array sums = sum_pool(astype(x, f32), window, o, l);
-  return astype(sums / located(array(static_cast<double>(n > 0 ? n : 1)), l), is_floating(x.dtype()) ? x.dtype() : f32);
+  const array sums = sum_pool(detail::carried(x), window, o, l);
+  return astype(sums / located(array(static_cast<double>(n > 0 ? n : 1)), l), floating_for(x.dtype()));
 }
 
 }  // namespace tokamax

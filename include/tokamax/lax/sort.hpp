@@ -79,12 +79,14 @@ constexpr array sort(const array& x, int axis = -1, bool descending = false, sou
 }
 
 /// The indices that sort `x` along `axis`; stable.
-/// dtypes  any -> i32
+/// dtypes  any -> `type`, i32 or i64
+/// errors  "argsort: axis", "argsort: dtype"
 /// source  jax.numpy.argsort
-constexpr array argsort(const array& x, int axis = -1, bool descending = false,
+constexpr array argsort(const array& x, int axis = -1, bool descending = false, dtype type = i32,
                         source_line l = source_line::current()) {
   axis = checked_axis("argsort: axis", axis, x, l);
-  return sort({x, iota(i32, x.shape(), axis, l)}, axis, descending, l)[1];
+  if (type != i32 && type != i64) reject(x, l, "argsort: dtype", name(type), "i32 or i64");
+  return sort({x, iota(type, x.shape(), axis, l)}, axis, descending, l)[1];
 }
 
 /// The k largest values along the last axis, and their indices; of equal ones, the first come first.

@@ -62,8 +62,8 @@ inline constexpr op gelu_p = detail::float_function<gelu_fn>({
     .name = "gelu",
     .stablehlo = "tokamax.gelu",
     .vjp = [](const call& c) -> arrays {
-      const array x = astype(c[0], f32), density = exp(x * x * -0.5) * 0.3989422804014327;
-      return astype(astype(c.ct(), f32) * (normal_cdf(x) + x * density), c[0].dtype());
+      const array x = detail::carried(c[0]), density = exp(x * x * -0.5) * 0.3989422804014327;
+      return astype(detail::carried(c.ct()) * (normal_cdf(x) + x * density), c[0].dtype());
     },
     .kernels = kernels_of<gelu_p>,
 });

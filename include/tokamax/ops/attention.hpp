@@ -42,11 +42,11 @@ struct attention_layout {
   }
 
   constexpr array per_query(const array& x) const {  // [B, T, N, H]
-    const array y = reshape(astype(x, f32), {x.extent(0), x.extent(1), x.extent(2) / groups, groups, x.extent(3)});
+    const array y = reshape(carried(x), {x.extent(0), x.extent(1), x.extent(2) / groups, groups, x.extent(3)});
     return transpose(y, {0, 2, 3, 1, 4});
   }
-  constexpr array per_key(const array& x) const { return transpose(astype(x, f32), {0, 2, 1, 3}); }  // [B, S, K, H]
-  constexpr array per_row(const array& x) const {                                                    // [B, N, T]
+  constexpr array per_key(const array& x) const { return transpose(carried(x), {0, 2, 1, 3}); }  // [B, S, K, H]
+  constexpr array per_row(const array& x) const {                                                // [B, N, T]
     return reshape(x, {x.extent(0), x.extent(1) / groups, groups, x.extent(2), 1});
   }
   static constexpr array merge_query(const array& x, dtype type) {  // [B, K, G, T, H] -> [B, T, N, H]
@@ -109,10 +109,10 @@ constexpr op_cost attention_cost(const call& c, int products) {
 /// The gradients of attention. They compute the probabilities again, from the scores and the saved normalisers.
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
-    .precision = {.has_algorithm = true, .product_operands = 3},
+    .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
     .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
-      if (!detail::has_product_kernels(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
+      if (!detail::has_products(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
                text("[B,S,K,H] for q ") << c[0].type());
       else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()))
@@ -140,12 +140,12 @@ inline constexpr op attention_vjp_p{
 /// the rounding of lse: the probabilities are exp(scores - lse) * correction. In exact arithmetic the correction is 1.
 inline constexpr op attention_p{
     .name = "attention",
-    .precision = {.has_algorithm = true, .product_operands = 3},
+    .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
     .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
-      array_type lse{f32, false, {}};
-      if (!detail::has_product_kernels(c[0].dtype()) || c[0].rank() != 4)
-        c.fail("attention: q", c[0].type(), "f32 or bf16 [B,T,N,H]");
+      array_type lse{carrying(c[0].dtype()), false, {}};
+      if (!detail::has_products(c[0].dtype()) || c[0].rank() != 4)
+        c.fail("attention: q", c[0].type(), "floats [B,T,N,H]");
       else if (!detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention: k, v", text(c[1].type()) << ", " << c[2].type(), text("[B,S,K,H] for q ") << c[0].type());
       else if (is_dyn(c[0].extent(3)))
@@ -214,7 +214,7 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 /// multiplies by 0.
 ///
 /// shapes  q [B, T, N, H], k and v [B, S, K, H], N a multiple of K -> [B, T, N, H]
-/// dtypes  any float; scores and softmax in f32; the operands of both products are f32, or bf16 for bf16 arrays and
+/// dtypes  any float; scores and softmax in f32, of f64 in f64; the operands of both products are f32, or bf16 for bf16 arrays and
 ///         under with_precision<bf16_products>, summed in f32; the result has the dtype of q
 /// errors  "attention: q", "attention: k, v"
 /// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
@@ -223,7 +223,7 @@ constexpr arrays attention_vjp(const array& q, const array& k, const array& v, c
 ///         Dao et al. 2022, arXiv:2205.14135
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},
                                       source_line l = source_line::current()) {
-  if (!is_floating(q.dtype()) || detail::has_product_kernels(q.dtype())) return attention(q, k, v, options, l)[0];
+  if (!is_floating(q.dtype()) || detail::has_products(q.dtype())) return attention(q, k, v, options, l)[0];
   return astype(attention(astype(q, f32, l), astype(k, f32, l), astype(v, f32, l), options, l)[0], q.dtype(), l);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/lax/gather.hpp>   // index_in_i32
 #include <tokamax/ops/softmax.hpp>  // logsumexp, log_softmax
 
 #include <limits>  // NaN
@@ -16,7 +17,7 @@ constexpr array cross_entropy_vjp(const array& logits, const array& labels, cons
 namespace detail {
 /// exp(logits - lse): the probabilities of a row, if lse is exact.
 constexpr array probabilities(const array& logits, const array& lse) {
-  return exp(astype(logits, f32) - expand_dims(lse, -1));
+  return exp(carried(logits) - expand_dims(lse, -1));
 }
 /// A negative label counts from the end.
 constexpr array nonnegative_label(const array& label, std::int64_t classes) {
@@ -27,6 +28,7 @@ constexpr array nonnegative_label(const array& label, std::int64_t classes) {
 /// The gradient of cross_entropy: one pass over the logits.
 inline constexpr op cross_entropy_vjp_p{
     .name = "cross_entropy_vjp",
+    .precision = {.kernels_in_f32 = true},
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0 || c[1].dtype() != i32)
         return c.fail("cross_entropy_vjp: logits, labels", text(c[0].type()) << ", " << c[1].type(), "floats, i32");
@@ -36,7 +38,7 @@ inline constexpr op cross_entropy_vjp_p{
     // dlogits = exp(logits - lse) * ct_probabilities - one_hot(label) * ct_label
     .compose = [](const call& c) -> arrays {
       const std::int64_t n = c[0].extent(-1);
-      const array hit = one_hot(detail::nonnegative_label(c[1], n), n);
+      const array hit = one_hot(detail::nonnegative_label(c[1], n), n, carrying(c[0].dtype()));
       return astype(detail::probabilities(c[0], c[2]) * expand_dims(c[3], -1) - hit * expand_dims(c[4], -1),
                     c[0].dtype());
     },
@@ -51,8 +53,9 @@ inline constexpr op cross_entropy_vjp_p{
 /// the rounding of lse: the probabilities are exp(logits - lse) * correction. In exact arithmetic the correction is 1.
 inline constexpr op cross_entropy_p{
     .name = "cross_entropy",
+    .precision = {.kernels_in_f32 = true},
     .infer_all = [](const call& c) -> types {
-      array_type t{f32, false, {}};
+      array_type t{carrying(c[0].dtype()), false, {}};
       for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
       const bool logits = is_floating(c[0].dtype()) && c[0].rank() > 0;
       if (!logits)
@@ -63,13 +66,13 @@ inline constexpr op cross_entropy_p{
     },
     // The logit of the label is computed as a masked sum. A label outside the classes has none, and its loss is NaN.
     .compose = [](const call& c) -> arrays {
-      const array logits = astype(c[0], f32);
+      const array logits = detail::carried(c[0]);
       const array n(static_cast<double>(c[0].extent(-1)), {i32, false, {}});
       const array label = detail::nonnegative_label(c[1], c[0].extent(-1));
       const array hit = expand_dims(label, -1) == iota(i32, c[0].shape(), c[0].rank() - 1);
       const array at_label = sum(select(hit, logits, 0.0f), {{-1}}), inside = logical_and(label >= 0, label < n);
       const array lse = logsumexp(logits, {{-1}});
-      return {lse - select(inside, at_label, std::numeric_limits<float>::quiet_NaN()), lse, ones_like(lse)};
+      return {lse - select(inside, at_label, std::numeric_limits<double>::quiet_NaN()), lse, ones_like(lse)};
     },
     .vjp = [](const call& c) -> arrays {
       const array& loss = c.cotangents[0];
@@ -92,13 +95,14 @@ inline constexpr op cross_entropy_p{
 ///   loss = -sum(labels * log_softmax(logits))               for a distribution over the classes
 ///
 /// shapes  logits [..., V], labels [...] or [..., V] -> [...]
-/// dtypes  logits any float; labels i32, or floats for a distribution; the loss is f32 (Optax keeps bf16)
+/// dtypes  logits any float; labels i32 or i64, or floats for a distribution; the loss is f32 (Optax keeps bf16),
+///         that of f64 logits f64
 /// errors  "softmax_cross_entropy: labels"; a label outside [-V, V) gives NaN, a negative one counts from the end
 /// source  optax.softmax_cross_entropy_with_integer_labels, optax.softmax_cross_entropy
 constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l) {
   if (is_floating(labels.dtype()))
-    return -sum(astype(labels, f32, l) * located(log_softmax(astype(logits, f32, l), -1, l), l), {{-1}}, l);
-  const array in[] = {logits, labels};
+    return -sum(detail::carried(labels) * located(log_softmax(detail::carried(logits), -1, l), l), {{-1}}, l);
+  const array in[] = {logits, detail::index_in_i32(labels)};
   return bind_all(cross_entropy_p, in, 2, words{}, l)[0];
 }
 
@@ -109,7 +113,7 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
 /// shapes  logits [..., V], labels, lse, ct_probabilities and ct_label [...] -> [..., V]
 constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse,
                                   const array& ct_probabilities, const array& ct_label, source_line l) {
-  return bind(cross_entropy_vjp_p, {logits, labels, lse, ct_probabilities, ct_label}, words{}, l);
+  return bind(cross_entropy_vjp_p, {logits, detail::index_in_i32(labels), lse, ct_probabilities, ct_label}, words{}, l);
 }
 
 }  // namespace tokamax

@@ -24,7 +24,7 @@ struct standardized {
   array rstd;   // [..., 1]
 };
 constexpr standardized standardize(const array& x, double epsilon) {
-  const array v = astype(x, f32);
+  const array v = carried(x);
   const array centred = v - mean(v, over_last);
   const array rstd = rsqrt(mean(centred * centred, over_last) + epsilon);
   return {centred * rstd, rstd};
@@ -35,9 +35,9 @@ constexpr array sum_rows(const array& x, int first = 0) {
   for (int i = first; i + 1 < x.rank(); ++i) rows.push_back(i);
   return reduce_sum(x, rows);
 }
-/// A parameter [C], or [B, C] with one row for each example, in f32 and with the axes to be multiplied by x [B, ..., C].
+/// A parameter [C], or [B, C] with one row for each example, as sums are carried and with the axes to be multiplied by x [B, ..., C].
 constexpr array spread_parameter(const array& p, const shape& x, bool batched) {
-  const array v = astype(p, f32);
+  const array v = carried(p);
   if (batched) return broadcast_in_dim(v, x, {0, x.rank() - 1});
   return v;
 }
@@ -46,7 +46,7 @@ constexpr array spread_parameter(const array& p, const shape& x, bool batched) {
 constexpr arrays layer_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon,
                                       int kept, dtype parameter) {
   const auto [x_hat, rstd] = standardize(x, epsilon);
-  const array ct = astype(upstream, f32), g = ct * scale;
+  const array ct = carried(upstream), g = ct * scale;
   const array dx = rstd * (g - mean(g, over_last) - x_hat * mean(g * x_hat, over_last));
   return {astype(dx, x.dtype()), astype(sum_rows(ct * x_hat, kept), parameter), astype(sum_rows(ct, kept), parameter)};
 }
@@ -55,6 +55,7 @@ constexpr arrays layer_norm_gradients(const array& x, const array& scale, const 
 /// The gradients of layer_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op layer_norm_vjp_p{
     .name = "layer_norm_vjp",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<layer_norm_options>,
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
@@ -64,7 +65,7 @@ inline constexpr op layer_norm_vjp_p{
       return {c[0].type(), c[1].type(), c[1].type()};
     },
     .compose = [](const call& c) -> arrays {
-      return detail::layer_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<layer_norm_options>().epsilon, 0,
+      return detail::layer_norm_gradients(c[0], detail::carried(c[1]), c[2], c.attrs<layer_norm_options>().epsilon, 0,
                                           c[1].dtype());
     },
     .batch = [](const call& c) -> arrays {
@@ -78,6 +79,7 @@ inline constexpr op layer_norm_vjp_p{
 inline constexpr op layer_norm_p{
     .name = "layer_norm",
     .stablehlo = "tokamax.layer_norm",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<layer_norm_options>,
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
@@ -89,7 +91,7 @@ inline constexpr op layer_norm_p{
     },
     .compose = [](const call& c) -> arrays {
       const array x_hat = detail::standardize(c[0], c.attrs<layer_norm_options>().epsilon).x_hat;
-      return astype(x_hat * astype(c[1], f32) + astype(c[2], f32), c[0].dtype());
+      return astype(x_hat * detail::carried(c[1]) + detail::carried(c[2]), c[0].dtype());
     },
     .vjp = [](const call& c) -> arrays {
       return layer_norm_vjp(c[0], c[1], c.ct(), c.attrs<layer_norm_options>(), {});
@@ -112,7 +114,7 @@ inline constexpr op layer_norm_p{
 ///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
 ///
 /// shapes  x [..., C], scale [C], offset [C] -> [..., C]
-/// dtypes  any float, computed in f32; the result has the dtype of x
+/// dtypes  any float, computed in f32, f64 in f64; the result has the dtype of x
 /// errors  "layer_norm: scale", "layer_norm: offset" if one is not [C] or their dtypes differ
 /// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4; epsilon as in flax.nnx.LayerNorm
 /// see     rms_norm, nn::layer_norm

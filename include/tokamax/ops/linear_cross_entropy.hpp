@@ -18,9 +18,9 @@ constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, 
                                           linear_cross_entropy_options options, source_line l = source_line::current());
 
 namespace detail {
-/// x [..., D] and weights as f32 logits [..., V].
+/// x [..., D] and weights as logits [..., V].
 constexpr array linear_logits(const array& x, const array& weights, const linear_cross_entropy_options& o) {
-  return dot_general(x, weights, {{x.rank() - 1}, {o.transposed ? 1 : 0}, {}, {}, f32, o.algorithm});
+  return dot_general(x, weights, {{x.rank() - 1}, {o.transposed ? 1 : 0}, {}, {}, carrying(x.dtype()), o.algorithm});
 }
 
 /// `products` of 2 N D V operations.
@@ -34,11 +34,11 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 /// The gradients of linear_cross_entropy. They compute the logits again.
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
-    .precision = {.has_algorithm = true},
+    .precision = {.has_algorithm = true, .kernels_in_f32 = true},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
-      const bool fit = detail::has_product_kernels(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
+      const bool fit = detail::has_products(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
                        c[1].dtype() == c[0].dtype() && c[1].extent(features) == c[0].extent(-1) && c[2].dtype() == i32;
       if (!fit)
         c.fail("linear_cross_entropy_vjp: x, weights", text(c[0].type()) << ", " << c[1].type(),
@@ -53,12 +53,12 @@ inline constexpr op linear_cross_entropy_vjp_p{
       const auto o = c.attrs<linear_cross_entropy_options>();
       const array logits = detail::linear_logits(c[0], c[1], o);
       const std::int64_t classes = logits.extent(-1);
-      const array hit = one_hot(detail::nonnegative_label(c[2], classes), classes);
+      const array hit = one_hot(detail::nonnegative_label(c[2], classes), classes, logits.dtype());
       const array d =
           detail::probabilities(logits, c[3]) * expand_dims(c[4], -1) - hit * expand_dims(c[5], -1);  // [..., V]
       const int rows = d.rank() - 1;
       const axes all = iota_axes(rows);
-      const array x = astype(c[0], f32), w = astype(c[1], f32);
+      const array x = detail::carried(c[0]), w = detail::carried(c[1]);
       const dot_algorithm algorithm = detail::algorithm_of(c[0].dtype(), o.algorithm);
       const array dx = dot_general(d, w, {{rows}, {o.transposed ? 0 : 1}, {}, {}, dtype::none, algorithm});
       const array dw = o.transposed ? dot_general(d, x, {all, all, {}, {}, dtype::none, algorithm})
@@ -73,13 +73,13 @@ inline constexpr op linear_cross_entropy_vjp_p{
 /// returns them.
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
-    .precision = {.has_algorithm = true},
+    .precision = {.has_algorithm = true, .kernels_in_f32 = true},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
-      array_type t{f32, false, {}};
+      array_type t{carrying(c[0].dtype()), false, {}};
       for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
       const bool transposed = c.attrs<linear_cross_entropy_options>().transposed;
-      if (!detail::has_product_kernels(c[0].dtype()) || c[0].rank() == 0)
+      if (!detail::has_products(c[0].dtype()) || c[0].rank() == 0)
         c.fail("linear_cross_entropy: x", c[0].type(), "floats with an axis of features");
       else if (c[1].rank() != 2 || c[1].dtype() != c[0].dtype() || c[1].extent(transposed ? 1 : 0) != c[0].extent(-1))
         c.fail("linear_cross_entropy: weights", c[1].type(),
@@ -113,7 +113,7 @@ inline constexpr op linear_cross_entropy_p{
 ///   loss = log(sum(exp(x W))) - (x W)[label]
 ///
 /// shapes  x [..., D], weights [D, V] or with options.transposed [V, D], labels [...] -> [...]
-/// dtypes  x and weights f32 or bf16, both the same; labels i32; logits and loss are f32; the operands of the products
+/// dtypes  x and weights one float dtype; labels i32 or i64; logits and loss are f32, or f64 for f64; the operands of the products
 ///         are f32, or bf16 for bf16 arrays and under with_precision<bf16_products>
 /// errors  "linear_cross_entropy: x", "linear_cross_entropy: weights", "linear_cross_entropy: labels"; a label outside
 ///         [-V, V) gives NaN, a negative one counts from the end
@@ -122,8 +122,8 @@ inline constexpr op linear_cross_entropy_p{
 constexpr array linear_cross_entropy(const array& x, const array& weights, const array& labels,
                                      linear_cross_entropy_options options = {},
                                      source_line l = source_line::current()) {
-  const bool wide = is_floating(x.dtype()) && !detail::has_product_kernels(x.dtype()) && x.dtype() == weights.dtype();
-  array in[] = {x, weights, labels};
+  const bool wide = is_floating(x.dtype()) && !detail::has_products(x.dtype()) && x.dtype() == weights.dtype();
+  array in[] = {x, weights, detail::index_in_i32(labels)};
   if (wide) in[0] = astype(x, f32, l), in[1] = astype(weights, f32, l);
   return bind_all(linear_cross_entropy_p, in, 3, pack(options), l)[0];
 }
@@ -136,7 +136,7 @@ constexpr array linear_cross_entropy(const array& x, const array& weights, const
 constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, const array& labels, const array& lse,
                                           const array& ct_probabilities, const array& ct_label,
                                           linear_cross_entropy_options options, source_line l) {
-  const array in[] = {x, weights, labels, lse, ct_probabilities, ct_label};
+  const array in[] = {x, weights, detail::index_in_i32(labels), lse, ct_probabilities, ct_label};
   return bind_all(linear_cross_entropy_vjp_p, in, 6, pack(options), l);
 }
 

@@ -24,7 +24,7 @@ constexpr array reciprocal_rms(const array& x, double epsilon) {
 /// keeps the first `kept` axes.
 constexpr arrays rms_norm_gradients(const array& x, const array& scale, const array& upstream, double epsilon, int kept,
                                     dtype parameter) {
-  const array v = astype(x, f32), ct = astype(upstream, f32), g = ct * scale;
+  const array v = carried(x), ct = carried(upstream), g = ct * scale;
   const array r = reciprocal_rms(v, epsilon), x_hat = v * r;
   const array dx = r * (g - x_hat * mean(g * x_hat, over_last));
   return {astype(dx, x.dtype()), astype(sum_rows(ct * x_hat, kept), parameter)};
@@ -34,6 +34,7 @@ constexpr arrays rms_norm_gradients(const array& x, const array& scale, const ar
 /// The gradients of rms_norm as one op, so that a backend can make one pass over the rows.
 inline constexpr op rms_norm_vjp_p{
     .name = "rms_norm_vjp",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<rms_norm_options>,
     .infer_all = [](const call& c) -> types {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
@@ -43,7 +44,7 @@ inline constexpr op rms_norm_vjp_p{
       return {c[0].type(), c[1].type()};
     },
     .compose = [](const call& c) -> arrays {
-      return detail::rms_norm_gradients(c[0], astype(c[1], f32), c[2], c.attrs<rms_norm_options>().epsilon, 0,
+      return detail::rms_norm_gradients(c[0], detail::carried(c[1]), c[2], c.attrs<rms_norm_options>().epsilon, 0,
                                         c[1].dtype());
     },
     .batch = [](const call& c) -> arrays {
@@ -57,6 +58,7 @@ inline constexpr op rms_norm_vjp_p{
 inline constexpr op rms_norm_p{
     .name = "rms_norm",
     .stablehlo = "tokamax.rms_norm",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<rms_norm_options>,
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
@@ -66,8 +68,8 @@ inline constexpr op rms_norm_p{
       return c[0].type();
     },
     .compose = [](const call& c) -> arrays {
-      const array x = astype(c[0], f32);
-      return astype(x * detail::reciprocal_rms(x, c.attrs<rms_norm_options>().epsilon) * astype(c[1], f32),
+      const array x = detail::carried(c[0]);
+      return astype(x * detail::reciprocal_rms(x, c.attrs<rms_norm_options>().epsilon) * detail::carried(c[1]),
                     c[0].dtype());
     },
     .vjp = [](const call& c) -> arrays { return rms_norm_vjp(c[0], c[1], c.ct(), c.attrs<rms_norm_options>(), {}); },
@@ -86,7 +88,7 @@ inline constexpr op rms_norm_p{
 ///   y = x / sqrt(mean(x^2) + epsilon) * scale
 ///
 /// shapes  x [..., C], scale [C] -> [..., C]
-/// dtypes  any float, computed in f32; the result has the dtype of x
+/// dtypes  any float, computed in f32, f64 in f64; the result has the dtype of x
 /// errors  "rms_norm: scale" if it is not [C]
 /// source  Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4; epsilon as in flax.nnx.RMSNorm
 /// see     layer_norm, nn::rms_norm

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/lax/gather.hpp>   // index_in_i32
 #include <tokamax/lax/iota.hpp>     // iota, full
 #include <tokamax/lax/reverse.hpp>  // reverse
 #include <tokamax/lax/unary.hpp>    // cos, sin, power
@@ -20,12 +21,15 @@ constexpr array rotary_embedding(const array& x, const array& positions, rotary_
 
 namespace detail {
 /// 0, 1, ... along one axis, as a value of the trace that a rule works in.
-constexpr array counted(const call& c, const shape& s, int axis) { return lift(*c.trace, iota(f32, s, axis), c.where); }
+constexpr array counted(const call& c, const shape& s, int axis) {
+  return lift(*c.trace, iota(carrying(c[0].dtype()), s, axis), c.where);
+}
 
 /// The angles of the pairs, for all heads: [..., T, 1, H/2].
 constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
-  const array frequency = power(full({}, base), counted(c, {half}, 0) / static_cast<double>(-half));
-  return expand_dims(expand_dims(astype(c[1], f32), -1), -1) * frequency;
+  const array frequency =
+      power(full({}, base, carrying(c[0].dtype())), counted(c, {half}, 0) / static_cast<double>(-half));
+  return expand_dims(expand_dims(astype(c[1], carrying(c[0].dtype())), -1), -1) * frequency;
 }
 }  // namespace detail
 
@@ -33,11 +37,13 @@ constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
 inline constexpr op rotary_embedding_p{
     .name = "rotary_embedding",
     .stablehlo = "tokamax.rotary_embedding",
+    .precision = {.kernels_in_f32 = true},
     .attributes = schema<rotary_embedding_options>,
     .infer = [](const call& c) -> array_type {
       const array_type x = c[0].type();
-      if ((x.type != f32 && x.type != bf16) || x.extents.rank() < 3 || x.extents[-1] <= 0 || x.extents[-1] % 2 != 0)
-        return c.fail("rotary_embedding: x", x, "f32 or bf16 [...,T,N,H], H = 2, 4, ...");
+      if ((x.type != f32 && x.type != bf16 && x.type != f64) || x.extents.rank() < 3 || x.extents[-1] <= 0 ||
+          x.extents[-1] % 2 != 0)
+        return c.fail("rotary_embedding: x", x, "f32, bf16 or f64 [...,T,N,H], even H");
       shape places;  // [..., T]
       for (int i = 0; i + 2 < x.extents.rank(); ++i) places.push_back(x.extents[i]);
       bool fit = c[1].dtype() == i32;
@@ -58,7 +64,7 @@ inline constexpr op rotary_embedding_p{
       of_sign[two] = 2;
       const array sign = (detail::counted(c, of_sign, two + 2) * 2.0 - 1.0) * (o.inverse ? -1.0 : 1.0);
       const array angle = expand_dims(detail::rotary_angles(c, half, o.base), two);
-      const array v = reshape(astype(c[0], f32), pairs);
+      const array v = reshape(detail::carried(c[0]), pairs);
       const array y = v * cos(angle) + reverse(v, {two + pairs.rank()}) * (sign * sin(angle));
       return astype(reshape(y, c[0].shape()), c[0].dtype());
     },
@@ -93,7 +99,7 @@ inline constexpr op rotary_embedding_p{
 ///   y[i + H/2] = x[i + H/2] cos(angle) + x[i] sin(angle)       interleaved: 2i and 2i + 1 instead of i and i + H/2
 ///
 /// shapes  x [..., T, N, H], positions [T], [B, T] or what else broadcasts to [..., T] -> [..., T, N, H]
-/// dtypes  x any float, computed in f32; the result has its dtype; positions i32. On the CPU, angles are as exact as in
+/// dtypes  x any float, computed in f32, f64 in f64; the result has its dtype; positions i32 or i64. On the CPU, angles are as exact as in
 ///         f64 at every position; JAX computes them in f32, where they lose digits as positions grow
 /// errors  "rotary_embedding: x" if H is odd or not known while tracing, "rotary_embedding: positions",
 ///         "rotary_embedding: base"
@@ -101,9 +107,10 @@ inline constexpr op rotary_embedding_p{
 /// see     dot_product_attention
 constexpr array rotary_embedding(const array& x, const array& positions, rotary_embedding_options options,
                                  source_line l) {
-  if (!is_floating(x.dtype()) || x.dtype() == f32 || x.dtype() == bf16)
-    return bind(rotary_embedding_p, {x, positions}, options, l);
-  return astype(bind(rotary_embedding_p, {astype(x, f32, l), positions}, options, l), x.dtype(), l);
+  const array at = detail::index_in_i32(positions);
+  if (!is_floating(x.dtype()) || x.dtype() == f32 || x.dtype() == bf16 || x.dtype() == f64)
+    return bind(rotary_embedding_p, {x, at}, options, l);
+  return astype(bind(rotary_embedding_p, {astype(x, f32, l), at}, options, l), x.dtype(), l);
 }
 
 }  // namespace tokamax

@@ -23,6 +23,7 @@ constexpr array_type row_infer(const call& c) {
 /// The gradient of softmax over the last axis, from its result.
 inline constexpr op softmax_vjp_p{
     .name = "softmax_vjp",
+    .precision = {.kernels_in_f32 = true},
     .infer = [](const call& c) -> array_type {
       if (c[1].shape() != c[0].shape())
         return c.fail("softmax_vjp: ct", c[1].type(), text("extents of ") << c[0].type());
@@ -30,7 +31,7 @@ inline constexpr op softmax_vjp_p{
     },
     // dx = y * (ct - sum(ct * y))
     .compose = [](const call& c) -> arrays {
-      const array y = astype(c[0], f32), ct = astype(c[1], f32);
+      const array y = detail::carried(c[0]), ct = detail::carried(c[1]);
       return astype(y * (ct - sum(ct * y, {{-1}, true})), c[0].dtype());
     },
     .batch = [](const call& c) -> arrays {
@@ -44,9 +45,11 @@ inline constexpr op softmax_vjp_p{
 inline constexpr op softmax_p{
     .name = "softmax",
     .stablehlo = "tokamax.softmax",
+    .precision = {.kernels_in_f32 = true},
     .infer = detail::row_infer,
     .compose = [](const call& c) -> arrays {
-      const array x = astype(c[0], f32), e = exp(x - stop_gradient(detail::reduce(reduce_max_p, x, {{-1}, true}, {})));
+      const array x = detail::carried(c[0]),
+                  e = exp(x - stop_gradient(detail::reduce(reduce_max_p, x, {{-1}, true}, {})));
       return astype(e / sum(e, {{-1}, true}), c[0].dtype());
     },
     .vjp = [](const call& c) -> arrays { return softmax_vjp(c.out(), c.ct()); },
@@ -59,7 +62,7 @@ inline constexpr op softmax_p{
 ///   y_i = exp(x_i - max(x)) / sum_j exp(x_j - max(x))
 ///
 /// shapes  x [...] -> the same
-/// dtypes  any float, computed in f32 (JAX computes bf16 in bf16)
+/// dtypes  any float, computed in f32 (JAX computes bf16 in bf16), f64 in f64
 /// errors  "softmax: x" for integers and scalars, "swapaxes: axis" for an axis that x does not have
 /// source  jax.nn.softmax; a row of -inf gives NaN there and here
 constexpr array softmax(const array& x, int axis, source_line l) {

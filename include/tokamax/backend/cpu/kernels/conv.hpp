@@ -221,6 +221,36 @@ inline void conv_direct(const conv_problem& c) {
   });
 }
 
+/// f64 in plain loops: each element of the result is the sum of one window.
+inline void conv_f64(const conv_frame& f, const array_view& x, const array_view& w, const array_view& y,
+                     const conv_options& o) {
+  const auto *image = x.as<const double>(), *window = w.as<const double>();
+  const std::int64_t channels = w.extent(-2), all = w.extent(-1), row_size = f.last.extent * f.channels;
+  const std::int64_t features = all / o.feature_groups / o.batch_groups;
+  const std::int64_t of_batch_group = o.batch_groups > 1 ? f.lead[0].extent * (x.size() / x.extent(0)) : 0;
+  const std::int64_t of_feature_group = o.feature_groups > 1 ? channels : 0;
+  parallel_for(f.row_places, [&](std::int64_t row) {
+    double* const out = y.as<double>() + row * f.last.places * all;
+    std::fill_n(out, f.last.places * all, 0.0);
+    for (std::int64_t k = 0; k < f.row_window; ++k) {
+      const std::int64_t source = f.source_row(f.row_at(row) + f.row_of_window(k));
+      for (std::int64_t t = 0; t < f.last.places * f.last.window; ++t) {
+        const std::int64_t p = t / f.last.window, l = t % f.last.window;
+        const std::int64_t column = f.last.source(p * f.last.stride + l * f.last.dilation);
+        const bool inside = source >= 0 && column >= 0;
+        const double* const from = inside ? image + source * row_size + column * f.channels : nullptr;
+        const double* const weight = window + (k * f.last.window + l) * channels * all;
+        for (std::int64_t c = 0; c < channels; ++c)
+          for (std::int64_t j = 0; j < all; ++j) {
+            const std::int64_t g = j / features;
+            const double v = inside ? from[g * (of_batch_group + of_feature_group) + c] : 0.0;
+            out[p * all + j] += v * weight[c * all + j];
+          }
+      }
+    }
+  });
+}
+
 }  // namespace simd::detail
 
 /// Chooses the method by shape: one channel in each group, few places in a row, or the general case.
@@ -229,6 +259,7 @@ inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments
   const array_view &x = a.in[0], &w = a.in[1], &y = a.out[0];
   if (y.size() == 0) return;
   const auto o = a.attrs<conv_options>();
+  if (x.type == f64) return conv_f64({x, w, y, o}, x, w, y, o);
   const simd::float_result<struct conv_result> out(y);
   const conv_problem c{.frame = {x, w, y, o},
                        .image = simd::dense_floats<struct conv_image>(x),
