@@ -170,4 +170,9 @@ int main() {
   trace<some_rows>([](array x) { return tk::concatenate({x, pick(tk::ones({1, 4}), x)}); });  // one row more
   // expects: "dynamic extent: as a number"
   trace<some_rows>([](array x) { return tk::sum(x) / pick(array(x.extent(0)), array(2)); });  // P3.3
+  // expects: "dynamic extent: as a number"
+  trace<some_rows>([](array x) { return tk::astype(x, tk::f16) * pick(array(x.extent(0)), array(2)); });
+  // expects: "dynamic extent: as a number"
+  trace<some_rows>(
+      [](array x) { return tk::astype(x, tk::f8e4m3fn) * (1.0 / pick(static_cast<double>(x.extent(0)), 2.0)); });
 }

@@ -287,6 +287,28 @@ TEST_CASE("ops of rows and products take every narrow float: their results are t
   }
 }
 
+TEST_CASE("a dynamic extent is no number of any dtype, and -inf is one of all floats") {
+  constexpr std::int64_t rows = dyn();
+  constexpr auto refused = [](auto number, dtype t) {
+    graph g;
+    g.dynamic = true;
+    lift(g, convert_element_type(array(number), t));
+    return g.error.failed;
+  };
+  static_assert(refused(rows, f16) && refused(rows, f8e5m2) && refused(rows, f8e4m3fn) && refused(rows, f32));
+  constexpr auto number = static_cast<double>(rows);
+  static_assert(refused(number, f16) && refused(1 / number, f16) && refused(1 / number, f8e5m2) &&
+                refused(number, bf16));
+  static_assert([] {
+    graph g;
+    g.dynamic = true;
+    for (const dtype t : {f16, f8e5m2, bf16, f32, f64})
+      lift(g, array(-std::numeric_limits<double>::infinity(), {t, false, {}}));
+    for (const dtype t : {f16, f8e5m2, bf16}) lift(g, array(std::numeric_limits<double>::quiet_NaN(), {t, false, {}}));
+    return !g.error.failed;
+  }());
+}
+
 TEST_CASE("derivatives of f64 have its digits") {
   const array x = array::from<double>({0.1, 0.7, -2.0});
   const auto f = [](const array& v) { return sum(sin(v) * 0.3 + erf(v)); };

@@ -209,7 +209,7 @@ TEST_CASE("rotary_embedding says what is wrong with its operands") {
   CHECK_THROWS_WITH(tk::rotary_embedding(array(floats({2, 5, 3, tk::dyn()})), positions),
                     contains("rotary_embedding: x"));
   CHECK_THROWS_WITH(tk::rotary_embedding(array(integers({2, 5, 3, 8})), positions),
-                    contains("rotary_embedding: x") && contains("f32 or bf16"));
+                    contains("rotary_embedding: x") && contains("f32, bf16 or f64"));
   CHECK_THROWS_WITH(tk::rotary_embedding(x, array(floats({5}))),
                     contains("rotary_embedding: positions") && contains("f32[5]") && contains("i32 that fits [2,5]"));
   CHECK_THROWS_WITH(tk::rotary_embedding(x, array(integers({4}))),

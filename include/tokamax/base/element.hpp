@@ -229,6 +229,18 @@ struct element_bits {
 namespace detail {
 /// Of an integer that may be a dynamic extent, which stays what it is until a trace refuses it.
 constexpr bool may_be_extent(std::int64_t v) { return v <= -(std::int64_t{1} << 60); }
+/// Of a number that may be a dynamic extent or the inverse of one. The encoding of extents has values that programs do not
+/// use otherwise.
+constexpr bool may_be_extent(double v) {
+  return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
+}
+/// f16 and the 8-bit floats have no number as large as a dynamic extent, which is kept as this NaN, so that a trace can
+/// refuse it too.
+constexpr bool lacks_extents(dtype t) { return is_floating(t) && bits_of(t) <= 16 && t != bf16; }
+constexpr element_bits extent_mark(dtype t) { return {t == f16 ? 0xfe5du : t == f8e5m2 ? 0xfdu : 0xffu}; }
+constexpr bool becomes_mark(auto v, dtype t) {
+  return lacks_extents(t) && __builtin_is_constant_evaluated() && may_be_extent(v);
+}
 }  // namespace detail
 
 namespace detail {
@@ -283,18 +295,24 @@ constexpr element_bits converted_to(dtype to, From v) {
 /// An element as one of another dtype.
 constexpr element_bits converted(element_bits v, dtype from, dtype to) {
   if (from == to) return v;
-  if (is_floating(from)) return detail::converted_to(to, as_double(v, from));
+  if (is_floating(from)) {
+    const double number = as_double(v, from);
+    return detail::becomes_mark(number, to) ? detail::extent_mark(to) : detail::converted_to(to, number);
+  }
   if (!is_signed(from)) return detail::converted_to(to, v.value);
   const auto whole = static_cast<std::int64_t>(v.value);
+  if (bits_of(from) < 64 && detail::becomes_mark(whole, to)) return detail::extent_mark(to);
   return is_integer(to) && bits_of(from) < 64 && detail::may_be_extent(whole) ? v : detail::converted_to(to, whole);
 }
 
 /// What a dtype keeps of an integer: its low bits, with their sign, or the nearest number; bool: whether it is not zero.
 constexpr element_bits kept(std::int64_t v, dtype t) {
+  if (detail::becomes_mark(v, t)) return detail::extent_mark(t);
   return is_integer(t) && detail::may_be_extent(v) ? element_bits::of(v) : detail::converted_to(t, v);
 }
 /// The same of any number. Integer dtypes drop the fraction, have 0 for NaN and the nearest end for numbers beyond 64 bits.
 constexpr element_bits kept(double v, dtype t) {
+  if (detail::becomes_mark(v, t)) return detail::extent_mark(t);
   if (is_integer(t) && v > -0x1p63 && v < 0x1p63) return kept(static_cast<std::int64_t>(v), t);
   return detail::converted_to(t, v);
 }

@@ -165,8 +165,7 @@ class array {
   constexpr element_bits literal_bits() const { return holds_ == contents::digits ? literal_as(type_.type) : value_; }
   /// The same, converted to another dtype from all the digits with which it was written.
   constexpr element_bits literal_as(tokamax::dtype type) const {
-    return holds_ == contents::digits ? detail::converted_to(type, value_.as<double>())
-                                      : converted(value_, type_.type, type);
+    return holds_ == contents::digits ? converted(value_, f64, type) : converted(value_, type_.type, type);
   }
   /// The same literal with another shape.
   constexpr array reshaped(const tokamax::shape& s) const {

@@ -73,16 +73,14 @@ constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
   };
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
-/// Does this value come from a dynamic extent that was used as a number, or from its inverse? The encoding of extents has
-/// values that programs do not use otherwise.
+/// Does this value come from a dynamic extent that was used as a number, or from its inverse?
 constexpr bool comes_of_dynamic_extent(element_bits bits, dtype t) {
   if (is_integer(t)) {
     const auto whole = static_cast<std::int64_t>(bits.value);
     if (bits_of(t) == 64) return is_signed(t) && is_dyn(whole) && is_extent(whole);
     return may_be_extent(whole);
   }
-  const double v = as_double(bits, t);
-  return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
+  return lacks_extents(t) ? bits == extent_mark(t) : may_be_extent(as_double(bits, t));
 }
 constexpr int add_constant(graph& g, element_bits value, const array_type& t, location l) {
   if (g.dynamic && comes_of_dynamic_extent(value, t.type))

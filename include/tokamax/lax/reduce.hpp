@@ -66,20 +66,27 @@ constexpr op reduction(op o) {
 }
 }  // namespace detail
 
-/// The sum of 16-bit floats in f32, before it is rounded to their dtype.
-inline constexpr op sum_in_f32_p = detail::reduction({
-    .name = "sum_in_f32",
+namespace detail {
+/// The 32 bits in which narrower numbers are summed; truth values are counted.
+constexpr dtype summed_in(dtype t) { return is_floating(t) ? f32 : is_unsigned(t) ? u32 : i32; }
+}  // namespace detail
+
+/// The sum of narrow numbers in 32 bits: of floats before it is rounded to their dtype, of integers and truth values
+/// without a converted copy of them.
+inline constexpr op sum_in_32_bits_p = detail::reduction({
+    .name = "sum_in_32_bits",
     .algebra = {.linear = true},
     .reduction = {combiner::add},
     .infer = [](const call& c) -> array_type {
-      if (!is_floating(c[0].dtype()) || bits_of(c[0].dtype()) > 32)
-        return c.fail("sum_in_f32: dtype", c[0].type(), "a float of at most 32 bits");
+      if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
       array_type t = detail::reduce_infer(c);
-      t.type = f32;
+      t.type = detail::summed_in(t.type);
       return t;
     },
-    .compose = [](const call& c) -> arrays { return reduce_sum(astype(c[0], f32), c.attrs<reduce_attributes>().axis); },
-    .kernels = kernels_of<sum_in_f32_p>,
+    .compose = [](const call& c) -> arrays {
+      return reduce_sum(astype(c[0], detail::summed_in(c[0].dtype())), c.attrs<reduce_attributes>().axis);
+    },
+    .kernels = kernels_of<sum_in_32_bits_p>,
 });
 
 inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max",
@@ -108,7 +115,7 @@ inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or",
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   if (is_floating(x.dtype()) || bits_of(x.dtype()) >= 32) return detail::reduce(reduce_sum_p, x, o, l);
-  return detail::reduce(reduce_sum_p, astype(x, is_unsigned(x.dtype()) ? u32 : i32), o, l);
+  return detail::reduce(sum_in_32_bits_p, x, o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::extreme(reduce_max_p, "max: extents", x, o, l);

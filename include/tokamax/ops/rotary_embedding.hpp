@@ -43,7 +43,7 @@ inline constexpr op rotary_embedding_p{
       const array_type x = c[0].type();
       if ((x.type != f32 && x.type != bf16 && x.type != f64) || x.extents.rank() < 3 || x.extents[-1] <= 0 ||
           x.extents[-1] % 2 != 0)
-        return c.fail("rotary_embedding: x", x, "f32, bf16 or f64 [...,T,N,H], even H");
+        return c.fail("rotary_embedding: x", x, "f32, bf16 or f64 [...,T,N,H], H = 2, 4, ...");
       shape places;  // [..., T]
       for (int i = 0; i + 2 < x.extents.rank(); ++i) places.push_back(x.extents[i]);
       bool fit = c[1].dtype() == i32;

@@ -105,7 +105,7 @@ inline constexpr linkage linked_kernel<cumsum_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<sum_in_f32_p, cpu_tag>{true, {.producer = true}};
+inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag>{true, {.producer = true}};
 template <>
@@ -287,7 +287,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<gelu_p>();
 namespace tokamax {
 TOKAMAX_KERNELS kernel_set find_kernels<reduce_sum_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cumsum_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sum_in_f32_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sum_in_32_bits_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reduce_max_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reduce_min_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reduce_and_p>();
@@ -421,7 +421,7 @@ TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sum_in_f32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
@@ -607,7 +607,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &unpack_int4_p,
           &max_pool_vjp_p,
           &max_pool_p,
-          &sum_in_f32_p,
+          &sum_in_32_bits_p,
           &reduce_max_p,
           &reduce_min_p,
           &reduce_and_p,

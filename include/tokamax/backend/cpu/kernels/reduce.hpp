@@ -263,10 +263,11 @@ inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::sum_of>(a);
 }
 /// Sums of narrow floats that stay in f32.
-inline void kernel(op_c<sum_in_f32_p>, cpu_tag, const kernel_arguments& a) {
+inline void kernel(op_c<sum_in_32_bits_p>, cpu_tag, const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype E>() {
-    if constexpr (is_floating(E) && bits_of(E) <= 32)
-      simd::detail::reduce_typed<simd::detail::sum_of, element_t<E>, float>(a);
+    using T = std::conditional_t<E == bool_, std::uint8_t, element_t<E>>;  // a truth value is a byte of 0 or 1
+    if constexpr (bits_of(E) <= 32)
+      simd::detail::reduce_typed<simd::detail::sum_of, T, element_t<tokamax::detail::summed_in(E)>>(a);
   });
 }
 /// For truth values, max is `or` and min is `and`.
