@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/lax/division.hpp>  // rem
+#include <tokamax/lax/slice.hpp>     // slice_in_dim
 #include <tokamax/lax/sort.hpp>      // sort
 #include <tokamax/numpy/arange.hpp>  // arange
 #include <tokamax/numpy/take.hpp>    // take
@@ -10,32 +11,55 @@
 
 namespace tokamax::random {
 
+namespace detail {
+/// Random bits of u32, a word of a hash, or of u64, both of its words.
+constexpr array bits_as(const key& k, const shape& s, dtype type, source_line l) {
+  if (type == u32) return bits(k, s, l);
+  const array both = threefry2x32(k, zeros({}, u32), s, true, l);
+  const auto word = [&](int i) {
+    return convert_element_type(reshape(slice_in_dim(both, i, i + 1, s.rank(), l), s, l), u64);
+  };
+  return word(0) * array(4294967296.0, {u64, false, {}}) + word(1);
+}
+}  // namespace detail
+
 /// Integers in [low, high); low everywhere if the range is empty.
 ///
 /// shapes  low and high broadcast to s
-/// dtypes  -> i32
-/// errors  "randint: bound" for a literal outside i32
+/// dtypes  -> `type`, any integer dtype of 8 bits or more
+/// errors  "randint: dtype", "randint: bound" for a literal outside of it
 /// source  jax.random.randint
-constexpr array randint(const key& k, const shape& s, const array& low, const array& high,
+constexpr array randint(const key& k, const shape& s, const array& low, const array& high, dtype type = i32,
                         source_line l = source_line::current()) {
-  for (const array* bound : {&low, &high})
-    if (bound->is_literal() && !(bound->literal() >= lowest_of(i32) && bound->literal() <= highest_of(i32))) {
-      reject(k, l, "randint: bound", bound == &low ? "low" : "high", "a number that fits i32");
+  if (!is_integer(type) || is_packed(type)) {
+    reject(k, l, "randint: dtype", name(type), "integers of 8 bits or more");
+    return k;
+  }
+  const bool narrow = bits_of(type) < 32;  // drawn in i32, where the end of a range may be one more than its dtype has
+  for (const array* bound : {&low, &high}) {
+    const double end = highest_of(type) + (narrow && bound == &high);
+    if (bound->is_literal() && !(bound->literal() >= lowest_of(type) && bound->literal() <= end)) {
+      reject(k, l, "randint: bound", bound == &low ? "low" : "high", text("a number that fits ") << name(type));
       return k;
     }
+  }
+  if (narrow) return convert_element_type(randint(k, s, low, high, i32, l), type);
   const auto [k1, k2] = split(k, l);
-  const array from = convert_element_type(low, i32), to = convert_element_type(high, i32);
-  auto word = [](double v) { return array(v, {u32, false, {}}); };
-  array span;  // u32
-  if (from.is_literal() && to.is_literal()) {
+  const dtype word_type = narrowest(dtype_kind::unsigned_integer, bits_of(type));
+  const array from = convert_element_type(low, type), to = convert_element_type(high, type);
+  auto word = [&](double v) { return array(v, {word_type, false, {}}); };
+  array span;  // unsigned, and 1 for an empty range
+  if (from.is_literal() && to.is_literal() && bits_of(type) < 64) {
     span = word(to.literal() > from.literal() ? to.literal() - from.literal() : 1);
   } else {
-    span = select(to <= from, word(1), convert_element_type(to, u32) - convert_element_type(from, u32), l);
+    span = select(to <= from, word(1), convert_element_type(to, word_type) - convert_element_type(from, word_type), l);
   }
-  array m = rem(word(65536), span, l);  // 2^32 mod span, from its root: the high bits count that much
+  // 2^bits mod span, from its root: the high bits count that much.
+  array m = rem(word(static_cast<double>(std::uint64_t{1} << bits_of(type) / 2)), span, l);
   m = rem(m * m, span, l);
-  const array offset = rem(rem(bits(k1, s, l), span, l) * m + rem(bits(k2, s, l), span, l), span, l);
-  return from + convert_element_type(offset, i32);
+  const array high_bits = rem(detail::bits_as(k1, s, word_type, l), span, l),
+              low_bits = rem(detail::bits_as(k2, s, word_type, l), span, l);
+  return from + convert_element_type(rem(high_bits * m + low_bits, span, l), type);
 }
 
 namespace detail {

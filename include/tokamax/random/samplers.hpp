@@ -4,6 +4,7 @@
 
 #include <tokamax/base/linked.hpp>  // linked
 #include <tokamax/lax/reduce.hpp>   // argmax
+#include <tokamax/lax/slice.hpp>    // slice_in_dim
 #include <tokamax/lax/special.hpp>  // fma, erf_inv
 #include <tokamax/numpy/clip.hpp>   // clip
 #include <tokamax/random/key.hpp>   // key, bits
@@ -14,45 +15,61 @@
 namespace tokamax::random {
 
 namespace detail {
-/// k / 2^m for m random bits k: what filling the fraction of 1.0 and subtracting 1 gives, exactly.
-constexpr array unit(const key& k, const shape& s, dtype type, source_line l) {
-  const array b = bits(k, s, l);
-  if (type == bf16) {
-    const array seven = shift_right_logical(bitwise_and(b, array(255.0, {u32, false, {}}), l), 1, l);
-    return convert_element_type(convert_element_type(convert_element_type(seven, i32), f32) * 0x1p-7, bf16);
-  }
-  return convert_element_type(convert_element_type(shift_right_logical(b, 9, l), i32), f32) * 0x1p-23;
-}
 constexpr array literal(double v, dtype type) { return array(v, {type, false, {}}); }
 constexpr double float_round(double v) { return static_cast<double>(static_cast<float>(v)); }
+constexpr bool is_sampled(dtype t) { return t == f32 || t == bf16 || t == f16 || t == f64; }
+
+/// k / 2^m for m random bits k: what filling the fraction of 1.0 and subtracting 1 gives, exactly. Narrow dtypes take the low
+/// byte or half of a word, f64 takes both words of a hash.
+constexpr array unit(const key& k, const shape& s, dtype type, source_line l) {
+  if (type == f64) {
+    const array both = threefry2x32(k, zeros({}, u32), s, true, l);
+    const auto word = [&](int i) { return reshape(slice_in_dim(both, i, i + 1, s.rank(), l), s, l); };
+    const array high = convert_element_type(word(0), f64) * 0x1p20;
+    return (high + convert_element_type(shift_right_logical(word(1), 12, l), f64)) * 0x1p-52;
+  }
+  const array b = bits(k, s, l);
+  const auto fraction = [&](double mask, int dropped, double scale) {
+    const array kept = shift_right_logical(bitwise_and(b, array(mask, {u32, false, {}}), l), dropped, l);
+    return convert_element_type(convert_element_type(convert_element_type(kept, i32), f32) * scale, type);
+  };
+  if (type == bf16) return fraction(255.0, 1, 0x1p-7);
+  if (type == f16) return fraction(65535.0, 6, 0x1p-10);
+  return convert_element_type(convert_element_type(shift_right_logical(b, 9, l), i32), f32) * 0x1p-23;
+}
 
 constexpr array uniform_here(const key& k, const shape& s, dtype type, const array& low, const array& high,
                              source_line l) {
-  if (type != f32 && type != bf16) {
-    reject(k, l, "uniform: dtype", name(type), "f32 or bf16");
+  if (!is_sampled(type)) {
+    reject(k, l, "uniform: dtype", name(type), "f16, bf16, f32 or f64");
     return k;
   }
   const array f = unit(k, s, type, l);
   if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
   const array from = convert_element_type(low, type), to = convert_element_type(high, type);
   array span;
-  if (from.is_literal() && to.is_literal())
-    span = literal(float_round(float_round(to.literal()) - float_round(from.literal())), type);
-  else
+  if (from.is_literal() && to.is_literal()) {
+    const double difference = to.literal() - from.literal();
+    span = literal(type == f64 ? difference : float_round(difference), type);
+  } else {
     span = to - from;
-  if (type == bf16) return maximum(from, f * span + from, l);
+  }
+  if (type == bf16 || type == f16) return maximum(from, f * span + from, l);
   return maximum(from, fma(f, span, from, l), l);
 }
 constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
-  if (type != f32 && type != bf16) {
-    reject(k, l, "normal: dtype", name(type), "f32 or bf16");
+  if (!is_sampled(type)) {
+    reject(k, l, "normal: dtype", name(type), "f16, bf16, f32 or f64");
     return k;
   }
   // from the number after -1; the length of the interval rounds to 2
-  const array low = literal(type == bf16 ? -0.99609375 : -0x1.fffffep-1, type);
+  const double after = type == bf16 ? 0x1p-8 : type == f16 ? 0x1p-11 : type == f32 ? 0x1p-24 : 0x1p-53;
+  const array low = literal(after - 1, type);
   const array u = maximum(low, unit(k, s, type, l) * 2.0 + low, l);
-  return erf_inv(u, l) * literal(type == bf16 ? 1.4140625 : float_round(1.4142135623730951), type);
+  return erf_inv(u, l) * literal(1.4142135623730951, type);
 }
+/// The smallest normal number.
+constexpr double smallest(dtype t) { return t == f16 ? 0x1p-14 : t == f64 ? 0x1p-1022 : 0x1p-126; }
 constexpr array truncated_normal_here(const key& k, double low, double high, const shape& s, source_line l) {
   const double root = float_round(1.4142135623730951);
   const array a = erf(literal(low / root, f32), l), b = erf(literal(high / root, f32), l);
@@ -73,7 +90,7 @@ constexpr array times(const array& x, double factor) { return linked<random::det
 /// Uniform in [low, high).
 ///
 /// shapes  low and high broadcast to s
-/// dtypes  f32 (23 random bits an element) or bf16 (7)
+/// dtypes  f32 (23 random bits an element), f64 (52), f16 (10) or bf16 (7)
 /// errors  "uniform: dtype", "random: shape" (so have all samplers)
 /// source  jax.random.uniform
 constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0,
@@ -82,7 +99,7 @@ constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, con
 }
 
 /// Standard normal, by the inverse error function of a uniform sample in (-1, 1).
-/// dtypes  f32 or bf16
+/// dtypes  f32, f64, f16 or bf16
 /// source  jax.random.normal, to 3 units in the last place
 constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
   return linked<random::detail::normal_here>(k, s, type, l);
@@ -102,15 +119,18 @@ constexpr array bernoulli(const key& k, const array& p, const shape& s = {}, sou
 }
 
 /// The standard Gumbel distribution.
+/// dtypes  f32, f64, f16 or bf16
 /// source  jax.random.gumbel, mode "low", to 3 units in the last place of the larger logarithm
-constexpr array gumbel(const key& k, const shape& s = {}, source_line l = source_line::current()) {
-  return -log(-log(uniform(k, s, f32, detail::literal(0x1p-126, f32), 1.0, l), l), l);
+constexpr array gumbel(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
+  return -log(-log(uniform(k, s, type, detail::literal(detail::smallest(type), type), 1.0, l), l), l);
 }
 
 /// The exponential distribution with rate 1.
+/// dtypes  f32, f64, f16 or bf16
 /// source  jax.random.exponential, to a unit in the last place
-constexpr array exponential(const key& k, const shape& s = {}, source_line l = source_line::current()) {
-  return -log1p(-uniform(k, s, f32, 0.0, 1.0, l), l);
+constexpr array exponential(const key& k, const shape& s = {}, dtype type = f32,
+                            source_line l = source_line::current()) {
+  return -log1p(-uniform(k, s, type, 0.0, 1.0, l), l);
 }
 
 /// Classes along `axis` of `logits` (unnormalised log probabilities), by the Gumbel-max method.
@@ -119,15 +139,15 @@ constexpr array exponential(const key& k, const shape& s = {}, source_line l = s
 /// dtypes  -> i32
 /// source  jax.random.categorical
 constexpr array categorical(const key& k, const array& logits, int axis = -1, source_line l = source_line::current()) {
-  return argmax(gumbel(k, logits.shape(), l) + located(convert_element_type(logits, f32), l), axis, l);
+  return argmax(gumbel(k, logits.shape(), f32, l) + located(convert_element_type(logits, f32), l), axis, l);
 }
 /// `draws` classes for one row of logits: [draws..., rows...].
 constexpr array categorical(const key& k, const array& logits, int axis, const shape& draws,
                             source_line l = source_line::current()) {
   shape s = draws;
   for (std::int64_t e : logits.shape()) s.push_back(e);
-  return argmax(gumbel(k, s, l) + located(convert_element_type(logits, f32), l), axis < 0 ? axis : axis + draws.rank(),
-                l);
+  return argmax(gumbel(k, s, f32, l) + located(convert_element_type(logits, f32), l),
+                axis < 0 ? axis : axis + draws.rank(), l);
 }
 
 }  // namespace tokamax::random

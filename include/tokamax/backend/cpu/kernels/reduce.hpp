@@ -15,7 +15,7 @@ namespace tokamax {
 template <>
 inline constexpr bool takes_producer<reduce_sum_p> = true;
 template <>
-inline constexpr bool takes_producer<sum_in_f32_p> = true;
+inline constexpr bool takes_producer<sum_in_32_bits_p> = true;
 template <>
 inline constexpr bool takes_producer<reduce_max_p> = true;
 template <>
@@ -262,7 +262,7 @@ void reduce_numbers(const kernel_arguments& a) {
 inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
   simd::detail::reduce_numbers<simd::detail::sum_of>(a);
 }
-/// Sums of narrow floats that stay in f32.
+/// Sums of narrow numbers that stay in 32 bits.
 inline void kernel(op_c<sum_in_32_bits_p>, cpu_tag, const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype E>() {
     using T = std::conditional_t<E == bool_, std::uint8_t, element_t<E>>;  // a truth value is a byte of 0 or 1
