@@ -105,7 +105,7 @@ inline constexpr linkage linked_kernel<cumsum_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {}};
+inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.producer = true}};
 template <>
 inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag>{true, {.producer = true}};
 template <>
