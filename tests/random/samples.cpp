@@ -37,14 +37,16 @@ std::vector<row> rows() {
   }
   return all;
 }
-array drawn(const row& r) {
-  const random::key k(42);
+array drawn(const row& r, const random::key& k) {
   const auto n = static_cast<std::int64_t>(r.bits.size());
   if (r.what == "uniform") return random::uniform(k, {n}, r.type, r.low, r.high);
   if (r.what == "normal") return random::normal(k, {n}, r.type);
   if (r.what == "gumbel") return random::gumbel(k, {n}, r.type);
   if (r.what == "exponential") return random::exponential(k, {n}, r.type);
-  return random::randint(k, {n}, r.low, r.high, r.type);
+  const auto bound = [](double v) {
+    return v > highest_of(i32) ? array(static_cast<std::uint32_t>(v)) : array(static_cast<std::int32_t>(v));
+  };
+  return random::randint(k, {n}, bound(r.low), bound(r.high), r.type);
 }
 /// Units in the last place of 1 or of the larger of two numbers; 0 where the bits are the same.
 double units(const array& found, const row& r) {
@@ -68,11 +70,14 @@ TEST_CASE("samples of every dtype: bits, and logarithms to few units in the last
   REQUIRE(rows().size() > 60);
   for (const row& r : rows()) {
     INFO(r.what << " " << name(r.type) << " " << r.low << " " << r.high);
-    const array found = drawn(r), traced = jit([&] { return drawn(r); }, cpu, at_run_time)();
+    const random::key k(42);
+    const array found = drawn(r, k),
+                traced = jit([&](const random::key& given) { return drawn(r, given); }, cpu, at_run_time)(k);
     REQUIRE(found.dtype() == r.type);
     const bool exact = r.what == "randint" || r.what == "uniform";
-    CHECK(units(found, r) <= (exact ? 0 : 4));
-    CHECK(units(traced, r) <= (exact ? 0 : 4));
+    const double most = exact ? 0 : r.type == f64 ? 16 : 4;  // f64: erf_inv takes the logarithm of a rounded 1 - x^2
+    CHECK(units(found, r) <= most);
+    CHECK(units(traced, r) <= most);
   }
 }
 
