@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(structural constant_p dense_p captured_p get_p stand_in_p placeholder_p)
 
-file(GLOB headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/compiler/*.hpp ${root}/include/tokamax/transforms/*.hpp)
+file(GLOB_RECURSE headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/compiler/*.hpp ${root}/include/tokamax/transforms/*.hpp)
 foreach(header IN LISTS headers)
   file(STRINGS ${root}/include/tokamax/${header} lines REGEX "&[a-z0-9_:]+_p[^a-z0-9_]|[a-z]->name [!=]= \"|[a-z]\\.name [!=]= \"")
   foreach(line IN LISTS lines)

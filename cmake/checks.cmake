@@ -11,6 +11,7 @@ check(includes -P ${scripts}/check_includes.cmake)
 check(umbrellas -P ${scripts}/umbrellas.cmake)
 check(passes -P ${scripts}/check_passes.cmake)
 check(headers -P ${scripts}/check_headers.cmake)
+check(sizes -P ${scripts}/check_sizes.cmake)
 check(readme -P ${scripts}/check_readme.cmake)
 
 file(GLOB_RECURSE failing RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.fail.cpp)

@@ -1,12 +1,15 @@
-# march_test.cmake: files that are compiled for vectors of different widths must not link. -DCXX=compiler -DWORK=folder
+# march_test.cmake: a program and a library of kernels that are compiled for vectors of different widths must not link.
+# -DCXX=compiler -DAR=archiver -DWORK=folder
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 file(MAKE_DIRECTORY ${WORK})
 
 function(link_with march result)
-  set(compile ${CXX} -std=c++20 -I${root}/include -c ${root}/tests/odr/march.cpp)
+  set(compile ${CXX} -std=c++20 -DTOKAMAX_SEPARATE_KERNELS -I${root}/include -c ${root}/tests/odr/march.cpp)
   execute_process(COMMAND ${compile} -march=x86-64-v3 -o ${WORK}/one.o COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${compile} -march=${march} -DOTHER -o ${WORK}/other.o COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${CXX} ${WORK}/one.o ${WORK}/other.o -o ${WORK}/both RESULT_VARIABLE code ERROR_VARIABLE errors)
+  file(REMOVE ${WORK}/libother.a)
+  execute_process(COMMAND ${AR} rcs ${WORK}/libother.a ${WORK}/other.o COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CXX} ${WORK}/one.o ${WORK}/libother.a -o ${WORK}/both RESULT_VARIABLE code ERROR_VARIABLE errors)
   set(${result} "${code} ${errors}" PARENT_SCOPE)
 endfunction()
 

@@ -64,7 +64,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   target_link_libraries(tokamax_test_lax_only PRIVATE tokamax::headers tokamax_warnings)
   add_test(NAME lax_links_alone COMMAND tokamax_test_lax_only)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-    add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DWORK=${PROJECT_BINARY_DIR}/march
+    add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DAR=${CMAKE_AR} -DWORK=${PROJECT_BINARY_DIR}/march
              -P ${scripts}/march_test.cmake)
   endif()
   if(NOT TOKAMAX_SANITIZE)

@@ -1,6 +1,6 @@
 // tests/odr/march.cpp: one of two files of a program, which cmake/march_test.cmake compiles for different processors.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/one_march.hpp>
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>
 
 int other();
 #if defined(OTHER)
