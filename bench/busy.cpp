@@ -3,9 +3,12 @@
 //
 // It starts 0 to 3 processes that only keep a processor busy (at most as many as its argument says). It prints mean times
 // with all threads and, for comparison, with one. A short call takes some 20 us, like a small network that answers a request.
+// Then it prints each time relative to the quiet one, with the limit for two processors. A larger machine is measured as one
+// of two by `taskset -c 0,1 tokamax_bench_busy`: the other processes stay on these too.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <string>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -71,13 +74,28 @@ int main(int argc, char** argv) {
   const network net = tk::init<network>(tk::random::key(0));
   const tk::tensor<tk::f32, 16, 64> row(tk::array(tk::full({16, 64}, 0.5f)) + 0);
   const auto short_call = [&] { call(net, row); };
+  std::string ratios;
   for (const int threads : {0, 1}) {
     tk::simd::set_num_threads(threads);
+    const std::string_view with = threads == 0 ? "all threads" : "one thread";
+    double quiet_step = 0, quiet_call = 0;
     for (int count = 0; count <= most; ++count) {
       const neighbours others(count);
-      const std::string beside = fmt::format(" beside {}, {}", count, threads == 0 ? "all threads" : "one thread");
-      bench::report("busy", "training step" + beside, "tokamax", mean_seconds(train) * 1e3, "ms");
-      bench::report("busy", "short call" + beside, "tokamax", mean_seconds(short_call) * 1e6, "us");
+      const std::string beside = fmt::format(" beside {}, {}", count, with);
+      const double step_seconds = mean_seconds(train), call_seconds = mean_seconds(short_call);
+      bench::report("busy", "training step" + beside, "tokamax", step_seconds * 1e3, "ms");
+      bench::report("busy", "short call" + beside, "tokamax", call_seconds * 1e6, "us");
+      if (count == 0) {
+        quiet_step = step_seconds;
+        quiet_call = call_seconds;
+        continue;
+      }
+      ratios += fmt::format(
+          "beside {}, {}: a step takes {:.2f}x its quiet time (limit {}), a call {:.1f} us, {:.2f}x (limit 60 us)\n",
+          count, with, step_seconds / quiet_step, count == 1 ? 2.1 : 4.0, call_seconds * 1e6,
+          call_seconds / quiet_call);
     }
   }
+  tk::simd::set_num_threads(0);
+  fmt::print("of {} threads:\n{}", tk::simd::num_threads(), ratios);
 }

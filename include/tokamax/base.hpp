@@ -8,7 +8,6 @@
 //   base/error.hpp           the one exception of the library.
 //   base/field_count.hpp     how many fields a plain struct has, found by trying initialisers.
 //   base/fixed_string.hpp    text of bounded length that can be a template argument.
-//   base/hana.hpp            Boost.Hana's structs and tuples as records; the only header of base that includes Hana.
 //   base/linked.hpp          functions that constant expressions evaluate and run-time calls may find in a linked library.
 //   base/modular.hpp         integers whose arithmetic wraps around, as that of registers does.
 //   base/reflect.hpp         fields and field names of plain structs.
@@ -34,7 +33,6 @@
 #include <tokamax/base/error.hpp>
 #include <tokamax/base/field_count.hpp>
 #include <tokamax/base/fixed_string.hpp>
-#include <tokamax/base/hana.hpp>
 #include <tokamax/base/linked.hpp>
 #include <tokamax/base/modular.hpp>
 #include <tokamax/base/reflect.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/donate.hpp>
 
+#include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
@@ -152,6 +153,57 @@ TEST_CASE("the carry of a loop that updates it stays in place") {
     return many{scan(outer, a, std::pair{r[0], r[1]}).first};
   };
   CHECK(run(nested, x, rest).right);
+}
+
+namespace {
+using large = tensor<f32, 4096, 4096>;  // 64 MiB
+using row = tensor<f32, 1, 4096>;
+using place = tensor<i32>;
+constexpr auto update_once = [](const large& c, const row& r, const place& at) {
+  return large(dynamic_update_slice_in_dim(c, r, at, 0));
+};
+constexpr auto update_twelve_times = [](const large& c, const row& r, const place& at) {
+  array y = c;
+  for (int i = 0; i < 12; ++i) y = dynamic_update_slice_in_dim(y, r, at + 5 * i, 0);
+  return large(y);
+};
+constexpr auto update_in_loop = [](const large& c, const row& r, const place& at) {
+  const auto unfinished = [](const std::pair<array, array>& s) { return s.first < 64; };
+  const auto step = [&](const std::pair<array, array>& s) {
+    return std::pair{s.first + 1, dynamic_update_slice_in_dim(s.second, r, at + s.first, 0)};
+  };
+  return large(while_loop(unfinished, step, std::pair{array(0), array(c)}).second);
+};
+
+/// Bytes that a second run moves beyond `updates` rows, which are read and written; the array stays where it is.
+template <class Time, class F>
+double moved_beyond(const F& f, int updates, Time time) {
+  const auto run = jit(f, cpu, time);
+  large c(zeros({4096, 4096}) + 0);
+  const row r(numbers({1, 4096}, 1));
+  const place at(array(3, {i32, false, {}}));
+  c = run(std::move(c), r, at);
+  const std::byte* const data = array(c).storage()->data;
+  double bytes = 0;
+  {
+    const profile::timeline recording;
+    c = run(std::move(c), r, at);
+    for (const profile::event& e : recording.events()) bytes += e.bytes;
+  }
+  CHECK(array(c).storage()->data == data);
+  CHECK(same(slice_in_dim(c, 3, 4, 0), r));
+  return bytes - 2.0 * 4 * 4096 * updates;
+}
+}  // namespace
+
+TEST_CASE("updates of 64 MiB that are given away move what is updated and no more") {
+  constexpr double most = 1 << 20;
+  CHECK(moved_beyond(update_once, 1, while_compiling) < 4096);
+  CHECK(moved_beyond(update_once, 1, at_run_time) < 4096);
+  CHECK(moved_beyond(update_twelve_times, 12, while_compiling) < most);
+  CHECK(moved_beyond(update_twelve_times, 12, at_run_time) < most);
+  CHECK(moved_beyond(update_in_loop, 64, while_compiling) < most);
+  CHECK(moved_beyond(update_in_loop, 64, at_run_time) < most);
 }
 
 TEST_CASE("the backward pass of a loop with updates") {

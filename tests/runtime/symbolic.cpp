@@ -145,7 +145,12 @@ TEST_CASE("other extents and dtypes are part of the program; to functions that n
 
 TEST_CASE("what needs a known extent is refused by name, and the function works on") {
   const auto shortened = tk::jit([](const array& x) { return tk::slice_in_dim(x, 0, 1, 0); }, tk::cpu);
-  CHECK_THROWS_WITH(shortened(tk::symbolic(numbers({2, 3}))), contains("slice: bounds") && contains("f32[n,3]"));
+  CHECK_THROWS_WITH(shortened(tk::symbolic(numbers({2, 3}))),
+                    contains("dynamic extent: slice") && contains("f32[n,3]"));
+  const auto last = tk::jit([](const array& x) { return tk::slice_in_dim(x, 2, 3, 1); }, tk::cpu);
+  CHECK(same_bits(last(tk::symbolic(numbers({2, 3}))), last(numbers({2, 3}))));  // of a known axis
+  const auto padded = tk::jit([](const array& x) { return tk::pad(x, 0.0f, {1, 0}, {0, 0}); }, tk::cpu);
+  CHECK_THROWS_WITH(padded(tk::symbolic(numbers({2, 3}))), contains("dynamic extent: pad") && contains("f32[n,3]"));
   CHECK(shortened(numbers({2, 3})).shape() == tk::shape{1, 3});
   const auto number = tk::jit([](const array& x) { return x * x.extent(0); }, tk::cpu);
   CHECK_THROWS_WITH(number(tk::symbolic(numbers({2, 3}))),

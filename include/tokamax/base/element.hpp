@@ -244,17 +244,26 @@ constexpr bool becomes_mark(auto v, dtype t) {
 }  // namespace detail
 
 namespace detail {
-constexpr double as_double_by_dtype(element_bits v, dtype t) {
-  return dispatch(t, [&]<dtype T>() {
-    if constexpr (std::is_arithmetic_v<element_t<T>>)
-      return static_cast<double>(v.as<element_t<T>>());
+// Numbers of the floating dtypes beside f32 and f64, which are written to and read from f32.
+constexpr element_bits narrowed(dtype to, float v) {
+  return dispatch(to, [&]<dtype T>() -> element_bits {
+    if constexpr (!is_floating(T) || std::is_arithmetic_v<element_t<T>>)
+      return {};
     else
-      return static_cast<double>(static_cast<float>(v.as<element_t<T>>()));
+      return element_bits::of(element_t<T>(v));
   });
 }
-double as_double_late(element_bits v, dtype t);  // the same, compiled once for calls at run time
+constexpr float widened(element_bits v, dtype from) {
+  return dispatch(from, [&]<dtype T>() -> float {
+    if constexpr (!is_floating(T) || std::is_arithmetic_v<element_t<T>>)
+      return 0;
+    else
+      return static_cast<float>(v.as<element_t<T>>());
+  });
+}
+float widened_late(element_bits v, dtype from);  // the same, compiled once for calls at run time
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE double as_double_late(element_bits v, dtype t) { return as_double_by_dtype(v, t); }
+TOKAMAX_COMPILED_ONCE float widened_late(element_bits v, dtype from) { return widened(v, from); }
 #endif
 }  // namespace detail
 
@@ -263,14 +272,38 @@ constexpr double as_double(element_bits v, dtype t) {
   if (t == f32) return static_cast<double>(v.as<float>());
   if (is_signed(t)) return static_cast<double>(static_cast<std::int64_t>(v.value));
   if (t == dtype::none) return 0;
-  if (__builtin_is_constant_evaluated()) return detail::as_double_by_dtype(v, t);
-  return detail::as_double_late(v, t);
+  if (!is_floating(t)) return static_cast<double>(v.value);
+  if (t == f64) return v.as<double>();
+  if (__builtin_is_constant_evaluated()) return static_cast<double>(detail::widened(v, t));
+  return static_cast<double>(detail::widened_late(v, t));
 }
 
 namespace detail {
+/// What an integer dtype keeps of a whole number: its low bits, above them those of its sign, if it has one.
+constexpr element_bits low_bits(dtype to, std::uint64_t v) {
+  const int unused = 64 - bits_of(to);
+  const std::uint64_t high = v << unused;
+  return {is_signed(to) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(high) >> unused) : high >> unused};
+}
+/// The nearest integer of a dtype, toward zero; NaN is 0.
+constexpr element_bits truncated_to(dtype to, double v) {
+  const std::uint64_t highest = ~std::uint64_t{0} >> (64 - bits_of(to) + is_signed(to));
+  const double end = 2 * static_cast<double>(highest / 2 + 1);  // above the highest, and exact
+  if (v != v) return {};
+  if (v >= end) return {highest};
+  if (!is_signed(to)) return {v <= 0 ? 0 : static_cast<std::uint64_t>(v)};
+  return {v <= -end ? ~highest : static_cast<std::uint64_t>(static_cast<std::int64_t>(v))};
+}
+/// A number of 64 bits as an element, as `converted` has it.
 template <class From>
 constexpr element_bits converted_by_dtype(dtype to, From v) {
-  return dispatch(to, [&]<dtype T>() { return element_bits::of(tokamax::converted<element_t<T>>(v)); });
+  if (to == bool_) return {v != From{}};
+  if (to == f64) return element_bits::of(static_cast<double>(v));
+  if (is_floating(to) || to == dtype::none) return narrowed(to, static_cast<float>(v));
+  if constexpr (std::is_floating_point_v<From>)
+    return truncated_to(to, v);
+  else
+    return low_bits(to, static_cast<std::uint64_t>(v));
 }
 // The same, compiled once for calls at run time.
 element_bits converted_late(dtype to, double v);
@@ -287,7 +320,7 @@ constexpr element_bits converted_to(dtype to, From v) {
   using number = std::conditional_t<std::is_floating_point_v<From>, double,
                                     std::conditional_t<std::is_unsigned_v<From>, std::uint64_t, std::int64_t>>;
   if (to == f32) return element_bits::of(static_cast<float>(v));
-  if (__builtin_is_constant_evaluated()) return converted_by_dtype(to, v);
+  if (__builtin_is_constant_evaluated()) return converted_by_dtype(to, static_cast<number>(v));
   return converted_late(to, static_cast<number>(v));
 }
 }  // namespace detail

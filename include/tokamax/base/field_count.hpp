@@ -64,6 +64,17 @@ template <class T, std::size_t... I>
 consteval bool takes_unspread(std::index_sequence<I...>) {
   return requires { T(any_at<I>{}...); };
 }
+// The usual struct: each initialiser is a field of its own.
+template <class T>
+struct any_field_of {
+  template <class U>
+    requires(!std::is_base_of_v<U, T> && !std::is_convertible_v<any_except<U>, U>)
+  operator U() const;
+};
+template <class T, std::size_t... I>
+consteval bool takes_own_fields(std::index_sequence<I...>) {
+  return requires { T((static_cast<void>(I), any_field_of<T>{})...); };
+}
 #if defined(__CUDACC__)
 inline constexpr bool parentheses_spread = true;
 #else
@@ -78,7 +89,8 @@ consteval bool takes_braces_between(std::index_sequence<Before...>, std::index_s
 }
 
 // If T takes n initialisers, it usually takes fewer too. Only a field without default (a reference) needs all before it,
-// so the smallest number may be above 0. The largest number is found by growing a bound and then bisecting.
+// so the smallest number may be above 0. The largest number is found by growing a bound and then bisecting. Few attempts
+// keep compiling cheap.
 template <class T, fields_lie Where, std::size_t N = 0>
 consteval std::size_t fewest_initialisers() {
   if constexpr (N > 4 * max_fields)
@@ -100,7 +112,7 @@ consteval std::size_t most_between() {
 }
 template <class T, fields_lie Where, std::size_t Taken>
 consteval std::size_t most_from() {
-  constexpr std::size_t next = Taken < 4 ? Taken + 1 : Taken + Taken / 2;
+  constexpr std::size_t next = Taken < 4 ? 4 : 2 * Taken;
   if constexpr (Taken > 4 * max_fields)
     return Taken;
   else if constexpr (takes<T, Where>(std::make_index_sequence<next>{}))
@@ -154,7 +166,11 @@ consteval std::size_t count_bases() {
 }
 
 template <class T>
-consteval std::size_t aggregate_size() {
+consteval bool has_own_fields() {
+  return !parentheses_spread && takes_own_fields<T>(std::make_index_sequence<initialiser_count<T>()>{});
+}
+template <class T>
+consteval std::size_t odd_aggregate_size() {
   constexpr std::size_t n = initialiser_count<T>(), bases = count_bases<T, any_base_of<T>, n>();
   if constexpr (n == 1 && bases == 1)
     return count_spread_fields<T, fields_lie::in_base, initialiser_count<T, fields_lie::in_base>()>();
@@ -162,6 +178,13 @@ consteval std::size_t aggregate_size() {
     return n - bases;
   else
     return count_spread_fields<T, fields_lie::in_struct, n, bases>();
+}
+template <class T>
+consteval std::size_t aggregate_size() {
+  if constexpr (has_own_fields<T>())
+    return initialiser_count<T>();
+  else
+    return odd_aggregate_size<T>();
 }
 
 template <class T>
@@ -173,6 +196,8 @@ template <class T>
 consteval bool is_plain_struct() {
   if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_array_like<T>) {
     return false;
+  } else if constexpr (has_own_fields<T>()) {
+    return true;
   } else {
     constexpr std::size_t n = initialiser_count<T>(), bases = count_bases<T, any_base_of<T>, n>();
     if constexpr (bases == 1 && n == 1)  // the fields of a base are named in one go, unless it has a base itself

@@ -1,5 +1,6 @@
 // tokamax/base/hana.hpp: Boost.Hana's structs and tuples as records; the only header of base that includes Hana.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (programs that use Hana include it: it is dear)
 #pragma once
 #include <tokamax/base/reflect.hpp>  // fields_of
 

@@ -6,6 +6,105 @@
 
 namespace tokamax {
 
+namespace detail {
+
+/// The live buffers of an arena, and those of them with a gap above, in two lists that are ordered by offset. A search walks
+/// the gaps, which are few, and not the live buffers. Raw pointers, because accessors are slow in constant expressions.
+class arena_layout {
+ public:
+  /// `bytes` is the size of each buffer, a multiple of 64.
+  constexpr arena_layout(plan_buffer* buffers, const std::int64_t* bytes, int n)
+      : buffers_(buffers),
+        bytes_(bytes),
+        bottom_(n),
+        links_(4 * (static_cast<std::size_t>(n) + 1), none),
+        next_(links_.data()),
+        before_(next_ + n + 1),
+        next_gap_(before_ + n + 1),
+        gap_before_(next_gap_ + n + 1),
+        lowest_(n) {
+    next_[n] = next_gap_[n] = gap_before_[n] = end;
+  }
+
+  /// Gives b the first gap that is large enough.
+  constexpr void place(int b) {
+    int below = bytes_[b] ? lowest_ : bottom_;
+    if (bytes_[b])
+      while (next_[below] != end && buffers_[next_[below]].offset - top_of(below) < bytes_[b]) below = next_gap_[below];
+    buffers_[b].offset = top_of(below);
+    next_[b] = next_[below];
+    before_[b] = below;
+    next_[below] = b;
+    if (next_[b] != end) before_[next_[b]] = b;
+    if (next_gap_[below] == none) return;
+    if (next_[b] == end || buffers_[next_[b]].offset > top_of(b))
+      replace_gap(below, b);
+    else
+      close_gap(below);
+  }
+  /// Gives b the place of `donor`, which has its size and dies.
+  constexpr void take_over(int b, int donor) {
+    buffers_[b].offset = buffers_[donor].offset;
+    next_[b] = next_[donor];
+    before_[b] = before_[donor];
+    next_[before_[b]] = b;
+    if (next_[b] != end) before_[next_[b]] = b;
+    if (next_gap_[donor] != none) replace_gap(donor, b);
+  }
+  constexpr void remove(int b) {
+    const int below = before_[b];
+    next_[below] = next_[b];
+    if (next_[b] != end) before_[next_[b]] = below;
+    const bool above = next_gap_[b] != none;
+    if (next_gap_[below] != none) {
+      if (above) close_gap(b);
+    } else if (above) {
+      replace_gap(b, below);
+    } else if (bytes_[b]) {
+      open_gap(below);
+    }
+  }
+
+ private:
+  static constexpr int end = -1, none = -2;
+
+  constexpr std::int64_t top_of(int b) const { return b == bottom_ ? 0 : buffers_[b].offset + bytes_[b]; }
+  constexpr void link_gaps(int low, int high) {
+    if (low == end)
+      lowest_ = high;
+    else
+      next_gap_[low] = high;
+    if (high != end) gap_before_[high] = low;
+  }
+  constexpr void open_gap(int b) {
+    int low = end, high = lowest_;
+    for (const std::int64_t at = top_of(b); high != end && top_of(high) < at; high = next_gap_[high]) low = high;
+    link_gaps(low, b);
+    link_gaps(b, high);
+    if (high == end) next_gap_[b] = end;
+  }
+  constexpr void close_gap(int b) {
+    link_gaps(gap_before_[b], next_gap_[b]);
+    next_gap_[b] = none;
+  }
+  constexpr void replace_gap(int b, int by) {
+    link_gaps(gap_before_[b], by);
+    next_gap_[by] = end;
+    link_gaps(by, next_gap_[b]);
+    next_gap_[b] = none;
+  }
+
+  plan_buffer* buffers_;
+  const std::int64_t* bytes_;
+  int bottom_;  // a buffer of no bytes below all others
+  vec<int> links_;
+  int *next_, *before_;          // buffers by offset
+  int *next_gap_, *gap_before_;  // buffers with a gap above them; `none` for others. The last gap has no end.
+  int lowest_;
+};
+
+}  // namespace detail
+
 /// Gives every arena buffer of a region its offset. A buffer is live from the step that writes it to the last step that
 /// reads it, and gets the first gap between the live ones that is large enough. Offsets are multiples of 64 bytes.
 ///
@@ -28,9 +127,6 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   }
   vec<std::int64_t> sizes(static_cast<std::size_t>(n), 0);
   std::int64_t* const bytes = sizes.data();
-  // The live buffers form a list that is ordered by offset and linked in both directions; n is its head.
-  vec<int> links(2 * static_cast<std::size_t>(n) + 2, -1);
-  int *const next = links.data(), *const before = next + n + 1;
   enum : char { absent, placed, done };
   vec<char> states(static_cast<std::size_t>(n), absent);
   char* const state = states.data();
@@ -40,6 +136,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
     bytes[b] = (resolve(buffers[b].bytes, symbols) + 63) / 64 * 64;
     if (state[b] == absent) r.total_bytes += bytes[b];
   }
+  detail::arena_layout layout(buffers, bytes, n);
   // Pass 2: step by step, place the buffers that are used for the first time, then remove those that die.
   for (int s = 0, end = 0; s < steps; s = end) {
     end = end_of_joined(step, s);
@@ -48,34 +145,17 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
       state[b] = placed;
       const int donor = buffers[b].reuse;
       if (donor >= 0 && state[donor] == placed && last[donor] == s && bytes[donor] == bytes[b]) {
-        buffers[b].offset = buffers[donor].offset;  // take the donor's place in the list
-        next[b] = next[donor];
-        before[b] = before[donor];
-        next[before[b]] = b;
-        if (next[b] >= 0) before[next[b]] = b;
+        layout.take_over(b, donor);
         state[donor] = done;
         return;
       }
-      std::int64_t at = 0;  // the first gap that is large enough begins here, behind the buffer `after`
-      int after = n;
-      for (int c = next[n]; c >= 0; c = next[c]) {
-        const std::int64_t offset = buffers[c].offset;
-        if (offset - at >= bytes[b]) break;
-        at = offset + bytes[c];
-        after = c;
-      }
-      buffers[b].offset = at;
-      if (at + bytes[b] > r.arena_bytes) r.arena_bytes = at + bytes[b];
-      next[b] = next[after];
-      before[b] = after;
-      if (next[b] >= 0) before[next[b]] = b;
-      next[after] = b;
+      layout.place(b);
+      if (const std::int64_t top = buffers[b].offset + bytes[b]; top > r.arena_bytes) r.arena_bytes = top;
     });
     each_operand(s, end, [&](int b) {
       if (state[b] != placed || last[b] > s) return;
       state[b] = done;
-      next[before[b]] = next[b];
-      if (next[b] >= 0) before[next[b]] = before[b];
+      layout.remove(b);
     });
   }
 }

@@ -301,15 +301,19 @@ constexpr words packed_elements(dtype type, const vec<element_bits>& values) {
   }
   return w;
 }
+array data_of_table(const array_type& type, const vec<element_bits>& values);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE array data_of_table(const array_type& type, const vec<element_bits>& values) {
+  array a = array::uninitialized(type);
+  dispatch(type.type, [&]<dtype T>() {
+    auto* to = a.mutable_data<element_t<T>>();
+    for (const element_bits& v : values) *to++ = v.as<element_t<T>>();
+  });
+  return a;
+}
+#endif
 constexpr array table_of(const array_type& type, const vec<element_bits>& values) {
-  if (!std::is_constant_evaluated()) {
-    array a = array::uninitialized(type);
-    dispatch(type.type, [&]<dtype T>() {
-      auto* to = a.mutable_data<element_t<T>>();
-      for (const element_bits& v : values) *to++ = v.as<element_t<T>>();
-    });
-    return a;
-  }
+  if (!std::is_constant_evaluated()) return data_of_table(type, values);
   const handle shared = make_floating_graph();
   graph& g = *shared->expression;
   return array(&g, add_node(g, dense_p, nullptr, 0, packed_elements(type.type, values), type, {}), type, shared);

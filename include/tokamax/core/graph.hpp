@@ -133,7 +133,7 @@ struct graph {
     int older = node::in_no_list;
     if (shared != sharing::none) {
       if (id >= 2 * newest_.count()) grow_lists();
-      int& newest = newest_[list_of(in, n_in, attributes, n_words, type)];
+      int& newest = newest_[list_of(kind, in, n_in, attributes, n_words, type)];
       if (const int same = find(newest, kind, shared, in, n_in, attributes, n_words, type); same >= 0) return same;
       older = newest;
       newest = id;
@@ -157,8 +157,9 @@ struct graph {
   // time. `find` uses raw pointers, because each call of an accessor is a step of the evaluator.
   vec<int> newest_;  // for each list the node that was added last; -1: the list is empty
 
-  constexpr int list_of(const int* in, int n_in, const std::int64_t* attributes, int n_words,
+  constexpr int list_of(const op* kind, const int* in, int n_in, const std::int64_t* attributes, int n_words,
                         const array_type& type) const {
+    if (!__builtin_is_constant_evaluated()) return hashed_list_of(kind, in, n_in, attributes, n_words, type);
     std::int64_t sum = n_words;
     for (int i = 0; i < n_in; ++i) sum += in[i];
     for (int i = 0; i < n_words; ++i) sum += attributes[i] & 63;
@@ -167,6 +168,21 @@ struct graph {
       for (int i = 0; i < type.extents.count; ++i) sum += type.extents.values[i] & 0xFFF;
     }
     return static_cast<int>(sum % newest_.count());
+  }
+  /// The same at run time, where programs are larger: all numbers count, operands in any order.
+  int hashed_list_of(const op* kind, const int* in, int n_in, const std::int64_t* attributes, int n_words,
+                     const array_type& type) const {
+    const auto mixed = [](std::uint64_t v) {
+      v *= 0x9e3779b97f4a7c15u;
+      return v ^ v >> 29;
+    };
+    std::uint64_t hash = reinterpret_cast<std::uintptr_t>(kind) >> 4;
+    for (int i = 0; i < n_in; ++i) hash += mixed(static_cast<std::uint64_t>(in[i]) + 1);
+    for (int i = 0; i < n_words; ++i) hash = mixed(hash ^ static_cast<std::uint64_t>(attributes[i]));
+    if (n_in == 0)
+      for (int i = 0; i < type.extents.count; ++i)
+        hash = mixed(hash ^ static_cast<std::uint64_t>(type.extents.values[i]));
+    return static_cast<int>(mixed(hash) % newest_.size());
   }
   constexpr int find(int id, const op* kind, sharing shared, const int* in, int n_in, const std::int64_t* attributes,
                      int n_words, const array_type& type) const {
@@ -194,8 +210,9 @@ struct graph {
     const int n = count();
     for (int id = 0; id < n; ++id) {
       if (all[id].older == node::in_no_list) continue;
-      int& newest = newest_[list_of(operands.data() + all[id].first_operand, all[id].operand_count, words_of(all[id]),
-                                    all[id].word_count, all[id].type)];
+      const node& o = all[id];
+      int& newest = newest_[list_of(o.kind, operands.data() + o.first_operand, o.operand_count, words_of(o),
+                                    o.word_count, o.type)];
       all[id].older = newest;
       newest = id;
     }

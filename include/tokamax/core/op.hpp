@@ -57,7 +57,8 @@ template <class Options>
 constexpr words pack(const Options& options) {
   words w;
   w.reserve(sizeof(Options) / sizeof(std::int64_t) + 8);
-  visit_fields(options, [&](const auto&... field) { (detail::pack_value(w, field), ...); });
+  detail::binding<field_count<Options>>::visit(options,
+                                               [&](const auto&... field) { (detail::pack_value(w, field), ...); });
   return w;
 }
 
@@ -91,7 +92,7 @@ constexpr void reject(graph* trace, location where, const text& what, const text
 template <class Options>
 constexpr Options unpack(const std::int64_t* w) {
   Options o{};
-  visit_fields(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
+  detail::binding<field_count<Options>>::visit(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
   return o;
 }
 
@@ -315,20 +316,20 @@ template <const op& Op>
 struct element_of;
 
 namespace detail {
-template <class F, class V, std::size_t... I>
-constexpr auto apply_to(const V* x, std::index_sequence<I...>) {
-  return F::apply(x[I]...);
+constexpr std::int64_t whole(bool v) { return v; }
+template <class T>
+constexpr std::int64_t whole(modular<T> v) {
+  return static_cast<std::int64_t>(v.value);
 }
 template <class F, int Arity, class T>
 constexpr std::int64_t fold_as(const element_bits* x) {
   using number = modular<T>;
-  number in[3] = {number(T{}), number(T{}), number(T{})};
-  for (int i = 0; i < Arity; ++i) in[i] = number(static_cast<T>(x[i].value));
-  const auto y = detail::apply_to<F>(in, std::make_index_sequence<Arity>{});
-  if constexpr (std::is_arithmetic_v<std::remove_const_t<decltype(y)>>)
-    return y;
+  if constexpr (Arity == 1)
+    return whole(F::apply(number(x[0].as<T>())));
+  else if constexpr (Arity == 2)
+    return whole(F::apply(number(x[0].as<T>()), number(x[1].as<T>())));
   else
-    return static_cast<std::int64_t>(y.value);
+    return whole(F::apply(number(x[0].as<T>()), number(x[1].as<T>()), number(x[2].as<T>())));
 }
 }  // namespace detail
 
@@ -336,17 +337,18 @@ constexpr std::int64_t fold_as(const element_bits* x) {
 template <class F, int Arity, class Number = double>
   requires(!std::is_same_v<Number, std::int64_t>)
 constexpr Number fold(const Number* x) {
-  return detail::apply_to<F>(x, std::make_index_sequence<Arity>{});
+  if constexpr (Arity == 1)
+    return F::apply(x[0]);
+  else if constexpr (Arity == 2)
+    return F::apply(x[0], x[1]);
+  else
+    return F::apply(x[0], x[1], x[2]);
 }
-/// The same for integers and truth values, in the width in which registers hold them.
+/// The same for integers and truth values, in 64 bits. Narrower dtypes keep the low bits of the result.
 template <class F, int Arity, class Number>
   requires std::is_same_v<Number, std::int64_t>
 constexpr std::int64_t fold(const element_bits* x, dtype operand) {
-  if (bits_of(operand) < 64)
-    return is_unsigned(operand) ? detail::fold_as<F, Arity, std::uint32_t>(x)
-                                : detail::fold_as<F, Arity, std::int32_t>(x);
-  return is_unsigned(operand) ? detail::fold_as<F, Arity, std::uint64_t>(x)
-                              : detail::fold_as<F, Arity, std::int64_t>(x);
+  return operand == u64 ? detail::fold_as<F, Arity, std::uint64_t>(x) : detail::fold_as<F, Arity, std::int64_t>(x);
 }
 
 /// The element function F on `spelled`. It is null if F does not take such values; then devices must have a function of

@@ -53,6 +53,8 @@ inline constexpr op slice_p{
       bool ok = start.rank() == t.extents.rank() && limit.rank() == start.rank() && stride.rank() == start.rank();
       for (int i = 0; ok && i < start.rank(); ++i) {
         const bool whole = start[i] == 0 && limit[i] == t.extents[i] && stride[i] == 1;  // also of a dynamic extent
+        if (!whole && (is_dyn(t.extents[i]) || is_dyn(start[i]) || is_dyn(limit[i])))
+          return c.fail("dynamic extent: slice", c[0].type(), text("all of axis ") << i);
         ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.extents[i] && stride[i] > 0);
         if (!whole && ok) t.extents[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
       }
@@ -96,11 +98,12 @@ inline constexpr op pad_p{
       for (int i = 0; ok && i < low.rank(); ++i) {
         const std::int64_t n = t.extents[i];
         if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
+        if (is_dyn(n)) return c.fail("dynamic extent: pad", c[0].type(), text("axis ") << i << " as it is");
         ok = n <= most && low[i] <= most && low[i] >= -most && high[i] <= most && high[i] >= -most &&
              interior[i] >= 0 && (n == 0 || interior[i] <= most / n);
         if (!ok) break;
         t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
-        ok = !is_dyn(n) && interior[i] >= 0 && t.extents[i] >= 0;
+        ok = interior[i] >= 0 && t.extents[i] >= 0;
       }
       return ok ? t : c.fail("pad: amounts", text() << low << high, text("one pair per axis of ") << c[0].type());
     },
@@ -153,7 +156,7 @@ inline constexpr op pad_p{
 /// The elements start, start + stride and so on below limit, along each axis.
 ///
 /// shapes  x -> ceil((limit - start) / stride) along each axis
-/// errors  "slice: bounds"
+/// errors  "slice: bounds"; "dynamic extent: slice" for a part of an axis whose extent is not known
 /// source  jax.lax.slice
 constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride, source_line l) {
   if (stride.rank() == 0)

@@ -18,10 +18,14 @@ namespace tokamax {
 /// share a program run copies of an executable that has never run.
 class executable {
  public:
-  executable() = default;
+  executable();
+  executable(const executable&);
+  executable(executable&&) noexcept;
+  executable& operator=(const executable&);
+  executable& operator=(executable&&) noexcept;
+  ~executable();
   /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
-  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels)
-      : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels);
 
   /// Runs the program on the buffers of its inputs and outputs. `arena` is memory of the device for intermediate values, of
   /// `arena_bytes()` bytes.
@@ -39,7 +43,7 @@ class executable {
     if (!laid_out_ || !std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out(symbols);
   }
   /// The tile loop of each instruction, for loops that are interpreted.
-  void interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
+  void interpret_with(std::vector<tile_function> tiles);
 
  private:
   void lay_out(const std::int64_t* symbols);
@@ -111,6 +115,17 @@ class executable {
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE executable::executable() = default;
+TOKAMAX_COMPILED_ONCE executable::executable(const executable&) = default;
+TOKAMAX_COMPILED_ONCE executable::executable(executable&&) noexcept = default;
+TOKAMAX_COMPILED_ONCE executable& executable::operator=(const executable&) = default;
+TOKAMAX_COMPILED_ONCE executable& executable::operator=(executable&&) noexcept = default;
+TOKAMAX_COMPILED_ONCE executable::~executable() = default;
+TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_function> loops,
+                                             std::vector<kernel_function> kernels)
+    : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
+TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
+
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
   if (!laid_out_) lay_out(one_of_each_symbol);

@@ -3,6 +3,7 @@
 // tested by tests/runtime/jit.cpp
 #pragma once
 
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/runtime/device_put.hpp>  // device_put
 
 #include <algorithm>  // find_if
@@ -20,27 +21,9 @@ namespace tokamax::detail {
 class filled_literals {
  public:
   /// The argument or its copy on a device. References stay valid, as long as there are not more copies than `start` was told.
-  const array& with_data(const array& a, device& where) {
-    if (!a.is_literal()) {
-      if (where.is_host() || a.storage()->where) return a;
-      made_.push_back({device_put(a, where), {}, std::int64_t{1} << 40});  // data of the host follows
-      return made_.back().data;
-    }
-    const auto bits = a.literal_bits();
-    const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last one is the largest
-      return c.bits == bits && c.data.dtype() == a.dtype() && shares(c.filled, c.data);
-    });
-    if (known != made_.rend() && known->filled >= a.size())
-      made_.push_back({array(known->data.storage(), a.type()), bits, known->filled});
-    else
-      made_.push_back({device_put(array::filled(a.type(), a.literal_bits()), where), bits, a.size()});
-    return made_.back().data;
-  }
-  void start(std::size_t most) {
-    made_.clear();
-    made_.reserve(most);
-  }
-  void clear() { made_.clear(); }
+  const array& with_data(const array& a, device& where);
+  void start(std::size_t most);
+  void clear();
 
  private:
   struct copy {
@@ -53,5 +36,29 @@ class filled_literals {
   }
   std::vector<copy> made_;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE const array& filled_literals::with_data(const array& a, device& where) {
+  if (!a.is_literal()) {
+    if (where.is_host() || a.storage()->where) return a;
+    made_.push_back({device_put(a, where), {}, std::int64_t{1} << 40});  // data of the host follows
+    return made_.back().data;
+  }
+  const auto bits = a.literal_bits();
+  const auto known = std::find_if(made_.rbegin(), made_.rend(), [&](const copy& c) {  // the last one is the largest
+    return c.bits == bits && c.data.dtype() == a.dtype() && shares(c.filled, c.data);
+  });
+  if (known != made_.rend() && known->filled >= a.size())
+    made_.push_back({array(known->data.storage(), a.type()), bits, known->filled});
+  else
+    made_.push_back({device_put(array::filled(a.type(), a.literal_bits()), where), bits, a.size()});
+  return made_.back().data;
+}
+TOKAMAX_COMPILED_ONCE void filled_literals::start(std::size_t most) {
+  made_.clear();
+  made_.reserve(most);
+}
+TOKAMAX_COMPILED_ONCE void filled_literals::clear() { made_.clear(); }
+#endif
 
 }  // namespace tokamax::detail

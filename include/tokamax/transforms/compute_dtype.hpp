@@ -28,17 +28,27 @@ constexpr arrays compute_in(graph& to, const graph& from, const arrays& args, co
 /// Copies one graph into another under a policy. A value that was f32 is in one of these states:
 ///   loose    computed from constants and integers only; it takes the dtype of the value that it meets
 ///   entered  an argument, or the result of a loop; it is f32, and is converted where it meets narrow values
+///   chained  f32, the result of an elementwise op that only elementwise ops and sums use, as in one fused loop
 ///   narrow   it has the compute dtype
 ///   wide     f32, because it is a sum or depends on one; an op with a wide operand computes in f32, and a product makes
 ///            the value narrow again
+/// So elementwise ops that follow each other round once, where another op uses the value.
 class compute_dtype_pass {
  public:
   constexpr compute_dtype_pass(graph& to, const graph& from, const precision_policy& policy)
-      : to_(to), from_(from), policy_(policy), values_(from.nodes.size()), states_(from.nodes.size(), unchanged) {}
+      : to_(to),
+        from_(from),
+        policy_(policy),
+        values_(from.nodes.size()),
+        states_(from.nodes.size(), unchanged),
+        leaves_(from.nodes.size(), 0) {}
 
   constexpr arrays run(const arrays& args) {
     for (int k = 0; k < from_.inputs.count(); ++k) set(from_.inputs[k], lift(to_, args[k]), entered);
     const vec<char> live = live_nodes(from_);
+    for (int i = 0; i < from_.count(); ++i)
+      if (live[i] && from_[i].kind && !is_elementwise(from_[i]) && !from_[i].kind->precision.sums)
+        for (int k = 0; k < from_[i].operand_count; ++k) leaves_[from_.operand(from_[i], k)] = 1;
     for (int i = 0; i < from_.count(); ++i)
       if (live[i] && from_[i].kind) repeat(i, from_[i]);
     arrays results;
@@ -47,7 +57,8 @@ class compute_dtype_pass {
   }
 
  private:
-  enum state : char { unchanged, loose, entered, narrow, wide };
+  enum state : char { unchanged, loose, entered, chained, narrow, wide };
+  static constexpr bool is_elementwise(const node& n) { return n.kind->memory.kind == op_kind::elementwise; }
 
   constexpr void set(int i, const array& value, state f32_state) {
     values_[i] = value;
@@ -83,6 +94,11 @@ class compute_dtype_pass {
     }
     if (o.run) return emit_in(i, n, w, f32, entered);  // the host's functions get what the program says
     if (exact || o.precision.sums || (met == wide && !product)) return emit_in(i, n, w, f32, wide);
+    if (is_elementwise(n)) {
+      emit_in(i, n, w, f32, chained);
+      if (leaves_[i]) set(i, as(i, policy_.compute), narrow);
+      return;
+    }
     if (!o.precision.selects || states_[from_.operand(n, 0)] != entered) return emit_in(i, n, w, policy_.compute, wide);
     emit_in(i, n, w, f32, wide);
     set(i, as(i, policy_.compute), narrow);
@@ -94,6 +110,8 @@ class compute_dtype_pass {
       const int operand = from_.operand(n, k);
       if (t == dtype::none)
         in.push_back(values_[operand]);
+      else if (f32_state == chained && states_[operand] == entered)  // arguments are rounded in any case
+        in.push_back(lift(to_, convert_element_type(as(operand, policy_.compute), t)));
       else
         in.push_back(as(operand, t));
     }
@@ -119,6 +137,7 @@ class compute_dtype_pass {
   const precision_policy& policy_;
   vec<array> values_;   // the value of each node in `to`
   vec<char> states_;    // the state of each node
+  vec<char> leaves_;    // of each node: does an op use it that is neither elementwise nor a sum?
   vec<arrays> tuples_;  // the results of nodes with several
   vec<int> tuple_of_;
 };

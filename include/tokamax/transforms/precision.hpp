@@ -17,6 +17,7 @@ inline constexpr precision_policy bf16_x3_products{.dots = dot_algorithm::bf16_b
 
 /// Whole programs in bfloat16. Parameters and inputs are rounded where they enter; activations and the values that are kept
 /// for the backward pass are bfloat16. Sums, losses, gradients of arguments and the inside of normalisations are f32.
+/// Elementwise ops that follow each other are computed in f32 and rounded once, as XLA does by default.
 inline constexpr precision_policy bf16_compute{.compute = bf16};
 
 namespace detail {

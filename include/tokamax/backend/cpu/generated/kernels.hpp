@@ -64,6 +64,7 @@
 #include <tokamax/runtime/device_put.hpp>
 #include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
+#include <tokamax/runtime/filled_literals.hpp>
 #include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/known_program.hpp>
