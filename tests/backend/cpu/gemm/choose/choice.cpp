@@ -3,7 +3,7 @@
 #include <tokamax/backend/cpu/execute.hpp>
 #include <tokamax/backend/cpu/gemm/choose/choice.hpp>
 #include <tokamax/backend/cpu/gemm/gemm.hpp>
-#include <tokamax/lax/dot_general.hpp>
+#include <tokamax/numpy/matmul.hpp>
 
 #include <atomic>
 #include <chrono>
