@@ -138,3 +138,15 @@ TEST_CASE("result dtypes are those of JAX") {
   }
   CHECK(rows >= 65);
 }
+
+TEST_CASE("constants of 32 bits wrap around where their product needs 64") {
+  const auto f = [](const array& x) {
+    const array_type word{u32, false, {}};
+    return x + array(4294967295u, word) * array(4000000000u, word);
+  };
+  const array x = astype(array{0, 1}, u32);
+  for (const array& y : {f(x), jit(f, cpu, at_run_time)(x)}) {
+    CHECK(y.values<std::uint32_t>()[0] == 294967296u);
+    CHECK(y.values<std::uint32_t>()[1] == 294967297u);
+  }
+}

@@ -344,11 +344,13 @@ constexpr Number fold(const Number* x) {
   else
     return F::apply(x[0], x[1], x[2]);
 }
-/// The same for integers and truth values, in 64 bits. Narrower dtypes keep the low bits of the result.
+/// The same for integers and truth values: computed in 64 bits, of which narrower dtypes keep the low ones.
 template <class F, int Arity, class Number>
   requires std::is_same_v<Number, std::int64_t>
 constexpr std::int64_t fold(const element_bits* x, dtype operand) {
-  return operand == u64 ? detail::fold_as<F, Arity, std::uint64_t>(x) : detail::fold_as<F, Arity, std::int64_t>(x);
+  if (operand == u64) return detail::fold_as<F, Arity, std::uint64_t>(x);
+  const std::int64_t y = detail::fold_as<F, Arity, std::int64_t>(x);
+  return static_cast<std::int64_t>(detail::low_bits(operand, static_cast<std::uint64_t>(y)).value);
 }
 
 /// The element function F on `spelled`. It is null if F does not take such values; then devices must have a function of
