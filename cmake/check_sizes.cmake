@@ -13,7 +13,6 @@ set(long_functions
     "backend/cpu/kernels/conv.hpp:conv_direct"
     "backend/cpu/attention/forward.hpp:attention_chunk"
     "backend/cpu/attention/backward.hpp:backward_block"
-    "compiler/memory.hpp:assign_arena"
     "lax/conv.hpp:conv_batch"
     "transforms/backward.hpp:backward_here"
     "transforms/scan_rules.hpp:scan_vjp_here")
