@@ -44,7 +44,8 @@ inline constexpr op convert_element_type_p{
       const node& n = (*c.trace)[c[0].id()];
       const auto [type, weak] = c.attrs<convert_options>();
       if (n.kind != &constant_p || is_floating(n.type.type) || is_floating(type)) return {};
-      return array(converted(constant_bits(*c.trace, n), n.type.type, type), {type, weak, c[0].shape()});
+      return lift(*c.trace,
+                  array(converted(constant_bits(*c.trace, n), n.type.type, type), {type, weak, c[0].shape()}));
     },
     .spell = fold<convert_fn, 1, spelled>,
     .kernels = kernels_of<convert_element_type_p>,
