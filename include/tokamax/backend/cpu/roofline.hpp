@@ -59,8 +59,16 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
       fill(a);
       fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
-        kernels.tile[rows](steps, panel.data, panel.row, panel.step, b, columns, c, columns, columns,
-                           simd::tile_mode::assign);
+        kernels.tile[rows]({.k = steps,
+                            .a = panel.data,
+                            .a_row = panel.row,
+                            .a_step = panel.step,
+                            .b = b,
+                            .b_step = columns,
+                            .c = c,
+                            .ldc = columns,
+                            .columns = columns,
+                            .mode = simd::tile_mode::assign});
     });
   });
   return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;

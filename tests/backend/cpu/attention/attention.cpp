@@ -236,8 +236,8 @@ namespace {
 
 // What a matrix unit computes on panels as it lays them out, in plain loops.
 template <int Rows>
-void plain_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, simd::tile_mode mode) noexcept {
+void plain_tile(const simd::tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const auto value = [](const float* pair, int which) {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * which) << 16);
   };

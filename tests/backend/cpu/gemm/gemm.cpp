@@ -75,9 +75,8 @@ std::vector<simd::gemm_machine> machines() {
 #if defined(__x86_64__) && defined(__linux__)
 // What the matrix unit does with its panels, in plain loops: machines without it test the panels.
 template <int Rows>
-void plain_amx_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                    std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
-                    simd::tile_mode mode) noexcept {
+void plain_amx_tile(const simd::tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   auto half = [](const float* pair, int which) {
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(*pair) >> (which * 16)) << 16);
   };

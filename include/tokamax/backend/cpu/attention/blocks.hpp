@@ -100,11 +100,11 @@ inline void pack_panels(const gemm_kernels& kernels, operand side, float* packed
     const std::int64_t some = std::min(height, lanes - l);
     if (bfloat16) {
       const auto* const at = static_cast<const std::uint16_t*>(from) + l * lane_stride;
-      (by_lane ? kernels.pack_a_bfloat16 : kernels.pack_bfloat16)(packed, height, some, k, at, lane_stride,
-                                                                  term_stride);
+      (by_lane ? kernels.pack_a_bfloat16
+               : kernels.pack_bfloat16)({packed, height, some, k, at, lane_stride, term_stride});
     } else {
       const float* const at = static_cast<const float*>(from) + l * lane_stride;
-      (by_lane ? kernels.pack_a : kernels.pack)(packed, height, some, k, at, lane_stride, term_stride);
+      (by_lane ? kernels.pack_a : kernels.pack)({packed, height, some, k, at, lane_stride, term_stride});
     }
     if (!by_lane) std::fill_n(packed + filled * height, (steps - filled) * height, 0.0f);
   }
@@ -122,16 +122,23 @@ inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std:
   for (std::int64_t j = 0; j < columns; j += kernels.columns) {
     const float* const panel = b.data + j / panel_lanes * b.stride + j % panel_lanes;
     for (std::int64_t i = 0; i < rows; i += a.height) {
-      kernels.tile[std::min(a.height, rows - i)](steps, a.data + i / a.height * a.stride, kernels.unit, a.height, panel,
-                                                 panel_lanes, c + i * ldc + j, ldc,
-                                                 std::min<std::int64_t>(kernels.columns, columns - j), mode);
+      kernels.tile[std::min(a.height, rows - i)]({.k = steps,
+                                                  .a = a.data + i / a.height * a.stride,
+                                                  .a_row = kernels.unit,
+                                                  .a_step = a.height,
+                                                  .b = panel,
+                                                  .b_step = panel_lanes,
+                                                  .c = c + i * ldc + j,
+                                                  .ldc = ldc,
+                                                  .columns = std::min<std::int64_t>(kernels.columns, columns - j),
+                                                  .mode = mode});
     }
   }
 }
 
 /// Transposes a panel: to[l * n + i] = from[i * stride + l] for its lanes l.
 inline void turn_block(float* to, std::int64_t n, const float* from, std::int64_t stride) noexcept {
-  gemm_kernels_for(best_gemm_machine()).pack(to, n, n, panel_lanes, from, stride, 1);
+  gemm_kernels_for(best_gemm_machine()).pack({to, n, n, panel_lanes, from, stride, 1});
 }
 
 /// A row as floats: in place if it is f32, or else a converted copy.

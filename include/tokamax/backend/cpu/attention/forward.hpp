@@ -128,7 +128,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
                       {packed_q + i * blocks.packed_queries, wide, 0}, scores, wide, tile_mode::assign);
       machine.softmax(scores, seen, queries, q - k, s.causal && k + seen - 1 > q, s.scale * log2_e, highest + i * wide,
                       total + i * wide, shrink);
-      if (!ready) kernels.pack(panel, wide, wide, seen, scores, 1, wide);
+      if (!ready) kernels.pack({panel, wide, wide, seen, scores, 1, wide});
       const std::int64_t filled = parts_of(seen, kernels.terms);
       std::fill_n(panel + filled * wide, (seen_steps - filled) * wide, 0.0f);
       if (k > 0 && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {

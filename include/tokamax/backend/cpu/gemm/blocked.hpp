@@ -53,88 +53,131 @@ inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
          g.ldc % 16 == 0 && reinterpret_cast<std::uintptr_t>(g.c) % 64 == 0;
 }
 
-inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
-  const std::int64_t mr = kernels.rows, nr = kernels.columns, terms = kernels.terms, a_words = mr * kernels.a_words;
-  const std::int64_t block = gemm_k_block(g.k, kernels);
-  // Super blocks of A (k_super x m_super) that stay in the last level cache while B streams by: 8 MB.
-  constexpr std::int64_t budget = std::int64_t{1} << 21;
-  const std::int64_t k_super = g.k <= 4096 ? g.k : std::max<std::int64_t>(1, 4096 / block) * block;
-  const std::int64_t m_parts = ceil_div(g.m, std::max(mr * 8, budget / k_super));
-  const std::int64_t m_super = round_up(ceil_div(g.m, m_parts), mr);
-  const std::int64_t b_panels = ceil_div(g.n, nr);
-  const std::int64_t most_panels = std::min<std::int64_t>(b_panels, 6);
-  constexpr std::int64_t height = 8;  // panels of A that stay in the second level cache
+/// A product in blocks: super blocks of A (k_super x m_super) stay in the last-level cache while B streams by. The rows
+/// of a super block and the columns of B are cut into tasks, which threads share.
+class blocked_product {
+ public:
+  blocked_product(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept
+      : g_(g),
+        kernels_(kernels),
+        threads_(threads),
+        block_(gemm_k_block(g.k, kernels)),
+        b_panels_(ceil_div(g.n, nr_)),
+        first_(streams(g, block_) ? tile_mode::stream : tile_mode::assign),
+        in_place_(reads_a_in_place(g, kernels)) {}
 
-  const auto first = streams(g, block) ? tile_mode::stream : tile_mode::assign;
-  const bool in_place = reads_a_in_place(g, kernels);
-  float* const packed_a =
-      in_place ? nullptr : scratch<gemm_packed_a>(m_super * round_up(k_super, block) / terms * kernels.a_words);
-  const std::int64_t mine_size = most_panels * nr * panel_steps_of(kernels, block);
-  const bool ready = g.packed.data != nullptr;
-  float* const packed_b = ready ? nullptr : scratch<gemm_packed_b>(threads * mine_size);
-
-  for (std::int64_t k0 = 0; k0 < g.k; k0 += k_super) {
-    const std::int64_t k1 = std::min(g.k, k0 + k_super);
-    for (std::int64_t m0 = 0; m0 < g.m; m0 += m_super) {
-      const std::int64_t m1 = std::min(g.m, m0 + m_super);
-      const std::int64_t a_panels = ceil_div(m1 - m0, mr);
-      // packed A: [k block][panel][k][mr], by groups of panels
-      const std::int64_t group =
-          g.a.row_stride == 1 ? std::min(64 / g.a.element_bytes(), ceil_div(a_panels, threads)) : 1;
-      const std::int64_t groups = ceil_div(a_panels, group);
-      const auto pack_a = [&](std::int64_t i) {
-        const std::int64_t panel = i * group, together = std::min(group, a_panels - panel);
-        for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p), panel_size = a_words * packed_steps_of(kernels, steps);
-          pack_panels(kernels, packed_a + (p - k0) / terms * a_panels * a_words + panel * panel_size, panel_size,
-                      together, g.a, true, m1, m0 + panel * mr, p, steps);
-        }
-      };
-      const auto rows_of = [&](std::int64_t i, std::int64_t p, std::int64_t packed_steps) -> tile_rows {
-        if (in_place) return rows_in_place(g, kernels, m0 + i * mr, p);
-        return rows_of_panel(kernels, packed_a + ((p - k0) / terms * a_panels + i * packed_steps) * a_words, mr);
-      };
-      const gemm_split split = split_tasks(b_panels, a_panels, k1 - k0, kernels, threads);
-      const std::int64_t across = ceil_div(b_panels, split.panels);
-      const std::int64_t down = ceil_div(a_panels, split.rows);
-      const auto run_task = [&](std::int64_t task) {
-        const std::int64_t panel0 = (task % across) * split.panels;
-        const std::int64_t panel1 = std::min(b_panels, panel0 + split.panels);
-        const std::int64_t row0 = (task / across) * split.rows;
-        const std::int64_t row1 = std::min(a_panels, row0 + split.rows);
-        float* const mine = packed_b + (threads > 1 ? thread_index() : 0) * mine_size;
-        for (std::int64_t p = k0; p < k1; p += block) {
-          const std::int64_t steps = std::min(block, k1 - p), packed_steps = packed_steps_of(kernels, steps);
-          const std::int64_t panel_size = nr * panel_steps_of(kernels, steps);
-          const float* const b = ready ? g.packed.at(kernels, p, steps, panel0) : mine;
-          if (!ready) pack_b(g, kernels, mine, p, steps, panel0, panel1);
-          const tile_scope tiles(kernels, g.m);
-          const auto mode = p > 0 || g.mode == gemm_mode::accumulate ? tile_mode::add : first;
-          for (std::int64_t i0 = row0; i0 < row1; i0 += height) {
-            const std::int64_t i1 = std::min(row1, i0 + height);
-            for (std::int64_t j = panel0; j < panel1; ++j) {
-              const std::int64_t cols = std::min(nr, g.n - j * nr);
-              for (std::int64_t i = i0; i < i1; ++i) {
-                const std::int64_t row = m0 + i * mr;
-                const tile_rows a = rows_of(i, p, packed_steps);
-                kernels.tile[std::min(mr, m1 - row)](packed_steps, a.data, a.row, a.step, b + (j - panel0) * panel_size,
-                                                     nr, g.c + row * g.ldc + j * nr, g.ldc, cols, mode);
-              }
-              if (p + steps == g.k) finish(g, m0 + i0 * mr, j * nr, std::min(m1, m0 + i1 * mr) - m0 - i0 * mr, cols);
-            }
-          }
-        }
-        if (first == tile_mode::stream) finish_streams();
-      };
-      if (threads == 1) {
-        for (std::int64_t i = 0; i < groups && !in_place; ++i) pack_a(i);
-        for (std::int64_t t = 0; t < across * down; ++t) run_task(t);
-      } else {
-        if (!in_place) parallel_for(groups, pack_a);
-        parallel_for(across * down, run_task);
+  void run() {
+    constexpr std::int64_t budget = std::int64_t{1} << 21;  // 8 MB
+    const std::int64_t k_super = g_.k <= 4096 ? g_.k : std::max<std::int64_t>(1, 4096 / block_) * block_;
+    const std::int64_t m_parts = ceil_div(g_.m, std::max(mr_ * 8, budget / k_super));
+    const std::int64_t m_super = round_up(ceil_div(g_.m, m_parts), mr_);
+    if (!in_place_)
+      packed_a_ = scratch<gemm_packed_a>(m_super * round_up(k_super, block_) / kernels_.terms * kernels_.a_words);
+    mine_size_ = std::min<std::int64_t>(b_panels_, 6) * nr_ * panel_steps_of(kernels_, block_);
+    if (g_.packed.data == nullptr) packed_b_ = scratch<gemm_packed_b>(threads_ * mine_size_);
+    for (k0_ = 0; k0_ < g_.k; k0_ = k1_) {
+      k1_ = std::min(g_.k, k0_ + k_super);
+      for (m0_ = 0; m0_ < g_.m; m0_ = m1_) {
+        m1_ = std::min(g_.m, m0_ + m_super);
+        run_super_block();
       }
     }
   }
+
+ private:
+  void run_super_block() {
+    a_panels_ = ceil_div(m1_ - m0_, mr_);
+    // Rows that lie side by side are packed some panels at a time, so that whole cache lines are read.
+    group_ = g_.a.row_stride == 1 ? std::min(64 / g_.a.element_bytes(), ceil_div(a_panels_, threads_)) : 1;
+    split_ = split_tasks(b_panels_, a_panels_, k1_ - k0_, kernels_, threads_);
+    const std::int64_t groups = in_place_ ? 0 : ceil_div(a_panels_, group_);
+    const std::int64_t tasks = ceil_div(b_panels_, split_.panels) * ceil_div(a_panels_, split_.rows);
+    if (threads_ == 1) {
+      for (std::int64_t i = 0; i < groups; ++i) pack_a(i);
+      for (std::int64_t t = 0; t < tasks; ++t) run_task(t);
+    } else {
+      if (groups > 0) parallel_for(groups, [this](std::int64_t i) { pack_a(i); });
+      parallel_for(tasks, [this](std::int64_t t) { run_task(t); });
+    }
+  }
+
+  // Packs a group of panels of A: [k block][panel][k][mr].
+  void pack_a(std::int64_t i) const {
+    const std::int64_t panel = i * group_, together = std::min(group_, a_panels_ - panel);
+    for (std::int64_t p = k0_; p < k1_; p += block_) {
+      const std::int64_t steps = std::min(block_, k1_ - p), panel_size = a_words_ * packed_steps_of(kernels_, steps);
+      pack_panels(kernels_, packed_a_ + (p - k0_) / kernels_.terms * a_panels_ * a_words_ + panel * panel_size,
+                  panel_size, together, g_.a, true, m1_, m0_ + panel * mr_, p, steps);
+    }
+  }
+
+  // Panel i of A, from term p on.
+  tile_rows rows_of(std::int64_t i, std::int64_t p, std::int64_t packed_steps) const {
+    if (in_place_) return rows_in_place(g_, kernels_, m0_ + i * mr_, p);
+    const std::int64_t at = (p - k0_) / kernels_.terms * a_panels_ + i * packed_steps;
+    return rows_of_panel(kernels_, packed_a_ + at * a_words_, mr_);
+  }
+
+  void run_task(std::int64_t task) const {
+    const std::int64_t across = ceil_div(b_panels_, split_.panels);
+    const std::int64_t panel0 = (task % across) * split_.panels, panel1 = std::min(b_panels_, panel0 + split_.panels);
+    const std::int64_t row0 = (task / across) * split_.rows, row1 = std::min(a_panels_, row0 + split_.rows);
+    const bool ready = g_.packed.data != nullptr;
+    float* const mine = ready ? nullptr : packed_b_ + (threads_ > 1 ? thread_index() : 0) * mine_size_;
+    for (std::int64_t p = k0_; p < k1_; p += block_) {
+      const std::int64_t steps = std::min(block_, k1_ - p);
+      if (!ready) pack_b(g_, kernels_, mine, p, steps, panel0, panel1);
+      const float* const b = ready ? g_.packed.at(kernels_, p, steps, panel0) : mine;
+      const tile_scope tiles(kernels_, g_.m);
+      constexpr std::int64_t height = 8;  // panels of A that stay in the second-level cache
+      for (std::int64_t i = row0; i < row1; i += height)
+        multiply(p, steps, i, std::min(row1, i + height), b, panel0, panel1);
+    }
+    if (first_ == tile_mode::stream) finish_streams();
+  }
+
+  // Panels [i0, i1) of A times panels [panel0, panel1) of B, which begin at b, over `steps` terms from p on.
+  void multiply(std::int64_t p, std::int64_t steps, std::int64_t i0, std::int64_t i1, const float* b,
+                std::int64_t panel0, std::int64_t panel1) const {
+    const std::int64_t packed_steps = packed_steps_of(kernels_, steps),
+                       panel_size = nr_ * panel_steps_of(kernels_, steps);
+    const tile_mode mode = p > 0 || g_.mode == gemm_mode::accumulate ? tile_mode::add : first_;
+    for (std::int64_t j = panel0; j < panel1; ++j) {
+      const std::int64_t cols = std::min(nr_, g_.n - j * nr_);
+      for (std::int64_t i = i0; i < i1; ++i) {
+        const std::int64_t row = m0_ + i * mr_;
+        const tile_rows a = rows_of(i, p, packed_steps);
+        kernels_.tile[std::min(mr_, m1_ - row)]({.k = packed_steps,
+                                                 .a = a.data,
+                                                 .a_row = a.row,
+                                                 .a_step = a.step,
+                                                 .b = b + (j - panel0) * panel_size,
+                                                 .b_step = nr_,
+                                                 .c = g_.c + row * g_.ldc + j * nr_,
+                                                 .ldc = g_.ldc,
+                                                 .columns = cols,
+                                                 .mode = mode});
+      }
+      if (p + steps == g_.k) finish(g_, m0_ + i0 * mr_, j * nr_, std::min(m1_, m0_ + i1 * mr_) - m0_ - i0 * mr_, cols);
+    }
+  }
+
+  const gemm_problem& g_;
+  const gemm_kernels& kernels_;
+  const int threads_;
+  const std::int64_t mr_ = kernels_.rows, nr_ = kernels_.columns, a_words_ = mr_ * kernels_.a_words;
+  const std::int64_t block_, b_panels_;
+  const tile_mode first_;  // of the first block of k, where C is assigned
+  const bool in_place_;
+  float *packed_a_ = nullptr, *packed_b_ = nullptr;
+  std::int64_t mine_size_ = 0;                      // of a thread's panels of B
+  std::int64_t k0_ = 0, k1_ = 0, m0_ = 0, m1_ = 0;  // the super block
+  std::int64_t a_panels_ = 0, group_ = 1;
+  gemm_split split_{};
+};
+
+inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  blocked_product(g, kernels, threads).run();
 }
 
 }  // namespace tokamax::simd::detail

@@ -74,83 +74,138 @@ inline void add_sums(bool integer, float* to, const float* from, std::int64_t n)
 
 struct gemm_staged_b;
 
-/// All rows of C, one stripe of columns after the other.
-inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
-  const std::int64_t nr = kernels.columns, terms = kernels.terms, block = gemm_k_block(g.k, kernels);
-  const std::int64_t panels = ceil_div(g.m, kernels.rows);
-  const std::int64_t height = ceil_div(g.m, panels);  // even heights, so that no panel is a thin rest
-  const few_rows_plan plan(g, kernels, height, block, threads);
+/// A product of few rows: all rows of C, one stripe of columns after the other.
+class few_rows_product {
+ public:
+  few_rows_product(const gemm_problem& g, const gemm_kernels& kernels, int threads)
+      : g_(g), kernels_(kernels), threads_(threads) {}
 
-  tile_rows a = rows_in_place(g, kernels, 0, 0);
-  std::int64_t a_panel = height * a.row;  // distance between panels
-  if (!reads_a_in_place(g, kernels)) {
-    a_panel = height * packed_steps_of(kernels, g.k) * kernels.a_words;
-    float* const packed = scratch<gemm_packed_a>(panels * a_panel);
-    a = rows_of_panel(kernels, packed, height);
-    for (std::int64_t i = 0; i < panels; ++i)
-      pack_lanes(kernels, packed + i * a_panel, height, std::min(height, g.m - i * height), g.k, g.a, i * height, 0,
-                 true);
+  void run() {
+    place_a();
+    const std::int64_t most = std::min(plan_.burst, block_);
+    staged_size_ = plan_.stripe * panel_steps_of(kernels_, most);
+    sums_ = scratch<gemm_packed_b>(threads_ * g_.m * plan_.stripe);
+    if (plan_.source == b_source::rows || plan_.source == b_source::columns)
+      staged_ = scratch<gemm_staged_b>(threads_ * staged_size_);
+    const std::int64_t stripes = ceil_div(g_.n, plan_.stripe);
+    if (threads_ == 1) {
+      for (std::int64_t t = 0; t < stripes; ++t) compute_stripe(t);
+    } else {
+      parallel_for(stripes, [this](std::int64_t t) { compute_stripe(t); });
+    }
   }
 
-  const std::int64_t most = std::min(plan.burst, block), staged_size = plan.stripe * panel_steps_of(kernels, most);
-  const bool stage = plan.source == b_source::rows || plan.source == b_source::columns;
-  float* const sums = scratch<gemm_packed_b>(threads * g.m * plan.stripe);
-  float* const staged = stage ? scratch<gemm_staged_b>(threads * staged_size) : nullptr;
-  const auto compute_stripe = [&](std::int64_t t) {
-    const int thread = threads > 1 ? thread_index() : 0;
-    const std::int64_t col = t * plan.stripe, cols = std::min(plan.stripe, g.n - col);
-    float *const mine = sums + thread * g.m * plan.stripe, *const mine_b = staged + thread * staged_size;
-    for (std::int64_t p = 0; p < g.k; p += block) {
-      const std::int64_t steps = std::min(block, g.k - p);
-      const bool add = p > 0 || g.mode == gemm_mode::accumulate;
-      const bool apart = add && steps > plan.burst;  // sums that C may not hold yet
-      float* const to = apart ? mine : g.c + col;
-      const std::int64_t ldt = apart ? plan.stripe : g.ldc;
-      for (std::int64_t q = 0; q < steps; q += plan.burst) {
-        const std::int64_t now = std::min(plan.burst, steps - q);
+ private:
+  // Some terms of the columns of a stripe, as tiles read them.
+  struct columns_of_b {
+    const std::byte* data;
+    std::int64_t step;    // from one packed step to the next
+    std::int64_t column;  // bytes from one column to the next
+  };
+  // Where the sums of a stripe go.
+  struct rows_of_c {
+    float* data;
+    std::int64_t stride;
+  };
+
+  // A where it lies, or packed.
+  void place_a() {
+    a_ = rows_in_place(g_, kernels_, 0, 0);
+    a_panel_ = height_ * a_.row;
+    if (reads_a_in_place(g_, kernels_)) return;
+    a_panel_ = height_ * packed_steps_of(kernels_, g_.k) * kernels_.a_words;
+    float* const packed = scratch<gemm_packed_a>(panels_ * a_panel_);
+    a_ = rows_of_panel(kernels_, packed, height_);
+    for (std::int64_t i = 0; i < panels_; ++i) {
+      const std::int64_t row = i * height_;
+      pack_lanes(kernels_, packed + i * a_panel_, height_, std::min(height_, g_.m - row), g_.k, g_.a, row, 0, true);
+    }
+  }
+
+  void compute_stripe(std::int64_t t) const {
+    const int thread = threads_ > 1 ? thread_index() : 0;
+    const std::int64_t col = t * plan_.stripe, cols = std::min(plan_.stripe, g_.n - col);
+    float* const mine = sums_ + thread * g_.m * plan_.stripe;
+    for (std::int64_t p = 0; p < g_.k; p += block_) {
+      const std::int64_t steps = std::min(block_, g_.k - p);
+      const bool add = p > 0 || g_.mode == gemm_mode::accumulate;
+      const bool apart = add && steps > plan_.burst;  // sums that C may not hold yet
+      const rows_of_c c = apart ? rows_of_c{mine, plan_.stripe} : rows_of_c{g_.c + col, g_.ldc};
+      for (std::int64_t q = 0; q < steps; q += plan_.burst) {
+        const std::int64_t now = std::min(plan_.burst, steps - q);
         const tile_mode mode = q > 0 ? tile_mode::resume : add && !apart ? tile_mode::add : tile_mode::assign;
-        const auto* b = reinterpret_cast<const std::byte*>(mine_b);
-        // distances: of packed steps, and in bytes of columns
-        std::int64_t b_step = nr, b_column = 4 * panel_steps_of(kernels, now);
-        if (plan.source == b_source::memory || plan.source == b_source::turned) {
-          b = g.b.at(p + q, col);
-          b_step = plan.source == b_source::memory ? g.b.row_stride : g.b.column_stride;
-          b_column = g.b.column_stride * g.b.element_bytes();
-        } else if (plan.source == b_source::panels) {
-          b = reinterpret_cast<const std::byte*>(g.packed.at(kernels, p, steps, col / nr));
-        } else {
-          pack_b(g, kernels, mine_b, p + q, now, col / nr, ceil_div(col + cols, nr));
-        }
-        for (std::int64_t i = 0; i < panels; ++i) {
-          const std::int64_t row = i * height, rows = std::min(height, g.m - row);
-          const bool turned = plan.source == b_source::turned;
-          const bool wide = plan.source == b_source::memory;
-          const bool twins = plan.source == b_source::panels && rows <= 2 && kernels.twin[rows] != nullptr;
-          for (std::int64_t j = 0, step = 0; j < cols; j += step) {
-            const bool both = twins && cols - j >= 2 * nr;
-            step = turned ? plan.tile : wide ? kernels.wide_columns[rows] : both ? 2 * nr : nr;
-            const auto tile = turned ? kernels.turned[rows]
-                              : wide ? kernels.wide[rows]
-                              : both ? kernels.twin[rows]
-                                     : kernels.tile[rows];
-            tile(turned ? now : packed_steps_of(kernels, now), a.data + i * a_panel + (p + q) / terms * a.step, a.row,
-                 a.step, reinterpret_cast<const float*>(b + j * b_column), b_step, to + row * ldt + j, ldt,
-                 std::min(step, cols - j), mode);
-          }
-        }
+        multiply(p + q, now, columns_at(p, q, steps, col, cols, thread), c, cols, mode);
       }
       if (!apart) continue;
-      for (std::int64_t i = 0; i < g.m; ++i)
-        add_sums(kernels.integer, g.c + i * g.ldc + col, mine + i * plan.stripe, cols);
+      for (std::int64_t i = 0; i < g_.m; ++i)
+        add_sums(kernels_.integer, g_.c + i * g_.ldc + col, mine + i * plan_.stripe, cols);
     }
-    finish(g, 0, col, g.m, cols);
-  };
-  const std::int64_t stripes = ceil_div(g.n, plan.stripe);
-  if (threads == 1) {
-    for (std::int64_t t = 0; t < stripes; ++t) compute_stripe(t);
-  } else {
-    parallel_for(stripes, compute_stripe);
+    finish(g_, 0, col, g_.m, cols);
   }
+
+  // The terms from q on of the block of `steps` terms that begins at term p.
+  columns_of_b columns_at(std::int64_t p, std::int64_t q, std::int64_t steps, std::int64_t col, std::int64_t cols,
+                          int thread) const {
+    const std::int64_t nr = kernels_.columns, now = std::min(plan_.burst, steps - q);
+    const std::int64_t panel_column = 4 * panel_steps_of(kernels_, now);
+    switch (plan_.source) {
+      case b_source::memory:
+        return {g_.b.at(p + q, col), g_.b.row_stride, g_.b.column_stride * g_.b.element_bytes()};
+      case b_source::turned:
+        return {g_.b.at(p + q, col), g_.b.column_stride, g_.b.column_stride * g_.b.element_bytes()};
+      case b_source::panels:
+        return {reinterpret_cast<const std::byte*>(g_.packed.at(kernels_, p, steps, col / nr)), nr, panel_column};
+      default:
+        float* const mine = staged_ + thread * staged_size_;
+        pack_b(g_, kernels_, mine, p + q, now, col / nr, ceil_div(col + cols, nr));
+        return {reinterpret_cast<const std::byte*>(mine), nr, panel_column};
+    }
+  }
+
+  // Rows of A times columns of B over `now` terms from p on.
+  void multiply(std::int64_t p, std::int64_t now, const columns_of_b& b, const rows_of_c& c, std::int64_t cols,
+                tile_mode mode) const {
+    const std::int64_t nr = kernels_.columns;
+    const bool turned = plan_.source == b_source::turned, wide = plan_.source == b_source::memory;
+    for (std::int64_t i = 0; i < panels_; ++i) {
+      const std::int64_t row = i * height_, rows = std::min(height_, g_.m - row);
+      const bool twins = plan_.source == b_source::panels && rows <= 2 && kernels_.twin[rows] != nullptr;
+      for (std::int64_t j = 0, step = 0; j < cols; j += step) {
+        const bool both = twins && cols - j >= 2 * nr;
+        step = turned ? plan_.tile : wide ? kernels_.wide_columns[rows] : both ? 2 * nr : nr;
+        const auto tile = turned ? kernels_.turned[rows]
+                          : wide ? kernels_.wide[rows]
+                          : both ? kernels_.twin[rows]
+                                 : kernels_.tile[rows];
+        tile({.k = turned ? now : packed_steps_of(kernels_, now),
+              .a = a_.data + i * a_panel_ + p / kernels_.terms * a_.step,
+              .a_row = a_.row,
+              .a_step = a_.step,
+              .b = reinterpret_cast<const float*>(b.data + j * b.column),
+              .b_step = b.step,
+              .c = c.data + row * c.stride + j,
+              .ldc = c.stride,
+              .columns = std::min(step, cols - j),
+              .mode = mode});
+      }
+    }
+  }
+
+  const gemm_problem& g_;
+  const gemm_kernels& kernels_;
+  const int threads_;
+  const std::int64_t block_ = gemm_k_block(g_.k, kernels_);
+  const std::int64_t panels_ = ceil_div(g_.m, kernels_.rows);
+  const std::int64_t height_ = ceil_div(g_.m, panels_);  // even heights, so that no panel is a thin rest
+  const few_rows_plan plan_{g_, kernels_, height_, block_, threads_};
+  tile_rows a_{};
+  std::int64_t a_panel_ = 0;  // distance between panels
+  std::int64_t staged_size_ = 0;
+  float *sums_ = nullptr, *staged_ = nullptr;
+};
+
+inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+  few_rows_product(g, kernels, threads).run();
 }
 
 }  // namespace tokamax::simd::detail

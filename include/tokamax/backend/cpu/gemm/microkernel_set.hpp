@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/pack/strips.hpp>  // pack_panel_fn
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>  // pack_fn<float>
 #include <tokamax/backend/cpu/vector/simd.hpp>       // the intrinsics
 
 #include <cstdint>  // int64_t
@@ -23,9 +23,18 @@ enum class tile_mode { assign, add, resume, stream };
 /// units, those of a unit lie side by side in a, and a_step is the distance from one unit to the next over its steps.
 /// In a panel a_row is a unit, or a_words; where rows lie apart, a_step is 1. Reads b only for j < columns. The bits do not
 /// depend on the tile's place or height, and are the same with AVX2 and AVX-512; resuming gives the bits of one longer sum.
-using gemm_tile_fn = void (*)(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                              std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
-                              tile_mode mode) noexcept;
+struct tile_call {
+  std::int64_t k;              ///< packed steps
+  const float* a;              ///< rows of A
+  std::int64_t a_row, a_step;  ///< from one row, and from one step, to the next
+  const float* b;              ///< columns of B, which lie side by side
+  std::int64_t b_step;         ///< from one step to the next
+  float* c;                    ///< rows of C
+  std::int64_t ldc;            ///< from one row to the next
+  std::int64_t columns;        ///< that C has
+  tile_mode mode;
+};
+using gemm_tile_fn = void (*)(const tile_call& call) noexcept;
 
 inline constexpr int gemm_max_rows = 32;
 inline constexpr int turned_rows = 6, turned_columns = 8;  // at most, and of each
@@ -49,14 +58,14 @@ struct gemm_kernels {
   /// The same for turned_columns columns of an unpacked B that lie b_step elements apart; k counts terms.
   gemm_tile_fn turned[turned_rows + 1] = {};
   gemm_tile_fn twin[3] = {};  ///< for one and two rows: up to two packed panels, one behind the other
-  pack_panel_fn pack;
-  pack_bfloat16_fn pack_bfloat16;              ///< the same from operands in bfloat16
-  pack_panel_fn pack_a = nullptr;              ///< panels of A, where they are laid out otherwise
-  pack_bfloat16_fn pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
-  pack_int8_fn pack_int8 = nullptr;            ///< the same from operands in int8
-  pack_int8_fn pack_a_int8 = nullptr;          ///< panels of A
-  bool integer = false;                        ///< are sums int32?
-  int lead = 0;                                ///< steps of a panel of B before its first terms: where sums begin
+  pack_fn<float> pack;
+  pack_fn<std::uint16_t> pack_bfloat16;              ///< the same from operands in bfloat16
+  pack_fn<float> pack_a = nullptr;                   ///< panels of A, where they are laid out otherwise
+  pack_fn<std::uint16_t> pack_a_bfloat16 = nullptr;  ///< the same from operands in bfloat16
+  pack_fn<std::int8_t> pack_int8 = nullptr;          ///< the same from operands in int8
+  pack_fn<std::int8_t> pack_a_int8 = nullptr;        ///< panels of A
+  bool integer = false;                              ///< are sums int32?
+  int lead = 0;                                      ///< steps of a panel of B before its first terms: where sums begin
   void (*fill_lead)(float* panel, std::int64_t columns, std::int64_t packed_steps) noexcept = nullptr;
   void (*begin)(std::int64_t rows) noexcept = nullptr;  ///< before a thread computes tiles of a C of so many rows
   void (*end)() noexcept = nullptr;                     ///< after
@@ -75,7 +84,7 @@ const gemm_kernels& avx512_kernels(microkernel_numbers numbers) noexcept;
 const gemm_kernels& amx_kernels(microkernel_numbers numbers) noexcept;
 
 /// Kernels of f32 whose panels are rounded to bfloat16: the products of machines without bfloat16 instructions.
-constexpr gemm_kernels rounding(gemm_kernels k, pack_panel_fn pack) {
+constexpr gemm_kernels rounding(gemm_kernels k, pack_fn<float> pack) {
   k.a_in_place = k.b_in_place = false;
   k.pack = pack;
   return k;

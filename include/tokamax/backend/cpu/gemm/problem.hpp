@@ -131,7 +131,7 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
                      step = lanes_are_rows ? v.column_stride : v.row_stride;
   const bool apart = lanes_are_rows && (kernels.pack_a != nullptr || kernels.pack_a_int8 != nullptr);
   const auto pack = [&]<class T>(auto any_side, auto side_of_a, const T* from) {
-    (apart ? side_of_a : any_side)(packed, padded, lanes, steps, from, lane, step);
+    (apart ? side_of_a : any_side)({packed, padded, lanes, steps, from, lane, step});
   };
   const std::byte* const from = v.at(row, column);
   switch (v.element) {

@@ -150,6 +150,29 @@ struct conv_terms {
   }
 };
 
+/// The width of a panel that holds so many features.
+inline std::int64_t width_of(const conv_kernels& kernels, std::int64_t features) noexcept {
+  return features <= kernels.lanes ? kernels.lanes : 2 * kernels.lanes;
+}
+
+/// The window in panels of features, [panel][depth][wide]. The last panel of a group is half as wide if that is enough.
+inline const float* pack_window(const conv_problem& c, const conv_kernels& kernels) {
+  const std::int64_t wide = 2 * kernels.lanes, depth = c.depth(), group_panels = ceil_div(c.features, wide);
+  const std::int64_t panels = c.batch_groups * c.feature_groups * group_panels;
+  float* const packed = scratch<conv_packed>(panels * depth * wide);
+  parallel_for(panels, [&](std::int64_t i) {
+    const std::int64_t first = i % group_panels * wide, n = std::min(wide, c.features - first),
+                       to_n = width_of(kernels, n);
+    const float* from = c.window + i / group_panels * c.features + first;
+    float* to = packed + i * depth * wide;
+    for (std::int64_t k = 0; k < depth; ++k, from += c.all_features(), to += to_n) {
+      std::copy_n(from, n, to);
+      std::fill_n(to + n, to_n - n, 0.0f);
+    }
+  });
+  return packed;
+}
+
 /// The case of many places in a row: register tiles of a few places and features read the padded image directly.
 inline void conv_direct(const conv_problem& c) {
   const conv_frame& f = c.frame;
@@ -157,20 +180,7 @@ inline void conv_direct(const conv_problem& c) {
   const std::int64_t wide = 2 * kernels.lanes, depth = c.depth(), all = c.all_features();
   const std::int64_t group_panels = ceil_div(c.features, wide);
   const std::int64_t panels = group_panels * c.feature_groups;  // of one group of the batch
-  const auto width_of = [&](std::int64_t features) { return features <= kernels.lanes ? kernels.lanes : wide; };
-
-  // The window is packed in panels of features, [panel][depth][wide]. The last panel of a group is half as wide if that is
-  // enough.
-  float* const packed = scratch<conv_packed>(c.batch_groups * panels * depth * wide);
-  parallel_for(c.batch_groups * panels, [&](std::int64_t i) {
-    const std::int64_t first = i % group_panels * wide, n = std::min(wide, c.features - first), to_n = width_of(n);
-    const float* from = c.window + i / group_panels * c.features + first;
-    float* to = packed + i * depth * wide;
-    for (std::int64_t k = 0; k < depth; ++k, from += all, to += to_n) {
-      std::copy_n(from, n, to);
-      std::fill_n(to + n, to_n - n, 0.0f);
-    }
-  });
+  const float* const packed = pack_window(c, kernels);
 
   // Tasks are bands of rows whose part of the padded image stays in the second-level cache. They depend on shapes only.
   const std::int64_t pitch = f.columns() * f.channels, reach = f.row_of_window(f.row_window - 1) + 1;
@@ -206,7 +216,7 @@ inline void conv_direct(const conv_problem& c) {
         const conv_runs runs{at, count, std::min(terms.depth, terms.steps - s), f.last.stride * f.channels};
         for (std::int64_t j = panel0; j < panel1; ++j) {
           const std::int64_t panel = b * panels + j, g = panel / group_panels, feature = j % group_panels * wide;
-          const std::int64_t n = std::min(wide, c.features - feature), lanes = width_of(n);
+          const std::int64_t n = std::min(wide, c.features - feature), lanes = width_of(kernels, n);
           const auto* const tile = kernels.tile[lanes == wide];
           const float* const weights = packed + panel * depth * wide + (q * terms.steps + s) * lanes;
           const float* const from = rows + s + (c.feature_groups > 1 ? g * c.channels : 0);

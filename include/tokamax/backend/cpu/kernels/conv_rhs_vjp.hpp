@@ -100,10 +100,16 @@ inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels
         for (std::int64_t row = row0; row < row1;) {  // rows that are neighbours in the image share one product
           const std::int64_t begin = row, at = f.row_at(row);
           while (++row < row1 && f.row_at(row) == at + row - begin) continue;
-          kernels.tile[std::min(height, n - i)]((row - begin) * f.last.places, under + at * pitch + i, 1, n,
-                                                c.ct + begin * f.last.places * all + group * c.features + j, all,
-                                                sums + (k * n + i) * c.features + j, c.features,
-                                                std::min<std::int64_t>(kernels.columns, c.features - j), mode);
+          kernels.tile[std::min(height, n - i)]({.k = (row - begin) * f.last.places,
+                                                 .a = under + at * pitch + i,
+                                                 .a_row = 1,
+                                                 .a_step = n,
+                                                 .b = c.ct + begin * f.last.places * all + group * c.features + j,
+                                                 .b_step = all,
+                                                 .c = sums + (k * n + i) * c.features + j,
+                                                 .ldc = c.features,
+                                                 .columns = std::min<std::int64_t>(kernels.columns, c.features - j),
+                                                 .mode = mode});
           mode = tile_mode::add;
         }
       }

@@ -37,9 +37,8 @@ simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t columns,
 // What the matrix unit does with its panels, in plain loops and in double: machines without it test the panels. Where the
 // sums are not finite, those of the first parts count.
 template <int Rows, int Parts>
-void plain_parts_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                      std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns,
-                      simd::tile_mode mode) noexcept {
+void plain_parts_tile(const simd::tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const auto half = [](const float* pair, std::int64_t which) {
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(*pair) >> (which * 16)) << 16);
   };

@@ -155,10 +155,8 @@ inline void prefetch_next_unit(const float* b, std::int64_t b_step) noexcept {
 /// side; they are in panels that are filled up with zeros, or not packed. Panels of B have lanes side by side. A product of
 /// two tiles sums 16 steps, so terms are summed in the order of k. To add to C, the sums begin with the values of C.
 template <int Rows, bool Integer>
-[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(std::int64_t k, const float* a, std::int64_t a_row,
-                                                                    std::int64_t a_step, const float* b,
-                                                                    std::int64_t b_step, float* c, std::int64_t ldc,
-                                                                    std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("amx-tile,amx-bf16,amx-int8,avx512f")]] void tile_amx(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr bool lower = Rows > 16;
   const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
   const bool directly = fills_tiles<Rows>(columns, mode);

@@ -66,9 +66,8 @@ template <int Rows, int Parts>
 /// Like tile_amx, on panels whose numbers are split into `Parts` bfloat16 numbers. The largest products of parts are summed:
 /// six products for three parts, and three for two parts.
 template <int Rows, int Parts>
-[[TOKAMAX_AMX_PARTS_TARGET]] void tile_amx_parts(std::int64_t k, const float* a, std::int64_t a_row,
-                                                 std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-                                                 std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+[[TOKAMAX_AMX_PARTS_TARGET]] void tile_amx_parts(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr bool lower = Rows > 16;
   const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
   const bool full = fills_tiles<Rows>(columns, mode), directly = full && !adds;

@@ -37,9 +37,8 @@ template <int Rows, int Vectors, bool Whole>
 /// A register tile of Rows x 8 Vectors sums. Six rows of two vectors are twelve sums, so that with a row of B and an element of
 /// A they fit the sixteen registers.
 template <int Rows, int Vectors>
-[[gnu::target("avx2,fma")]] void tile_avx2(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step,
-                                           const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
-                                           std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void tile_avx2(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   __m256 sum[Rows][Vectors];
   load_sums(sum, c, ldc, columns, mode);
   if (columns == 8 * Vectors) {

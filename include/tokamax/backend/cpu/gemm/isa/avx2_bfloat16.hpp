@@ -38,9 +38,8 @@ template <pack_source S>
 
 /// Packs panels of B. Word q * lanes_padded + l has term 2q of lane l in its low half, and term 2q + 1 in its high half.
 template <pack_source S>
-[[gnu::target("avx2,fma")]] void pack_pairs_avx2(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                                 std::int64_t steps, const pack_element<S>* source,
-                                                 std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+[[gnu::target("avx2,fma")]] void pack_pairs_avx2(const pack_call<pack_element<S>>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   using element = pack_element<S>;
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 2) {
@@ -89,17 +88,15 @@ template <pack_source S>
 
 /// Packs panels of A, in whole pairs of terms. If the number of steps is odd, the last term is zero.
 template <pack_source S>
-void pack_whole_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                      const pack_element<S>* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
-  pack_avx2<S>(packed, lanes_padded, lanes, steps, source, lane_stride, step_stride);
-  if (steps % 2 != 0) std::fill_n(packed + steps * lanes_padded, lanes_padded, 0.0f);
+void pack_whole_pairs(const pack_call<pack_element<S>>& call) noexcept {
+  pack_avx2<S>(call);
+  if (call.steps % 2 != 0) std::fill_n(call.packed + call.steps * call.lanes_padded, call.lanes_padded, 0.0f);
 }
 
 /// A register tile. With four vectors it reads two panels that follow one another.
 template <int Rows, int Vectors = 2>
-[[gnu::target("avx2,fma")]] void tile_pairs_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
-                                                 const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
-                                                 std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void tile_pairs_avx2(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
   const std::int64_t panel = k * b_step, height = a_step / 2;
   __m256 sum[Rows][Vectors];
@@ -131,9 +128,8 @@ template <int Rows, int Vectors = 2>
 
 /// A tile for few rows and an unpacked B, whose rows of bfloat16 are b_step elements apart.
 template <int Rows, int Vectors>
-[[gnu::target("avx2,fma")]] void tile_of_halves_avx2(std::int64_t k, const float* a, std::int64_t, std::int64_t a_step,
-                                                     const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
-                                                     std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void tile_of_halves_avx2(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const bool whole = columns == 8 * Vectors;
   const std::int64_t height = a_step / 2;
   const auto* from = reinterpret_cast<const std::uint16_t*>(b);

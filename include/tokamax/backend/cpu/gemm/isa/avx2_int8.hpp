@@ -50,9 +50,8 @@ namespace tokamax::simd::detail {
 }
 
 /// Panels of B, of 16 lanes.
-[[gnu::target("avx2")]] inline void pack_int8_columns(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                                      std::int64_t steps, const std::int8_t* source,
-                                                      std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+[[gnu::target("avx2")]] inline void pack_int8_columns(const pack_call<std::int8_t>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto word = [&](std::int64_t quad) { return reinterpret_cast<__m128i*>(packed + quad * lanes_padded); };
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 4) {
@@ -99,9 +98,8 @@ namespace tokamax::simd::detail {
 }
 
 /// Panels of A.
-[[gnu::target("avx2")]] inline void pack_int8_rows(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                                   std::int64_t steps, const std::int8_t* source,
-                                                   std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+[[gnu::target("avx2")]] inline void pack_int8_rows(const pack_call<std::int8_t>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto quad = [&](std::int64_t q, std::int64_t lane) { return packed + 2 * (q * lanes_padded + lane); };
   if (lane_stride == 1 && lanes_padded <= 8) {
     for (std::int64_t p = 0; p < steps; p += 4) {
@@ -133,9 +131,8 @@ namespace tokamax::simd::detail {
 }
 
 template <int Rows>
-[[gnu::target("avx2,fma")]] void tile_int8_avx2(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step,
-                                                const float* b, std::int64_t b_step, float* c, std::int64_t ldc,
-                                                std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void tile_int8_avx2(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   __m256 sum[Rows][2];
   load_sums(sum, c, ldc, columns, mode);
   for (std::int64_t p = 0; p < k; ++p) {

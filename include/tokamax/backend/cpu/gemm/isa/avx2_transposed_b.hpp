@@ -27,9 +27,8 @@ namespace tokamax::simd::detail {
 /// A tile of gemm_kernels::turned: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
 /// bfloat16, two, as the panels of A have them. The hardware follows 8 streams, and would not follow more.
 template <int Rows, pack_source S, bool Whole>
-[[gnu::target("avx2,fma")]] void turned_tile_of(std::int64_t terms, const float* a, std::int64_t a_row,
-                                                std::int64_t a_step, const float* b, std::int64_t b_step, float* c,
-                                                std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+[[gnu::target("avx2,fma")]] void turned_tile_of(const tile_call& call) noexcept {
+  auto [terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr int in_word = S == pack_source::bfloat16 ? 2 : 1;
   constexpr std::int64_t bytes = sizeof(pack_element<S>);
   const std::int64_t row_step = in_word == 2 ? 1 : a_row, term_step = a_step / in_word;
@@ -71,10 +70,9 @@ template <int Rows, pack_source S, bool Whole>
 }
 
 template <int Rows, pack_source S>
-void turned_tile(std::int64_t terms, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                 std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
-  const auto tile = columns == turned_columns ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
-  tile(terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode);
+void turned_tile(const tile_call& call) noexcept {
+  const auto tile = call.columns == turned_columns ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
+  tile(call);
 }
 
 }  // namespace tokamax::simd::detail

@@ -125,8 +125,8 @@ add_steps(__m512 (&sum)[Rows][Vectors], const __mmask16* kept, std::int64_t k, c
 // Whole tiles load without a mask: some machines split masked loads. Twins read two packed panels of 32 columns.
 template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2")]] void tile_avx512_of(
-    std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b, std::int64_t b_step,
-    float* c, std::int64_t ldc, [[maybe_unused]] std::int64_t columns, tile_mode mode) noexcept {
+    const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   [[maybe_unused]] __mmask16 kept[Vectors] = {};
   __m512 sum[Rows][Vectors];
   const std::int64_t panel = Twins ? (k + Term::lead) * b_step : 32;  // distance to the columns of every second vector
@@ -172,12 +172,11 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
 }
 
 template <int Rows, int Vectors, class Term = f32_term>
-void tile_avx512(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                 std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
-  if (columns == 16 * Vectors) {
-    tile_avx512_of<Rows, Vectors, true, Term>(k, a, a_row, a_step, b, b_step, c, ldc, columns, mode);
+void tile_avx512(const tile_call& call) noexcept {
+  if (call.columns == 16 * Vectors) {
+    tile_avx512_of<Rows, Vectors, true, Term>(call);
   } else {
-    tile_avx512_of<Rows, Vectors, false, Term>(k, a, a_row, a_step, b, b_step, c, ldc, columns, mode);
+    tile_avx512_of<Rows, Vectors, false, Term>(call);
   }
 }
 

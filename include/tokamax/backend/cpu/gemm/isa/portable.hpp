@@ -11,8 +11,8 @@ namespace tokamax::simd::detail {
 /// A register tile for any machine: Rows x Vectors sums in vectors of type V. It is a template on V, so that files that are
 /// built for different machines have their own copies.
 template <int Rows, int Vectors, class V = f32v>
-void tile_portable(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                   std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+void tile_portable(const tile_call& call) noexcept {
+  auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr auto lanes_per_vector = static_cast<std::int64_t>(V::size);
   V sum[Rows][Vectors];
 #pragma GCC unroll 8

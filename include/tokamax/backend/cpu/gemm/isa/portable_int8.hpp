@@ -12,8 +12,8 @@
 namespace tokamax::simd::detail {
 
 /// Panels of f32 with the values of int8.
-inline void pack_int8_widened(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                              const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+inline void pack_int8_widened(const pack_call<std::int8_t>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   for (std::int64_t p = 0; p < steps; ++p)
     for (std::int64_t l = 0; l < lanes_padded; ++l)
       packed[p * lanes_padded + l] = l < lanes ? static_cast<float>(source[l * lane_stride + p * step_stride]) : 0.0f;
@@ -21,17 +21,21 @@ inline void pack_int8_widened(float* packed, std::int64_t lanes_padded, std::int
 
 /// A tile of f32 whose sums are whole numbers, exact up to 2^24: of 1024 products at most.
 template <gemm_tile_fn Tile, int Rows, int Columns>
-void whole_tile(std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_step, const float* b,
-                std::int64_t b_step, float* c, std::int64_t ldc, std::int64_t columns, tile_mode mode) noexcept {
+void whole_tile(const tile_call& call) noexcept {
   alignas(64) float sums[Rows * Columns];
-  Tile(k, a, a_row, a_step, b, b_step, sums, Columns, columns, tile_mode::assign);
-  const bool adds = mode == tile_mode::add || mode == tile_mode::resume;
+  tile_call whole = call;
+  whole.c = sums;
+  whole.ldc = Columns;
+  whole.mode = tile_mode::assign;
+  Tile(whole);
+  const bool adds = call.mode == tile_mode::add || call.mode == tile_mode::resume;
   for (int r = 0; r < Rows; ++r)
-    for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t j = 0; j < call.columns; ++j) {
+      float* const at = call.c + r * call.ldc + j;
       std::uint32_t old = 0;
-      if (adds) std::memcpy(&old, c + r * ldc + j, sizeof old);
+      if (adds) std::memcpy(&old, at, sizeof old);
       old += static_cast<std::uint32_t>(static_cast<std::int32_t>(sums[r * Columns + j]));
-      std::memcpy(c + r * ldc + j, &old, sizeof old);
+      std::memcpy(at, &old, sizeof old);
     }
 }
 

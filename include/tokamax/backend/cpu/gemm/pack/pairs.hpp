@@ -149,9 +149,8 @@ inline void copy_lanes(float* to, const pair_words* square, std::int64_t lanes) 
 
 /// Packs a panel with lanes side by side: word q * lanes_padded + l is pair q of lane l.
 template <class T>
-[[TOKAMAX_PAIRS_TARGET]] void pack_pairs(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                         std::int64_t steps, const T* source, std::int64_t lane_stride,
-                                         std::int64_t step_stride) noexcept {
+[[TOKAMAX_PAIRS_TARGET]] void pack_pairs(const pack_call<T>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 2)
       for (std::int64_t l = 0; l < lanes_padded; l += 16)
@@ -174,9 +173,8 @@ template <class T>
 /// Packs a panel with pairs side by side, 16 of each lane: word (q / 16 * lanes_padded + l) * 16 + q % 16 is pair q of lane l.
 /// Lanes that the matrix does not have are not written, because nobody uses their sums.
 template <class T>
-[[TOKAMAX_PAIRS_TARGET]] void pack_pairs_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                                 std::int64_t steps, const T* source, std::int64_t lane_stride,
-                                                 std::int64_t step_stride) noexcept {
+[[TOKAMAX_PAIRS_TARGET]] void pack_pairs_by_lane(const pack_call<T>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   for (std::int64_t p = 0; p < steps; p += 32) {
     for (std::int64_t l = 0; l < lanes; l += 16) {
       pair_words square[16];

@@ -65,9 +65,8 @@ enum class quad_layout { columns, unsigned_rows, by_lane };
 }
 
 template <quad_layout Layout>
-[[TOKAMAX_QUADS_TARGET]] void pack_quads(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                         std::int64_t steps, const std::int8_t* source, std::int64_t lane_stride,
-                                         std::int64_t step_stride) noexcept {
+[[TOKAMAX_QUADS_TARGET]] void pack_quads(const pack_call<std::int8_t>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const pair_words flip = pair_words{} + (Layout == quad_layout::unsigned_rows ? static_cast<int>(0x80808080u) : 0);
   if (lane_stride == 1 && Layout != quad_layout::by_lane) {
     for (std::int64_t p = 0; p < steps; p += 4)

@@ -102,9 +102,8 @@ template <int Parts, class T>
 
 /// Packs a panel of B: word (q * Parts + i) * lanes_padded + l is part i of pair q of lane l.
 template <int Parts, class T>
-[[TOKAMAX_PARTS_TARGET]] void pack_parts(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                         std::int64_t steps, const T* source, std::int64_t lane_stride,
-                                         std::int64_t step_stride) noexcept {
+[[TOKAMAX_PARTS_TARGET]] void pack_parts(const pack_call<T>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 2)
       for (std::int64_t l = 0; l < lanes_padded; l += 16) {
@@ -134,9 +133,8 @@ template <int Parts, class T>
 /// Packs a panel of A in whole squares: word ((q / 16 * lanes_padded + l) * Parts + i) * 16 + q % 16 is part i of pair q of
 /// lane l.
 template <int Parts, class T>
-[[TOKAMAX_PARTS_TARGET]] void pack_parts_by_lane(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                                 std::int64_t steps, const T* source, std::int64_t lane_stride,
-                                                 std::int64_t step_stride) noexcept {
+[[TOKAMAX_PARTS_TARGET]] void pack_parts_by_lane(const pack_call<T>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   for (std::int64_t p = 0; p < steps; p += 32) {
     for (std::int64_t l = 0; l < lanes_padded; l += 16) {
       pair_words squares[Parts][16];

@@ -13,20 +13,19 @@
 
 namespace tokamax::simd {
 
-/// Packs one panel: packed[p * lanes_padded + l] = source[l * lane_stride + p * step_stride], zero for l >= lanes.
+/// How to pack one panel: packed[p * lanes_padded + l] = source[l * lane_stride + p * step_stride], zero for l >= lanes.
 ///
-/// A panel of A has the rows of a tile as lanes, one of B its columns; the steps run along k.
-using pack_panel_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                               const float* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
-
-/// The same from bfloat16 bit patterns.
-using pack_bfloat16_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                                  const std::uint16_t* source, std::int64_t lane_stride,
-                                  std::int64_t step_stride) noexcept;
-
-/// The same from int8.
-using pack_int8_fn = void (*)(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                              const std::int8_t* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept;
+/// A panel of A has the rows of a tile as lanes, and a panel of B has its columns; the steps run along k. T is float,
+/// std::uint16_t for bit patterns of bfloat16, or std::int8_t.
+template <class T>
+struct pack_call {
+  float* packed;
+  std::int64_t lanes_padded, lanes, steps;
+  const T* source;
+  std::int64_t lane_stride, step_stride;
+};
+template <class T>
+using pack_fn = void (*)(const pack_call<T>& call) noexcept;
 
 namespace detail {
 /// The sources of panels of f32: f32, f32 that is rounded to bfloat16, and bfloat16.
@@ -49,8 +48,8 @@ float packed_value(pack_element<S> x) noexcept {
 }
 
 template <pack_source S>
-void pack_portable(float* packed, std::int64_t lanes_padded, std::int64_t lanes, std::int64_t steps,
-                   const pack_element<S>* source, std::int64_t lane_stride, std::int64_t step_stride) noexcept {
+void pack_portable(const pack_call<pack_element<S>>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   for (std::int64_t p = 0; p < steps; ++p) {
     float* const to = packed + p * lanes_padded;
     const pack_element<S>* const from = source + p * step_stride;
@@ -202,9 +201,8 @@ template <pack_source S>
 }
 
 template <pack_source S>
-[[gnu::target("avx2,fma")]] void pack_avx2(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
-                                           std::int64_t steps, const pack_element<S>* source, std::int64_t lane_stride,
-                                           std::int64_t step_stride) noexcept {
+[[gnu::target("avx2,fma")]] void pack_avx2(const pack_call<pack_element<S>>& call) noexcept {
+  auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   if (lane_stride == 1 && lanes == lanes_padded && lanes >= 8) {
     pack_copied<S>(packed, lanes_padded, steps, source, step_stride);
   } else if (lane_stride == 1 && lanes_padded < 8) {
@@ -224,9 +222,9 @@ template <pack_source S>
         pack_transposed<S>(packed + p * lanes_padded + l, lanes_padded, kept, left, from, lane_stride);
       }
     }
-    pack_portable<S>(packed + done * lanes_padded, lanes_padded, lanes, steps - done, source + done, lane_stride, 1);
+    pack_portable<S>({packed + done * lanes_padded, lanes_padded, lanes, steps - done, source + done, lane_stride, 1});
   } else {
-    pack_portable<S>(packed, lanes_padded, lanes, steps, source, lane_stride, step_stride);
+    pack_portable<S>(call);
   }
 }
 #endif
