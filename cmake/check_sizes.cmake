@@ -8,9 +8,6 @@ set(comment_limit 12)
 
 # file:function, each with its reason.
 set(long_functions
-    "backend/cpu/gemm/blocked.hpp:gemm_blocked"
-    "backend/cpu/gemm/few_rows.hpp:gemm_few_rows"
-    "backend/cpu/kernels/conv.hpp:conv_direct"
     "backend/cpu/attention/forward.hpp:attention_chunk"
     "backend/cpu/attention/backward.hpp:backward_block"
     "lax/conv.hpp:conv_batch"
