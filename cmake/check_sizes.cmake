@@ -11,9 +11,9 @@ set(long_functions
     "backend/cpu/attention/forward.hpp:attention_chunk"
     "backend/cpu/attention/backward.hpp:backward_block"
     "lax/conv.hpp:conv_batch"
-    "transforms/backward.hpp:backward_here"
-    "transforms/scan_rules.hpp:scan_vjp_here")
-set(large_folders base core lax transforms backend/cpu/kernels)
+    "transforms/passes/backward.hpp:backward_here"
+    "transforms/control_flow/scan_rules.hpp:scan_vjp_here")
+set(large_folders base core)
 
 set(no_function "namespace|struct|class|enum|union|if|for|while|switch|do|else|catch|try|inline constexpr op|case|default|extern|static_assert|return|requires|using|template|public|private|protected")
 file(GLOB_RECURSE headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/*/*.hpp)

@@ -449,7 +449,7 @@ constexpr arrays jvp(const F& f, const arrays& in, const arrays& tangents) {
   return outputs_of(g, ts);
 }
 
-// In tokamax this is transforms/backward.hpp and transforms/forward.hpp. A missing vjp is derived there as well.
+// In tokamax this is transforms/passes/backward.hpp and transforms/forward.hpp. A missing vjp is derived there as well.
 
 // ---- 6. Batches -----------------------------------------------------------------------------------------------------
 
@@ -474,7 +474,7 @@ constexpr arrays vmap(const F& f, const arrays& in) {
   return out;
 }
 
-// In tokamax this is transforms/batch.hpp and transforms/vmap.hpp: arguments may stay without a batch axis, and axes
+// In tokamax this is transforms/passes/batch.hpp and transforms/vmap.hpp: arguments may stay without a batch axis, and axes
 // have names.
 
 // ---- 7. Fusion ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <tokamax/compiler/memory.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/numpy/matmul.hpp>
-#include <tokamax/transforms/backward.hpp>
+#include <tokamax/transforms/passes/backward.hpp>
 
 #include "support/catch.hpp"
 #include "support/random_program.hpp"

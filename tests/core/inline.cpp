@@ -3,7 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/inline.hpp>
 #include <tokamax/core/trace.hpp>
-#include <tokamax/lax/unary.hpp>
+#include <tokamax/lax/elementwise/unary.hpp>
 
 #include "support/catch.hpp"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/lax/arithmetic.hpp>
+#include <tokamax/lax/elementwise/arithmetic.hpp>
 
 #include "support/contains.hpp"
 

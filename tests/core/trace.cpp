@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/trace.hpp>
+#include <tokamax/lax/elementwise/unary.hpp>
 #include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/unary.hpp>
 
 #include "support/contains.hpp"
 

@@ -1,7 +1,7 @@
 // tests/lax/broadcast_in_dim.cpp: repeated axes and the sum that undoes them.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/broadcast_in_dim.hpp>
-#include <tokamax/lax/elementwise.hpp>
+#include <tokamax/lax/elementwise/elementwise.hpp>
 
 #include "support/check_op.hpp"
 

@@ -1,7 +1,7 @@
 // tests/lax/split.cpp: arrays cut along an axis.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/split.hpp>
-#include <tokamax/transforms/backward.hpp>
+#include <tokamax/transforms/passes/backward.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"

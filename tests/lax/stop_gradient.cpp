@@ -1,6 +1,6 @@
 // tests/lax/stop_gradient.cpp: markers leave values alone.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/arithmetic.hpp>
+#include <tokamax/lax/elementwise/arithmetic.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 
 #include "support/check_op.hpp"

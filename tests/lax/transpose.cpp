@@ -1,7 +1,7 @@
 // tests/lax/transpose.cpp: permuted axes.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/elementwise/unary.hpp>
 #include <tokamax/lax/transpose.hpp>
-#include <tokamax/lax/unary.hpp>
 
 #include "support/check_op.hpp"
 

@@ -5,7 +5,7 @@
 #include <tokamax/compiler/parse.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/runtime/jit.hpp>
-#include <tokamax/transforms/scan_rules.hpp>
+#include <tokamax/transforms/control_flow/scan_rules.hpp>
 
 #include "support/device.hpp"
 #include "support/golden.hpp"

@@ -3,8 +3,8 @@
 #include "support/functions.hpp"
 
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/transforms/batch.hpp>
-#include <tokamax/transforms/forward.hpp>
+#include <tokamax/transforms/passes/batch.hpp>
+#include <tokamax/transforms/passes/forward.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,7 @@
   #define TOKAMAX_LOOP_DIALECT
   #include <tokamax/backend/cpu/loop/loop.hpp>
   #include <tokamax/backend/cpu/vector/element.hpp>
-  #include <tokamax/lax/division.hpp>
+  #include <tokamax/lax/elementwise/division.hpp>
 #else
 
 using f32 = float;

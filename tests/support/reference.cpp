@@ -4,16 +4,16 @@
 
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/lax/conv.hpp>
-#include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/elementwise/division.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
-#include <tokamax/transforms/cond_rules.hpp>
-#include <tokamax/transforms/scan_rules.hpp>
-#include <tokamax/transforms/while_rules.hpp>
+#include <tokamax/transforms/control_flow/cond_rules.hpp>
+#include <tokamax/transforms/control_flow/scan_rules.hpp>
+#include <tokamax/transforms/control_flow/while_rules.hpp>
 
 #include <cmath>
 #include <limits>

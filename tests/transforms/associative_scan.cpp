@@ -5,8 +5,8 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/associative_scan.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/grad.hpp>
-#include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"

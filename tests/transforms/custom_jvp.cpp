@@ -4,11 +4,11 @@
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"

@@ -6,9 +6,9 @@
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jacobian.hpp>
-#include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"

@@ -1,8 +1,8 @@
 // tests/transforms/map.cpp: functions on each entry of a sequence.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/core/tensor.hpp>
+#include <tokamax/lax/elementwise/unary.hpp>
 #include <tokamax/lax/reduce.hpp>
-#include <tokamax/lax/unary.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/map.hpp>

@@ -9,9 +9,9 @@
 #include <tokamax/numpy/statistics.hpp>
 #include <tokamax/random/samplers.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/precision.hpp>
-#include <tokamax/transforms/scan.hpp>
 
 #include "support/catch.hpp"
 

@@ -5,9 +5,9 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/scan.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 

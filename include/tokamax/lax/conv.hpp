@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/arithmetic.hpp>  // +
-#include <tokamax/lax/reverse.hpp>     // reverse
-#include <tokamax/lax/transpose.hpp>   // transpose
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // +
+#include <tokamax/lax/reverse.hpp>                 // reverse
+#include <tokamax/lax/transpose.hpp>               // transpose
 
 namespace tokamax {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/arithmetic.hpp>  // +
-#include <tokamax/lax/transpose.hpp>   // transpose
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // +
+#include <tokamax/lax/transpose.hpp>               // transpose
 
 namespace tokamax {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>   // iota: argmax's gradient-free compose
-#include <tokamax/lax/unary.hpp>  // sqrt
+#include <tokamax/lax/elementwise/unary.hpp>  // sqrt
+#include <tokamax/lax/iota.hpp>               // iota: argmax's gradient-free compose
 
 namespace tokamax {
 

@@ -1,9 +1,9 @@
 // tokamax/numpy/clip.hpp: numbers held between two bounds.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/division.cpp
+// tested by tests/lax/elementwise/division.cpp
 #pragma once
 
-#include <tokamax/lax/arithmetic.hpp>  // maximum, minimum
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // maximum, minimum
 
 namespace tokamax {
 

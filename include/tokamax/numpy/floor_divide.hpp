@@ -1,9 +1,9 @@
 // tokamax/numpy/floor_divide.hpp: quotients and remainders of flooring division.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/division.cpp
+// tested by tests/lax/elementwise/division.cpp
 #pragma once
 
-#include <tokamax/lax/division.hpp>  // quotient, rem
+#include <tokamax/lax/elementwise/division.hpp>  // quotient, rem
 
 namespace tokamax {
 

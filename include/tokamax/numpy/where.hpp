@@ -1,9 +1,9 @@
 // tokamax/numpy/where.hpp: one of two values by a condition.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/compare.cpp
+// tested by tests/lax/elementwise/compare.cpp
 #pragma once
 
-#include <tokamax/lax/compare.hpp>  // select
+#include <tokamax/lax/elementwise/compare.hpp>  // select
 
 namespace tokamax {
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/lax/iota.hpp>     // zeros_like
-#include <tokamax/lax/special.hpp>  // normal_cdf
-#include <tokamax/lax/unary.hpp>    // tanh, logistic, ...
+#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/lax/elementwise/special.hpp>  // normal_cdf
+#include <tokamax/lax/elementwise/unary.hpp>    // tanh, logistic, ...
+#include <tokamax/lax/iota.hpp>                 // zeros_like
 
 namespace tokamax {
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/gather.hpp>   // index_in_i32
-#include <tokamax/lax/iota.hpp>     // iota, full
-#include <tokamax/lax/reverse.hpp>  // reverse
-#include <tokamax/lax/unary.hpp>    // cos, sin, power
+#include <tokamax/lax/elementwise/unary.hpp>  // cos, sin, power
+#include <tokamax/lax/gather.hpp>             // index_in_i32
+#include <tokamax/lax/iota.hpp>               // iota, full
+#include <tokamax/lax/reverse.hpp>            // reverse
 
 namespace tokamax {
 

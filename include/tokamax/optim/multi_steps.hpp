@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/compare.hpp>      // select
-#include <tokamax/optim/transform.hpp>  // map_floating
+#include <tokamax/lax/elementwise/compare.hpp>  // select
+#include <tokamax/optim/transform.hpp>          // map_floating
 
 namespace tokamax::optim {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/unary.hpp>   // cos, power
-#include <tokamax/numpy/clip.hpp>  // clip
+#include <tokamax/lax/elementwise/unary.hpp>  // cos, power
+#include <tokamax/numpy/clip.hpp>             // clip
 
 #include <array>        // parameters
 #include <type_traits>  // is_empty_v

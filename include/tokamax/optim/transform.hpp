@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree.hpp>       // tree_map
-#include <tokamax/lax/arithmetic.hpp>  // +
-#include <tokamax/lax/iota.hpp>        // zeros
+#include <tokamax/base/tree.hpp>                   // tree_map
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // +
+#include <tokamax/lax/iota.hpp>                    // zeros
 
 #include <tuple>        // tuple
 #include <type_traits>  // is_same_v

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/division.hpp>  // rem
-#include <tokamax/lax/slice.hpp>     // slice_in_dim
-#include <tokamax/lax/sort.hpp>      // sort
-#include <tokamax/numpy/arange.hpp>  // arange
-#include <tokamax/numpy/take.hpp>    // take
-#include <tokamax/random/key.hpp>    // key, split, bits
+#include <tokamax/lax/elementwise/division.hpp>  // rem
+#include <tokamax/lax/slice.hpp>                 // slice_in_dim
+#include <tokamax/lax/sort.hpp>                  // sort
+#include <tokamax/numpy/arange.hpp>              // arange
+#include <tokamax/numpy/take.hpp>                // take
+#include <tokamax/random/key.hpp>                // key, split, bits
 
 namespace tokamax::random {
 

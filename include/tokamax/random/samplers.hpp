@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/lax/reduce.hpp>   // argmax
-#include <tokamax/lax/slice.hpp>    // slice_in_dim
-#include <tokamax/lax/special.hpp>  // fma, erf_inv
-#include <tokamax/numpy/clip.hpp>   // clip
-#include <tokamax/random/key.hpp>   // key, bits
+#include <tokamax/base/linked.hpp>              // linked
+#include <tokamax/lax/elementwise/special.hpp>  // fma, erf_inv
+#include <tokamax/lax/reduce.hpp>               // argmax
+#include <tokamax/lax/slice.hpp>                // slice_in_dim
+#include <tokamax/numpy/clip.hpp>               // clip
+#include <tokamax/random/key.hpp>               // key, bits
 
 /// uniform, bernoulli, bits, randint, permutation, split and fold_in have JAX's bits. normal, truncated_normal, exponential
 /// and gumbel use a logarithm, whose last bits differ between libraries: they agree with JAX to 3 units in the last place.

@@ -1,12 +1,12 @@
 // tokamax/transforms/body.hpp: functions as bodies of ops: how they are traced, differentiated and batched.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/while_loop.cpp
+// tested by tests/transforms/control_flow/while_loop.cpp
 #pragma once
 
-#include <tokamax/core/trace.hpp>          // ambient_trace, leaves
-#include <tokamax/lax/convert.hpp>         // convert_element_type
-#include <tokamax/transforms/batch.hpp>    // batch
-#include <tokamax/transforms/forward.hpp>  // forward
+#include <tokamax/core/trace.hpp>                 // ambient_trace, leaves
+#include <tokamax/lax/convert.hpp>                // convert_element_type
+#include <tokamax/transforms/passes/batch.hpp>    // batch
+#include <tokamax/transforms/passes/forward.hpp>  // forward
 
 namespace tokamax::detail {
 

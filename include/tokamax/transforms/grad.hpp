@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/arguments.hpp>  // has_aux
-#include <tokamax/transforms/backward.hpp>   // backward
+#include <tokamax/transforms/arguments.hpp>        // has_aux
+#include <tokamax/transforms/passes/backward.hpp>  // backward
 
 namespace tokamax {
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree_like.hpp>        // tree_map to other leaves
-#include <tokamax/lax/transpose.hpp>         // transpose
-#include <tokamax/numpy/arange.hpp>          // eye
-#include <tokamax/transforms/arguments.hpp>  // has_aux
-#include <tokamax/transforms/batch.hpp>      // batch
-#include <tokamax/transforms/forward.hpp>    // forward, backward
+#include <tokamax/base/tree_like.hpp>             // tree_map to other leaves
+#include <tokamax/lax/transpose.hpp>              // transpose
+#include <tokamax/numpy/arange.hpp>               // eye
+#include <tokamax/transforms/arguments.hpp>       // has_aux
+#include <tokamax/transforms/passes/batch.hpp>    // batch
+#include <tokamax/transforms/passes/forward.hpp>  // forward, backward
 
 #include <type_traits>  // is_same_v
 

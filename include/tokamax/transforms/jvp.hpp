@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/arguments.hpp>  // has_aux
-#include <tokamax/transforms/forward.hpp>    // forward
+#include <tokamax/transforms/arguments.hpp>       // has_aux
+#include <tokamax/transforms/passes/forward.hpp>  // forward
 
 namespace tokamax {
 

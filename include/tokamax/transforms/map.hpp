@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/transforms/scan.hpp>  // scan
-#include <tokamax/transforms/vmap.hpp>  // vmap
+#include <tokamax/lax/concatenate.hpp>               // concatenate
+#include <tokamax/transforms/control_flow/scan.hpp>  // scan
+#include <tokamax/transforms/vmap.hpp>               // vmap
 
 namespace tokamax {
 

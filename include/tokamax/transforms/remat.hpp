@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>          // linked
-#include <tokamax/core/inline.hpp>          // inline_graph
-#include <tokamax/core/trace.hpp>           // in_trace
-#include <tokamax/transforms/backward.hpp>  // backward
-#include <tokamax/transforms/body.hpp>      // forward_body
+#include <tokamax/base/linked.hpp>                 // linked
+#include <tokamax/core/inline.hpp>                 // inline_graph
+#include <tokamax/core/trace.hpp>                  // in_trace
+#include <tokamax/transforms/body.hpp>             // forward_body
+#include <tokamax/transforms/passes/backward.hpp>  // backward
 
 namespace tokamax {
 

@@ -1,12 +1,12 @@
 // tokamax/transforms/scan_unroll.hpp: a scan in which one step of the loop does several steps.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/scan.cpp
+// tested by tests/transforms/control_flow/scan.cpp
 #pragma once
 
-#include <tokamax/base/linked.hpp>            // linked
-#include <tokamax/lax/concatenate.hpp>        // stack, concatenate
-#include <tokamax/lax/slice.hpp>              // slice_in_dim
-#include <tokamax/transforms/scan_rules.hpp>  // scan_p
+#include <tokamax/base/linked.hpp>                         // linked
+#include <tokamax/lax/concatenate.hpp>                     // stack, concatenate
+#include <tokamax/lax/slice.hpp>                           // slice_in_dim
+#include <tokamax/transforms/control_flow/scan_rules.hpp>  // scan_p
 
 namespace tokamax::detail {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/backward.hpp>         // backward
 #include <tokamax/transforms/linear_function.hpp>  // linear_function
+#include <tokamax/transforms/passes/backward.hpp>  // backward
 
 namespace tokamax {
 

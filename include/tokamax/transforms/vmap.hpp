@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>        // in_trace
-#include <tokamax/lax/transpose.hpp>     // move the batch axis
-#include <tokamax/transforms/batch.hpp>  // batch
+#include <tokamax/core/trace.hpp>               // in_trace
+#include <tokamax/lax/transpose.hpp>            // move the batch axis
+#include <tokamax/transforms/passes/batch.hpp>  // batch
 
 namespace tokamax {
 

@@ -1,10 +1,10 @@
 // tests/backend/cpu/cases_elementwise.cpp: each elementwise op on all pairs of special values, in all its dtypes.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/bitwise.hpp>
-#include <tokamax/lax/division.hpp>
+#include <tokamax/lax/elementwise/bitwise.hpp>
+#include <tokamax/lax/elementwise/division.hpp>
+#include <tokamax/lax/elementwise/logaddexp.hpp>
+#include <tokamax/lax/elementwise/special.hpp>
 #include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/logaddexp.hpp>
-#include <tokamax/lax/special.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/ops/activations.hpp>
 

@@ -1,12 +1,12 @@
 // tests/backend/cpu/cases_reduction.cpp: reductions of every dtype, and loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
-#include <tokamax/transforms/cond.hpp>
+#include <tokamax/transforms/control_flow/cond.hpp>
+#include <tokamax/transforms/control_flow/scan.hpp>
+#include <tokamax/transforms/control_flow/while_loop.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/scan.hpp>
-#include <tokamax/transforms/while_loop.hpp>
 
 #include "cases.hpp"
 

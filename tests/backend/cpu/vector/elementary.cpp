@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/lax/bitwise.hpp>
-#include <tokamax/lax/division.hpp>
+#include <tokamax/lax/elementwise/bitwise.hpp>
+#include <tokamax/lax/elementwise/division.hpp>
+#include <tokamax/lax/elementwise/logaddexp.hpp>
+#include <tokamax/lax/elementwise/special.hpp>
 #include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/logaddexp.hpp>
-#include <tokamax/lax/special.hpp>
 #include <tokamax/numpy/clip.hpp>
 #include <tokamax/numpy/floor_divide.hpp>
 #include <tokamax/ops/activations.hpp>

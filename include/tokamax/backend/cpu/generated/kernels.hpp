@@ -24,21 +24,23 @@
 #include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace_life.hpp>
-#include <tokamax/lax/arithmetic.hpp>
-#include <tokamax/lax/bitwise.hpp>
 #include <tokamax/lax/broadcast_in_dim.hpp>
-#include <tokamax/lax/compare.hpp>
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/convert.hpp>
 #include <tokamax/lax/cumulative.hpp>
-#include <tokamax/lax/division.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/dynamic_slice.hpp>
-#include <tokamax/lax/elementwise.hpp>
+#include <tokamax/lax/elementwise/arithmetic.hpp>
+#include <tokamax/lax/elementwise/bitwise.hpp>
+#include <tokamax/lax/elementwise/compare.hpp>
+#include <tokamax/lax/elementwise/division.hpp>
+#include <tokamax/lax/elementwise/elementwise.hpp>
+#include <tokamax/lax/elementwise/logaddexp.hpp>
+#include <tokamax/lax/elementwise/special.hpp>
+#include <tokamax/lax/elementwise/unary.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/logaddexp.hpp>
 #include <tokamax/lax/pack_int4.hpp>
 #include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
@@ -46,11 +48,9 @@
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
-#include <tokamax/lax/special.hpp>
 #include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/transpose.hpp>
-#include <tokamax/lax/unary.hpp>
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
@@ -73,26 +73,25 @@
 #include <tokamax/runtime/program_run.hpp>
 #include <tokamax/runtime/runner_pool.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
-#include <tokamax/transforms/backward.hpp>
-#include <tokamax/transforms/batch.hpp>
 #include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
-#include <tokamax/transforms/cond_rules.hpp>
+#include <tokamax/transforms/control_flow/cond_rules.hpp>
+#include <tokamax/transforms/control_flow/scan_rules.hpp>
+#include <tokamax/transforms/control_flow/scan_run.hpp>
+#include <tokamax/transforms/control_flow/while_rules.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
 #include <tokamax/transforms/debug_print.hpp>
-#include <tokamax/transforms/forward.hpp>
 #include <tokamax/transforms/linear_function.hpp>
+#include <tokamax/transforms/passes/backward.hpp>
+#include <tokamax/transforms/passes/batch.hpp>
+#include <tokamax/transforms/passes/forward.hpp>
 #include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/scan_rules.hpp>
-#include <tokamax/transforms/scan_run.hpp>
 #include <tokamax/transforms/scan_unroll.hpp>
-#include <tokamax/transforms/while_rules.hpp>
 
 #if TOKAMAX_COMPILES(REDUCE)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
-  #include <tokamax/backend/cpu/kernels/lanes.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
 #else
@@ -121,7 +120,6 @@ inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag>{true, {.producer = 
 #if TOKAMAX_COMPILES(ROWS)
   #include <tokamax/backend/cpu/kernels/attention.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
-  #include <tokamax/backend/cpu/kernels/floats.hpp>
   #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
   #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
   #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
@@ -225,6 +223,7 @@ inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
+TOKAMAX_KERNELS kernel_set find_kernels<convert_element_type_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<sub_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<mul_p>();
@@ -251,7 +250,6 @@ TOKAMAX_KERNELS kernel_set find_kernels<logical_and_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<logical_or_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<logical_not_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<select_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<convert_element_type_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<quotient_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<rem_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<logaddexp_p>();
@@ -374,6 +372,17 @@ TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
 TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
 TOKAMAX_KERNELS const op* descriptor_of<get_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
+TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
 TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
@@ -390,8 +399,6 @@ TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
 TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
 TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
@@ -402,22 +409,31 @@ TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
 TOKAMAX_KERNELS const op* descriptor_of<select_p>();
-TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
-TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log1p_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rsqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
+TOKAMAX_KERNELS const op* descriptor_of<round_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
@@ -434,29 +450,11 @@ TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
 TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
-TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
-TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
-TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<split_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
 TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
 TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
-TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
-TOKAMAX_KERNELS const op* descriptor_of<log_p>();
-TOKAMAX_KERNELS const op* descriptor_of<log1p_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sqrt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rsqrt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
-TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
-TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
-TOKAMAX_KERNELS const op* descriptor_of<round_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
@@ -473,16 +471,16 @@ TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
-TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
 TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
+TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
+TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
-TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
 TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<dot_dimensions>();
 TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
@@ -513,11 +511,11 @@ TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
 TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
 TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS struct linked_function<lift_here>;
 TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
 TOKAMAX_KERNELS struct linked_function<bind_all_here>;
@@ -532,22 +530,22 @@ TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
 TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
 TOKAMAX_KERNELS struct linked_function<thaw>;
-TOKAMAX_KERNELS struct linked_function<backward_here>;
-TOKAMAX_KERNELS struct linked_function<batch_all_here>;
 TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::cond_batch_here>;
-TOKAMAX_KERNELS struct linked_function<forward_here>;
-TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
-TOKAMAX_KERNELS struct linked_function<detail::remat_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
-TOKAMAX_KERNELS struct linked_function<detail::bind_unrolled_here>;
 TOKAMAX_KERNELS struct linked_function<detail::while_jvp_here>;
 TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
 TOKAMAX_KERNELS struct linked_function<detail::never_entered_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
+TOKAMAX_KERNELS struct linked_function<backward_here>;
+TOKAMAX_KERNELS struct linked_function<batch_all_here>;
+TOKAMAX_KERNELS struct linked_function<forward_here>;
+TOKAMAX_KERNELS struct linked_function<detail::remat_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::bind_unrolled_here>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -560,6 +558,17 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &captured_p,
           &get_p,
           &stand_in_p,
+          &reduce_sum_p,
+          &broadcast_in_dim_p,
+          &concatenate_p,
+          &conv_rhs_vjp_p,
+          &conv_general_dilated_p,
+          &convert_element_type_p,
+          &bitcast_convert_type_p,
+          &cumsum_p,
+          &dot_general_p,
+          &dynamic_slice_p,
+          &dynamic_update_slice_p,
           &add_p,
           &sub_p,
           &mul_p,
@@ -576,8 +585,6 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &shift_left_p,
           &shift_right_logical_p,
           &shift_right_arithmetic_p,
-          &reduce_sum_p,
-          &broadcast_in_dim_p,
           &eq_p,
           &ne_p,
           &lt_p,
@@ -588,22 +595,31 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &logical_or_p,
           &logical_not_p,
           &select_p,
-          &concatenate_p,
-          &conv_rhs_vjp_p,
-          &conv_general_dilated_p,
-          &convert_element_type_p,
-          &bitcast_convert_type_p,
-          &cumsum_p,
           &quotient_p,
           &rem_p,
-          &dot_general_p,
-          &dynamic_slice_p,
-          &dynamic_update_slice_p,
+          &logaddexp_p,
+          &fma_p,
+          &erf_inv_p,
+          &normal_cdf_p,
+          &exp_p,
+          &expm1_p,
+          &log_p,
+          &log1p_p,
+          &sqrt_p,
+          &rsqrt_p,
+          &tanh_p,
+          &logistic_p,
+          &sin_p,
+          &cos_p,
+          &erf_p,
+          &floor_p,
+          &ceil_p,
+          &round_p,
+          &pow_p,
           &gather_p,
           &scatter_add_p,
           &scatter_add_onto_p,
           &iota_p,
-          &logaddexp_p,
           &pack_int4_p,
           &unpack_int4_p,
           &max_pool_vjp_p,
@@ -620,29 +636,11 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &slice_p,
           &pad_p,
           &sort_p,
-          &fma_p,
-          &erf_inv_p,
-          &normal_cdf_p,
           &split_p,
           &stop_gradient_p,
           &variable_p,
           &optimization_barrier_p,
           &transpose_p,
-          &exp_p,
-          &expm1_p,
-          &log_p,
-          &log1p_p,
-          &sqrt_p,
-          &rsqrt_p,
-          &tanh_p,
-          &logistic_p,
-          &sin_p,
-          &cos_p,
-          &erf_p,
-          &floor_p,
-          &ceil_p,
-          &round_p,
-          &pow_p,
           &relu_p,
           &gelu_p,
           &attention_vjp_p,
@@ -659,16 +657,16 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &softmax_vjp_p,
           &softmax_p,
           &threefry2x32_p,
-          &placeholder_p,
           &axis_index_p,
           &all_gather_p,
           &cond_p,
+          &scan_p,
+          &while_loop_p,
           &custom_jvp_p,
           &custom_vjp_p,
           &debug_print_p,
-          &remat_p,
-          &scan_p,
-          &while_loop_p};
+          &placeholder_p,
+          &remat_p};
 }
 }  // namespace tokamax
 #endif

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
-#include <tokamax/backend/cpu/conv/tile.hpp>       // best_conv_kernels
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/gemm/gemm.hpp>       // gemm
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/lax/conv.hpp>                    // conv_general_dilated_p
+#include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
+#include <tokamax/backend/cpu/conv/tile.hpp>      // best_conv_kernels
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/gemm/gemm.hpp>      // gemm
+#include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
+#include <tokamax/lax/conv.hpp>                   // conv_general_dilated_p
 
 #include <algorithm>  // min, max, clamp, copy_n, fill_n, all_of
 #include <cmath>      // isfinite

@@ -3,11 +3,11 @@
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/gemm/gemm.hpp>       // gemm_kernels
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/lax/conv.hpp>                    // conv_rhs_vjp_p
+#include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/gemm/gemm.hpp>      // gemm_kernels
+#include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
+#include <tokamax/lax/conv.hpp>                   // conv_rhs_vjp_p
 
 #include <algorithm>  // min, max, clamp, copy_n, fill_n
 

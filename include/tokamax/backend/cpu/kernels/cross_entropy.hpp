@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>           // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>   // dense_floats, float_result
 #include <tokamax/backend/cpu/row_ops/softmax.hpp>  // the row routines
+#include <tokamax/backend/cpu/vector/floats.hpp>    // dense_floats, float_result
 #include <tokamax/ops/cross_entropy.hpp>            // cross_entropy_p
 
 namespace tokamax {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>               // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
 #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of
+#include <tokamax/backend/cpu/vector/lanes.hpp>         // lanes, dispatch
 #include <tokamax/backend/cpu/vector/threads.hpp>       // parallel_for
 #include <tokamax/lax/cumulative.hpp>                   // cumsum_p
 #include <tokamax/runtime/kernel.hpp>                   // kernel_arguments

@@ -5,8 +5,8 @@
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
 #include <tokamax/backend/cpu/gemm/gemm.hpp>               // gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
-#include <tokamax/backend/cpu/kernels/lanes.hpp>           // dispatch_size
 #include <tokamax/backend/cpu/vector/element.hpp>          // conversions of other dtypes
+#include <tokamax/backend/cpu/vector/lanes.hpp>            // dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>          // parallel_for
 #include <tokamax/lax/dot_general.hpp>                     // dot_general_p
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments

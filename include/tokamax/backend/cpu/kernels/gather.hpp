@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>               // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>        // lanes, dispatch
 #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of
+#include <tokamax/backend/cpu/vector/lanes.hpp>         // lanes, dispatch
 #include <tokamax/backend/cpu/vector/threads.hpp>       // parallel_for, scratch
 #include <tokamax/lax/gather.hpp>                       // gather_p, scatter_add_p, scatter_add_onto_p
 #include <tokamax/runtime/kernel.hpp>                   // kernel_arguments

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                        // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>                // float_result
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>        // gemm_precision_of
 #include <tokamax/backend/cpu/row_ops/linear_cross_entropy.hpp>  // the routines in pieces
+#include <tokamax/backend/cpu/vector/floats.hpp>                 // float_result
 #include <tokamax/ops/linear_cross_entropy.hpp>                  // linear_cross_entropy_p
 
 namespace tokamax {

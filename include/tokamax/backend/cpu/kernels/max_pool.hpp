@@ -3,10 +3,10 @@
 // tested by tests/lax/pool.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/lax/pool.hpp>                    // max_pool_p
+#include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
+#include <tokamax/lax/pool.hpp>                   // max_pool_p
 
 #include <algorithm>    // min, max, clamp, fill_n
 #include <limits>       // numeric_limits

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                 // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>          // lanes, dispatch
 #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>    // sum_of, reduce_plan, combine
 #include <tokamax/backend/cpu/kernels/reduce_source.hpp>  // reduce_source
+#include <tokamax/backend/cpu/vector/lanes.hpp>           // lanes, dispatch
 #include <tokamax/backend/cpu/vector/threads.hpp>         // parallel_for, scratch
 #include <tokamax/lax/reduce.hpp>                         // reduce_sum_p and its family
 #include <tokamax/runtime/kernel.hpp>                     // kernel_arguments

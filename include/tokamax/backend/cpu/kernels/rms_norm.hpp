@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/kernels/floats.hpp>  // dense_floats, float_result
-#include <tokamax/backend/cpu/row_ops/norm.hpp>    // the row routines
-#include <tokamax/ops/rms_norm.hpp>                // rms_norm_p
+#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
+#include <tokamax/backend/cpu/row_ops/norm.hpp>   // the row routines
+#include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
+#include <tokamax/ops/rms_norm.hpp>               // rms_norm_p
 
 namespace tokamax {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/kernels/lanes.hpp>   // dispatch
+#include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 #include <tokamax/lax/sort.hpp>                    // sort_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments

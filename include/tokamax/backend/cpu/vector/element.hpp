@@ -5,11 +5,11 @@
 
 #include <tokamax/backend/cpu/vector/elementary.hpp>  // exp, power, f32v, mask
 #include <tokamax/backend/cpu/vector/pack.hpp>        // pack
-#include <tokamax/lax/compare.hpp>                    // element_of
 #include <tokamax/lax/convert.hpp>                    // convert_element_type_p
-#include <tokamax/lax/logaddexp.hpp>                  // logaddexp_p
-#include <tokamax/lax/special.hpp>                    // fma_p
-#include <tokamax/lax/unary.hpp>                      // tanh_p, neg_p
+#include <tokamax/lax/elementwise/compare.hpp>        // element_of
+#include <tokamax/lax/elementwise/logaddexp.hpp>      // logaddexp_p
+#include <tokamax/lax/elementwise/special.hpp>        // fma_p
+#include <tokamax/lax/elementwise/unary.hpp>          // tanh_p, neg_p
 #include <tokamax/ops/activations.hpp>                // gelu_p
 
 #include <type_traits>  // conditional_t

@@ -1,0 +1,103 @@
+// tokamax/backend/cpu/vector/floats.hpp: operands and results of any float and stride as dense f32 for the row kernels.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/softmax.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/vector/lanes.hpp>    // lanes
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
+#include <tokamax/runtime/kernel.hpp>              // array_view
+
+#include <algorithm>  // min
+
+namespace tokamax::simd {
+
+/// Are the elements in row-major order without gaps?
+inline bool is_dense(const array_view& v) noexcept {
+  const shape dense = row_major(v.extents);
+  for (int i = 0; i < v.rank(); ++i)
+    if (v.extent(i) != 1 && v.stride(i) != dense[i]) return false;
+  return true;
+}
+
+namespace detail {
+/// Copies the elements of v to `to` as floats in row-major order. Threads share the rows, and rows without gaps are
+/// read as vectors.
+template <class T>
+void widen(const array_view& v, float* to) {
+  const int last = v.rank() - 1;
+  const std::int64_t cols = last < 0 ? 1 : v.extent(last), step = last < 0 ? 1 : v.stride(last);
+  const std::int64_t rows = cols ? v.size() / cols : 0;
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, cols));
+  parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
+    for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
+      const T* from = v.as<T>();
+      std::int64_t rest = r;
+      for (int i = last - 1; i >= 0; --i) {
+        from += rest % v.extent(i) * v.stride(i);
+        rest /= v.extent(i);
+      }
+      float* const row = to + r * cols;
+      std::int64_t j = 0;
+      if constexpr (std::is_same_v<typename lanes<T>::scalar, float>)
+        if (step == 1)
+          for (; j + lanes<T>::size <= cols; j += lanes<T>::size)
+            lanes<float>::store(row + j, lanes<T>::load(from + j));
+      for (; j < cols; ++j) row[j] = static_cast<float>(from[j * step]);
+    }
+  });
+}
+}  // namespace detail
+
+/// A dense f32 copy of an operand, in scratch memory named by Tag.
+template <class Tag>
+const float* copied_floats(const array_view& v) {
+  float* const to = scratch<Tag>(std::max<std::int64_t>(1, v.size()));
+  dispatch(v.type, [&]<dtype E>() {
+    if constexpr (is_floating(E)) detail::widen<element_t<E>>(v, to);
+  });
+  return to;
+}
+
+/// An operand as dense f32: the operand itself if it is dense f32, or else a copy. f64 is rounded.
+template <class Tag>
+const float* dense_floats(const array_view& v) {
+  return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
+}
+
+/// A dense result that a kernel writes in f32. The destructor rounds it to its dtype.
+template <class Tag>
+class float_result {
+ public:
+  explicit float_result(const array_view& v)
+      : view_(v), data_(v.type == f32 ? v.as<float>() : scratch<Tag>(std::max<std::int64_t>(1, v.size()))) {}
+  float_result(const float_result&) = delete;
+  ~float_result() {
+    if (view_.type == f32) return;
+    dispatch(view_.type, [&]<dtype E>() {
+      if constexpr (is_floating(E)) round_to<element_t<E>>();
+    });
+  }
+  float* data() const noexcept { return data_; }
+
+ private:
+  /// Rounds the floats to T, in vectors if T is narrower than a float.
+  template <class T>
+  void round_to() {
+    const std::int64_t n = view_.size(), grain = 16384;
+    parallel_for((n + grain - 1) / grain, [this, n](std::int64_t chunk) {
+      const std::int64_t end = std::min(n, (chunk + 1) * grain);
+      T* const to = view_.as<T>();
+      for (std::int64_t i = chunk * grain; i < end; i += width) {
+        const std::int64_t left = std::min<std::int64_t>(width, end - i);
+        if constexpr (sizeof(T) < 4)
+          lanes<T>::store(to + i, lanes<float>::load(data_ + i, left, 0.0f), left);
+        else
+          for (std::int64_t j = i; j < i + left; ++j) to[j] = static_cast<T>(data_[j]);
+      }
+    });
+  }
+  array_view view_;
+  float* data_;
+};
+
+}  // namespace tokamax::simd

@@ -1,0 +1,44 @@
+// tokamax/lax/elementwise/logaddexp.hpp: sums of numbers given by their logarithms.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/elementwise/unary.hpp>  // logistic
+
+namespace tokamax {
+
+struct logaddexp_fn {
+  template <class V>
+  static constexpr V apply(V x, V y) {
+    using namespace scalar_math;
+    const V apart = x - y;  // NaN for equal infinities, whose sum is the result
+    return select(apart == apart, select(x > y, x, y) + log1p(exp(-abs(apart))), x + y);
+  }
+};
+inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
+    .name = "logaddexp",
+    .stablehlo = "tokamax.logaddexp",
+    .dtypes = accepts::floating,
+    .algebra = {.commutative = true},
+    .vjp = [](const call& c) -> arrays {
+      const array share = logistic(c[0] - c[1]);  // of x in the sum
+      return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};
+    },
+    .kernels = kernels_of<logaddexp_p>,
+});
+template <>
+struct element_of<logaddexp_p> : logaddexp_fn {};
+
+/// log(e^x + e^y), without overflow.
+///
+///   max(x, y) + log1p(e^-|x - y|)
+///
+/// shapes  x, y broadcast together
+/// dtypes  their promotion; integers become f32 first
+/// errors  "logaddexp: shapes" if the shapes do not broadcast
+/// source  jax.numpy.logaddexp; where both are infinity the gradient is NaN
+constexpr array logaddexp(const array& x, const array& y, source_line l = source_line::current()) {
+  if (is_floating(x.dtype()) || is_floating(y.dtype())) return detail::binary(logaddexp_p, x, y, l);
+  return detail::binary(logaddexp_p, detail::in_floats(x), detail::in_floats(y), l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,341 @@
+// tokamax/lax/elementwise/unary.hpp: elementary functions of one floating-point argument.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // operators for the derivative rules
+
+namespace tokamax {
+
+constexpr array exp(const array& x, source_line l = source_line::current());
+constexpr array sin(const array& x, source_line l = source_line::current());
+constexpr array cos(const array& x, source_line l = source_line::current());
+
+namespace detail {
+template <class F>
+constexpr op float_function(op o) {
+  o.dtypes = accepts::floating;
+  return elementwise<F, 1>(o);
+}
+}  // namespace detail
+
+struct exp_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return exp(x);
+  }
+};
+inline constexpr op exp_p = detail::float_function<exp_fn>({
+    .name = "exp",
+    .stablehlo = "stablehlo.exponential",
+    .vjp = [](const call& c) -> arrays { return c.ct() * c.out(); },
+    .kernels = kernels_of<exp_p>,
+});
+template <>
+struct element_of<exp_p> : exp_fn {};
+
+struct expm1_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return expm1(x);
+  }
+};
+inline constexpr op expm1_p = detail::float_function<expm1_fn>({
+    .name = "expm1",
+    .stablehlo = "stablehlo.exponential_minus_one",
+    .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() + 1.0); },
+    .kernels = kernels_of<expm1_p>,
+});
+template <>
+struct element_of<expm1_p> : expm1_fn {};
+
+struct log_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return log(x);
+  }
+};
+inline constexpr op log_p = detail::float_function<log_fn>({
+    .name = "log",
+    .stablehlo = "stablehlo.log",
+    .vjp = [](const call& c) -> arrays { return c.ct() / c[0]; },
+    .kernels = kernels_of<log_p>,
+});
+template <>
+struct element_of<log_p> : log_fn {};
+
+struct log1p_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return log1p(x);
+  }
+};
+inline constexpr op log1p_p = detail::float_function<log1p_fn>({
+    .name = "log1p",
+    .stablehlo = "stablehlo.log_plus_one",
+    .vjp = [](const call& c) -> arrays { return c.ct() / (c[0] + 1.0); },
+    .kernels = kernels_of<log1p_p>,
+});
+template <>
+struct element_of<log1p_p> : log1p_fn {};
+
+struct sqrt_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return sqrt(x);
+  }
+};
+inline constexpr op sqrt_p = detail::float_function<sqrt_fn>({
+    .name = "sqrt",
+    .stablehlo = "stablehlo.sqrt",
+    .vjp = [](const call& c) -> arrays { return c.ct() * 0.5 / c.out(); },
+    .kernels = kernels_of<sqrt_p>,
+});
+template <>
+struct element_of<sqrt_p> : sqrt_fn {};
+
+struct rsqrt_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return V(1) / sqrt(x);
+  }
+};
+inline constexpr op rsqrt_p = detail::float_function<rsqrt_fn>({
+    .name = "rsqrt",
+    .stablehlo = "stablehlo.rsqrt",
+    .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() / c[0] * -0.5); },
+    .kernels = kernels_of<rsqrt_p>,
+});
+template <>
+struct element_of<rsqrt_p> : rsqrt_fn {};
+
+struct tanh_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return tanh(x);
+  }
+};
+inline constexpr op tanh_p = detail::float_function<tanh_fn>({
+    .name = "tanh",
+    .stablehlo = "stablehlo.tanh",
+    .vjp = [](const call& c) -> arrays { return c.ct() * ((1.0 - c.out()) * (1.0 + c.out())); },
+    .kernels = kernels_of<tanh_p>,
+});
+template <>
+struct element_of<tanh_p> : tanh_fn {};
+
+struct logistic_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return V(1) / (V(1) + exp(-x));
+  }
+};
+inline constexpr op logistic_p = detail::float_function<logistic_fn>({
+    .name = "logistic",
+    .stablehlo = "stablehlo.logistic",
+    .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() * (1.0 - c.out())); },
+    .kernels = kernels_of<logistic_p>,
+});
+template <>
+struct element_of<logistic_p> : logistic_fn {};
+
+struct sin_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return sin(x);
+  }
+};
+inline constexpr op sin_p = detail::float_function<sin_fn>({
+    .name = "sin",
+    .stablehlo = "stablehlo.sine",
+    .vjp = [](const call& c) -> arrays { return c.ct() * cos(c[0]); },
+    .kernels = kernels_of<sin_p>,
+});
+template <>
+struct element_of<sin_p> : sin_fn {};
+
+struct cos_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return cos(x);
+  }
+};
+inline constexpr op cos_p = detail::float_function<cos_fn>({
+    .name = "cos",
+    .stablehlo = "stablehlo.cosine",
+    .vjp = [](const call& c) -> arrays { return -(c.ct() * sin(c[0])); },
+    .kernels = kernels_of<cos_p>,
+});
+template <>
+struct element_of<cos_p> : cos_fn {};
+
+namespace detail {
+/// The cotangent of a function with the derivative d. It is computed in f32 at least, because constants in bf16 would lose
+/// most of their digits.
+template <class D>
+constexpr arrays chain_in_f32(const call& c, const array& at, const D& d) {
+  const dtype wide = carrying(c.ct().dtype());
+  return astype(astype(c.ct(), wide) * d(astype(at, wide)), c.ct().dtype());
+}
+}  // namespace detail
+
+struct erf_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return erf(x);
+  }
+};
+inline constexpr op erf_p = detail::float_function<erf_fn>({
+    .name = "erf",
+    .stablehlo = "tokamax.erf",
+    .vjp = [](const call& c) -> arrays {
+      return detail::chain_in_f32(c, c[0], [](const array& x) { return exp(-(x * x)) * 1.1283791670955126; });
+    },
+    .kernels = kernels_of<erf_p>,
+});
+template <>
+struct element_of<erf_p> : erf_fn {};
+
+struct floor_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return floor(x);
+  }
+};
+inline constexpr op floor_p = detail::float_function<floor_fn>({
+    .name = "floor",
+    .stablehlo = "stablehlo.floor",
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<floor_p>,
+});
+template <>
+struct element_of<floor_p> : floor_fn {};
+
+struct ceil_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return ceil(x);
+  }
+};
+inline constexpr op ceil_p = detail::float_function<ceil_fn>({
+    .name = "ceil",
+    .stablehlo = "stablehlo.ceil",
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<ceil_p>,
+});
+template <>
+struct element_of<ceil_p> : ceil_fn {};
+
+struct round_fn {
+  template <class V>
+  static constexpr V apply(V x) {
+    using namespace scalar_math;
+    return nearbyint(x);
+  }
+};
+inline constexpr op round_p = detail::float_function<round_fn>({
+    .name = "round",
+    .stablehlo = "stablehlo.round_nearest_even",
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<round_p>,
+});
+template <>
+struct element_of<round_p> : round_fn {};
+
+/// Elementary functions, element by element; integers become f32 first.
+/// source  jax.numpy
+constexpr array exp(const array& x, source_line l) { return detail::float_unary(exp_p, x, l); }  // e^x
+constexpr array expm1(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(expm1_p, x, l);
+}  // e^x - 1, accurate near 0
+constexpr array log(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(log_p, x, l);
+}  // natural logarithm
+constexpr array log1p(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(log1p_p, x, l);
+}  // log(1 + x), accurate near 0
+constexpr array sqrt(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(sqrt_p, x, l);
+}  // square root
+constexpr array rsqrt(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(rsqrt_p, x, l);
+}  // 1 / sqrt(x)
+constexpr array tanh(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(tanh_p, x, l);
+}  // hyperbolic tangent
+constexpr array logistic(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(logistic_p, x, l);
+}  // 1 / (1 + e^-x)
+constexpr array sin(const array& x, source_line l) {
+  return detail::float_unary(sin_p, x, l);
+}  // sine of an angle in radians
+constexpr array cos(const array& x, source_line l) {
+  return detail::float_unary(cos_p, x, l);
+}  // cosine of an angle in radians
+constexpr array erf(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(erf_p, x, l);
+}  // error function
+constexpr array floor(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(floor_p, x, l);
+}  // largest integer not above x
+constexpr array ceil(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(ceil_p, x, l);
+}  // smallest integer not below x
+constexpr array round(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(round_p, x, l);
+}  // nearest integer, halves to the even one
+
+constexpr array power(const array& x, const array& y, source_line l = source_line::current());
+
+struct pow_fn {
+  template <class V>
+  static V apply(V x, V y) {
+    using namespace scalar_math;
+    return pow(x, y);
+  }
+};
+inline constexpr op pow_p = elementwise<pow_fn, 2>({
+    .name = "pow",
+    .stablehlo = "stablehlo.power",
+    .dtypes = accepts::floating,
+    .vjp = [](const call& c) -> arrays {
+      // d/dx = y x^(y-1), and 0 where y is 0, so that x^-1 is not computed where it is infinite. d/dy = log(x) x^y, where
+      // log(0) counts as 0, so that the gradient of 0^y is not NaN.
+      const array one(1.0, c.ct().type());
+      const auto exponent = [&] {
+        const array none = logical_and(c[1] == 0.0, abs(c[0]) < 0x1p-126);
+        return select(none, one, c[1] - 1.0);
+      };
+      return {c.needs(0) ? c.ct() * (c[1] * power(c[0], exponent())) : array(),
+              c.needs(1) ? c.ct() * (log(select(c[0] == 0.0, one, c[0])) * c.out()) : array()};
+    },
+    .kernels = kernels_of<pow_p>,
+});
+template <>
+struct element_of<pow_p> : pow_fn {};
+
+/// x to the power y, for floating x and y; special values as in IEEE 754.
+/// source  jax.lax.pow
+constexpr array power(const array& x, const array& y, source_line l) {
+  return detail::binary(pow_p, detail::in_floats(x), y, l);
+}
+
+/// Is x neither infinite nor NaN?
+constexpr array isfinite(const array& x, source_line l = source_line::current()) {
+  const array d = detail::binary(sub_p, x, x, l);
+  return d == 0.0;
+}
+
+}  // namespace tokamax

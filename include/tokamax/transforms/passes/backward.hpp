@@ -1,0 +1,167 @@
+// tokamax/transforms/passes/backward.hpp: reverse mode as a pass over the node table.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/transforms/vjp.cpp
+#pragma once
+
+#include <tokamax/base/linked.hpp>                 // linked
+#include <tokamax/core/dependencies.hpp>           // dependencies
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // +: cotangents add up
+#include <tokamax/lax/stop_gradient.hpp>           // variable
+
+namespace tokamax {
+
+namespace detail {
+
+constexpr array node_array(graph& g, int id) { return array(&g, id, g[id].type); }
+
+/// The nodes up to `top` that depend on one of `wrt` through floating values.
+constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
+  vec<char> active(static_cast<std::size_t>(top) + 1, 0);
+  int first = top;
+  for (int w : wrt) {
+    if (w <= top && is_floating(g[w].type.type)) active[w] = 1;
+    if (w < first) first = w;
+  }
+  for (int i = first; i <= top; ++i) {
+    const node& n = g[i];
+    if (active[i] || (n.kind && n.kind->algebra.constant)) continue;
+    if (n.type.type != dtype::none && !is_floating(n.type.type)) continue;
+    for (int k = 0; k < n.operand_count && !active[i]; ++k) active[i] = active[g.operand(n, k)];
+  }
+  return active;
+}
+
+/// A node as the call that made it. Operands and attributes are copies, because rules append to the graph's pools, which
+/// may move. During its lifetime, new nodes get the scope of the node.
+struct recalled_call {
+  vec<array> inputs;
+  words attributes;
+  arrays outputs;
+  vec<char> flags;
+  call c;
+  int scope_before;
+
+  constexpr recalled_call(graph& g, int id, const vec<char>& active) : scope_before(g.scope) {
+    const node n = g[id];
+    g.scope = n.scope;
+    for (int k = 0; k < n.operand_count; ++k) {
+      const int o = g.operand(n, k);
+      inputs.push_back(node_array(g, o));
+      flags.push_back(o < active.count() ? active[o] : char(0));
+    }
+    for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
+    c = call_of(*n.kind, inputs, attributes, &g, n.where);
+    c.type = n.type;
+    c.flags = flags.data();
+    if (n.kind->infer_all) {
+      const types ts = n.kind->infer_all(c);
+      for (int k = 0; k < ts.count(); ++k)
+        outputs.push_back(array(&g, add_node(g, get_p, &id, 1, {k}, ts[k], n.where), ts[k]));
+    } else {
+      outputs.push_back(node_array(g, id));
+    }
+    c.outputs = outputs.data();
+  }
+  constexpr ~recalled_call() { c.trace->scope = scope_before; }
+  recalled_call(const recalled_call&) = delete;
+};
+
+/// a + b. If one of them is the result of an op that can add to an existing array, that rule is used. So the gradient of
+/// a table that is looked up twice is one array.
+constexpr array add_cotangents(graph& g, const array& a, const array& b) {
+  const auto rule = [&](const array& x) {
+    return x.trace() == &g && g[x.id()].kind ? g[x.id()].kind->add_to : nullptr;
+  };
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !(rule(a) || rule(b))) return a + b;
+  const array &sum = rule(b) ? a : b, &added = rule(b) ? b : a;
+  const node n = g[added.id()];
+  arrays in;
+  for (int k = 0; k < n.operand_count; ++k) in.push_back(node_array(g, g.operand(n, k)));
+  const words w(g.words_of(n), static_cast<std::size_t>(n.word_count));
+  return rule(added)(call_of(*n.kind, in, w, &g, n.where), sum);
+}
+
+}  // namespace detail
+
+constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+  int top = -1;
+  vec<int> wrt_ids;
+  for (const array& y : ys)
+    if (y.trace() == &g && y.id() > top) top = y.id();
+  for (const array& w : wrt) wrt_ids.push_back(w.id());
+  const vec<char> active = detail::active_nodes(g, wrt_ids, top);
+  struct entry {  // the cotangent of one output of a node with several; entries of one node form a list
+    int output = 0, next = -1;
+    array ct;
+  };
+  vec<array> ct(static_cast<std::size_t>(top) + 1);
+  vec<int> list(static_cast<std::size_t>(top) + 1, -1);
+  vec<entry> entries;
+  auto accumulate = [&](int id, const array& value) {
+    if (id > top || !active[id] || !value.exists()) return;
+    if (ct[id].exists())
+      ct[id] = detail::add_cotangents(g, lift(g, ct[id]), value);
+    else
+      ct[id] = value;
+  };
+  for (int k = 0; k < ys.count(); ++k)
+    if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
+  vec<int> roots;
+  for (const array& y : ys)
+    if (y.trace() == &g) roots.push_back(y.id());
+  // From the results backwards, each node passes its cotangent on to its operands. A node comes after all its users, so its
+  // cotangent is complete then.
+  const vec<int> order = dependencies(g, roots, active);
+  for (int at = order.count() - 1; at >= 0; --at) {
+    const int i = order[at];
+    if (!ct[i].exists() && list[i] < 0) continue;
+    const op* kind = g[i].kind;
+    if (!kind) continue;
+    if (kind == &get_p) {
+      const int t = g.operand(g[i], 0);
+      entries.push_back({static_cast<int>(*g.words_of(g[i])), list[t], ct[i]});
+      list[t] = entries.count() - 1;
+      continue;
+    }
+    detail::recalled_call r(g, i, active);
+    arrays out_cts;
+    if (kind->infer_all) {
+      out_cts = arrays(static_cast<std::size_t>(r.outputs.count()));
+      for (int e = list[i]; e >= 0; e = entries[e].next) out_cts[entries[e].output] = entries[e].ct;
+    } else {
+      out_cts.push_back(ct[i]);
+    }
+    r.c.cotangents = out_cts.data();
+    arrays in_cts;
+    if (kind->vjp) {
+      in_cts = kind->vjp(r.c);
+    } else if (kind->compose) {  // no rule: trace the meaning of the op, and go backwards through that
+      arrays vars;
+      for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
+      call inner = r.c;
+      inner.inputs = vars.data();
+      const arrays composed = kind->compose(inner);
+      in_cts = backward_here(g, composed, out_cts, vars);
+    } else {
+      r.c.fail(text(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
+      continue;
+    }
+    for (int k = 0; k < in_cts.count(); ++k)
+      if (r.flags[k]) accumulate(r.inputs[k].id(), in_cts[k]);
+  }
+  arrays result;
+  for (int w : wrt_ids) {
+    result.push_back(array());
+    if (w <= top) result.back() = ct[w];
+  }
+  return result;
+}
+/// Reverse mode: the cotangents of `wrt` (nodes of `g`), given those of `ys`. A cotangent that does not exist is zero.
+///
+/// Nodes are visited from the results to their operands. Each passes its cotangent on by its `vjp` rule, or by
+/// differentiating its `compose`.
+constexpr arrays backward(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+  return linked<backward_here>(g, ys, cts, wrt);
+}
+
+}  // namespace tokamax
