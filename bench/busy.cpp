@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   const auto short_call = [&] { call(net, row); };
   std::string ratios;
   for (const int threads : {0, 1}) {
-    tk::simd::set_num_threads(threads);
+    tk::cpu_backend::set_num_threads(threads);
     const std::string_view with = threads == 0 ? "all threads" : "one thread";
     double quiet_step = 0, quiet_call = 0;
     for (int count = 0; count <= most; ++count) {
@@ -96,6 +96,6 @@ int main(int argc, char** argv) {
           call_seconds / quiet_call);
     }
   }
-  tk::simd::set_num_threads(0);
-  fmt::print("of {} threads:\n{}", tk::simd::num_threads(), ratios);
+  tk::cpu_backend::set_num_threads(0);
+  fmt::print("of {} threads:\n{}", tk::cpu_backend::num_threads(), ratios);
 }

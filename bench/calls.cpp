@@ -55,7 +55,7 @@ struct state {
 }  // namespace
 
 int main() {
-  tk::simd::set_num_threads(1);
+  tk::cpu_backend::set_num_threads(1);
   const array x = array::from<float>({1, 2}), y = array::from<float>({3, 4});
   print("eager add of 2 numbers", nanoseconds(2000, [&](int) { (void)(x + y); }));
   print("eager x * 2", nanoseconds(2000, [&](int) { (void)(x * 2.0f); }));

@@ -21,8 +21,8 @@ int main() {
   float* out = to.mutable_data<float>();
   constexpr std::int64_t chunk = 1 << 16;
   print("copy 16777216 f32", 8.0 * elements, bench::median_seconds([&] {
-          tk::simd::parallel_for(elements / chunk,
-                                 [&](std::int64_t i) { std::memcpy(out + i * chunk, from + i * chunk, chunk * 4); });
+          tk::cpu_backend::parallel_for(
+              elements / chunk, [&](std::int64_t i) { std::memcpy(out + i * chunk, from + i * chunk, chunk * 4); });
         }));
   const auto chain = tk::jit(
       [](const vector& a, const vector& b) { return (a * 2.0f + b) * (a - b) + tk::maximum(a, 0.1f) * b; }, tk::cpu);

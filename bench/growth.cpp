@@ -47,7 +47,7 @@ std::int64_t plan_bytes(const state& s, const tk::array& ids) {
 }
 
 figures measure(const setting& of) {
-  tk::simd::set_num_threads(of.threads);
+  tk::cpu_backend::set_num_threads(of.threads);
   figures f;
   state s{tk::init(tk::models::make_gpt(of.size), tk::random::key(0)), {}};
   s.opt_state = optimizer.init(s.model);
@@ -129,8 +129,8 @@ bool vary(std::string& table, std::string_view name, const std::vector<int>& val
 
 int main() {
   std::vector<int> threads;
-  for (int n = 1; n < tk::simd::num_threads(); n *= 2) threads.push_back(n);
-  threads.push_back(tk::simd::num_threads());
+  for (int n = 1; n < tk::cpu_backend::num_threads(); n *= 2) threads.push_back(n);
+  threads.push_back(tk::cpu_backend::num_threads());
 
   std::string table = fmt::format("{:<12} {:>8} {:>6} {:>7} {:>6} {:>9} {:>6} {:>7} {:>9} {:>9}\n", "", "ms", "x",
                                   "work x", "roof", "plan MB", "x", "linear", "state MB", "RSS MB");

@@ -14,15 +14,15 @@ namespace tk = tokamax;
 constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_decay = 0.1});
 struct state {
   tk::models::gpt parameters;
-  decltype(optimizer.init(tk::models::gpt{})) memory;
+  decltype(optimizer.init(tk::models::gpt{})) opt_state;
 };
 constexpr auto gpt_loss = [](const tk::models::gpt& m, const tk::array& x) {
   return tk::mean(tk::softmax_cross_entropy(m(x), x));
 };
 constexpr auto gpt_step = [](const state& s, const tk::array& x) {
   auto [value, grads] = tk::value_and_grad(gpt_loss)(s.parameters, x);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.parameters);
-  return std::pair{state{tk::optim::apply_updates(s.parameters, updates), memory}, value};
+  auto [updates, opt_state] = optimizer.update(grads, s.opt_state, s.parameters);
+  return std::pair{state{tk::optim::apply_updates(s.parameters, updates), opt_state}, value};
 };
 
 struct figures {
@@ -97,7 +97,7 @@ figures gpt(int layers) {
   state s{tk::init(tk::models::make_gpt({.vocabulary = 64, .context = 16, .width = 32, .heads = 2, .layers = layers}),
                    tk::random::key(0)),
           {}};
-  s.memory = optimizer.init(s.parameters);
+  s.opt_state = optimizer.init(s.parameters);
   return measure(gpt_step, s, tk::zeros({2, 16}, tk::i32));
 }
 

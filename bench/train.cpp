@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
   measure<gpt2, 4, tokamax::bf16_products>("GPT-2 124M B4 T64 bf16", limits);
   measure<char_gpt, 8, tokamax::bf16_compute>("char GPT 6L384 B8 T128 bf16 throughout", limits);
   measure<gpt2, 4, tokamax::bf16_compute>("GPT-2 124M B4 T64 bf16 throughout", limits);
-  if (tokamax::simd::best_bfloat16_unit() != tokamax::simd::bfloat16_unit::amx) return 0;  // the rest is f32 elsewhere
+  if (tokamax::cpu_backend::best_bfloat16_unit() != tokamax::cpu_backend::bfloat16_unit::amx)
+    return 0;  // the rest is f32 elsewhere
   measure<char_gpt, 8, tokamax::bf16_x6_products>("char GPT 6L384 B8 T128 bf16_x6", limits);
   measure<gpt2, 4, tokamax::bf16_x6_products>("GPT-2 124M B4 T64 bf16_x6", limits);
   measure<char_gpt, 8, tokamax::bf16_x3_products>("char GPT 6L384 B8 T128 bf16_x3", limits);

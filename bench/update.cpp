@@ -14,12 +14,12 @@ constexpr auto optimizer = tk::optim::adamw({.learning_rate = 3e-4, .weight_deca
 
 struct state {
   parameters p;
-  decltype(optimizer.init(parameters{})) memory = optimizer.init(parameters{});
+  decltype(optimizer.init(parameters{})) opt_state = optimizer.init(parameters{});
 };
 
 constexpr auto update = [](state s, const parameters& gradient) {
-  auto [updates, memory] = optimizer.update(gradient, s.memory, s.p);
-  return state{tk::optim::apply_updates(s.p, updates), memory};
+  auto [updates, opt_state] = optimizer.update(gradient, s.opt_state, s.p);
+  return state{tk::optim::apply_updates(s.p, updates), opt_state};
 };
 
 parameters filled(float scale) {
@@ -70,16 +70,17 @@ int main() {
   const auto run = tk::jit(update, tk::cpu, tk::while_compiling);
   const parameters gradient = filled(1e-4f);
   state s{filled(1e-3f)};
-  s.memory = optimizer.init(s.p);
+  s.opt_state = optimizer.init(s.p);
   tk::array target = tk::array::uninitialized(parameters::static_type);
   const float* const from = gradient.data<float>();
   float* const to = target.mutable_data<float>();
   const auto copy = [=] {
     constexpr std::int64_t chunk = 1 << 14;
-    tk::simd::parallel_for((count + chunk - 1) / chunk, [=](std::int64_t i) {
+    tk::cpu_backend::parallel_for((count + chunk - 1) / chunk, [=](std::int64_t i) {
       const std::int64_t first = i * chunk;
-      tk::simd::for_vectors(std::min(chunk, count - first),
-                            [=](std::int64_t j, auto lanes) { lanes.put(to + first + j, lanes(from + first + j)); });
+      tk::cpu_backend::for_vectors(std::min(chunk, count - first), [=](std::int64_t j, auto lanes) {
+        lanes.put(to + first + j, lanes(from + first + j));
+      });
     });
   };
   const std::vector<double> seconds = bench::median_seconds_of({[&] { s = run(std::move(s), gradient); }, copy}, 5);

@@ -37,7 +37,7 @@ void kernel(tk::op_c<smooth_max_p>, my_device, const tk::kernel_arguments& a) {
   float* y = a.out[0].as<float>();
   const std::int64_t rows = a.in[0].extent(0), n = a.in[0].extent(1);
   // Chunks follow from the shape and never from the number of threads, so that results have the same bits everywhere.
-  tk::simd::parallel_for(rows, [&](std::int64_t r) {
+  tk::cpu_backend::parallel_for(rows, [&](std::int64_t r) {
     const float* row = x + r * n;
     float top = row[0], sum = 0;
     for (std::int64_t j = 1; j < n; ++j) top = std::max(top, row[j]);

@@ -74,7 +74,7 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
 
 int run(const settings& s) {
   check_options(s);
-  tk::simd::set_num_threads(static_cast<int>(s.threads));
+  tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
   const tk::data::tokens text = tk::data::text(s.data);
   const tk::data::vocabulary symbols = s.characters ? tk::data::characters(text) : tk::data::byte_vocabulary();
   const std::vector<std::int32_t> prompt = prompt_of(s, symbols, text);

@@ -41,14 +41,15 @@ struct gpt_step {
           tk::array filled = tk::array::uninitialized(a.type());
           constexpr std::int64_t chunk = 1 << 14;
           const std::int64_t size = a.size();
-          tk::simd::parallel_for((size + chunk - 1) / chunk, [=, p = filled.mutable_data<float>()](std::int64_t c) {
-            const std::int64_t end = std::min(size, (c + 1) * chunk);
-            for (std::int64_t i = c * chunk; i < end; ++i) {
-              std::uint32_t bits = static_cast<std::uint32_t>(before + i) * 2654435769u;
-              bits = (bits ^ bits >> 15) * 2246822519u;
-              p[i] = (static_cast<float>(static_cast<std::int32_t>(bits >> 8)) / 16777216.0f - 0.5f) * 0.07f;
-            }
-          });
+          tk::cpu_backend::parallel_for(
+              (size + chunk - 1) / chunk, [=, p = filled.mutable_data<float>()](std::int64_t c) {
+                const std::int64_t end = std::min(size, (c + 1) * chunk);
+                for (std::int64_t i = c * chunk; i < end; ++i) {
+                  std::uint32_t bits = static_cast<std::uint32_t>(before + i) * 2654435769u;
+                  bits = (bits ^ bits >> 15) * 2246822519u;
+                  p[i] = (static_cast<float>(static_cast<std::int32_t>(bits >> 8)) / 16777216.0f - 0.5f) * 0.07f;
+                }
+              });
           before += size;
           a = filled;
         },

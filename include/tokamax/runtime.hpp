@@ -4,19 +4,19 @@
 //   runtime/argument_types.hpp     checks arrays that a function takes as tensors, at the call of the jitted function.
 //   runtime/describe.hpp           the graph and the plan of a compiled function, as text.
 //   runtime/device_put.hpp         move arrays to a device, and wait for what devices compute.
-//   runtime/dynamic_program.hpp    programs traced at run time, by the passes that the compiler uses too.
 //   runtime/executable.hpp         a plan bound to kernels and memory, ready to run.
 //   runtime/filled_literals.hpp    data for arguments that are one number in every element.
 //   runtime/idle_list.hpp          objects that one thread uses at a time, and that are kept for the next one.
 //   runtime/interpreted_loops.hpp  the loops of programs that are known while compiling, also without optimisation.
 //   runtime/jit.hpp                compile a function on trees once, run it many times.
 //   runtime/kernel.hpp             how the kernel of an op on a device is found, and the arguments of loops.
-//   runtime/known_program.hpp      runs programs that are known while compiling, with code that all of them share.
 //   runtime/program.hpp            a function on trees as a plan that the compiler has made.
 //   runtime/program_cache.hpp      the programs that were used last, found in constant time.
 //   runtime/program_device.hpp     devices that run plans, for graphs and for eager ops.
 //   runtime/program_run.hpp        one run of a program on a device, the same for all programs.
 //   runtime/runner_pool.hpp        idle runs of a program, each laid out for the dynamic extents that it had last.
+//   runtime/static_program.hpp     runs programs that are known while compiling, with code that all of them share.
+//   runtime/traced_program.hpp     programs traced at run time, by the passes that the compiler uses too.
 //   runtime/tree_layout.hpp        the positions of the arrays and static values of a tree in an object of its type.
 //   runtime/work.hpp               the operations and bytes of a step of a program, for profiles.
 #pragma once
@@ -24,18 +24,18 @@
 #include <tokamax/runtime/argument_types.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/device_put.hpp>
-#include <tokamax/runtime/dynamic_program.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/filled_literals.hpp>
 #include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/interpreted_loops.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/kernel.hpp>
-#include <tokamax/runtime/known_program.hpp>
 #include <tokamax/runtime/program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
 #include <tokamax/runtime/program_device.hpp>
 #include <tokamax/runtime/program_run.hpp>
 #include <tokamax/runtime/runner_pool.hpp>
+#include <tokamax/runtime/static_program.hpp>
+#include <tokamax/runtime/traced_program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
 #include <tokamax/runtime/work.hpp>

@@ -225,16 +225,16 @@ namespace {
 struct byte_count : profile::observer {
   double bytes = 0;
   std::int64_t now() const override { return 0; }
-  void happened(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
+  void record(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
 };
 template <class F>
 double moved(const F& f, array&& cache, const array& update) {
   const auto jitted = jit(f, cpu, at_run_time);
   array given = jitted(std::move(cache), update);
   byte_count count;
-  profile::listening = &count;
+  profile::current_observer = &count;
   given = jitted(std::move(given), update);
-  profile::listening = nullptr;
+  profile::current_observer = nullptr;
   return count.bytes;
 }
 }  // namespace

@@ -40,7 +40,7 @@ TEST_CASE("a chain is one loop; a reduction between parts it") {
   const auto loops = [](const function& f) {
     const plan p = planned_program(lowered_program(f));
     int n = 0;
-    for (const plan_step& s : p.steps) n += s.kind == plan_step::what::loop;
+    for (const plan_step& s : p.steps) n += s.kind == step_kind::loop;
     return n;
   };
   CHECK(loops([](const arrays& x) -> arrays { return tanh(x[0] * x[1] + 1.0f) - x[1]; }) == 1);

@@ -52,14 +52,14 @@ int check_joined(const function& f, const std::vector<array>& in) {
   CHECK(joined->tables.regions[0].total_bytes <= separate->tables.regions[0].total_bytes);
   const std::vector<array> want = run(*separate, g, in);
   for (int threads : {1, 3}) {
-    simd::set_num_threads(threads);
+    cpu_backend::set_num_threads(threads);
     const std::vector<array> got = run(*joined, g, in);
     for (std::size_t k = 0; k < want.size(); ++k) {
       INFO("result " << k << ", " << threads << " threads");
       CHECK(same_bits(got[k], want[k]));
     }
   }
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
   return joined_steps(joined->tables);
 }
 array like(dtype t, const shape& s, unsigned seed) { return convert_element_type(noise(s, seed) * 3.0f, t); }

@@ -154,8 +154,8 @@ std::map<std::string, tk::graph> programs() {
 }
 
 // Loops that were printed and compiled, by the loop of the plan that they are.
-std::map<const tk::loop_kernel*, tk::simd::inner_function> compiled_loops;
-void run_compiled(const tk::loop_arguments& a) { tk::simd::run_loop(a, compiled_loops.at(a.kernel)); }
+std::map<const tk::loop_kernel*, tk::cpu_backend::inner_function> compiled_loops;
+void run_compiled(const tk::loop_arguments& a) { tk::cpu_backend::run_loop(a, compiled_loops.at(a.kernel)); }
 
 /// What makes a library of `source`, or null where nobody has said.
 std::string compile_command(const std::string& source, const std::string& library) {
@@ -301,7 +301,7 @@ TEST_CASE("printed loops have the bits of the library's") {
     for (int k = 0; k < p->tables.loops.count(); ++k) {
       void* const loop = dlsym(loaded, ("program_" + name + "_loop_" + std::to_string(k)).c_str());
       REQUIRE(loop);
-      compiled_loops[&p->tables.loops[k]] = reinterpret_cast<tk::simd::inner_function>(loop);
+      compiled_loops[&p->tables.loops[k]] = reinterpret_cast<tk::cpu_backend::inner_function>(loop);
       ++loops;
     }
     INFO(name);

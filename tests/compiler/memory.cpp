@@ -29,7 +29,7 @@ std::string overlap(const plan& p) {
       const int b = p.operands[st.operands + k].buffer - r.first_buffer;
       if (p.operands[st.operands + k].buffer < 0) continue;
       life& l = lives[static_cast<std::size_t>(b)];
-      if (k < st.in_count && l.first > s && p.buffers[r.first_buffer + b].kind == plan_buffer::what::arena)
+      if (k < st.in_count && l.first > s && p.buffers[r.first_buffer + b].kind == buffer_kind::arena)
         return "buffer " + std::to_string(b) + " is read before it is written";
       l.first = std::min(l.first, s);
       l.last = std::max(l.last, s);
@@ -37,13 +37,12 @@ std::string overlap(const plan& p) {
   }
   for (int a = 0; a < r.buffer_count; ++a) {
     const plan_buffer& x = p.buffers[r.first_buffer + a];
-    if (x.kind != plan_buffer::what::arena || lives[static_cast<std::size_t>(a)].last < 0) continue;
+    if (x.kind != buffer_kind::arena || lives[static_cast<std::size_t>(a)].last < 0) continue;
     if (x.offset < 0 || x.offset % 64 != 0 || x.offset + x.bytes > r.arena_bytes)
       return "buffer " + std::to_string(a) + " lies outside";
     for (int b = a + 1; b < r.buffer_count; ++b) {
       const plan_buffer& y = p.buffers[r.first_buffer + b];
-      if (y.kind != plan_buffer::what::arena || x.offset + x.bytes <= y.offset || y.offset + y.bytes <= x.offset)
-        continue;
+      if (y.kind != buffer_kind::arena || x.offset + x.bytes <= y.offset || y.offset + y.bytes <= x.offset) continue;
       const life l = lives[static_cast<std::size_t>(a)], m = lives[static_cast<std::size_t>(b)];
       if (l.last < m.first || m.last < l.first) continue;
       const bool in_place = x.offset == y.offset && x.bytes == y.bytes && (l.last == m.first || m.last == l.first);
@@ -103,7 +102,7 @@ TEST_CASE("rows are added to an operand that dies where it lies, and to a copy o
         symbols);
     REQUIRE(overlap(p) == "");
     for (const plan_step& st : p.steps) {
-      if (st.kind != plan_step::what::kernel || p.ops[st.function] != &scatter_add_onto_p) continue;
+      if (st.kind != step_kind::kernel || p.ops[st.function] != &scatter_add_onto_p) continue;
       const auto offset = [&](int k) { return p.buffers[p.operands[st.operands + k].buffer].offset; };
       return offset(0) == offset(st.in_count);
     }

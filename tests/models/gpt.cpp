@@ -63,15 +63,15 @@ TEST_CASE("static and run-time trace, fixed and free size, one and two threads t
   const tk::models::gpt free = tk::init(tk::models::make_gpt(size), tk::random::key(1));
   const auto compiled = tk::jit(train_step, tk::cpu);
   const auto late = tk::jit(train_step, tk::cpu, tk::at_run_time);
-  tk::simd::set_num_threads(1);
+  tk::cpu_backend::set_num_threads(1);
   const std::vector<std::byte> expected = three_steps(known, compiled);
   CHECK(three_steps(known, late) == expected);
   CHECK(three_steps(free, late) == expected);
   CHECK(three_steps(free, train_step) == expected);
-  tk::simd::set_num_threads(2);
+  tk::cpu_backend::set_num_threads(2);
   CHECK(three_steps(known, compiled) == expected);
   CHECK(three_steps(free, late) == expected);
-  tk::simd::set_num_threads(0);
+  tk::cpu_backend::set_num_threads(0);
 }
 
 TEST_CASE("an untrained GPT knows nothing") {

@@ -64,7 +64,7 @@ TEST_CASE("programs traced at run time and eager calls are recorded, by the inne
     CHECK(dot->bfloat16_flops == 2 * 4 * 8 * 16);
     CHECK(dot->flops == 0);
   }
-  CHECK(tk::profile::listening == nullptr);
+  CHECK(tk::profile::current_observer == nullptr);
 }
 
 TEST_CASE("a recording hears its own thread only") {

@@ -46,12 +46,12 @@ constexpr auto loss = [](const network& m, const batch& b) { return tk::mean(tk:
 constexpr auto optimizer = tk::optim::adam({.learning_rate = 1e-2});
 struct state {
   network model;
-  decltype(optimizer.init(network{})) memory = optimizer.init(network{});
+  decltype(optimizer.init(network{})) opt_state = optimizer.init(network{});
 };
 constexpr auto step = [](state s, const batch& b) {
   auto [value, grads] = tk::value_and_grad(loss)(s.model, b);
-  auto [updates, memory] = optimizer.update(grads, s.memory, s.model);
-  return std::pair{state{tk::optim::apply_updates(s.model, updates), memory}, value};
+  auto [updates, opt_state] = optimizer.update(grads, s.opt_state, s.model);
+  return std::pair{state{tk::optim::apply_updates(s.model, updates), opt_state}, value};
 };
 
 batch data() {
@@ -140,9 +140,9 @@ TEST_CASE("compiled, traced at run time, and with one thread: the same bits") {
   for (int i = 0; i < 5; ++i) {
     auto [s1, v1] = known(std::move(s), b);
     auto [t1, v2] = late(std::move(t), b);
-    tk::simd::set_num_threads(1);
+    tk::cpu_backend::set_num_threads(1);
     auto [u1, v3] = known(std::move(u), b);
-    tk::simd::set_num_threads(0);
+    tk::cpu_backend::set_num_threads(0);
     s = std::move(s1), t = std::move(t1), u = std::move(u1);
     CHECK(v1.item() == v2.item());
     CHECK(v1.item() == v3.item());

@@ -14,22 +14,29 @@
 #include "support/catch.hpp"
 
 /// Does the implementation claim that it can multiply such operands?
-inline bool takes(const tokamax::simd::gemm_implementation& by, tokamax::simd::gemm_element a,
-                  tokamax::simd::gemm_element b, tokamax::simd::gemm_precision precision) {
-  return by.can(
-      {8, 8, 8, {nullptr, 8, 1, a}, {nullptr, 8, 1, b}, nullptr, 8, tokamax::simd::gemm_mode::assign, precision});
+inline bool takes(const tokamax::cpu_backend::gemm_implementation& by, tokamax::cpu_backend::gemm_element a,
+                  tokamax::cpu_backend::gemm_element b, tokamax::cpu_backend::gemm_precision precision) {
+  return by.can({8,
+                 8,
+                 8,
+                 {nullptr, 8, 1, a},
+                 {nullptr, 8, 1, b},
+                 nullptr,
+                 8,
+                 tokamax::cpu_backend::gemm_mode::assign,
+                 precision});
 }
 
 /// Compares products of T with sums in double: in all layouts, with and without gaps between rows, assigned and added.
 /// int8 must be exact, and other types within k roundings. Memory between the rows of C must not change.
 template <class T>
-void check_gemm(const tokamax::simd::gemm_implementation& by, tokamax::simd::gemm_precision precision) {
-  namespace simd = tokamax::simd;
+void check_gemm(const tokamax::cpu_backend::gemm_implementation& by, tokamax::cpu_backend::gemm_precision precision) {
+  namespace cpu_backend = tokamax::cpu_backend;
   constexpr bool whole = std::is_same_v<T, std::int8_t>;
   using sum_type = std::conditional_t<whole, std::int32_t, float>;
-  constexpr auto element = whole                      ? simd::gemm_element::int8
-                           : std::is_same_v<T, float> ? simd::gemm_element::f32
-                                                      : simd::gemm_element::bfloat16;
+  constexpr auto element = whole                      ? cpu_backend::gemm_element::int8
+                           : std::is_same_v<T, float> ? cpu_backend::gemm_element::f32
+                                                      : cpu_backend::gemm_element::bfloat16;
   std::uint32_t seed = 1;
   const auto random = [&](std::int64_t n) {
     std::vector<T> x(static_cast<std::size_t>(n));
@@ -51,20 +58,21 @@ void check_gemm(const tokamax::simd::gemm_implementation& by, tokamax::simd::gem
       const std::int64_t gap = form & 4 ? 5 : 0, ldc = n + gap;
       const std::int64_t lda = (turned_a ? m : k) + gap, ldb = (turned_b ? k : n) + gap;
       const auto a = random(lda * (turned_a ? k : m)), b = random(ldb * (turned_b ? n : k));
-      simd::matrix_view va{a.data(), turned_a ? 1 : lda, turned_a ? lda : 1, element},
+      cpu_backend::matrix_view va{a.data(), turned_a ? 1 : lda, turned_a ? lda : 1, element},
           vb{b.data(), turned_b ? 1 : ldb, turned_b ? ldb : 1, element};
-      REQUIRE((simd::detail::straighten(va, m, k) && simd::detail::straighten(vb, k, n)));
+      REQUIRE((cpu_backend::detail::straighten(va, m, k) && cpu_backend::detail::straighten(vb, k, n)));
       std::vector<sum_type> c(static_cast<std::size_t>(m * ldc), sum_type(3));
-      const simd::gemm_product p{m,        n,
-                                 k,        va,
-                                 vb,       reinterpret_cast<float*>(c.data()),
-                                 ldc,      add ? simd::gemm_mode::accumulate : simd::gemm_mode::assign,
-                                 precision};
+      const cpu_backend::gemm_product p{
+          m,        n,
+          k,        va,
+          vb,       reinterpret_cast<float*>(c.data()),
+          ldc,      add ? cpu_backend::gemm_mode::accumulate : cpu_backend::gemm_mode::assign,
+          precision};
       CAPTURE(by.name, m, n, k, form);
       REQUIRE(by.can(p));
       by.run(p);
       double worst = 0;  // in units of the bound
-      const auto value = [](const simd::matrix_view& v, std::int64_t i, std::int64_t j) {
+      const auto value = [](const cpu_backend::matrix_view& v, std::int64_t i, std::int64_t j) {
         return static_cast<double>(*reinterpret_cast<const T*>(v.at(i, j)));
       };
       for (std::int64_t i = 0; i < m; ++i)

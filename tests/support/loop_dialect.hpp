@@ -33,7 +33,7 @@ auto as(N x) {
   if constexpr (std::is_same_v<T, N>)
     return x;
   else if constexpr (std::is_same_v<T, bf16>)
-    return tokamax::simd::round_to_bfloat16(tokamax::simd::f32v(static_cast<float>(x))).get(0);
+    return tokamax::cpu_backend::round_to_bfloat16(tokamax::cpu_backend::f32v(static_cast<float>(x))).get(0);
   else
     return number(tokamax::converted<T>(x));
 }
@@ -87,8 +87,8 @@ T rem(T a, T b) {
 }
 
 // These call the CPU's functions, which work on registers, with one element.
-inline tokamax::simd::f32v all(float x) { return tokamax::simd::f32v(x); }
-inline float one(tokamax::simd::f32v x) { return x.get(0); }
+inline tokamax::cpu_backend::f32v all(float x) { return tokamax::cpu_backend::f32v(x); }
+inline float one(tokamax::cpu_backend::f32v x) { return x.get(0); }
 inline float abs(float x) { return one(xsimd::abs(all(x))); }
 inline float ceil(float x) { return one(xsimd::ceil(all(x))); }
 inline float cos(float x) { return one(xsimd::cos(all(x))); }
@@ -98,16 +98,16 @@ inline float log(float x) { return one(xsimd::log(all(x))); }
 inline float nearbyint(float x) { return one(xsimd::nearbyint(all(x))); }
 inline float sin(float x) { return one(xsimd::sin(all(x))); }
 inline float sqrt(float x) { return one(xsimd::sqrt(all(x))); }
-inline float exp(float x) { return one(tokamax::simd::exp(all(x))); }
-inline float expm1(float x) { return one(tokamax::simd::expm1(all(x))); }
-inline float log1p(float x) { return one(tokamax::simd::log1p(all(x))); }
-inline float tanh(float x) { return one(tokamax::simd::tanh_rational(all(x))); }
-inline float pow(float x, float y) { return one(tokamax::simd::power(all(x), all(y))); }
-inline float fma(float x, float y, float z) { return one(tokamax::simd::fma(all(x), all(y), all(z))); }
-inline float maximum(float x, float y) { return one(tokamax::simd::maximum(all(x), all(y))); }
-inline float minimum(float x, float y) { return one(tokamax::simd::minimum(all(x), all(y))); }
-inline float op_logistic(float x) { return one(tokamax::simd::logistic(all(x))); }
-inline float op_logaddexp(float x, float y) { return one(tokamax::simd::logaddexp(all(x), all(y))); }
-inline float op_normal_cdf(float x) { return one(tokamax::simd::normal_cdf(all(x))); }
-inline float op_gelu(float x) { return one(tokamax::simd::gelu(all(x))); }
+inline float exp(float x) { return one(tokamax::cpu_backend::exp(all(x))); }
+inline float expm1(float x) { return one(tokamax::cpu_backend::expm1(all(x))); }
+inline float log1p(float x) { return one(tokamax::cpu_backend::log1p(all(x))); }
+inline float tanh(float x) { return one(tokamax::cpu_backend::tanh_rational(all(x))); }
+inline float pow(float x, float y) { return one(tokamax::cpu_backend::power(all(x), all(y))); }
+inline float fma(float x, float y, float z) { return one(tokamax::cpu_backend::fma(all(x), all(y), all(z))); }
+inline float maximum(float x, float y) { return one(tokamax::cpu_backend::maximum(all(x), all(y))); }
+inline float minimum(float x, float y) { return one(tokamax::cpu_backend::minimum(all(x), all(y))); }
+inline float op_logistic(float x) { return one(tokamax::cpu_backend::logistic(all(x))); }
+inline float op_logaddexp(float x, float y) { return one(tokamax::cpu_backend::logaddexp(all(x), all(y))); }
+inline float op_normal_cdf(float x) { return one(tokamax::cpu_backend::normal_cdf(all(x))); }
+inline float op_gelu(float x) { return one(tokamax::cpu_backend::gelu(all(x))); }
 #endif

@@ -10,13 +10,13 @@ namespace tokamax::test {
 inline void check_same_bits(const function& f, const std::vector<array>& inputs) {
   std::vector<array> one;
   for (int threads : {1, 2, 3, 5}) {
-    simd::set_num_threads(threads);
+    cpu_backend::set_num_threads(threads);
     const std::vector<array> found = listed(execute_graph(trace(f, types_of(inputs)), listed(inputs)));
     if (threads == 1) one = found;
     CAPTURE(threads);
     CHECK(bit_difference(found, one) == "");
   }
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
 }
 
 /// And these are the reference's values.

@@ -7,34 +7,35 @@
 
 #include "support/measure.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 // Operations: 4 B N T S H forward and 10 B N T S H backward, half of that where causal.
 template <class T>
-void measure(const simd::attention_shape& s, const char* dtype) {
+void measure(const cpu_backend::attention_shape& s, const char* dtype) {
   constexpr bool half = sizeof(T) == 2;
-  constexpr auto precision = half ? simd::gemm_precision::bfloat16 : simd::gemm_precision::f32;
+  constexpr auto precision = half ? cpu_backend::gemm_precision::bfloat16 : cpu_backend::gemm_precision::f32;
   const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
   const std::int64_t kv = s.batch * s.keys * s.kv_heads * s.head_size;
   std::vector<T> q(static_cast<std::size_t>(cells), T(0.1f)), out(q), dout(q), dq(q);
   std::vector<T> k(static_cast<std::size_t>(kv), T(0.2f)), v(k), dk(k), dv(k);
   std::vector<float> lse(static_cast<std::size_t>(s.batch * s.heads * s.queries)), correction = lse;
   const auto per_query = [&](auto& x) {
-    return simd::heads_view<void>{x.data(), s.queries * s.heads * s.head_size, s.heads * s.head_size, s.head_size,
-                                  half};
+    return cpu_backend::heads_view<void>{x.data(), s.queries * s.heads * s.head_size, s.heads * s.head_size,
+                                         s.head_size, half};
   };
   const auto per_key = [&](auto& x) {
-    return simd::heads_view<void>{x.data(), s.keys * s.kv_heads * s.head_size, s.kv_heads * s.head_size, s.head_size,
-                                  half};
+    return cpu_backend::heads_view<void>{x.data(), s.keys * s.kv_heads * s.head_size, s.kv_heads * s.head_size,
+                                         s.head_size, half};
   };
   const auto forward = [&] {
-    simd::attention(s, per_query(q), per_key(k), per_key(v), per_query(out), {lse.data(), correction.data()},
-                    precision);
+    cpu_backend::attention(s, per_query(q), per_key(k), per_key(v), per_query(out), {lse.data(), correction.data()},
+                           precision);
   };
   const auto both = [&] {
     forward();
-    simd::attention_backward(s, per_query(q), per_key(k), per_key(v), per_query(out), lse.data(), correction.data(),
-                             per_query(dout), per_query(dq), per_key(dk), per_key(dv), precision);
+    cpu_backend::attention_backward(s, per_query(q), per_key(k), per_key(v), per_query(out), lse.data(),
+                                    correction.data(), per_query(dout), per_query(dq), per_key(dk), per_key(dv),
+                                    precision);
   };
   const double unit =
       static_cast<double>(s.batch * s.heads * s.queries * s.keys * s.head_size) * (s.causal ? 0.5e-9 : 1e-9);
@@ -48,9 +49,9 @@ void measure(const simd::attention_shape& s, const char* dtype) {
 
 int main(int argc, char** argv) {
   const std::string only = argc > 1 ? argv[1] : "";  // a dtype
-  std::vector<simd::attention_shape> cases{{8, 128, 128, 6, 6, 64, 0.125f, true},
-                                           {4, 64, 64, 12, 12, 64, 0.125f, true},
-                                           {1, 2048, 2048, 8, 2, 128, 0.088f, true}};
+  std::vector<cpu_backend::attention_shape> cases{{8, 128, 128, 6, 6, 64, 0.125f, true},
+                                                  {4, 64, 64, 12, 12, 64, 0.125f, true},
+                                                  {1, 2048, 2048, 8, 2, 128, 0.088f, true}};
   for (const bool causal : {true, false})
     for (const std::int64_t t : {512, 2048, 8192})
       for (const std::int64_t h : {64, 128}) cases.push_back({1, t, t, 4, 4, h, 0.1f, causal});

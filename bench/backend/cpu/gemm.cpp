@@ -20,7 +20,7 @@
   #include <dnnl.hpp>
 #endif
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using tokamax::bfloat16;
 
 namespace {
@@ -109,17 +109,19 @@ matrix<T> values(std::int64_t rows, std::int64_t columns) {
 }
 
 template <class T>
-simd::matrix_view view(const matrix<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
-  constexpr auto element = std::is_same_v<T, float>      ? simd::gemm_element::f32
-                           : std::is_same_v<T, bfloat16> ? simd::gemm_element::bfloat16
-                                                         : simd::gemm_element::int8;
-  return transposed ? simd::matrix_view{x.data(), 1, rows, element} : simd::matrix_view{x.data(), columns, 1, element};
+cpu_backend::matrix_view view(const matrix<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
+  constexpr auto element = std::is_same_v<T, float>      ? cpu_backend::gemm_element::f32
+                           : std::is_same_v<T, bfloat16> ? cpu_backend::gemm_element::bfloat16
+                                                         : cpu_backend::gemm_element::int8;
+  return transposed ? cpu_backend::matrix_view{x.data(), 1, rows, element}
+                    : cpu_backend::matrix_view{x.data(), columns, 1, element};
 }
 
 // Our kernels, and those that are chosen for the shape.
-std::vector<contender> ours_and_chosen(const simd::gemm_product& p) {
-  return {{"tokamax", [p] { simd::detail::own_gemm(p); }},
-          {"tokamax, chosen", [p] { simd::gemm(p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}, p.precision); }}};
+std::vector<contender> ours_and_chosen(const cpu_backend::gemm_product& p) {
+  return {
+      {"tokamax", [p] { cpu_backend::detail::own_gemm(p); }},
+      {"tokamax, chosen", [p] { cpu_backend::gemm(p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}, p.precision); }}};
 }
 
 void f32_case(const shape_case& s, double peak) {
@@ -127,7 +129,7 @@ void f32_case(const shape_case& s, double peak) {
   matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   std::vector<contender> all =
       ours_and_chosen({s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed), view(b, s.k, s.n, s.b_transposed), c.data(),
-                       s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
+                       s.n, cpu_backend::gemm_mode::assign, cpu_backend::gemm_precision::f32});
   using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using columns = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
   all.push_back({"eigen", [&] {
@@ -194,8 +196,8 @@ void add_onednn(std::vector<contender>& all, const shape_case& s, bool weights, 
 void bfloat16_case(const shape_case& s, double peak) {
   const bool weights = !s.a_transposed;
   const auto a = values<bfloat16>(s.m, s.k), b = values<bfloat16>(s.k, s.n);
-  const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
-  const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_precision::bfloat16);
+  const cpu_backend::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
+  const tokamax::blas::packed_matrix packed(weights ? s.k : 0, s.n, vb, cpu_backend::gemm_precision::bfloat16);
   matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   const auto compare = [&](const char* name, [[maybe_unused]] bool pack, std::vector<contender> all) {
 #if defined(TOKAMAX_BENCH_ONEDNN)
@@ -203,17 +205,18 @@ void bfloat16_case(const shape_case& s, double peak) {
 #endif
     report(s, name, all, peak);
   };
-  if (weights) compare("bf16", true, {{"tokamax", [&] { simd::gemm(s.m, va, packed, c.data(), s.n); }}});
-  compare(
-      weights ? "bf16 not packed" : "bf16", false,
-      ours_and_chosen({s.m, s.n, s.k, va, vb, c.data(), s.n, simd::gemm_mode::assign, simd::gemm_precision::bfloat16}));
+  if (weights) compare("bf16", true, {{"tokamax", [&] { cpu_backend::gemm(s.m, va, packed, c.data(), s.n); }}});
+  compare(weights ? "bf16 not packed" : "bf16", false,
+          ours_and_chosen({s.m, s.n, s.k, va, vb, c.data(), s.n, cpu_backend::gemm_mode::assign,
+                           cpu_backend::gemm_precision::bfloat16}));
   // as a training step has it: operands in f32 that are rounded on the way
   const auto wide_a = values<float>(s.m, s.k), wide_b = values<float>(s.k, s.n);
   report(s, "bf16 from f32",
          {{"tokamax",
            [&] {
-             simd::gemm(s.m, s.n, s.k, view(wide_a, s.m, s.k, s.a_transposed), view(wide_b, s.k, s.n, s.b_transposed),
-                        c.data(), s.n, simd::gemm_mode::assign, {}, simd::gemm_precision::bfloat16);
+             cpu_backend::gemm(s.m, s.n, s.k, view(wide_a, s.m, s.k, s.a_transposed),
+                               view(wide_b, s.k, s.n, s.b_transposed), c.data(), s.n, cpu_backend::gemm_mode::assign,
+                               {}, cpu_backend::gemm_precision::bfloat16);
            }}},
          peak);
 }
@@ -221,15 +224,16 @@ void bfloat16_case(const shape_case& s, double peak) {
 void int8_case(const shape_case& s, double peak) {
   const bool weights = !s.a_transposed;
   const auto a = values<std::int8_t>(s.m, s.k), b = values<std::int8_t>(s.k, s.n);
-  const simd::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
-  const simd::packed_matrix packed(weights ? s.k : 0, s.n, vb, simd::gemm_int8_kernels());
+  const cpu_backend::matrix_view va = view(a, s.m, s.k, s.a_transposed), vb = view(b, s.k, s.n, s.b_transposed);
+  const tokamax::blas::packed_matrix packed(weights ? s.k : 0, s.n, vb, cpu_backend::int8_microkernels());
   matrix<std::int32_t> c(static_cast<std::size_t>(s.m * s.n));
   std::vector<contender> all{{"tokamax", [&] {
                                 if (weights)
-                                  simd::gemm(s.m, va, packed, c.data(), s.n);
+                                  cpu_backend::gemm(s.m, va, packed, c.data(), s.n);
                                 else
-                                  simd::detail::own_gemm({s.m, s.n, s.k, va, vb, reinterpret_cast<float*>(c.data()),
-                                                          s.n, simd::gemm_mode::assign, simd::gemm_precision::f32});
+                                  cpu_backend::detail::own_gemm(
+                                      {s.m, s.n, s.k, va, vb, reinterpret_cast<float*>(c.data()), s.n,
+                                       cpu_backend::gemm_mode::assign, cpu_backend::gemm_precision::f32});
                               }}};
 #if defined(TOKAMAX_BENCH_ONEDNN)
   add_onednn(all, s, weights, dnnl::memory::data_type::s8, dnnl::memory::data_type::s32, a.data(), b.data(), c.data());
@@ -242,17 +246,17 @@ void int8_case(const shape_case& s, double peak) {
 int main(int count, char** words) {
   if (count > 1) only = words[1];
   const auto machine = tokamax::measure_roofline();
-  const double int8_peak = tokamax::detail::peak_flops(simd::gemm_int8_kernels());
+  const double int8_peak = tokamax::detail::peak_flops(cpu_backend::int8_microkernels());
   fmt::print("peak: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.0f} in int8; copy {:.1f} GB/s\n", machine.flops * 1e-9,
              machine.bfloat16_flops * 1e-9, int8_peak * 1e-9, machine.bytes * 1e-9);
-  simd::gemm_choices().add(tokamax::eigen::gemm);
+  tokamax::blas::choices().add(tokamax::eigen::gemm);
 #if defined(TOKAMAX_BENCH_ONEDNN)
-  simd::gemm_choices().add(tokamax::onednn::gemm);
+  tokamax::blas::choices().add(tokamax::onednn::gemm);
 #endif
   for (const shape_case& s : cases) {
     f32_case(s, machine.flops * 1e-9);
     bfloat16_case(s, machine.bfloat16_flops * 1e-9);
     int8_case(s, int8_peak * 1e-9);
   }
-  fmt::print("\nchosen\n{}", simd::gemm_choices().to_text());
+  fmt::print("\nchosen\n{}", tokamax::blas::choices().to_text());
 }

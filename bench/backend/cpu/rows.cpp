@@ -6,7 +6,7 @@
 
 #include "support/measure.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 // Memory as the buffers of programs have it: on lines, and on huge pages where it is large.
 template <int>
@@ -14,7 +14,7 @@ struct operand;
 
 template <int Name>
 float* filled(std::int64_t n, float scale) {
-  float* const p = simd::scratch<operand<Name>>(n);
+  float* const p = cpu_backend::scratch<operand<Name>>(n);
   for (std::int64_t i = 0; i < n; ++i) p[i] = static_cast<float>(i * 2654435761 % 1000) * scale;
   return p;
 }
@@ -34,9 +34,9 @@ int main() {
                  *const correction = filled<9>(rows, 0.0f);
     const std::vector<int> labels(static_cast<std::size_t>(rows), 3);
     const auto copy = [=] {
-      simd::for_rows(rows, cols, [=](std::int64_t r) {
-        simd::for_vectors(cols,
-                          [=](std::int64_t j, auto lanes) { lanes.put(y + r * cols + j, lanes(x + r * cols + j)); });
+      cpu_backend::for_rows(rows, cols, [=](std::int64_t r) {
+        cpu_backend::for_vectors(
+            cols, [=](std::int64_t j, auto lanes) { lanes.put(y + r * cols + j, lanes(x + r * cols + j)); });
       });
     };
     const auto report = [&](const char* name, double arrays, auto work) {
@@ -46,24 +46,24 @@ int main() {
       bench::report("rows", title, "tokamax", arrays * gigabytes / seconds[0], "GB/s");
       bench::report("rows", title, "copy", 2 * gigabytes / seconds[1], "GB/s");
     };
-    report("layer_norm", 2, [&] { simd::layer_norm(rows, cols, x, scale, scale, 1e-5f, y); });
+    report("layer_norm", 2, [&] { cpu_backend::layer_norm(rows, cols, x, scale, scale, 1e-5f, y); });
     report("layer_norm backward", 3,
-           [&] { simd::layer_norm_backward(rows, cols, x, scale, d, 1e-5f, y, dscale, doffset); });
-    report("rms_norm", 2, [&] { simd::rms_norm(rows, cols, x, scale, 1e-5f, y); });
-    report("rms_norm backward", 3, [&] { simd::rms_norm_backward(rows, cols, x, scale, d, 1e-5f, y, dscale); });
-    report("softmax", 2, [&] { simd::softmax(rows, cols, x, y); });
-    report("softmax backward", 3, [&] { simd::softmax_backward(rows, cols, x, d, y); });
+           [&] { cpu_backend::layer_norm_backward(rows, cols, x, scale, d, 1e-5f, y, dscale, doffset); });
+    report("rms_norm", 2, [&] { cpu_backend::rms_norm(rows, cols, x, scale, 1e-5f, y); });
+    report("rms_norm backward", 3, [&] { cpu_backend::rms_norm_backward(rows, cols, x, scale, d, 1e-5f, y, dscale); });
+    report("softmax", 2, [&] { cpu_backend::softmax(rows, cols, x, y); });
+    report("softmax backward", 3, [&] { cpu_backend::softmax_backward(rows, cols, x, d, y); });
     report("cross entropy", 1,
-           [&] { simd::softmax_cross_entropy(rows, cols, x, labels.data(), loss, lse, correction); });
+           [&] { cpu_backend::softmax_cross_entropy(rows, cols, x, labels.data(), loss, lse, correction); });
     report("cross entropy backward", 2,
-           [&] { simd::softmax_cross_entropy_backward(rows, cols, x, labels.data(), lse, dloss, dloss, y); });
+           [&] { cpu_backend::softmax_cross_entropy_backward(rows, cols, x, labels.data(), lse, dloss, dloss, y); });
     for (const bool interleaved : {false, true}) {
       constexpr std::int64_t features = 64;
-      const simd::rotary_rows heads{
+      const cpu_backend::rotary_rows heads{
           .rows = rows, .heads = cols / features, .features = features, .interleaved = interleaved};
       const auto row = [=](std::int64_t r) { return x + r * cols; };
       report(interleaved ? "rotary_embedding interleaved" : "rotary_embedding", 2,
-             [&] { simd::rotary_embedding(heads, row, features, [](std::int64_t r) { return r; }, y); });
+             [&] { cpu_backend::rotary_embedding(heads, row, features, [](std::int64_t r) { return r; }, y); });
     }
   }
 }

@@ -40,7 +40,7 @@ class donations {
     find_lives(r);
     for (int b = 0; b < r.buffer_count; ++b) buffers_[b].reuse = source[b];
     for (int b = 0; b < r.buffer_count; ++b)
-      if (source[b] >= 0 && buffers_[b].kind == plan_buffer::what::output) follow(b);
+      if (source[b] >= 0 && buffers_[b].kind == buffer_kind::output) follow(b);
   }
 
  private:
@@ -68,11 +68,10 @@ class donations {
     const plan_buffer* const buffers = p_.buffers.data();
     const plan_buffer &from = buffers[in.buffer], &to = buffers[out.buffer];
     if (in.offset != 0 || from.bytes != to.bytes || size_of(in.type) != size_of(out.type)) return false;
-    if (from.kind == plan_buffer::what::output || from.kind == plan_buffer::what::constant) return false;
-    if (how == by_loop && (to.kind == plan_buffer::what::output) != (from.kind == plan_buffer::what::input))
-      return false;
-    const int count = st.kind == plan_step::what::loop ? st.rank : 2 * out.rank;
-    if (st.kind != plan_step::what::loop && in.rank != out.rank) return false;
+    if (from.kind == buffer_kind::output || from.kind == buffer_kind::constant) return false;
+    if (how == by_loop && (to.kind == buffer_kind::output) != (from.kind == buffer_kind::input)) return false;
+    const int count = st.kind == step_kind::loop ? st.rank : 2 * out.rank;
+    if (st.kind != step_kind::loop && in.rank != out.rank) return false;
     const std::int64_t* const numbers = p_.numbers.data();
     for (int a = 0; a < count; ++a)
       if (numbers[in.numbers + a] != numbers[out.numbers + a]) return false;
@@ -102,12 +101,12 @@ class donations {
   constexpr void follow(int out) {
     int b = out;
     for (int d = buffers_[b].reuse; d >= 0 && last_[d] == writer_[b]; d = buffers_[b].reuse) {
-      if (buffers_[d].kind == plan_buffer::what::input) {
+      if (buffers_[d].kind == buffer_kind::input) {
         buffers_[out].donor = buffers_[d].index;
         return;
       }
-      if (taken_[d] != by_update || buffers_[d].kind != plan_buffer::what::arena) return;
-      buffers_[d].kind = plan_buffer::what::output;
+      if (taken_[d] != by_update || buffers_[d].kind != buffer_kind::arena) return;
+      buffers_[d].kind = buffer_kind::output;
       buffers_[d].index = buffers_[out].index;
       b = d;
     }

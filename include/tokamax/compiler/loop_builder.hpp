@@ -19,7 +19,7 @@ class loop_builder {
 
   constexpr int add_constant(std::int64_t bits, dtype t) {
     instruction line;
-    line.kind = instruction::what::constant;
+    line.kind = instruction_kind::constant;
     line.type = t;
     line.a = static_cast<short>(constants_.count());
     constants_.push_back(bits);
@@ -28,7 +28,7 @@ class loop_builder {
   /// Adds an operand. The buffer -1 stands for no memory but a count (an iota) that starts at `offset`.
   constexpr int add_load(int buffer, std::int64_t offset, const shape& strides, dtype t) {
     instruction line;
-    line.kind = buffer < 0 ? instruction::what::iota : instruction::what::load;
+    line.kind = buffer < 0 ? instruction_kind::iota : instruction_kind::load;
     line.type = t;
     line.a = static_cast<short>(slots_.count());
     slots_.push_back({buffer, offset, strides, t});
@@ -40,7 +40,7 @@ class loop_builder {
   }
   constexpr void add_store(int reg, int buffer, const array_type& t) {
     instruction line;
-    line.kind = instruction::what::store;
+    line.kind = instruction_kind::store;
     line.type = line.operand = t.type;
     line.a = static_cast<short>(reg);
     line.b = static_cast<short>(slots_.count());
@@ -79,7 +79,7 @@ class loop_builder {
       return from < 0 ? 0 : x.strides[from];
     };
     for (instruction& line : lines_)
-      if (line.kind == instruction::what::load || line.kind == instruction::what::iota) {
+      if (line.kind == instruction_kind::load || line.kind == instruction_kind::iota) {
         const std::int64_t inner = stride(slots_[line.a], extents.rank() - 1);
         line.inner = inner == 0   ? instruction::step::none
                      : inner == 1 ? instruction::step::unit
@@ -95,7 +95,7 @@ class loop_builder {
       for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
       p_.operands.push_back(o);
     }
-    st.copies = lines_.count() == 2 && lines_[0].kind == instruction::what::load && slots_[0].offset == 0 &&
+    st.copies = lines_.count() == 2 && lines_[0].kind == instruction_kind::load && slots_[0].offset == 0 &&
                 slots_[0].type == slots_[1].type && slots_[0].strides == slots_[1].strides;
     st.numbers = p_.numbers.count();
     for (std::int64_t e : extents) p_.numbers.push_back(e);

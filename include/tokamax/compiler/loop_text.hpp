@@ -120,21 +120,21 @@ class loop_writer {
     std::string s = "inline void loop_" + std::to_string(k) + "(const place& at) {\n";
     for (int i = 0; i < loop.count; ++i) {
       const instruction& l = p_.instructions[loop.first + i];
-      if (l.kind != instruction::what::store) s.append("  const auto ").append(numbered("t", i)).append(" = ");
+      if (l.kind != instruction_kind::store) s.append("  const auto ").append(numbered("t", i)).append(" = ");
       switch (l.kind) {
-        case instruction::what::load:
+        case instruction_kind::load:
           s.append("load<").append(type(l.type)).append(step(l)).append(slot(l.a)).append(")");
           break;
-        case instruction::what::iota:
+        case instruction_kind::iota:
           s.append("count<").append(type(l.type)).append(step(l)).append(slot(l.a)).append(")");
           break;
-        case instruction::what::constant:
+        case instruction_kind::constant:
           s.append("constant<").append(type(l.type)).append(slot(l.a)).append(")");
           break;
-        case instruction::what::apply:
+        case instruction_kind::apply:
           s.append("as<").append(type(l.type)).append(">(").append(applied(l)).append(")");
           break;
-        case instruction::what::store:
+        case instruction_kind::store:
           s.append("  store<")
               .append(type(l.type))
               .append(slot(l.b))

@@ -132,7 +132,7 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   char* const state = states.data();
   r.total_bytes = r.arena_bytes = 0;
   for (int b = 0; b < n; ++b) {
-    if (buffers[b].kind != plan_buffer::what::arena) state[b] = done;
+    if (buffers[b].kind != buffer_kind::arena) state[b] = done;
     bytes[b] = (resolve(buffers[b].bytes, symbols) + 63) / 64 * 64;
     if (state[b] == absent) r.total_bytes += bytes[b];
   }
@@ -170,7 +170,7 @@ constexpr void assign_arenas(const plan_view& p, plan_buffer* buffers, plan_regi
     plan_region& r = regions[i];
     for (int s = 0; s < r.step_count; ++s) {
       const plan_step& st = p.steps[r.first_step + s];
-      if (st.kind != plan_step::what::call) continue;
+      if (st.kind != step_kind::call) continue;
       const plan_operand* const results = p.operands + st.operands + st.in_count;
       std::int64_t bytes = 0;
       for (int b = st.region; b < st.region + st.region_count; ++b)

@@ -13,12 +13,14 @@ namespace tokamax {
 
 struct op;
 
+/// What a line of a fused loop does.
+enum class instruction_kind : std::uint8_t { load, iota, constant, apply, store };
+
 /// One line of a fused loop. The value of a line is the register with its number. Slots are numbered too: first the
 /// operands of the loop, then its results.
 struct instruction {
-  enum class what : std::uint8_t { load, iota, constant, apply, store };
   enum class step : std::uint8_t { none, unit, any };  ///< how a slot moves along the innermost axis
-  what kind = what::apply;
+  instruction_kind kind = instruction_kind::apply;
   step inner = step::none;
   dtype type = dtype::none;     ///< the dtype of this register (store: of the memory)
   dtype operand = dtype::none;  ///< the dtype of the values from which it is computed
@@ -55,11 +57,12 @@ struct plan_operand {
   std::int64_t offset = 0;  ///< elements
 };
 
+/// A call is a kernel that runs the bodies of its op, which are regions of the plan.
+enum class step_kind : std::uint8_t { loop, kernel, call };
+
 /// One step of a program: a fused loop, a kernel, or a call.
 struct plan_step {
-  /// A call is a kernel that runs the bodies of its op, which are regions of the plan.
-  enum class what : std::uint8_t { loop, kernel, call };
-  what kind = what::loop;
+  step_kind kind = step_kind::loop;
   std::int8_t rank = 0;  ///< loop: number of axes
   int function = 0;      ///< index of the loop kernel, or of the op
   int operands = 0, in_count = 0, out_count = 0;
@@ -73,10 +76,12 @@ struct plan_step {
   int scope = 0;                     ///< number of its name, for profiles
 };
 
+/// Where the memory of a buffer comes from.
+enum class buffer_kind : std::uint8_t { arena, input, output, constant };
+
 /// The memory of one value.
 struct plan_buffer {
-  enum class what : std::uint8_t { arena, input, output, constant };
-  what kind = what::arena;
+  buffer_kind kind = buffer_kind::arena;
   int index = -1;           ///< number of the input or output; for a constant, the index of its bytes in `numbers`
   std::int64_t bytes = 0;   ///< may be dynamic
   std::int64_t offset = 0;  ///< in the arena

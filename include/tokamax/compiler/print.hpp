@@ -23,7 +23,7 @@ std::string to_dot(const graph& g);
 /// once gets a name.
 std::string expression_text(const plan_view& p, int k);
 
-/// The fused loops of a plan as text. On the CPU each loop is one type, `simd::expression<line<...>...>`, with a line for
+/// The fused loops of a plan as text. On the CPU each loop is one type, `cpu_backend::expression<line<...>...>`, with a line for
 /// each load, op and store.
 std::string loops_to_text(const plan_view& p);
 
@@ -129,27 +129,27 @@ TOKAMAX_COMPILED_ONCE std::string expression_text(const plan_view& p, int k) {
   std::vector<int> uses(static_cast<std::size_t>(loop.count), 0);
   std::vector<std::string> value(static_cast<std::size_t>(loop.count));
   for (int i = 0; i < loop.count; ++i)
-    if (lines[i].kind == instruction::what::apply || lines[i].kind == instruction::what::store)
-      for (short r : {lines[i].a, lines[i].kind == instruction::what::store ? short(-1) : lines[i].b, lines[i].c})
+    if (lines[i].kind == instruction_kind::apply || lines[i].kind == instruction_kind::store)
+      for (short r : {lines[i].a, lines[i].kind == instruction_kind::store ? short(-1) : lines[i].b, lines[i].c})
         if (r >= 0) ++uses[static_cast<std::size_t>(r)];
   for (int i = 0; i < loop.count; ++i) {
     const instruction& l = lines[i];
     std::string& v = value[static_cast<std::size_t>(i)];
     auto at = [&](short r) { return value[static_cast<std::size_t>(r)]; };
     switch (l.kind) {
-      case instruction::what::constant:
+      case instruction_kind::constant:
         v = detail::numbered("c", l.a);
         break;
-      case instruction::what::load:
+      case instruction_kind::load:
         v = detail::numbered("in", l.a);
         break;
-      case instruction::what::iota:
+      case instruction_kind::iota:
         v = detail::numbered("count", l.a);
         break;
-      case instruction::what::store:
+      case instruction_kind::store:
         s << detail::numbered("out", l.b - (loop.slots - loop.stores)) << " = " << at(l.a) << "; ";
         break;
-      case instruction::what::apply:
+      case instruction_kind::apply:
         v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") +
             (l.c >= 0 ? ", " + at(l.c) : "") + ")";
         if (uses[static_cast<std::size_t>(i)] > 1) {
@@ -173,13 +173,13 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
     if (o.buffer == plan_operand::handed_over) return "parts";
     if (o.buffer == plan_operand::count) return "count";
     const plan_buffer& b = p.buffers[o.buffer];
-    if (b.kind == plan_buffer::what::input) return detail::numbered("input ", b.index);
-    if (b.kind == plan_buffer::what::output) return detail::numbered("output ", b.index);
-    if (b.kind == plan_buffer::what::constant) return "constant";
+    if (b.kind == buffer_kind::input) return detail::numbered("input ", b.index);
+    if (b.kind == buffer_kind::output) return detail::numbered("output ", b.index);
+    if (b.kind == buffer_kind::constant) return "constant";
     return detail::numbered("arena+", b.offset);
   };
   auto what = [&](const plan_step& st) -> std::string {
-    if (st.kind == plan_step::what::loop) return detail::numbered("loop ", st.function);
+    if (st.kind == step_kind::loop) return detail::numbered("loop ", st.function);
     std::string name(p.ops[st.function]->name);
     for (int b = 0; b < st.region_count; ++b) name += detail::numbered(b ? ", " : " body ", st.region + b);
     return name;

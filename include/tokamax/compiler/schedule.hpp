@@ -62,7 +62,7 @@ class scheduler : materialization {
       p_.steps[s].scope = known[scope];
     }
   }
-  constexpr int add_buffer(plan_buffer::what kind, int index, const array_type& t) {
+  constexpr int add_buffer(buffer_kind kind, int index, const array_type& t) {
     plan_buffer b;
     b.kind = kind;
     b.index = index;
@@ -76,25 +76,25 @@ class scheduler : materialization {
     r.input_count = g_.inputs.count();
     for (int k = 0; k < g_.inputs.count(); ++k) {
       const int id = g_.inputs[k];
-      at_[id].buffer = add_buffer(plan_buffer::what::input, k, nodes_[id].type);
+      at_[id].buffer = add_buffer(buffer_kind::input, k, nodes_[id].type);
       p_.numbers.push_back(at_[id].buffer);
     }
     for (int i = 0; i < g_.count(); ++i) {
       if (nodes_[i].kind != &dense_p) continue;
-      at_[i].buffer = add_buffer(plan_buffer::what::constant, p_.numbers.count(), nodes_[i].type);
+      at_[i].buffer = add_buffer(buffer_kind::constant, p_.numbers.count(), nodes_[i].type);
       for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
     }
     output_buffer_.resize(g_.outputs.size(), -1);
     for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once
       const int id = real(g_.outputs[k]);
-      output_buffer_[k] = add_buffer(plan_buffer::what::output, k, nodes_[id].type);
+      output_buffer_[k] = add_buffer(buffer_kind::output, k, nodes_[id].type);
       if (at_[id].buffer < 0 && nodes_[id].kind && !is_view(nodes_[id]) && !is_free(nodes_[id]))
         at_[id].buffer = output_buffer_[k];
     }
     for (int i = 0; i < g_.count(); ++i)
       if ((at_[i].needed || nodes_[i].kind == &get_p) && at_[i].buffer < 0 && nodes_[i].type.type != dtype::none &&
           !is_handed_over(i))
-        at_[i].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[i].type);
+        at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
   }
   /// Is this node the one result of a group that a kernel runs? It then needs no buffer.
   constexpr bool is_handed_over(int i) const {
@@ -176,7 +176,7 @@ class scheduler : materialization {
     if (!loop_.has_room(1, 1)) {
       loop_.abandon();
       forget_registers();
-      at_[result].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[result].type);
+      at_[result].buffer = add_buffer(buffer_kind::arena, -1, nodes_[result].type);
       return emit_in_parts(root);
     }
     at_[result].buffer = plan_operand::handed_over;
@@ -214,7 +214,7 @@ class scheduler : materialization {
   constexpr void finish_part(vec<int>& part, const vec<int>& uses) {
     for (int m : part) {
       if (at_[m].buffer < 0 && uses[m] > 0 && at_[m].from < 0)
-        at_[m].buffer = add_buffer(plan_buffer::what::arena, -1, nodes_[m].type);
+        at_[m].buffer = add_buffer(buffer_kind::arena, -1, nodes_[m].type);
       if (at_[m].buffer >= 0) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
     }
     finish_loop(part.back());
@@ -246,7 +246,7 @@ class scheduler : materialization {
     const node& n = nodes_[i];
     if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
     plan_step st;
-    st.kind = n.kind->bodies.count ? plan_step::what::call : plan_step::what::kernel;
+    st.kind = n.kind->bodies.count ? step_kind::call : step_kind::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
@@ -270,7 +270,7 @@ class scheduler : materialization {
       for (int k = 0; k < ts.count(); ++k) {
         array_type type = ts[k];
         if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
-        const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(plan_buffer::what::arena, -1, type);
+        const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(buffer_kind::arena, -1, type);
         add_operand(buffer, 0, type, row_major(type.extents));
       }
       st.out_count = ts.count();
@@ -282,7 +282,7 @@ class scheduler : materialization {
     st.number_count = n.word_count;
     for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
     st.function = op_index(n.kind);
-    if (st.kind == plan_step::what::call) {  // the size of the scratch memory is known after the bodies
+    if (st.kind == step_kind::call) {  // the size of the scratch memory is known after the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
       add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});

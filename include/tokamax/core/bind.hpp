@@ -66,7 +66,7 @@ constexpr void order_operands(const graph& g, int* ids) {
   if (g[ids[0]].kind == &constant_p && g[ids[1]].kind != &constant_p) std::swap(ids[0], ids[1]);
 }
 /// The number of the operand that is the result, because the other operand is neutral; -1 if there is none.
-constexpr int beside_neutral(const graph& g, const op& o, const int* ids) {
+constexpr int fold_neutral(const graph& g, const op& o, const int* ids) {
   const auto holds = [&](int id, double value) {
     const node& n = g.nodes[id];
     return n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == value;
@@ -238,7 +238,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
     if (value.exists()) return value;
   }
   if (n == 2)
-    if (const int kept = beside_neutral(g, o, ids); kept >= 0) return operands.values[kept];
+    if (const int kept = fold_neutral(g, o, ids); kept >= 0) return operands.values[kept];
   if (o.simplify) {
     const array better = o.simplify(c);
     if (better.exists()) return better;

@@ -27,10 +27,10 @@ class observer {
  public:
   virtual ~observer() = default;
   virtual std::int64_t now() const = 0;  ///< nanoseconds
-  virtual void happened(event e) = 0;
+  virtual void record(event e) = 0;
 };
 
 /// The observer of this thread. If it is null, no event is made and no clock is read.
-inline thread_local observer* listening = nullptr;
+inline thread_local observer* current_observer = nullptr;
 
 }  // namespace tokamax::profile

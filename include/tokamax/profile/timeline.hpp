@@ -17,8 +17,8 @@ namespace tokamax::profile {
 /// receives events.
 class timeline final : public observer {
  public:
-  timeline() : before_(std::exchange(listening, this)) {}
-  ~timeline() override { listening = before_; }
+  timeline() : before_(std::exchange(current_observer, this)) {}
+  ~timeline() override { current_observer = before_; }
   timeline(const timeline&) = delete;
 
   const std::vector<event>& events() const { return events_; }
@@ -26,7 +26,7 @@ class timeline final : public observer {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  void happened(event e) override { events_.push_back(std::move(e)); }
+  void record(event e) override { events_.push_back(std::move(e)); }
 
  private:
   std::vector<event> events_;

@@ -169,7 +169,7 @@ TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
     const plan_step& st = p.steps[s];
     prepare(st, symbols);
     append_strides(st, symbols);
-    if (st.kind != plan_step::what::call) continue;
+    if (st.kind != step_kind::call) continue;
     data_.back().pointers = body_pointers_.size();
     body_pointers_.resize(body_pointers_.size() +
                           static_cast<std::size_t>(2 * (st.in_count + st.out_count) + st.carries));
@@ -183,7 +183,7 @@ TOKAMAX_COMPILED_ONCE void executable::prepare(const plan_step& s, const std::in
     const plan_operand& o = plan_.operands[s.operands + k];
     const auto at = static_cast<std::size_t>(s.operands + k);
     bytes_[at] = o.buffer == plan_operand::count ? 1 : tokamax::size_of(o.type);
-    if (s.kind == plan_step::what::loop) continue;
+    if (s.kind == step_kind::loop) continue;
     array_view& v = views_[at];
     v.type = o.type;
     for (int a = 0; a < o.rank; ++a) {
@@ -196,7 +196,7 @@ TOKAMAX_COMPILED_ONCE void executable::prepare(const plan_step& s, const std::in
 TOKAMAX_COMPILED_ONCE void executable::append_strides(const plan_step& s, const std::int64_t* symbols) {
   step_data d;
   d.strides = strides_.size();
-  if (s.kind == plan_step::what::loop) {
+  if (s.kind == step_kind::loop) {
     for (int k = 0; k < s.in_count + s.out_count; ++k)
       for (int a = 0; a < s.rank; ++a)
         strides_.push_back(resolve(plan_.numbers[plan_.operands[s.operands + k].numbers + a], symbols));
@@ -216,16 +216,16 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
     const plan_buffer& p = plan_.buffers[b];
     std::byte*& base = base_[static_cast<std::size_t>(b)];
     switch (p.kind) {
-      case plan_buffer::what::arena:
+      case buffer_kind::arena:
         base = arena + p.offset;
         break;
-      case plan_buffer::what::input:
+      case buffer_kind::input:
         base = inputs ? inputs[p.index] : nullptr;
         break;
-      case plan_buffer::what::output:
+      case buffer_kind::output:
         base = outputs ? outputs[p.index] : nullptr;
         break;
-      case plan_buffer::what::constant:  // never written, because the planner gives its memory to no result
+      case buffer_kind::constant:  // never written, because the planner gives its memory to no result
         base = reinterpret_cast<std::byte*>(const_cast<std::int64_t*>(plan_.numbers + p.index));
         break;
     }
@@ -248,7 +248,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
   for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
     if (plan_.steps[s].produces) continue;
-    if (profile::listening) [[unlikely]]
+    if (profile::current_observer) [[unlikely]]
       run_observed(s);
     else
       run_step(s);
@@ -260,9 +260,9 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   if (is_done(st)) return;
   if (where_->before_step) [[unlikely]]
     where_->before_step(*where_);
-  if (st.kind == plan_step::what::loop)
+  if (st.kind == step_kind::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
-  else if (st.kind == plan_step::what::kernel)
+  else if (st.kind == step_kind::kernel)
     run_kernel(s);
   else
     run_call(s);
@@ -311,16 +311,16 @@ TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st
 TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
-  profile::observer& observer = *profile::listening;
+  profile::observer& observer = *profile::current_observer;
   const std::int64_t begin = observer.now();
   run_step(s);
   const std::int64_t end = observer.now();
   profile::event e;
-  if (st.kind == plan_step::what::loop)
+  if (st.kind == step_kind::loop)
     e = detail::work_of(label_of(st), loop_at(s));
-  else if (st.kind == plan_step::what::kernel && has_producer(s))
+  else if (st.kind == step_kind::kernel && has_producer(s))
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st), label_of(plan_.steps[s - 1]), loop_at(s - 1));
-  else if (st.kind == plan_step::what::kernel)
+  else if (st.kind == step_kind::kernel)
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
   else
     e = {.name = std::string(plan_.ops[st.function]->name), .outer = true};
@@ -328,7 +328,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   e.device = where_->where.name();
   e.begin = begin;
   e.duration = end - begin;
-  observer.happened(std::move(e));
+  observer.record(std::move(e));
 }
 
 TOKAMAX_COMPILED_ONCE executable::running_loop::running_loop(const executable& code, int step)

@@ -1,6 +1,6 @@
 // tokamax/runtime/idle_list.hpp: objects that one thread uses at a time, and that are kept for the next one.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/dynamic_program.cpp
+// tested by tests/runtime/traced_program.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <tokamax/runtime/argument_types.hpp>     // check_arguments_of
-#include <tokamax/runtime/dynamic_program.hpp>    // programs traced at run time
 #include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
-#include <tokamax/runtime/known_program.hpp>      // known_program
 #include <tokamax/runtime/program.hpp>            // programs known while compiling
+#include <tokamax/runtime/static_program.hpp>     // static_program
+#include <tokamax/runtime/traced_program.hpp>     // programs traced at run time
 
 #include <array>   // array
 #include <memory>  // shared_ptr, addressof
@@ -97,7 +97,7 @@ template <class Program>
 
 /// A program with the functions of its plan, which are found while compiling.
 template <class Device, class Program, class... Args>
-[[gnu::cold]] known_program bind_program() {
+[[gnu::cold]] static_program bind_program() {
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
@@ -107,10 +107,10 @@ template <class Device, class Program, class... Args>
   plan_view plan = view(Program::plan::tables);
   plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();
   plan.labels = labels.data();
-  return known_program(executable_of<Device, Program>(plan, std::move(kernels),
-                                                      descriptors_of<Program::ops.at, Program::traced.size.ops>),
-                       {{&default_of<Args>, tree_layout::of<Args>}...},
-                       {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
+  return static_program(executable_of<Device, Program>(plan, std::move(kernels),
+                                                       descriptors_of<Program::ops.at, Program::traced.size.ops>),
+                        {{&default_of<Args>, tree_layout::of<Args>}...},
+                        {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
 }
 
 }  // namespace detail
@@ -162,7 +162,7 @@ class jit_function {
         if constexpr (compiled::dynamic)
           if (trace_of(given...)) return f_(given...);  // traces f again, with the extents of that trace
         // Never destroyed, because another thread may run it while the process ends.
-        static known_program& code = *new known_program(detail::bind_program<tag, compiled, Args...>());
+        static static_program& code = *new static_program(detail::bind_program<tag, compiled, Args...>());
         const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
         static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
         auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
@@ -181,7 +181,7 @@ class jit_function {
 
   F f_;
   [[no_unique_address]] Device device_;
-  std::shared_ptr<dynamic_program<tag, F>> dynamic_ = std::make_shared<dynamic_program<tag, F>>();
+  std::shared_ptr<traced_program<tag, F>> dynamic_ = std::make_shared<traced_program<tag, F>>();
 };
 
 /// Compiles f. If f is stateless and constexpr, and the types of its arguments tell their shapes, then the C++ compiler

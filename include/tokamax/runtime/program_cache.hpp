@@ -1,6 +1,6 @@
 // tokamax/runtime/program_cache.hpp: the programs that were used last, found in constant time.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/dynamic_program.cpp
+// tested by tests/runtime/traced_program.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE

@@ -3,7 +3,7 @@
 // tested by tests/runtime/eager.cpp
 #pragma once
 
-#include <tokamax/runtime/dynamic_program.hpp>  // owned_program
+#include <tokamax/runtime/traced_program.hpp>  // owned_program
 
 namespace tokamax {
 

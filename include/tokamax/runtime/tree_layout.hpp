@@ -1,6 +1,6 @@
 // tokamax/runtime/tree_layout.hpp: the positions of the arrays and static values of a tree in an object of its type.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/known_program.cpp
+// tested by tests/runtime/static_program.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE

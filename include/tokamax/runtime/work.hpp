@@ -53,7 +53,7 @@ constexpr loop_label label_of(const plan_view& p, int k) {
   loop_label label;
   for (int i = p.loops[k].first; i < p.loops[k].first + p.loops[k].count; ++i) {
     const instruction& line = p.instructions[i];
-    if (line.kind != instruction::what::apply) continue;
+    if (line.kind != instruction_kind::apply) continue;
     ++label.count;
     if (label.names.length + static_cast<int>(line.function->name.size()) >= text::capacity) continue;
     label.names << ' ' << line.function->name;

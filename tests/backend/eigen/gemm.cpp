@@ -5,11 +5,11 @@
 #include "support/check_gemm.hpp"
 
 TEST_CASE("eigen::gemm: products of f32") {
-  check_gemm<float>(tokamax::eigen::gemm, tokamax::simd::gemm_precision::f32);
+  check_gemm<float>(tokamax::eigen::gemm, tokamax::cpu_backend::gemm_precision::f32);
 }
 
 TEST_CASE("eigen::gemm: leaves other dtypes alone") {
-  using tokamax::simd::gemm_element, tokamax::simd::gemm_precision;
+  using tokamax::cpu_backend::gemm_element, tokamax::cpu_backend::gemm_precision;
   CHECK(!takes(tokamax::eigen::gemm, gemm_element::f32, gemm_element::f32, gemm_precision::bfloat16));
   CHECK(!takes(tokamax::eigen::gemm, gemm_element::bfloat16, gemm_element::f32, gemm_precision::f32));
   CHECK(!takes(tokamax::eigen::gemm, gemm_element::bfloat16, gemm_element::bfloat16, gemm_precision::bfloat16));

@@ -14,7 +14,7 @@
   #include "support/check_gemm.hpp"
 
 namespace tk = tokamax;
-using tk::simd::gemm_element, tk::simd::gemm_precision;
+using tk::cpu_backend::gemm_element, tk::cpu_backend::gemm_precision;
 
 TEST_CASE("onednn::gemm: products of f32, bf16 and int8") {
   if (takes(tk::onednn::gemm, gemm_element::f32, gemm_element::f32, gemm_precision::f32))
@@ -30,7 +30,7 @@ TEST_CASE("onednn::gemm: large sums of int8 are exact") {
   constexpr std::int64_t k = 70001;  // sums beyond the whole numbers of f32
   for (const int left : {127, -128}) {
     const std::vector<std::int8_t> a(3 * k, static_cast<std::int8_t>(left)), b(5 * k, -127);
-    for (const auto mode : {tk::simd::gemm_mode::assign, tk::simd::gemm_mode::accumulate}) {
+    for (const auto mode : {tk::cpu_backend::gemm_mode::assign, tk::cpu_backend::gemm_mode::accumulate}) {
       std::vector<std::int32_t> c(15, 1);
       tk::onednn::gemm.run({3,
                             5,
@@ -41,7 +41,7 @@ TEST_CASE("onednn::gemm: large sums of int8 are exact") {
                             5,
                             mode,
                             gemm_precision::f32});
-      const std::int64_t sum = left * -127 * k + (mode == tk::simd::gemm_mode::accumulate);
+      const std::int64_t sum = left * -127 * k + (mode == tk::cpu_backend::gemm_mode::accumulate);
       for (const std::int32_t x : c) CHECK(x == sum);
     }
   }
@@ -54,11 +54,11 @@ TEST_CASE("onednn::gemm: leaves other dtypes alone") {
 }
 
 TEST_CASE("onednn::gemm: chosen among three") {
-  tk::simd::gemm_choices().clear();
+  tk::blas::choices().clear();
   const std::vector<float> a(64 * 48, 0.5f), b(48 * 32, 0.25f);
   std::vector<float> c(64 * 32);
-  const auto multiply = [&] { tk::simd::gemm(64, 32, 48, {a.data(), 48, 1}, {b.data(), 32, 1}, c.data(), 32); };
-  auto& choices = tk::simd::gemm_choices();
+  const auto multiply = [&] { tk::cpu_backend::gemm(64, 32, 48, {a.data(), 48, 1}, {b.data(), 32, 1}, c.data(), 32); };
+  auto& choices = tk::blas::choices();
   choices.add(tk::eigen::gemm);
   choices.add(tk::onednn::gemm);               // with the CMake target tokamax::onednn
   multiply();                                  // the first product of a shape measures all, later ones take the fastest

@@ -11,9 +11,9 @@ namespace tokamax {
 
 template <const auto& Plan, int K>
 loop_function cpu_tag::loop() {
-  return simd::expression_t<Plan, K>::run;
+  return cpu_backend::expression_t<Plan, K>::run;
 }
-inline loop_function cpu_tag::interpreted_loop() { return simd::run_interpreted; }
+inline loop_function cpu_tag::interpreted_loop() { return cpu_backend::run_interpreted; }
 
 /// What programs traced at run time find of an op.
 template <const op& Op>
@@ -23,7 +23,7 @@ kernel_set find_kernels() {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
     k.takes = {takes_views<Op>, takes_producer<Op>};
   }
-  if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = simd::tile_of<Op>;
+  if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = cpu_backend::tile_of<Op>;
   return k;
 }
 

@@ -4,7 +4,7 @@
 // tested by tests/profile/roofline.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // microkernels_for
 #include <tokamax/backend/cpu/gemm/problem.hpp>    // rows_of_panel
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 #include <tokamax/profile/roofline.hpp>            // roofline
@@ -47,15 +47,15 @@ void fill(float (&x)[N]) {
 }
 
 /// Operations per second of register tiles whose panels stay in the first-level cache.
-inline double peak_flops(const simd::gemm_kernels& kernels) {
+inline double peak_flops(const cpu_backend::microkernel_set& kernels) {
   constexpr std::int64_t steps = 128, tiles = 512;
   const int rows = kernels.rows, columns = kernels.columns;
-  const std::int64_t chunks = 4 * simd::num_threads();
+  const std::int64_t chunks = 4 * cpu_backend::num_threads();
   const double seconds = shortest_run([&] {
-    simd::parallel_for(chunks, [&](std::int64_t) {
-      const simd::tile_scope scope(kernels);
-      alignas(64) float a[2 * steps * simd::gemm_max_rows], b[steps * 64], c[simd::gemm_max_rows * 64];
-      const simd::detail::tile_rows panel = simd::detail::rows_of_panel(kernels, a, rows);
+    cpu_backend::parallel_for(chunks, [&](std::int64_t) {
+      const cpu_backend::tile_scope scope(kernels);
+      alignas(64) float a[2 * steps * cpu_backend::gemm_max_rows], b[steps * 64], c[cpu_backend::gemm_max_rows * 64];
+      const cpu_backend::detail::tile_rows panel = cpu_backend::detail::rows_of_panel(kernels, a, rows);
       fill(a);
       fill(b);
       for (std::int64_t t = 0; t < tiles; ++t)
@@ -68,7 +68,7 @@ inline double peak_flops(const simd::gemm_kernels& kernels) {
                             .c = c,
                             .ldc = columns,
                             .columns = columns,
-                            .mode = simd::tile_mode::assign});
+                            .mode = cpu_backend::tile_mode::assign});
     });
   });
   return 2.0 * rows * columns * static_cast<double>(steps * tiles * chunks) * kernels.terms / seconds;
@@ -79,7 +79,7 @@ inline double copy_bandwidth() {
   constexpr std::size_t chunk = std::size_t{1} << 20, chunks = 128;
   std::vector<std::byte> from(chunk * chunks), to(chunk * chunks);
   const double seconds = shortest_run([&] {
-    simd::parallel_for(chunks, [&](std::int64_t i) {
+    cpu_backend::parallel_for(chunks, [&](std::int64_t i) {
       std::memcpy(to.data() + static_cast<std::size_t>(i) * chunk, from.data() + static_cast<std::size_t>(i) * chunk,
                   chunk);
     });
@@ -91,10 +91,11 @@ inline double copy_bandwidth() {
 /// The limits of this machine with all threads that loops may use. They are measured in a fraction of a second, by register
 /// tiles of products in f32 and in bfloat16 and by a copy of 128 MiB.
 inline profile::roofline measure_roofline() {
-  const auto peak = [](simd::gemm_precision precision) {
-    return detail::peak_flops(simd::gemm_kernels_for(simd::best_gemm_machine(), precision));
+  const auto peak = [](cpu_backend::gemm_precision precision) {
+    return detail::peak_flops(cpu_backend::microkernels_for(cpu_backend::best_gemm_machine(), precision));
   };
-  return {peak(simd::gemm_precision::f32), peak(simd::gemm_precision::bfloat16), detail::copy_bandwidth()};
+  return {peak(cpu_backend::gemm_precision::f32), peak(cpu_backend::gemm_precision::bfloat16),
+          detail::copy_bandwidth()};
 }
 
 }  // namespace tokamax

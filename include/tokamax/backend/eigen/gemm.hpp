@@ -16,24 +16,24 @@ using matrix = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dyna
                           Eigen::OuterStride<>>;
 
 template <int A, int B>
-void multiply(const simd::gemm_product& p) noexcept {
-  const matrix<A> a(p.a.f32_at(0, 0), p.m, p.k, Eigen::OuterStride<>(simd::leading_stride(p.a)));
-  const matrix<B> b(p.b.f32_at(0, 0), p.k, p.n, Eigen::OuterStride<>(simd::leading_stride(p.b)));
+void multiply(const cpu_backend::gemm_product& p) noexcept {
+  const matrix<A> a(p.a.f32_at(0, 0), p.m, p.k, Eigen::OuterStride<>(cpu_backend::leading_stride(p.a)));
+  const matrix<B> b(p.b.f32_at(0, 0), p.k, p.n, Eigen::OuterStride<>(cpu_backend::leading_stride(p.b)));
   using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<rows, Eigen::Unaligned, Eigen::OuterStride<>> c(p.c, p.m, p.n, Eigen::OuterStride<>(p.ldc));
-  if (p.mode == simd::gemm_mode::assign)
+  if (p.mode == cpu_backend::gemm_mode::assign)
     c.noalias() = a * b;
   else
     c.noalias() += a * b;
 }
 
-inline bool can(const simd::gemm_product& p) noexcept {
-  using simd::gemm_element;
+inline bool can(const cpu_backend::gemm_product& p) noexcept {
+  using cpu_backend::gemm_element;
   return p.a.element == gemm_element::f32 && p.b.element == gemm_element::f32 &&
-         p.precision == simd::gemm_precision::f32;
+         p.precision == cpu_backend::gemm_precision::f32;
 }
 
-inline void run(const simd::gemm_product& p) noexcept {
+inline void run(const cpu_backend::gemm_product& p) noexcept {
   constexpr int rows = Eigen::RowMajor, columns = Eigen::ColMajor;
   if (is_transposed(p.a))
     is_transposed(p.b) ? multiply<columns, columns>(p) : multiply<columns, rows>(p);
@@ -43,9 +43,9 @@ inline void run(const simd::gemm_product& p) noexcept {
 
 }  // namespace detail
 
-/// Eigen's products, for simd::gemm_choices().add(eigen::gemm).
+/// Eigen's products, for blas::choices().add(eigen::gemm).
 ///
 /// dtypes  a, b f32, multiplied in f32
-inline constexpr simd::gemm_implementation gemm{"eigen", detail::can, detail::run};
+inline constexpr cpu_backend::gemm_implementation gemm{"eigen", detail::can, detail::run};
 
 }  // namespace tokamax::eigen

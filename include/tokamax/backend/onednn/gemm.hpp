@@ -37,7 +37,7 @@ inline bool has(dnnl::cpu_isa isa) noexcept {
   return (found & static_cast<int>(isa)) == static_cast<int>(isa);
 }
 
-inline char letter(const simd::matrix_view& v) noexcept { return simd::is_transposed(v) ? 'T' : 'N'; }
+inline char letter(const cpu_backend::matrix_view& v) noexcept { return cpu_backend::is_transposed(v) ? 'T' : 'N'; }
 
 // Products bfloat16 x bfloat16 -> f32. oneDNN has no plain function for them, but compiles code for each shape, which each
 // thread keeps.
@@ -46,22 +46,22 @@ class product {
   using key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
                          bool, int>;
 
-  static product& of(const simd::gemm_product& p) {
+  static product& of(const cpu_backend::gemm_product& p) {
     static thread_local std::map<key, product> all;
     return all
-        .try_emplace({p.m, p.n, p.k, simd::leading_stride(p.a), simd::leading_stride(p.b), p.ldc, is_transposed(p.a),
-                      is_transposed(p.b), p.mode == simd::gemm_mode::assign, threads()},
+        .try_emplace({p.m, p.n, p.k, cpu_backend::leading_stride(p.a), cpu_backend::leading_stride(p.b), p.ldc,
+                      is_transposed(p.a), is_transposed(p.b), p.mode == cpu_backend::gemm_mode::assign, threads()},
                      p)
         .first->second;
   }
 
-  explicit product(const simd::gemm_product& p) {
+  explicit product(const cpu_backend::gemm_product& p) {
     using dnnl::memory;
     constexpr auto in = memory::data_type::bf16, out = memory::data_type::f32;
     const memory::desc a({p.m, p.k}, in, {p.a.row_stride, p.a.column_stride}),
         b({p.k, p.n}, in, {p.b.row_stride, p.b.column_stride}), c({p.m, p.n}, out, {p.ldc, 1});
     dnnl::primitive_attr how;
-    if (p.mode == simd::gemm_mode::accumulate) {
+    if (p.mode == cpu_backend::gemm_mode::accumulate) {
       dnnl::post_ops add;
       add.append_sum(1.0f);
       how.set_post_ops(add);
@@ -76,7 +76,7 @@ class product {
     c_ = memory(c, cpu(), DNNL_MEMORY_NONE);
   }
 
-  void run(const simd::gemm_product& p) {
+  void run(const cpu_backend::gemm_product& p) {
     static thread_local dnnl::stream order(cpu());
     a_.set_data_handle(const_cast<void*>(p.a.data));
     b_.set_data_handle(const_cast<void*>(p.b.data));
@@ -94,33 +94,33 @@ class product {
   dnnl::memory a_, b_, c_;
 };
 
-inline bool can(const simd::gemm_product& p) noexcept {
-  using simd::gemm_element;
+inline bool can(const cpu_backend::gemm_product& p) noexcept {
+  using cpu_backend::gemm_element;
   if (!keeps_to_our_threads || p.a.element != p.b.element) return false;
   switch (p.a.element) {
     case gemm_element::f32:
-      return p.precision == simd::gemm_precision::f32;
+      return p.precision == cpu_backend::gemm_precision::f32;
     case gemm_element::bfloat16:
-      return p.precision == simd::gemm_precision::bfloat16 && has(dnnl::cpu_isa::avx512_core);
+      return p.precision == cpu_backend::gemm_precision::bfloat16 && has(dnnl::cpu_isa::avx512_core);
     case gemm_element::int8:  // on older machines oneDNN adds pairs in 16 bits, which saturate
       return has(dnnl::cpu_isa::avx512_core_vnni);
   }
   return false;
 }
 
-inline void run(const simd::gemm_product& p) noexcept {
-  const float beta = p.mode == simd::gemm_mode::assign ? 0.0f : 1.0f;
-  const std::int64_t lda = simd::leading_stride(p.a), ldb = simd::leading_stride(p.b);
+inline void run(const cpu_backend::gemm_product& p) noexcept {
+  const float beta = p.mode == cpu_backend::gemm_mode::assign ? 0.0f : 1.0f;
+  const std::int64_t lda = cpu_backend::leading_stride(p.a), ldb = cpu_backend::leading_stride(p.b);
   dnnl_status_t status = dnnl_success;
   switch (p.a.element) {
-    case simd::gemm_element::f32:
+    case cpu_backend::gemm_element::f32:
       status = dnnl_sgemm(letter(p.a), letter(p.b), p.m, p.n, p.k, 1.0f, p.a.f32_at(0, 0), lda, p.b.f32_at(0, 0), ldb,
                           beta, p.c, p.ldc);
       break;
-    case simd::gemm_element::bfloat16:
+    case cpu_backend::gemm_element::bfloat16:
       product::of(p).run(p);
       break;
-    case simd::gemm_element::int8: {
+    case cpu_backend::gemm_element::int8: {
       const std::int32_t zero = 0;
       status = dnnl_gemm_s8s8s32(
           letter(p.a), letter(p.b), 'F', p.m, p.n, p.k, 1.0f, static_cast<const std::int8_t*>(p.a.data), lda, 0,
@@ -133,10 +133,10 @@ inline void run(const simd::gemm_product& p) noexcept {
 
 }  // namespace detail
 
-/// oneDNN's products, for simd::gemm_choices().add(onednn::gemm). Link tokamax::onednn, which exists where CMake finds
+/// oneDNN's products, for blas::choices().add(onednn::gemm). Link tokamax::onednn, which exists where CMake finds
 /// dnnl.
 ///
 /// dtypes  a, b f32, multiplied in f32; bf16, multiplied in bfloat16, with AVX-512; int8 with its VNNI
-inline constexpr simd::gemm_implementation gemm{"onednn", detail::can, detail::run};
+inline constexpr cpu_backend::gemm_implementation gemm{"onednn", detail::can, detail::run};
 
 }  // namespace tokamax::onednn

@@ -124,7 +124,7 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
 /// A fast path for most of a trace: an op on one or two nodes of the same type, which is also that of the result. It
 /// returns -1, so that the general path is taken, if all operands are constants, if the op has rules of its own, or after
 /// a mistake.
-constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, int b, location where) {
+constexpr int try_add_same_type(graph& g, const op& o, const array_type& type, int a, int b, location where) {
   if (g.error.failed) return -1;
   const node* const nodes = g.nodes.data();
   const bool constant_a = nodes[a].kind == &constant_p, constant_b = b >= 0 && nodes[b].kind == &constant_p;
@@ -132,7 +132,7 @@ constexpr int add_alike(graph& g, const op& o, const array_type& type, int a, in
     return -1;
   int ids[2] = {a, b};
   if (constant_a || constant_b) {
-    if (const int kept = beside_neutral(g, o, ids); kept >= 0) return ids[kept];
+    if (const int kept = fold_neutral(g, o, ids); kept >= 0) return ids[kept];
   }
   if (o.algebra.commutative) order_operands(g, ids);
   return g.find_or_add(&o, sharing_of(o), ids, b < 0 ? 1 : 2, nullptr, 0, type, where);
@@ -157,7 +157,7 @@ constexpr array binary_here(const op& o, const array& a, const array& b, locatio
         first = constant_beside(b, a, where), second = b.id();
       }
       if (first >= 0 && second >= 0) {
-        if (const int id = add_alike(*g, o, type, first, second, where); id >= 0) return array(g, id, type);
+        if (const int id = try_add_same_type(*g, o, type, first, second, where); id >= 0) return array(g, id, type);
         const array x[2] = {array(g, first, type), array(g, second, type)};
         return emit_one(*g, o, x, 2, words{}, where);
       }
@@ -172,7 +172,7 @@ constexpr array binary(const op& o, const array& a, const array& b, location whe
 }
 constexpr array unary(const op& o, const array& a, location where) {
   if (std::is_constant_evaluated() && a.trace() && !a.trace()->floating) {
-    const int id = add_alike(*a.trace(), o, a.type(), a.id(), -1, where);
+    const int id = try_add_same_type(*a.trace(), o, a.type(), a.id(), -1, where);
     if (id >= 0) return array(a.trace(), id, a.type());
   }
   return bind_one(o, &a, 1, words{}, where);

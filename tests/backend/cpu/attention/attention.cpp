@@ -12,7 +12,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -41,21 +41,21 @@ struct results {
 };
 
 // Dense [B, T, N, H].
-std::vector<simd::gemm_machine> machines() {
-  std::vector<simd::gemm_machine> all{simd::gemm_machine::portable};
-  for (const auto m : {simd::gemm_machine::avx2, simd::gemm_machine::avx512})
-    if (m <= simd::best_gemm_machine()) all.push_back(m);
+std::vector<cpu_backend::gemm_machine> machines() {
+  std::vector<cpu_backend::gemm_machine> all{cpu_backend::gemm_machine::portable};
+  for (const auto m : {cpu_backend::gemm_machine::avx2, cpu_backend::gemm_machine::avx512})
+    if (m <= cpu_backend::best_gemm_machine()) all.push_back(m);
   return all;
 }
-std::vector<simd::bfloat16_unit> units(simd::gemm_machine machine) {
-  std::vector<simd::bfloat16_unit> all{simd::bfloat16_unit::none};
-  if (machine == simd::gemm_machine::avx512)
-    for (const auto u : {simd::bfloat16_unit::avx512, simd::bfloat16_unit::amx})
-      if (u <= simd::best_bfloat16_unit()) all.push_back(u);
+std::vector<cpu_backend::bfloat16_unit> units(cpu_backend::gemm_machine machine) {
+  std::vector<cpu_backend::bfloat16_unit> all{cpu_backend::bfloat16_unit::none};
+  if (machine == cpu_backend::gemm_machine::avx512)
+    for (const auto u : {cpu_backend::bfloat16_unit::avx512, cpu_backend::bfloat16_unit::amx})
+      if (u <= cpu_backend::best_bfloat16_unit()) all.push_back(u);
   return all;
 }
 
-results reference(const simd::attention_shape& s, const floats& q, const floats& k, const floats& v,
+results reference(const cpu_backend::attention_shape& s, const floats& q, const floats& k, const floats& v,
                   const floats& dout) {
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t n, std::int64_t length, std::int64_t heads) {
     return static_cast<std::size_t>(((b * length + t) * heads + n) * s.head_size);
@@ -106,7 +106,7 @@ results reference(const simd::attention_shape& s, const floats& q, const floats&
 template <class T>
 auto dense(T* data, std::int64_t length, std::int64_t heads, std::int64_t size) {
   using element = std::conditional_t<std::is_const_v<T>, const void, void>;
-  return simd::heads_view<element>{data, length * heads * size, heads * size, size, sizeof(T) == 2};
+  return cpu_backend::heads_view<element>{data, length * heads * size, heads * size, size, sizeof(T) == 2};
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ floats widened(const halves& x) {
 
 struct attention_inputs {
   floats q, k, v, dout;
-  explicit attention_inputs(const simd::attention_shape& s) {
+  explicit attention_inputs(const cpu_backend::attention_shape& s) {
     const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
     const std::int64_t kv = s.batch * s.keys * s.kv_heads * s.head_size;
     q = random_floats(cells, 1), k = random_floats(kv, 2), v = random_floats(kv, 3), dout = random_floats(cells, 4);
@@ -138,8 +138,8 @@ struct attention_inputs {
 
 // All results; T is the type of the operands, R that of the results.
 template <class R, class T>
-std::pair<std::vector<std::vector<R>>, floats> attend(const simd::attention_shape& s,
-                                                      const simd::detail::attention_kernels& machine,
+std::pair<std::vector<std::vector<R>>, floats> attend(const cpu_backend::attention_shape& s,
+                                                      const cpu_backend::detail::attention_kernels& machine,
                                                       const std::vector<T>& q, const std::vector<T>& k,
                                                       const std::vector<T>& v, const std::vector<T>& dout) {
   R nothing{};
@@ -152,11 +152,12 @@ std::pair<std::vector<std::vector<R>>, floats> attend(const simd::attention_shap
   const auto per_query = [&](auto* p) { return dense(p, s.queries, s.heads, s.head_size); };
   const auto per_key = [&](auto* p) { return dense(p, s.keys, s.kv_heads, s.head_size); };
   const auto qv = per_query(q.data()), kv = per_key(k.data()), vv = per_key(v.data());
-  simd::detail::attention_forward(s, machine, qv, kv, vv, per_query(out.data()), {lse.data(), correction.data()});
-  const simd::detail::backward_blocks blocks(s, machine.tiles);
-  simd::detail::attention_backward({s, machine, blocks, qv, kv, vv, per_query(std::as_const(out).data()), lse.data(),
-                                    correction.data(), per_query(dout.data()), per_query(dq.data()), per_key(dk.data()),
-                                    per_key(dv.data())});
+  cpu_backend::detail::attention_forward(s, machine, qv, kv, vv, per_query(out.data()),
+                                         {lse.data(), correction.data()});
+  const cpu_backend::detail::backward_blocks blocks(s, machine.tiles);
+  cpu_backend::detail::attention_backward({s, machine, blocks, qv, kv, vv, per_query(std::as_const(out).data()),
+                                           lse.data(), correction.data(), per_query(dout.data()), per_query(dq.data()),
+                                           per_key(dk.data()), per_key(dv.data())});
   return {{out, dq, dk, dv}, lse};
 }
 
@@ -164,8 +165,8 @@ struct tolerances {
   double out, lse, gradients;
 };
 
-void check_close(const simd::attention_shape& s, const std::vector<floats>& got, const floats& lse, const results& e,
-                 const tolerances& t) {
+void check_close(const cpu_backend::attention_shape& s, const std::vector<floats>& got, const floats& lse,
+                 const results& e, const tolerances& t) {
   CAPTURE(s.batch, s.queries, s.keys, s.heads, s.kv_heads, s.head_size, s.causal);
   CHECK(distance(got[0], e.out) < t.out);
   if (s.keys > 0) CHECK(distance(lse, e.lse) < t.lse);
@@ -174,7 +175,7 @@ void check_close(const simd::attention_shape& s, const std::vector<floats>& got,
   CHECK(distance(got[3], e.dv) < t.gradients);
 }
 
-const simd::attention_shape shapes[] = {
+const cpu_backend::attention_shape shapes[] = {
     {1, 1, 1, 1, 1, 1, 1.0f, false},      {2, 5, 5, 2, 2, 8, 0.35f, true},      {1, 64, 64, 2, 1, 64, 0.125f, true},
     {2, 130, 130, 3, 3, 40, 0.2f, true},  {1, 127, 300, 4, 2, 33, 0.2f, false}, {1, 300, 127, 2, 2, 16, 0.25f, true},
     {1, 70, 400, 2, 2, 16, 0.25f, true},  {1, 1, 260, 4, 1, 64, 0.125f, false}, {1, 600, 600, 1, 1, 7, 0.4f, true},
@@ -191,16 +192,17 @@ TEST_CASE("attention: forward and backward against double loops") {
     for (const auto machine : machines()) {
       std::vector<floats> first;
       for (const int threads : {1, 2, 3}) {
-        simd::set_num_threads(threads);
-        const auto [got, lse] = attend<float>(
-            s, simd::detail::attention_kernels_for(machine, simd::gemm_precision::f32), in.q, in.k, in.v, in.dout);
+        cpu_backend::set_num_threads(threads);
+        const auto [got, lse] =
+            attend<float>(s, cpu_backend::detail::attention_kernels_for(machine, cpu_backend::gemm_precision::f32),
+                          in.q, in.k, in.v, in.dout);
         CAPTURE(static_cast<int>(machine), threads);
         check_close(s, got, lse, e, {4e-6, 4e-6, 2e-5});
         if (threads > 1) CHECK(got == first);
         first = got;
       }
     }
-    simd::set_num_threads(0);
+    cpu_backend::set_num_threads(0);
   }
 }
 
@@ -211,13 +213,14 @@ TEST_CASE("attention: products in bfloat16 against double loops on rounded opera
     const results e = reference(s, widened(q), widened(k), widened(v), widened(dout));
     for (const auto machine : machines()) {
       for (const auto unit : units(machine)) {
-        const auto kernels = simd::detail::attention_kernels_for(machine, simd::gemm_precision::bfloat16, unit);
+        const auto kernels =
+            cpu_backend::detail::attention_kernels_for(machine, cpu_backend::gemm_precision::bfloat16, unit);
         CAPTURE(static_cast<int>(machine), static_cast<int>(unit));
         const auto [from_floats, lse] = attend<float>(s, kernels, in.q, in.k, in.v, in.dout);
         check_close(s, from_floats, lse, e, {1e-2, 2e-5, 2e-2});
         std::vector<halves> first;
         for (const int threads : {1, 2, 3}) {
-          simd::set_num_threads(threads);
+          cpu_backend::set_num_threads(threads);
           const auto [got, l] = attend<half>(s, kernels, q, k, v, dout);
           CAPTURE(threads);
           check_close(s, {widened(got[0]), widened(got[1]), widened(got[2]), widened(got[3])}, l, e,
@@ -225,7 +228,7 @@ TEST_CASE("attention: products in bfloat16 against double loops on rounded opera
           if (threads > 1) CHECK(got == first);
           first = got;
         }
-        simd::set_num_threads(0);
+        cpu_backend::set_num_threads(0);
       }
     }
   }
@@ -236,7 +239,7 @@ namespace {
 
 // What a matrix unit computes on panels as it lays them out, in plain loops.
 template <int Rows>
-void plain_tile(const simd::tile_call& call) noexcept {
+void plain_tile(const cpu_backend::tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const auto value = [](const float* pair, int which) {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(*pair) >> (16 * which) << 16);
@@ -247,7 +250,7 @@ void plain_tile(const simd::tile_call& call) noexcept {
       for (std::int64_t p = 0; p < k; ++p)
         for (const int which : {0, 1})
           sum += value(a + p / 16 * 16 * a_step + r * a_row + p % 16, which) * value(b + p * b_step + j, which);
-      c[r * ldc + j] = mode == simd::tile_mode::add ? c[r * ldc + j] + sum : sum;
+      c[r * ldc + j] = mode == cpu_backend::tile_mode::add ? c[r * ldc + j] + sum : sum;
     }
   }
 }
@@ -255,17 +258,17 @@ void plain_tile(const simd::tile_call& call) noexcept {
 }  // namespace
 
 TEST_CASE("attention: the layout of a matrix unit") {
-  if (simd::best_bfloat16_unit() == simd::bfloat16_unit::none) return;  // nothing packs pairs
-  simd::gemm_kernels unit =
-      simd::gemm_kernels_for(simd::gemm_machine::avx512, simd::gemm_precision::bfloat16, simd::bfloat16_unit::avx512);
+  if (cpu_backend::best_bfloat16_unit() == cpu_backend::bfloat16_unit::none) return;  // nothing packs pairs
+  cpu_backend::microkernel_set unit = cpu_backend::microkernels_for(
+      cpu_backend::gemm_machine::avx512, cpu_backend::gemm_precision::bfloat16, cpu_backend::bfloat16_unit::avx512);
   unit.rows = 32;
   unit.unit = 16;
-  unit.pack_a = simd::detail::pack_pairs_by_lane<float>;
-  unit.pack_a_bfloat16 = simd::detail::pack_pairs_by_lane<std::uint16_t>;
+  unit.pack_a = cpu_backend::detail::pack_pairs_by_lane<float>;
+  unit.pack_a_bfloat16 = cpu_backend::detail::pack_pairs_by_lane<std::uint16_t>;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((unit.tile[I + 1] = plain_tile<static_cast<int>(I) + 1>), ...);
   }(std::make_index_sequence<32>());
-  const simd::detail::attention_kernels machine = simd::detail::attention_kernels_of(unit);
+  const cpu_backend::detail::attention_kernels machine = cpu_backend::detail::attention_kernels_of(unit);
   for (const auto& s : shapes) {
     const attention_inputs in(s);
     const halves q = rounded(in.q), k = rounded(in.k), v = rounded(in.v), dout = rounded(in.dout);
@@ -277,18 +280,20 @@ TEST_CASE("attention: the layout of a matrix unit") {
 #endif
 
 TEST_CASE("attention: memory grows with the lengths, not with their product") {
-  using simd::detail::backward_blocks, simd::detail::backward_pieces, simd::detail::forward_blocks;
-  for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {
-    const auto machine = simd::detail::attention_kernels_for(simd::best_gemm_machine(), precision);
+  using cpu_backend::detail::backward_blocks, cpu_backend::detail::backward_pieces, cpu_backend::detail::forward_blocks;
+  for (const auto precision : {cpu_backend::gemm_precision::f32, cpu_backend::gemm_precision::bfloat16}) {
+    const auto machine = cpu_backend::detail::attention_kernels_for(cpu_backend::best_gemm_machine(), precision);
     const auto shape = [](std::int64_t length) {
-      return simd::attention_shape{1, length, length, 4, 2, 64, 0.125f, true};
+      return cpu_backend::attention_shape{1, length, length, 4, 2, 64, 0.125f, true};
     };
-    const auto own = [&](const simd::attention_shape& s) {
+    const auto own = [&](const cpu_backend::attention_shape& s) {
       const bool in_place = machine.tiles.b_in_place;
       return forward_blocks(s, machine.tiles).own(s) +
              backward_pieces::floats(s, backward_blocks(s, machine.tiles), in_place);
     };
-    const auto shared = [&](const simd::attention_shape& s) { return forward_blocks(s, machine.tiles).shared(s); };
+    const auto shared = [&](const cpu_backend::attention_shape& s) {
+      return forward_blocks(s, machine.tiles).shared(s);
+    };
     CHECK(own(shape(1 << 18)) <= 2 * own(shape(1 << 12)));
     CHECK(shared(shape(1 << 18)) <= 3 * shape(1 << 18).keys * 2 * 64);  // k and v in about their own size
     CHECK(shared({1, 100, 100, 2, 2, 64, 0.125f, true}) == 0);
@@ -296,9 +301,9 @@ TEST_CASE("attention: memory grows with the lengths, not with their product") {
 }
 
 TEST_CASE("attention: NaN in a query or in a key that it sees is NaN in its result, and nowhere else") {
-  const simd::attention_shape s{1, 300, 300, 1, 1, 8, 0.3f, true};
-  for (const auto precision : {simd::gemm_precision::f32, simd::gemm_precision::bfloat16}) {
-    const auto machine = simd::detail::attention_kernels_for(simd::best_gemm_machine(), precision);
+  const cpu_backend::attention_shape s{1, 300, 300, 1, 1, 8, 0.3f, true};
+  for (const auto precision : {cpu_backend::gemm_precision::f32, cpu_backend::gemm_precision::bfloat16}) {
+    const auto machine = cpu_backend::detail::attention_kernels_for(cpu_backend::best_gemm_machine(), precision);
     const auto rows_of_nan = [&](const attention_inputs& in) {
       std::vector<std::int64_t> rows;
       const floats out = attend<float>(s, machine, in.q, in.k, in.v, in.dout).first[0];
@@ -324,26 +329,27 @@ TEST_CASE("attention: NaN in a query or in a key that it sees is NaN in its resu
 }
 
 TEST_CASE("attention: strides of a fused projection and of heads-first arrays") {
-  const simd::attention_shape s{2, 37, 37, 3, 3, 20, 0.2f, true};
+  const cpu_backend::attention_shape s{2, 37, 37, 3, 3, 20, 0.2f, true};
   const std::int64_t row = 3 * s.heads * s.head_size;  // [B, T, 3, N, H]
   const floats qkv = random_floats(s.batch * s.queries * row, 5);
   const auto part = [&](std::int64_t i) {
-    return simd::heads_view<const void>{qkv.data() + i * s.heads * s.head_size, s.queries * row, row, s.head_size};
+    return cpu_backend::heads_view<const void>{qkv.data() + i * s.heads * s.head_size, s.queries * row, row,
+                                               s.head_size};
   };
   const std::int64_t cells = s.batch * s.queries * s.heads * s.head_size;
   floats fused(static_cast<std::size_t>(cells)), apart = fused;
-  const simd::heads_view<void> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
-                                           s.queries * s.head_size};
-  simd::attention(s, part(0), part(1), part(2), heads_first, {});
+  const cpu_backend::heads_view<void> heads_first{fused.data(), s.heads * s.queries * s.head_size, s.head_size,
+                                                  s.queries * s.head_size};
+  cpu_backend::attention(s, part(0), part(1), part(2), heads_first, {});
   floats copies[3];
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t t = 0; t < s.batch * s.queries; ++t)
       for (std::int64_t j = 0; j < s.heads * s.head_size; ++j)
         copies[i].push_back(qkv[static_cast<std::size_t>(t * row + i * s.heads * s.head_size + j)]);
-  simd::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
-                  dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
-                  dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
-                  dense(apart.data(), s.queries, s.heads, s.head_size), {});
+  cpu_backend::attention(s, dense<const float>(copies[0].data(), s.queries, s.heads, s.head_size),
+                         dense<const float>(copies[1].data(), s.keys, s.heads, s.head_size),
+                         dense<const float>(copies[2].data(), s.keys, s.heads, s.head_size),
+                         dense(apart.data(), s.queries, s.heads, s.head_size), {});
   const auto other = dense(apart.data(), s.queries, s.heads, s.head_size);
   bool same = true;
   for (std::int64_t b = 0; b < s.batch; ++b)

@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 namespace {
 
@@ -25,8 +25,8 @@ bytes values(std::int64_t n, std::uint32_t seed) {
   return x;
 }
 
-simd::matrix_view view(const bytes& x, std::int64_t rows, std::int64_t cols, int form) {
-  constexpr auto int8 = simd::gemm_element::int8;
+cpu_backend::matrix_view view(const bytes& x, std::int64_t rows, std::int64_t cols, int form) {
+  constexpr auto int8 = cpu_backend::gemm_element::int8;
   if (form == 0) return {x.data(), cols + 4, 1, int8};
   if (form == 1) return {x.data(), 1, rows + 3, int8};
   return {x.data(), 2 * cols, 2, int8};
@@ -35,7 +35,7 @@ simd::matrix_view view(const bytes& x, std::int64_t rows, std::int64_t cols, int
 #if defined(__x86_64__) && defined(__linux__)
 // What the matrix unit does with its panels, in plain loops: machines without it test the panels.
 template <int Rows>
-void plain_amx_tile(const simd::tile_call& call) noexcept {
+void plain_amx_tile(const cpu_backend::tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   auto term = [](const float* quad, int which) {
     return static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(*quad) >> (which * 8));
@@ -43,15 +43,15 @@ void plain_amx_tile(const simd::tile_call& call) noexcept {
   for (int r = 0; r < Rows; ++r)
     for (std::int64_t j = 0; j < columns; ++j) {
       std::int32_t sum = 0;
-      if (mode == simd::tile_mode::add) std::memcpy(&sum, c + r * ldc + j, sizeof sum);
+      if (mode == cpu_backend::tile_mode::add) std::memcpy(&sum, c + r * ldc + j, sizeof sum);
       for (std::int64_t q = 0; q < k; ++q)
         for (int which = 0; which < 4; ++which)
           sum += term(a + q / 16 * 16 * a_step + r * a_row + q % 16, which) * term(b + q * b_step + j, which);
       std::memcpy(c + r * ldc + j, &sum, sizeof sum);
     }
 }
-const simd::gemm_kernels plain_amx = [] {
-  simd::gemm_kernels k = simd::detail::amx_kernels(simd::microkernel_numbers::int8);
+const cpu_backend::microkernel_set plain_amx = [] {
+  cpu_backend::microkernel_set k = cpu_backend::detail::amx_kernels(cpu_backend::microkernel_numbers::int8);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_amx_tile<static_cast<int>(I) + 1>), ...);
   }(std::make_index_sequence<32>());
@@ -61,16 +61,18 @@ const simd::gemm_kernels plain_amx = [] {
 }();
 #endif
 
-std::vector<const simd::gemm_kernels*> all_kernels() {
-  using simd::gemm_machine;
-  using simd::int8_unit;
-  std::vector<const simd::gemm_kernels*> all{&simd::gemm_int8_kernels(gemm_machine::portable)};
-  if (simd::best_gemm_machine() != gemm_machine::portable) all.push_back(&simd::gemm_int8_kernels(gemm_machine::avx2));
-  if (simd::best_gemm_machine() == gemm_machine::avx512)
+std::vector<const cpu_backend::microkernel_set*> all_kernels() {
+  using cpu_backend::gemm_machine;
+  using cpu_backend::int8_unit;
+  std::vector<const cpu_backend::microkernel_set*> all{&cpu_backend::int8_microkernels(gemm_machine::portable)};
+  if (cpu_backend::best_gemm_machine() != gemm_machine::portable)
+    all.push_back(&cpu_backend::int8_microkernels(gemm_machine::avx2));
+  if (cpu_backend::best_gemm_machine() == gemm_machine::avx512)
     for (const auto unit : {int8_unit::none, int8_unit::avx512, int8_unit::amx})
-      if (unit <= simd::best_int8_unit()) all.push_back(&simd::gemm_int8_kernels(gemm_machine::avx512, unit));
+      if (unit <= cpu_backend::best_int8_unit())
+        all.push_back(&cpu_backend::int8_microkernels(gemm_machine::avx512, unit));
 #if defined(__x86_64__) && defined(__linux__)
-  if (simd::best_int8_unit() != int8_unit::none) all.push_back(&plain_amx);
+  if (cpu_backend::best_int8_unit() != int8_unit::none) all.push_back(&plain_amx);
 #endif
   return all;
 }
@@ -89,29 +91,29 @@ TEST_CASE("gemm: products of int8 are exact") {
     const bytes a = values((s.m + 4) * (s.k + 4) * 2, 1), b = values((s.k + 4) * (s.n + 4) * 2, 2);
     for (int form = 0; form < 9; ++form) {
       const auto va = view(a, s.m, s.k, form % 3), vb = view(b, s.k, s.n, form / 3);
-      for (const auto mode : {simd::gemm_mode::assign, simd::gemm_mode::accumulate}) {
+      for (const auto mode : {cpu_backend::gemm_mode::assign, cpu_backend::gemm_mode::accumulate}) {
         const std::int64_t ldc = s.n + 2;
         const integers old(static_cast<std::size_t>(s.m * ldc), 2'000'000'000);
         integers wanted = old;
         for (std::int64_t i = 0; i < s.m; ++i)
           for (std::int64_t j = 0; j < s.n; ++j) {
             auto& to = wanted[static_cast<std::size_t>(i * ldc + j)];
-            auto sum = static_cast<std::uint32_t>(mode == simd::gemm_mode::assign ? 0 : to);
+            auto sum = static_cast<std::uint32_t>(mode == cpu_backend::gemm_mode::assign ? 0 : to);
             for (std::int64_t p = 0; p < s.k; ++p)
               sum += static_cast<std::uint32_t>(static_cast<int>(*reinterpret_cast<const std::int8_t*>(va.at(i, p))) *
                                                 *reinterpret_cast<const std::int8_t*>(vb.at(p, j)));
             to = static_cast<std::int32_t>(sum);
           }
-        for (const simd::gemm_kernels* kernels : all_kernels()) {
+        for (const cpu_backend::microkernel_set* kernels : all_kernels()) {
           CAPTURE(s.m, s.n, s.k, form, kernels->terms, kernels->rows);
           for (const int threads : {1, 2}) {
             integers c = old;
-            simd::detail::gemm_one({s.m, s.n, s.k, va, vb, reinterpret_cast<float*>(c.data()), ldc, mode, {}}, *kernels,
-                                   threads);
+            cpu_backend::detail::gemm_one({s.m, s.n, s.k, va, vb, reinterpret_cast<float*>(c.data()), ldc, mode, {}},
+                                          *kernels, threads);
             REQUIRE((c == wanted));
           }
           integers c = old;
-          simd::gemm(s.m, va, simd::packed_matrix(s.k, s.n, vb, *kernels), c.data(), ldc, mode);
+          cpu_backend::gemm(s.m, va, tokamax::blas::packed_matrix(s.k, s.n, vb, *kernels), c.data(), ldc, mode);
           REQUIRE((c == wanted));
         }
       }
@@ -122,9 +124,9 @@ TEST_CASE("gemm: products of int8 are exact") {
 TEST_CASE("gemm: large products of int8") {
   const shape_case s{520, 2100, 1700};
   const bytes a = values(s.m * s.k, 3), b = values(s.k * s.n, 4);
-  constexpr auto int8 = simd::gemm_element::int8;
+  constexpr auto int8 = cpu_backend::gemm_element::int8;
   integers c(static_cast<std::size_t>(s.m * s.n));
-  simd::gemm(s.m, s.n, s.k, {a.data(), s.k, 1, int8}, {b.data(), s.n, 1, int8}, c.data(), s.n);
+  cpu_backend::gemm(s.m, s.n, s.k, {a.data(), s.k, 1, int8}, {b.data(), s.n, 1, int8}, c.data(), s.n);
   for (std::int64_t i = 0; i < s.m; i += 37)
     for (std::int64_t j = 0; j < s.n; j += 41) {
       std::int32_t sum = 0;

@@ -4,7 +4,7 @@
 
 #include "support/catch.hpp"
 
-using tokamax::simd::detail::reduce_plan;
+using tokamax::cpu_backend::detail::reduce_plan;
 
 TEST_CASE("a plan merges axes") {
   const reduce_plan last({2, 3, 4}, {2});
@@ -30,6 +30,6 @@ TEST_CASE("a plan merges axes") {
 
 TEST_CASE("values are combined by halves") {
   double v[5] = {1, 10, 100, 1000, 10000};
-  tokamax::simd::detail::combine<tokamax::simd::detail::sum_of>(v, 5, 1);
+  tokamax::cpu_backend::detail::combine<tokamax::cpu_backend::detail::sum_of>(v, 5, 1);
   CHECK(v[0] == 11111);
 }

@@ -25,10 +25,10 @@ template <class F, class... Args>
 array check_both(F f, const Args&... args) {
   const array known = tk::jit(f, tk::cpu)(args...), late = tk::jit(f, tk::cpu, tk::at_run_time)(args...);
   CHECK(same_bits(known, late));
-  tk::simd::set_num_threads(1);
+  tk::cpu_backend::set_num_threads(1);
   CHECK(same_bits(known, tk::jit(f, tk::cpu)(args...)));
   CHECK(same_bits(known, tk::jit(f, tk::cpu, tk::at_run_time)(args...)));
-  tk::simd::set_num_threads(0);
+  tk::cpu_backend::set_num_threads(0);
   return known;
 }
 

@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -76,16 +76,17 @@ TEST_CASE("norm: forward and backward against double loops") {
         const expected e = reference(rows, cols, x, scale, offset, dy, 1e-3, centred);
         floats last_dx, last_dscale;
         for (const int threads : {1, 2, 3}) {
-          simd::set_num_threads(threads);
+          cpu_backend::set_num_threads(threads);
           floats y(x.size()), dx(x.size()), dscale(scale.size(), 9.0f), doffset(scale.size(), 9.0f);
           if (centred) {
-            simd::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
-            simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
-                                      doffset.data());
+            cpu_backend::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
+            cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(),
+                                             dscale.data(), doffset.data());
             CHECK(distance(doffset, e.doffset) < 1e-5);
           } else {
-            simd::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
-            simd::rms_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data());
+            cpu_backend::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
+            cpu_backend::rms_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(),
+                                           dscale.data());
           }
           CAPTURE(centred, rows, cols, threads);
           const double bound = centred ? 1e-4 : 2e-6;  // x itself is only known to 30 * 6e-8
@@ -99,7 +100,7 @@ TEST_CASE("norm: forward and backward against double loops") {
           last_dx = dx;
           last_dscale = dscale;
         }
-        simd::set_num_threads(0);
+        cpu_backend::set_num_threads(0);
       }
     }
   }
@@ -109,12 +110,13 @@ TEST_CASE("norm: results may replace their inputs") {
   const std::int64_t rows = 5, cols = 37;
   const floats x = random_floats(rows * cols, 5), dy = random_floats(rows * cols, 6), scale = random_floats(cols, 7);
   floats y(x.size()), in_place = x, dx(x.size()), dx_in_place = dy, sums(scale.size()), other(scale.size());
-  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
-  simd::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
+  cpu_backend::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
+  cpu_backend::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
   CHECK(y == in_place);
-  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), other.data());
-  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
-                            sums.data(), other.data());
+  cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(),
+                                   other.data());
+  cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dx_in_place.data(), 1e-5f, dx_in_place.data(),
+                                   sums.data(), other.data());
   CHECK(dx == dx_in_place);
 }
 
@@ -126,9 +128,9 @@ TEST_CASE("norm: the blocks of a long row may have means and spreads of their ow
   const floats scale = random_floats(cols, 3), offset = random_floats(cols, 4);
   const expected e = reference(1, cols, x, scale, offset, dy, 1e-3, true);
   floats y(x.size()), dx(x.size()), dscale(x.size()), doffset(x.size());
-  simd::layer_norm(1, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
-  simd::layer_norm_backward(1, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
-                            doffset.data());
+  cpu_backend::layer_norm(1, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
+  cpu_backend::layer_norm_backward(1, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
+                                   doffset.data());
   CHECK(distance(y, e.y) < 2e-6);
   CHECK(distance(dx, e.dx) < 2e-6);
   CHECK(distance(dscale, e.dscale) < 2e-6);
@@ -136,31 +138,31 @@ TEST_CASE("norm: the blocks of a long row may have means and spreads of their ow
 
 TEST_CASE("norm: rows without columns, denormals, NaN and infinity") {
   float none = 7.0f;
-  simd::layer_norm(2, 0, &none, &none, &none, 1e-5f, &none);
-  simd::layer_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none, &none);
-  simd::rms_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none);
+  cpu_backend::layer_norm(2, 0, &none, &none, &none, 1e-5f, &none);
+  cpu_backend::layer_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none, &none);
+  cpu_backend::rms_norm_backward(2, 0, &none, &none, &none, 1e-5f, &none, &none);
   CHECK(none == 7.0f);
   for (const std::int64_t cols : {3, 19, 4099}) {
     const auto c = static_cast<std::size_t>(cols);
     const floats ones(2 * c, 1.0f), tiny(2 * c, 1e-41f);
     floats y(2 * c, 9.0f), dx(2 * c, 9.0f), dscale(c), doffset(c);
-    simd::layer_norm(2, cols, tiny.data(), ones.data(), ones.data(), 1e-5f, y.data());
+    cpu_backend::layer_norm(2, cols, tiny.data(), ones.data(), ones.data(), 1e-5f, y.data());
     CHECK(*std::max_element(y.begin(), y.end()) == 1.0f);
-    simd::rms_norm(2, cols, tiny.data(), ones.data(), 1e-5f, y.data());
+    cpu_backend::rms_norm(2, cols, tiny.data(), ones.data(), 1e-5f, y.data());
     CHECK(y[0] == Approx(1e-41f / std::sqrt(1e-5f)).epsilon(1e-3));
     for (const float bad : {NAN, INFINITY}) {
       floats x = random_floats(2 * cols, 8);
       x[c - 1] = bad;  // in the first row only
       CAPTURE(cols, bad);
-      simd::layer_norm(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, y.data());
+      cpu_backend::layer_norm(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, y.data());
       CHECK(std::isnan(y[0]));
       CHECK(std::all_of(y.begin() + cols, y.end(), [](float v) { return std::isfinite(v); }));
-      simd::layer_norm_backward(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, dx.data(), dscale.data(),
-                                doffset.data());
+      cpu_backend::layer_norm_backward(2, cols, x.data(), ones.data(), ones.data(), 1e-5f, dx.data(), dscale.data(),
+                                       doffset.data());
       CHECK(std::isnan(dx[0]));
       CHECK(std::all_of(dx.begin() + cols, dx.end(), [](float v) { return std::isfinite(v); }));
       CHECK(doffset == floats(c, 2.0f));
-      simd::rms_norm(2, cols, x.data(), ones.data(), 1e-5f, y.data());
+      cpu_backend::rms_norm(2, cols, x.data(), ones.data(), 1e-5f, y.data());
       CHECK(std::isnan(y[c - 1]));
       CHECK(std::all_of(y.begin() + cols, y.end(), [](float v) { return std::isfinite(v); }));
     }
@@ -172,8 +174,9 @@ TEST_CASE("norm: memory of any alignment, and nothing beside the rows is touched
   const auto cells = static_cast<std::size_t>(rows * cols);
   const floats x = random_floats(rows * cols, 1), dy = random_floats(rows * cols, 2), scale = random_floats(cols, 3);
   floats y(cells), dx(cells), sums(scale.size()), more(scale.size());
-  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
-  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(), more.data());
+  cpu_backend::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y.data());
+  cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, dx.data(), sums.data(),
+                                   more.data());
   for (std::size_t shift = 1; shift < 16; shift += 2) {
     const auto moved = [shift](const floats& v) {
       floats m(v.size() + 16, 9.0f);
@@ -182,9 +185,10 @@ TEST_CASE("norm: memory of any alignment, and nothing beside the rows is touched
     };
     const floats mx = moved(x), mdy = moved(dy), ms = moved(scale);
     floats to(cells + 16, 9.0f), grad(cells + 16, 9.0f), s(scale.size() + 16, 9.0f), o(scale.size() + 16, 9.0f);
-    simd::layer_norm(rows, cols, mx.data() + shift, ms.data() + shift, ms.data() + shift, 1e-5f, to.data() + shift);
-    simd::layer_norm_backward(rows, cols, mx.data() + shift, ms.data() + shift, mdy.data() + shift, 1e-5f,
-                              grad.data() + shift, s.data() + shift, o.data() + shift);
+    cpu_backend::layer_norm(rows, cols, mx.data() + shift, ms.data() + shift, ms.data() + shift, 1e-5f,
+                            to.data() + shift);
+    cpu_backend::layer_norm_backward(rows, cols, mx.data() + shift, ms.data() + shift, mdy.data() + shift, 1e-5f,
+                                     grad.data() + shift, s.data() + shift, o.data() + shift);
     CHECK(to == moved(y));
     CHECK(grad == moved(dx));
     CHECK(s == moved(sums));
@@ -195,17 +199,17 @@ TEST_CASE("norm: memory of any alignment, and nothing beside the rows is touched
 TEST_CASE("norm: results past the caches have the bits of those in place") {
   const std::int64_t rows = 1203, cols = 3520;  // more than 16 MB
   const floats x = random_floats(rows * cols, 6), dy = random_floats(rows * cols, 7), scale = random_floats(cols, 8);
-  float* const y = simd::scratch<struct y_on_lines>(rows * cols);
+  float* const y = cpu_backend::scratch<struct y_on_lines>(rows * cols);
   const auto cells = static_cast<std::size_t>(rows * cols);
   const auto same = [=](const floats& a) { return std::equal(a.begin(), a.end(), y, y + cells); };
   floats in_place = x, gradient = dy, sums(scale.size()), more(scale.size()), sums_again(sums), more_again(more);
-  simd::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
-  simd::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y);
+  cpu_backend::layer_norm(rows, cols, in_place.data(), scale.data(), scale.data(), 1e-5f, in_place.data());
+  cpu_backend::layer_norm(rows, cols, x.data(), scale.data(), scale.data(), 1e-5f, y);
   CHECK(same(in_place));
-  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), gradient.data(), 1e-5f, gradient.data(), sums.data(),
-                            more.data());
-  simd::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, y, sums_again.data(),
-                            more_again.data());
+  cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), gradient.data(), 1e-5f, gradient.data(),
+                                   sums.data(), more.data());
+  cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-5f, y, sums_again.data(),
+                                   more_again.data());
   CHECK(same(gradient));
   CHECK(sums == sums_again);
   CHECK(more == more_again);
@@ -218,9 +222,9 @@ TEST_CASE("norm: long rows far from zero keep their digits") {
   const floats one(static_cast<std::size_t>(cols), 1.0f), zero(one.size(), 0.0f);
   for (const bool centred : {true, false}) {
     if (centred)
-      simd::layer_norm(rows, cols, x.data(), one.data(), zero.data(), 1e-6f, y.data());
+      cpu_backend::layer_norm(rows, cols, x.data(), one.data(), zero.data(), 1e-6f, y.data());
     else
-      simd::rms_norm(rows, cols, x.data(), one.data(), 1e-6f, y.data());
+      cpu_backend::rms_norm(rows, cols, x.data(), one.data(), 1e-6f, y.data());
     double most = 0, wrong = 0;
     for (std::size_t r = 0; r < 2; ++r) {
       const float* const row = x.data() + r * one.size();

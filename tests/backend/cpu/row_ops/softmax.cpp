@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 
@@ -59,16 +59,16 @@ TEST_CASE("softmax: all of it against double loops") {
       }
       floats before;
       for (const int threads : {1, 2}) {
-        simd::set_num_threads(threads);
+        cpu_backend::set_num_threads(threads);
         floats y_got(r * c), dx_got(r * c), sums_got(r), loss_got(r), lse(r), correction(r), d_got(r * c);
-        simd::softmax(rows, cols, x.data(), y_got.data());
-        simd::softmax_backward(rows, cols, y_got.data(), dy.data(), dx_got.data());
-        simd::logsumexp(rows, cols, x.data(), sums_got.data());
-        simd::softmax_cross_entropy(rows, cols, x.data(), labels.data(), loss_got.data(), lse.data(),
-                                    correction.data());
+        cpu_backend::softmax(rows, cols, x.data(), y_got.data());
+        cpu_backend::softmax_backward(rows, cols, y_got.data(), dy.data(), dx_got.data());
+        cpu_backend::logsumexp(rows, cols, x.data(), sums_got.data());
+        cpu_backend::softmax_cross_entropy(rows, cols, x.data(), labels.data(), loss_got.data(), lse.data(),
+                                           correction.data());
         for (std::size_t i = 0; i < r; ++i) correction[i] *= dloss[i];
-        simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), correction.data(),
-                                             dloss.data(), d_got.data());
+        cpu_backend::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), correction.data(),
+                                                    dloss.data(), d_got.data());
         CAPTURE(rows, cols, threads);
         CHECK(distance(y_got, y) < 2e-6);
         if (cols > 1) CHECK(distance(dx_got, dx) < 1e-5);
@@ -77,12 +77,12 @@ TEST_CASE("softmax: all of it against double loops") {
         if (cols > 1) CHECK(distance(loss_got, loss) < 2e-6);
         if (cols > 1) CHECK(distance(d_got, dlogits) < 1e-5);
         floats in_place = x;
-        simd::softmax(rows, cols, in_place.data(), in_place.data());
+        cpu_backend::softmax(rows, cols, in_place.data(), in_place.data());
         CHECK(in_place == y_got);
         if (threads == 2) CHECK(before == d_got);
         before = d_got;
       }
-      simd::set_num_threads(0);
+      cpu_backend::set_num_threads(0);
     }
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   const float inf = INFINITY;
   const floats x = {-inf, 0.0f, -inf, -inf, -inf, -inf, NAN, 1.0f, 2.0f, inf, 1.0f, 0.0f, 1e4f, -1e4f, 1e4f};
   floats y(15), sums(5), loss(5);
-  simd::softmax(5, 3, x.data(), y.data());
+  cpu_backend::softmax(5, 3, x.data(), y.data());
   CHECK(y[0] == 0.0f);
   CHECK(y[1] == 1.0f);
   CHECK(std::isnan(y[3]));
@@ -99,7 +99,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(std::isnan(y[9]));
   CHECK(y[12] == 0.5f);
   CHECK(y[13] == 0.0f);
-  simd::logsumexp(5, 3, x.data(), sums.data());
+  cpu_backend::logsumexp(5, 3, x.data(), sums.data());
   CHECK(sums[0] == 0.0f);
   CHECK(sums[1] == -inf);
   CHECK(std::isnan(sums[2]));
@@ -107,7 +107,7 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
   CHECK(sums[4] == 1e4f + std::log(2.0f));
   const std::int64_t labels[] = {1, 3, -4, -1, 0};
   const floats plain = random_floats(15, 5);
-  simd::softmax_cross_entropy(5, 3, plain.data(), labels, loss.data());
+  cpu_backend::softmax_cross_entropy(5, 3, plain.data(), labels, loss.data());
   CHECK(std::isnan(loss[1]));
   CHECK(std::isnan(loss[2]));
   CHECK(std::isfinite(loss[3]));
@@ -117,10 +117,10 @@ TEST_CASE("softmax: infinities, NaN and labels out of range") {
 TEST_CASE("softmax: rows without columns") {
   const std::int32_t label = 0;
   float loss = 7.0f, lse = 7.0f, none = 7.0f;
-  simd::softmax(1, 0, &none, &none);
-  simd::softmax_backward(1, 0, &none, &none, &none);
-  simd::softmax_cross_entropy(1, 0, &none, &label, &loss, &lse);
-  simd::softmax_cross_entropy_backward(1, 0, &none, &label, &lse, &loss, &loss, &none);
+  cpu_backend::softmax(1, 0, &none, &none);
+  cpu_backend::softmax_backward(1, 0, &none, &none, &none);
+  cpu_backend::softmax_cross_entropy(1, 0, &none, &label, &loss, &lse);
+  cpu_backend::softmax_cross_entropy_backward(1, 0, &none, &label, &lse, &loss, &loss, &none);
   CHECK(none == 7.0f);
   CHECK(lse == -INFINITY);
   CHECK(std::isnan(loss));
@@ -136,8 +136,8 @@ TEST_CASE("softmax: a block of -infinity before numbers, and a maximum that grow
     x[2 * c + j] = 3e38f * (j % 2 == 0 ? 1.0f : -1.0f);
   }
   floats y(3 * c), sums(3);
-  simd::softmax(3, cols, x.data(), y.data());
-  simd::logsumexp(3, cols, x.data(), sums.data());
+  cpu_backend::softmax(3, cols, x.data(), y.data());
+  cpu_backend::logsumexp(3, cols, x.data(), sums.data());
   for (std::size_t r = 0; r < 3; ++r) {
     double most = -INFINITY, sum = 0, total = 0;
     for (std::size_t j = 0; j < c; ++j) most = std::max(most, static_cast<double>(x[r * c + j]));
@@ -166,13 +166,13 @@ TEST_CASE("softmax: NaN and infinity reach the results wherever they are in a ro
         const float one = 1.0f;
         float loss = 0, lse = 0;
         CAPTURE(cols, at, bad);
-        simd::softmax(1, cols, x.data(), y.data());
+        cpu_backend::softmax(1, cols, x.data(), y.data());
         CHECK(std::isnan(y[static_cast<std::size_t>(at)]));
         CHECK(std::isnan(y[0]));
-        simd::softmax_cross_entropy(1, cols, x.data(), &label, &loss, &lse);
+        cpu_backend::softmax_cross_entropy(1, cols, x.data(), &label, &loss, &lse);
         if (std::isnan(bad)) CHECK(std::isnan(lse));
         if (!std::isnan(bad)) CHECK(lse == INFINITY);
-        simd::softmax_cross_entropy_backward(1, cols, x.data(), &label, &lse, &one, &one, d.data());
+        cpu_backend::softmax_cross_entropy_backward(1, cols, x.data(), &label, &lse, &one, &one, d.data());
         CHECK(std::isnan(d[static_cast<std::size_t>(at)]));
       }
     }
@@ -188,8 +188,8 @@ TEST_CASE("the gradient of cross entropy keeps its digits where logits are large
     for (const float v : x) sum += std::exp(static_cast<double>(v) - static_cast<double>(size));
     const std::int32_t label = 7;
     float loss = 0, lse = 0, correction = 0, one = 1;
-    simd::softmax_cross_entropy(1, cols, x.data(), &label, &loss, &lse, &correction);
-    simd::softmax_cross_entropy_backward(1, cols, x.data(), &label, &lse, &correction, &one, d.data());
+    cpu_backend::softmax_cross_entropy(1, cols, x.data(), &label, &loss, &lse, &correction);
+    cpu_backend::softmax_cross_entropy_backward(1, cols, x.data(), &label, &lse, &correction, &one, d.data());
     for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) {
       if (j == 7) continue;
       const double p = std::exp(static_cast<double>(x[j]) - static_cast<double>(size)) / sum;
@@ -207,10 +207,11 @@ TEST_CASE("softmax: memory of any alignment, and nothing beside the rows is touc
   const floats x = random_floats(rows * cols, 4, 5.0f), dy = random_floats(rows * cols, 5);
   const std::int32_t labels[] = {36, 0, -37};
   floats y(cells), dx(cells), d(cells), loss(3), lse(3);
-  simd::softmax(rows, cols, x.data(), y.data());
-  simd::softmax_backward(rows, cols, y.data(), dy.data(), dx.data());
-  simd::softmax_cross_entropy(rows, cols, x.data(), labels, loss.data(), lse.data());
-  simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels, lse.data(), loss.data(), loss.data(), d.data());
+  cpu_backend::softmax(rows, cols, x.data(), y.data());
+  cpu_backend::softmax_backward(rows, cols, y.data(), dy.data(), dx.data());
+  cpu_backend::softmax_cross_entropy(rows, cols, x.data(), labels, loss.data(), lse.data());
+  cpu_backend::softmax_cross_entropy_backward(rows, cols, x.data(), labels, lse.data(), loss.data(), loss.data(),
+                                              d.data());
   for (std::size_t shift = 1; shift < 16; shift += 2) {
     const auto moved = [shift](const floats& v) {
       floats m(v.size() + 16, 9.0f);
@@ -219,10 +220,10 @@ TEST_CASE("softmax: memory of any alignment, and nothing beside the rows is touc
     };
     const floats mx = moved(x), my = moved(y), mdy = moved(dy);
     floats to(cells + 16, 9.0f), grad(cells + 16, 9.0f), logits(cells + 16, 9.0f);
-    simd::softmax(rows, cols, mx.data() + shift, to.data() + shift);
-    simd::softmax_backward(rows, cols, my.data() + shift, mdy.data() + shift, grad.data() + shift);
-    simd::softmax_cross_entropy_backward(rows, cols, mx.data() + shift, labels, lse.data(), loss.data(), loss.data(),
-                                         logits.data() + shift);
+    cpu_backend::softmax(rows, cols, mx.data() + shift, to.data() + shift);
+    cpu_backend::softmax_backward(rows, cols, my.data() + shift, mdy.data() + shift, grad.data() + shift);
+    cpu_backend::softmax_cross_entropy_backward(rows, cols, mx.data() + shift, labels, lse.data(), loss.data(),
+                                                loss.data(), logits.data() + shift);
     CHECK(to == moved(y));
     CHECK(grad == moved(dx));
     CHECK(logits == moved(d));
@@ -234,21 +235,22 @@ TEST_CASE("softmax: results past the caches have the bits of those in place") {
   const floats x = random_floats(rows * cols, 6, 9.0f), dy = random_floats(rows * cols, 7),
                dloss = random_floats(rows, 8);
   const std::vector<std::int32_t> labels(static_cast<std::size_t>(rows), 3519);
-  float* const y = simd::scratch<struct y_on_lines>(rows * cols);
+  float* const y = cpu_backend::scratch<struct y_on_lines>(rows * cols);
   const auto cells = static_cast<std::size_t>(rows * cols);
   const auto same = [=](const floats& a) { return std::equal(a.begin(), a.end(), y, y + cells); };
   floats in_place = x;
-  simd::softmax(rows, cols, in_place.data(), in_place.data());
-  simd::softmax(rows, cols, x.data(), y);
+  cpu_backend::softmax(rows, cols, in_place.data(), in_place.data());
+  cpu_backend::softmax(rows, cols, x.data(), y);
   CHECK(same(in_place));
   floats gradient = dy;
-  simd::softmax_backward(rows, cols, in_place.data(), gradient.data(), gradient.data());
-  simd::softmax_backward(rows, cols, in_place.data(), dy.data(), y);
+  cpu_backend::softmax_backward(rows, cols, in_place.data(), gradient.data(), gradient.data());
+  cpu_backend::softmax_backward(rows, cols, in_place.data(), dy.data(), y);
   CHECK(same(gradient));
   floats logits = x, lse(static_cast<std::size_t>(rows));
-  simd::logsumexp(rows, cols, x.data(), lse.data());
-  simd::softmax_cross_entropy_backward(rows, cols, logits.data(), labels.data(), lse.data(), dloss.data(), dloss.data(),
-                                       logits.data());
-  simd::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(), dloss.data(), y);
+  cpu_backend::logsumexp(rows, cols, x.data(), lse.data());
+  cpu_backend::softmax_cross_entropy_backward(rows, cols, logits.data(), labels.data(), lse.data(), dloss.data(),
+                                              dloss.data(), logits.data());
+  cpu_backend::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(),
+                                              dloss.data(), y);
   CHECK(same(logits));
 }

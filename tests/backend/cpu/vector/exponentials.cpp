@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using floats = std::vector<float>;
 
 TEST_CASE("exponentials: sums, maxima and powers against double loops, the same bits for every instruction set") {
@@ -23,17 +23,18 @@ TEST_CASE("exponentials: sums, maxima and powers against double loops, the same 
       }
       floats kept(n + 1, 9.0f), portable(n + 1, 9.0f);
       CAPTURE(n, shift);
-      const auto got = simd::exponentials_of_block<true>()(x.data(), static_cast<std::int64_t>(n), shift, kept.data());
+      const auto got =
+          cpu_backend::exponentials_of_block<true>()(x.data(), static_cast<std::int64_t>(n), shift, kept.data());
       CHECK(static_cast<double>(got.sum) == Approx(sum).epsilon(1e-6).margin(1e-37));
       CHECK(static_cast<double>(got.most) == most);
       for (std::size_t j = 0; j < n; ++j)
         CHECK(kept[j] == Approx(std::exp(static_cast<double>(x[j] - shift))).epsilon(6e-7).margin(1e-37));
       CHECK(kept[n] == 9.0f);
       const auto sum_alone =
-          simd::exponentials_of_block<false>()(x.data(), static_cast<std::int64_t>(n), shift, nullptr);
+          cpu_backend::exponentials_of_block<false>()(x.data(), static_cast<std::int64_t>(n), shift, nullptr);
       CHECK(sum_alone.sum == got.sum);
       const auto again =
-          simd::detail::exponentials<true>(x.data(), static_cast<std::int64_t>(n), shift, portable.data());
+          cpu_backend::detail::exponentials<true>(x.data(), static_cast<std::int64_t>(n), shift, portable.data());
       CHECK(again.sum == got.sum);
       CHECK(again.most == got.most);
       CHECK(portable == kept);
@@ -44,16 +45,16 @@ TEST_CASE("exponentials: sums, maxima and powers against double loops, the same 
 TEST_CASE("exponentials: NaN passes into the sum, -infinity adds nothing") {
   for (const std::size_t at : {0u, 15u, 16u, 32u}) {
     floats x(33, -INFINITY), e(33);
-    auto got = simd::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data());
+    auto got = cpu_backend::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data());
     CHECK(got.sum == 0.0f);
     CHECK(got.most == -1.0f);
     CHECK(e == floats(33, 0.0f));
     x[at] = NAN;
-    got = simd::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data());
+    got = cpu_backend::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data());
     CHECK(std::isnan(got.sum));
     CHECK(got.most == -1.0f);
     CHECK(std::isnan(e[at]));
     x[at] = INFINITY;
-    CHECK(simd::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data()).most == INFINITY);
+    CHECK(cpu_backend::exponentials_of_block<true>()(x.data(), 33, -1.0f, e.data()).most == INFINITY);
   }
 }

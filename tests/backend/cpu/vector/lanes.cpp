@@ -10,7 +10,7 @@ TEST_CASE("whole and partial vectors round trip") {
   for (dtype t : {bool_, i8, i32, u32, bf16, f32})
     dispatch(t, []<dtype Element>() {
       using T = element_t<Element>;
-      using L = simd::lanes<T>;
+      using L = cpu_backend::lanes<T>;
       CAPTURE(static_cast<int>(dtype_of<T>));
       T from[64], to[64];
       for (int i = 0; i < 64; ++i) from[i] = static_cast<T>(static_cast<float>(i % 3 == 1 ? 1 : i % 3 * 3 % 4));

@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 TEST_CASE("rows: sums, maxima and vector loops cover each column once") {
   for (std::int64_t cols = 0; cols < 150; ++cols) {
@@ -14,16 +14,16 @@ TEST_CASE("rows: sums, maxima and vector loops cover each column once") {
     float sum = 0;
     for (std::size_t j = 0; j < x.size(); ++j) sum += x[j] = static_cast<float>(j % 13) - 20.0f;
     const float* const p = x.data();
-    CHECK(simd::sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(p + j); }) == sum);
-    const float most = simd::max_row(
+    CHECK(cpu_backend::sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(p + j); }) == sum);
+    const float most = cpu_backend::max_row(
         cols, [=](std::int64_t j, auto lanes) { return lanes(p + j, -std::numeric_limits<float>::infinity()); });
     CHECK(most == (cols == 0 ? -std::numeric_limits<float>::infinity() : cols < 13 ? p[cols - 1] : -8.0f));
-    const auto both = simd::sums_row<2>(
+    const auto both = cpu_backend::sums_row<2>(
         cols, [=](std::int64_t j, auto lanes) { return std::array{lanes(p + j), lanes(p + j) + lanes(p + j)}; });
     CHECK(both == std::array{sum, 2.0f * sum});
     std::vector<float> doubled(x.size());
     float* const to = doubled.data();
-    simd::for_vectors(cols, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(p + j) + lanes(p + j)); });
+    cpu_backend::for_vectors(cols, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(p + j) + lanes(p + j)); });
     for (std::size_t j = 0; j < x.size(); ++j) CHECK(doubled[j] == 2.0f * x[j]);
   }
 }
@@ -32,7 +32,7 @@ TEST_CASE("rows: each row is visited once") {
   for (const std::int64_t rows : {0, 1, 1000}) {
     for (const std::int64_t cols : {0, 1, 100, 100000}) {
       std::vector<int> visits(static_cast<std::size_t>(rows));
-      simd::for_rows(rows, cols, [&](std::int64_t r) { ++visits[static_cast<std::size_t>(r)]; });
+      cpu_backend::for_rows(rows, cols, [&](std::int64_t r) { ++visits[static_cast<std::size_t>(r)]; });
       CHECK(visits == std::vector<int>(static_cast<std::size_t>(rows), 1));
     }
   }
@@ -41,29 +41,30 @@ TEST_CASE("rows: each row is visited once") {
 TEST_CASE("rows: blocks cover a row, and streamed rows are written as others are") {
   for (const std::int64_t cols : {0, 1, 2047, 2048, 2049, 10000}) {
     std::int64_t covered = 0;
-    simd::for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
+    cpu_backend::for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
       CHECK(first == covered);
       CHECK(count > 0);
-      CHECK(count <= simd::row_block);
+      CHECK(count <= cpu_backend::row_block);
       covered += count;
     });
     CHECK(covered == cols);
   }
   const std::int64_t rows = 1000, cols = 48;
-  float* const to = simd::scratch<struct streamed_rows>(rows * cols);
+  float* const to = cpu_backend::scratch<struct streamed_rows>(rows * cols);
   for (const bool streamed : {false, true}) {
     std::fill_n(to, rows * cols, 0.0f);
-    simd::for_written_rows(rows, cols, streamed, [=](std::int64_t r, auto whole) {
-      simd::for_vectors<decltype(whole)>(
-          cols, [=](std::int64_t j, auto lanes) { lanes.put(to + r * cols + j, simd::f32v(static_cast<float>(r))); });
+    cpu_backend::for_written_rows(rows, cols, streamed, [=](std::int64_t r, auto whole) {
+      cpu_backend::for_vectors<decltype(whole)>(cols, [=](std::int64_t j, auto lanes) {
+        lanes.put(to + r * cols + j, cpu_backend::f32v(static_cast<float>(r)));
+      });
     });
     bool right = true;
     for (std::int64_t i = 0; i < rows * cols; ++i) right = right && to[i] == static_cast<float>(i / cols);
     CHECK(right);
   }
-  CHECK_FALSE(simd::passes_caches(rows, cols, to));         // small
-  CHECK(simd::passes_caches(1 << 20, cols, to));            // large
-  CHECK_FALSE(simd::passes_caches(1 << 20, cols, to, to));  // in place
-  CHECK_FALSE(simd::passes_caches(1 << 20, cols, to + 8));  // not on lines
-  CHECK_FALSE(simd::passes_caches(1 << 20, cols + 8, to));  // nor its rows
+  CHECK_FALSE(cpu_backend::passes_caches(rows, cols, to));         // small
+  CHECK(cpu_backend::passes_caches(1 << 20, cols, to));            // large
+  CHECK_FALSE(cpu_backend::passes_caches(1 << 20, cols, to, to));  // in place
+  CHECK_FALSE(cpu_backend::passes_caches(1 << 20, cols, to + 8));  // not on lines
+  CHECK_FALSE(cpu_backend::passes_caches(1 << 20, cols + 8, to));  // nor its rows
 }

@@ -13,96 +13,96 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 TEST_CASE("threads: each chunk runs exactly once") {
   for (int threads : {1, 2, 3}) {
-    simd::set_num_threads(threads);
+    cpu_backend::set_num_threads(threads);
     for (std::int64_t n : {0, 1, 2, 7, 100}) {
       std::vector<int> runs(static_cast<std::size_t>(n));
-      simd::parallel_for(n, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+      cpu_backend::parallel_for(n, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
       CHECK(runs == std::vector<int>(static_cast<std::size_t>(n), 1));
     }
   }
-  simd::set_num_threads(0);
-  CHECK(simd::num_threads() >= 1);
+  cpu_backend::set_num_threads(0);
+  CHECK(cpu_backend::num_threads() >= 1);
 }
 
 TEST_CASE("threads: a free thread takes over what a busy one has not begun") {
-  simd::set_num_threads(2);
-  if (simd::num_threads() < 2) return;  // built without threads
+  cpu_backend::set_num_threads(2);
+  if (cpu_backend::num_threads() < 2) return;  // built without threads
   std::atomic<int> others = 0;
-  simd::parallel_for(8, [&](std::int64_t i) {
+  cpu_backend::parallel_for(8, [&](std::int64_t i) {
     if (i > 0) ++others;
     while (i == 0 && others < 7) std::this_thread::yield();  // for ever, if its own range waits for it
   });
   CHECK(others == 7);
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
 }
 
 TEST_CASE("threads: a loop inside a loop is serial") {
-  simd::set_num_threads(2);
+  cpu_backend::set_num_threads(2);
   int inner[2] = {};
-  simd::parallel_for(2, [&](std::int64_t i) {
-    inner[i] = simd::num_threads();
-    simd::parallel_for(3, [&](std::int64_t) { inner[i] += 10; });
+  cpu_backend::parallel_for(2, [&](std::int64_t i) {
+    inner[i] = cpu_backend::num_threads();
+    cpu_backend::parallel_for(3, [&](std::int64_t) { inner[i] += 10; });
   });
   CHECK(inner[0] == 31);
   CHECK(inner[1] == 31);
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
 }
 
 TEST_CASE("what a chunk throws reaches the caller, and the next loop runs") {
   for (int threads : {1, 2, 3}) {
-    simd::set_num_threads(threads);
+    cpu_backend::set_num_threads(threads);
     for (int round = 0; round < 20; ++round) {
       std::atomic<int> begun = 0;
       const auto throws = [&](std::int64_t i) {
         ++begun;
         if (i % 7 == round % 7) throw std::runtime_error("chunk");
       };
-      CHECK_THROWS_AS(simd::parallel_for(100, throws), std::runtime_error);
+      CHECK_THROWS_AS(cpu_backend::parallel_for(100, throws), std::runtime_error);
       CHECK(begun <= 100);
       std::atomic<int> runs = 0;
-      simd::parallel_for(50, [&](std::int64_t) { ++runs; });
+      cpu_backend::parallel_for(50, [&](std::int64_t) { ++runs; });
       CHECK(runs == 50);
     }
   }
-  simd::set_num_threads(0);
-  CHECK_THROWS_AS(simd::scratch<struct too_large>(std::int64_t{1} << 60), std::bad_alloc);
-  CHECK(simd::scratch<struct too_large>(10) != nullptr);
+  cpu_backend::set_num_threads(0);
+  CHECK_THROWS_AS(cpu_backend::scratch<struct too_large>(std::int64_t{1} << 60), std::bad_alloc);
+  CHECK(cpu_backend::scratch<struct too_large>(10) != nullptr);
 }
 
 TEST_CASE("threads: several callers at once") {
-  simd::set_num_threads(3);
+  cpu_backend::set_num_threads(3);
   std::vector<std::thread> callers;
   std::atomic<std::int64_t> sum = 0;
   for (int t = 0; t < 4; ++t)
     callers.emplace_back([&] {
-      for (int round = 0; round < 500; ++round) simd::parallel_for(5, [&](std::int64_t i) { sum += i; });
+      for (int round = 0; round < 500; ++round) cpu_backend::parallel_for(5, [&](std::int64_t i) { sum += i; });
     });
   for (std::thread& t : callers) t.join();
   CHECK(sum == 4 * 500 * 10);
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
 }
 
 // ThreadSanitizer ends a child that makes threads.
 #if !defined(__SANITIZE_THREAD__)
 TEST_CASE("a forked child has threads of its own") {
-  simd::set_num_threads(2);
-  const bool together = simd::num_threads() > 1;
+  cpu_backend::set_num_threads(2);
+  const bool together = cpu_backend::num_threads() > 1;
   std::atomic<bool> stop = false;
   std::thread busy([&] {  // another thread has the workers when the process forks
-    while (!stop) simd::parallel_for(8, [](std::int64_t) {});
+    while (!stop) cpu_backend::parallel_for(8, [](std::int64_t) {});
   });
   for (int round = 0; round < 20; ++round) {
-    simd::parallel_for(8, [](std::int64_t) {});
+    cpu_backend::parallel_for(8, [](std::int64_t) {});
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
       std::atomic<int> runs = 0, at_once = 0;
       for (int i = 0; i < 3; ++i)
-        simd::parallel_for(2, [&](std::int64_t) {
+        cpu_backend::parallel_for(2, [&](std::int64_t) {
           ++runs;
           for (++at_once; together && at_once < 2 * (i + 1);) std::this_thread::yield();  // for ever, by one thread
         });
@@ -114,7 +114,7 @@ TEST_CASE("a forked child has threads of its own") {
   }
   stop = true;
   busy.join();
-  simd::set_num_threads(0);
+  cpu_backend::set_num_threads(0);
 }
 #endif
 
@@ -124,11 +124,11 @@ struct second_tag;
 }  // namespace
 
 TEST_CASE("threads: scratch grows, stays, and is aligned") {
-  float* small = simd::scratch<first_tag>(10);
+  float* small = cpu_backend::scratch<first_tag>(10);
   CHECK(reinterpret_cast<std::uintptr_t>(small) % 64 == 0);
-  CHECK(simd::scratch<first_tag>(5) == small);
-  CHECK(simd::scratch<second_tag>(5) != small);
-  float* large = simd::scratch<first_tag>(1 << 20);
+  CHECK(cpu_backend::scratch<first_tag>(5) == small);
+  CHECK(cpu_backend::scratch<second_tag>(5) != small);
+  float* large = cpu_backend::scratch<first_tag>(1 << 20);
   large[(1 << 20) - 1] = 1.0f;
-  CHECK(simd::scratch<first_tag>(7) == large);
+  CHECK(cpu_backend::scratch<first_tag>(7) == large);
 }

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/attention/backward.hpp>  // attention_backward
 #include <tokamax/backend/cpu/attention/forward.hpp>   // attention_forward
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Scaled dot-product attention, one block of scores at a time.
 ///
@@ -40,4 +40,4 @@ inline void attention_backward(const attention_shape& s, const heads_view<const 
   detail::attention_backward({s, machine, blocks, query, key, value, out, lse, correction, dout, dquery, dkey, dvalue});
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

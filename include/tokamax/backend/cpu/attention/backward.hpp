@@ -10,7 +10,7 @@
 #include <limits>  // numeric_limits
 #include <thread>  // yield
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// How the backward pass is cut, and the sizes of its pieces in floats. Scores are [queries, keys] with keys in the lanes.
 /// In this layout they are the second operand of the sums over queries, dv^T = dout^T p and dk^T = q^T ds.
@@ -21,7 +21,7 @@ struct backward_blocks {
   std::int64_t head_steps, query_steps, key_steps;
   std::int64_t query_columns, query_lanes, key_columns, key_lanes, scores, part, turned, key_sums, query_sums;
 
-  backward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
+  backward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
       : queries(even_part(s.queries, 168, kernels.rows)),
         keys(even_part(s.keys, 128, panel_lanes)),
         key_blocks(std::max<std::int64_t>(1, parts_of(parts_of(s.keys, keys), pieces(s, keys)))),
@@ -98,7 +98,7 @@ struct backward_pieces {
 
 inline void pack_backward_keys(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
                                std::int64_t kv, std::int64_t i, std::int64_t k) noexcept {
-  const gemm_kernels& kernels = c.machine.tiles;
+  const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t keys = std::min(c.blocks.keys, c.s.keys - k), h = c.s.head_size;
   pack_panels(kernels, operand::b, at.keys + i * c.blocks.key_columns, panel_lanes, keys, h, c.key.at(b, k, kv),
               c.key.bfloat16, c.key.time_stride, 1);
@@ -112,7 +112,7 @@ inline void pack_backward_keys(const attention_cotangents& c, const backward_pie
 /// and sum_h dout * out.
 inline void pack_backward_queries(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
                                   std::int64_t n, std::int64_t q, std::int64_t queries) noexcept {
-  const gemm_kernels& kernels = c.machine.tiles;
+  const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t h = c.s.head_size, mr = kernels.rows;
   const void *const from_q = c.query.at(b, q, n), *const from_d = c.dout.at(b, q, n);
   pack_panels(kernels, operand::a, at.queries, mr, queries, h, from_q, c.query.bfloat16, c.query.time_stride, 1);
@@ -137,7 +137,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
                            std::int64_t q, std::int64_t queries, tile_mode query_mode) noexcept {
   const attention_shape& s = c.s;
   const backward_blocks& z = c.blocks;
-  const gemm_kernels& kernels = c.machine.tiles;
+  const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t mr = kernels.rows, h = s.head_size, lanes = panel_lanes;
   const std::int64_t keys = std::min(z.keys, s.keys - k), steps = steps_of(kernels, queries);
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
@@ -287,4 +287,4 @@ inline void attention_backward(attention_cotangents c) {
   });
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

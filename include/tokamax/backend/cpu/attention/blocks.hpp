@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // gemm_kernels, gemm_precision
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // microkernel_set, gemm_precision
 #include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors, sum_row
 
 #include <algorithm>    // min, max, fill_n
@@ -11,7 +11,7 @@
 #include <cstdint>      // int64_t
 #include <type_traits>  // conditional_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Element (b, t, n, h) has the index b * batch_stride + t * time_stride + n * head_stride + h. T is void or const void.
 template <class T>
@@ -69,12 +69,12 @@ constexpr std::int64_t even_part(std::int64_t n, std::int64_t most, std::int64_t
 }
 
 /// The number of packed steps for k terms.
-inline std::int64_t steps_of(const gemm_kernels& kernels, std::int64_t k) noexcept {
+inline std::int64_t steps_of(const microkernel_set& kernels, std::int64_t k) noexcept {
   return up_to(parts_of(k, kernels.terms), kernels.unit);
 }
 
 /// The lanes of a panel of A, chosen so that they divide `rows` evenly and no tile is much lower than others.
-inline std::int64_t even_height(const gemm_kernels& kernels, std::int64_t rows) noexcept {
+inline std::int64_t even_height(const microkernel_set& kernels, std::int64_t rows) noexcept {
   return kernels.unit > 1 ? kernels.rows : parts_of(rows, parts_of(rows, kernels.rows));
 }
 
@@ -91,7 +91,7 @@ struct scratch_pieces {
 enum class operand { a, b };
 
 /// Some lanes of an operand, each with k terms, as panels of `height` lanes.
-inline void pack_panels(const gemm_kernels& kernels, operand side, float* packed, std::int64_t height,
+inline void pack_panels(const microkernel_set& kernels, operand side, float* packed, std::int64_t height,
                         std::int64_t lanes, std::int64_t k, const void* from, bool bfloat16, std::int64_t lane_stride,
                         std::int64_t term_stride) noexcept {
   const std::int64_t steps = steps_of(kernels, k), filled = parts_of(k, kernels.terms);
@@ -117,7 +117,7 @@ struct panels {
 };
 
 /// c [rows, columns] (+)= a b, summed over some packed steps.
-inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std::int64_t columns, std::int64_t steps,
+inline void multiply_panels(const microkernel_set& kernels, std::int64_t rows, std::int64_t columns, std::int64_t steps,
                             const panels& a, const panels& b, float* c, std::int64_t ldc, tile_mode mode) noexcept {
   for (std::int64_t j = 0; j < columns; j += kernels.columns) {
     const float* const panel = b.data + j / panel_lanes * b.stride + j % panel_lanes;
@@ -138,7 +138,7 @@ inline void multiply_panels(const gemm_kernels& kernels, std::int64_t rows, std:
 
 /// Transposes a panel: to[l * n + i] = from[i * stride + l] for its lanes l.
 inline void turn_block(float* to, std::int64_t n, const float* from, std::int64_t stride) noexcept {
-  gemm_kernels_for(best_gemm_machine()).pack({to, n, n, panel_lanes, from, stride, 1});
+  microkernels_for(best_gemm_machine()).pack({to, n, n, panel_lanes, from, stride, 1});
 }
 
 /// A row as floats: in place if it is f32, or else a converted copy.
@@ -169,4 +169,4 @@ inline void write_row(void* row, bool bfloat16, std::int64_t n, const float* fro
 }
 
 }  // namespace detail
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

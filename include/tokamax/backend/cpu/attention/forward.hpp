@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
 #include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// How attention is cut, and the sizes of its pieces in floats. Products are [keys, queries] and [H, queries], with queries
 /// in the lanes. In this layout the scores of a block are the second operand of the product with the values.
@@ -19,7 +19,7 @@ struct forward_blocks {
   std::int64_t head_steps, key_steps;
   std::int64_t packed_keys, packed_values, packed_queries, scores, sums;
 
-  forward_blocks(const attention_shape& s, const gemm_kernels& kernels) noexcept
+  forward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
       : keys(even_part(s.keys, 140, kernels.rows)),
         value_rows(even_height(kernels, s.head_size)),
         head_steps(steps_of(kernels, s.head_size)),
@@ -45,7 +45,7 @@ struct forward_blocks {
 };
 
 /// Panels of the keys and the values from key k on.
-inline void pack_keys(const attention_shape& s, const gemm_kernels& kernels, const forward_blocks& blocks,
+inline void pack_keys(const attention_shape& s, const microkernel_set& kernels, const forward_blocks& blocks,
                       const heads_view<const void>& key, const heads_view<const void>& value, std::int64_t b,
                       std::int64_t kv, std::int64_t k, float* packed) noexcept {
   const std::int64_t keys = std::min(blocks.keys, s.keys - k);
@@ -86,7 +86,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
                             const heads_view<const void>& value, const heads_view<void>& out,
                             const attention_normalisers& normaliser, std::int64_t b, std::int64_t n, std::int64_t q0,
                             const float* packed) {
-  const gemm_kernels& kernels = machine.tiles;
+  const microkernel_set& kernels = machine.tiles;
   const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
   const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
   scratch_pieces pieces{scratch<attention_scratch>(blocks.own(s))};
@@ -179,4 +179,4 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
   });
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -10,7 +10,7 @@
 #include <cstdint>    // int64_t
 #include <limits>     // infinity
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Turns scores [keys, panel_lanes] into probabilities. Queries are in the lanes, so maxima and sums never cross lanes.
 /// It updates `highest`, the maximum of scale * score, and `total`, the sum of 2^(scale * score - highest). `shrink`
@@ -251,7 +251,7 @@ template <bool Pairs>
 
 /// The functions of attention for one machine: tiles, and the softmax of their sums.
 struct attention_kernels {
-  const gemm_kernels& tiles;
+  const microkernel_set& tiles;
   softmax_fn softmax = softmax_block;
   score_cotangent_fn score_cotangents = detail::score_cotangents;
   bool makes_panels = false;  ///< do these functions write operands of bfloat16 pairs?
@@ -261,7 +261,7 @@ struct attention_kernels {
 
 #if defined(__x86_64__)
 /// For tiles of AVX-512 or a matrix unit beside it.
-inline attention_kernels attention_kernels_of(const gemm_kernels& tiles) noexcept {
+inline attention_kernels attention_kernels_of(const microkernel_set& tiles) noexcept {
   if (tiles.terms == 2)
     return {tiles, softmax_block_avx512<true>, score_cotangents_avx512<true>, true,
             tiles.pack_a == nullptr ? by_lane_tiles<bfloat16_pair, 16>.data() : nullptr};
@@ -273,14 +273,14 @@ inline attention_kernels attention_kernels_of(const gemm_kernels& tiles) noexcep
 /// The caller has checked that the machine has the unit.
 inline attention_kernels attention_kernels_for(gemm_machine machine, gemm_precision precision,
                                                bfloat16_unit unit = best_bfloat16_unit()) noexcept {
-  const gemm_kernels& tiles = gemm_kernels_for(machine, precision, unit);
+  const microkernel_set& tiles = microkernels_for(machine, precision, unit);
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) return attention_kernels_of(tiles);
   // Blocks stay in the caches, so pairs would save nothing.
   if (machine == gemm_machine::avx2 && precision == gemm_precision::bfloat16)
-    return {gemm_kernels_for(machine, microkernel_numbers::rounded)};
+    return {microkernels_for(machine, microkernel_numbers::rounded)};
 #endif
   return {tiles};
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -11,7 +11,7 @@
 #include <cstdint>  // int64_t
 #include <utility>  // index_sequence
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// As gemm_tile_fn for an A whose rows lie one after the other, some packed steps of each; the next steps of all rows
 /// are `a_panel` floats on. B is one panel.
@@ -58,4 +58,4 @@ inline constexpr auto by_lane_tiles = []<std::size_t... I>(std::index_sequence<I
 }(std::make_index_sequence<14>());
 #endif
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

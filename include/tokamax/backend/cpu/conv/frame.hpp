@@ -9,7 +9,7 @@
 #include <algorithm>  // min, max
 #include <cstdint>    // int64_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// One axis: the window at place p covers the elements p * stride + k * dilation of the padded image.
 struct conv_axis {
@@ -99,4 +99,4 @@ struct conv_frame {
   }
 };
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

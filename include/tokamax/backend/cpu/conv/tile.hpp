@@ -9,7 +9,7 @@
 #include <cstdint>  // int64_t
 #include <utility>  // integer_sequence
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The elements that a tile of a convolution reads: runs of `steps` elements, which are the same for each of its places.
 /// Places are `row` elements apart.
@@ -155,4 +155,4 @@ inline const conv_kernels& best_conv_kernels() noexcept {
   return detail::conv_portable<>;
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -11,7 +11,7 @@
 #include <cstddef>    // byte
 #include <cstdint>    // int64_t, uintptr_t
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 // The sizes of tasks, into which the columns (in panels) and rows of C are cut.
 struct gemm_split {
@@ -23,8 +23,8 @@ struct gemm_split {
 // other threads, at some 16 GB/s. The last cost arises if threads do not keep to rows of their own: now for A, and later for
 // C, because loops give each thread a range of rows. The order along k is the same for every split, so the number of threads
 // may decide.
-inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std::int64_t k, const gemm_kernels& kernels,
-                              int threads) noexcept {
+inline gemm_split split_tasks(std::int64_t b_panels, std::int64_t a_panels, std::int64_t k,
+                              const microkernel_set& kernels, int threads) noexcept {
   gemm_split best{std::min<std::int64_t>(b_panels, 4), a_panels};
   if (threads == 1) return best;
   const auto count = [](std::int64_t i) { return static_cast<double>(i); };
@@ -57,7 +57,7 @@ inline bool streams(const gemm_problem& g, std::int64_t block) noexcept {
 /// of a super block and the columns of B are cut into tasks, which threads share.
 class blocked_product {
  public:
-  blocked_product(const gemm_problem& g, const gemm_kernels& kernels, int threads) noexcept
+  blocked_product(const gemm_problem& g, const microkernel_set& kernels, int threads) noexcept
       : g_(g),
         kernels_(kernels),
         threads_(threads),
@@ -163,7 +163,7 @@ class blocked_product {
   }
 
   const gemm_problem& g_;
-  const gemm_kernels& kernels_;
+  const microkernel_set& kernels_;
   const int threads_;
   const std::int64_t mr_ = kernels_.rows, nr_ = kernels_.columns, a_words_ = mr_ * kernels_.a_words;
   const std::int64_t block_, b_panels_;
@@ -176,8 +176,8 @@ class blocked_product {
   gemm_split split_{};
 };
 
-inline void gemm_blocked(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+inline void gemm_blocked(const gemm_problem& g, const microkernel_set& kernels, int threads) {
   blocked_product(g, kernels, threads).run();
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // microkernel_set
 #include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILES
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -12,7 +12,7 @@
   #include <unistd.h>       // syscall
 #endif
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The number format in which operands are multiplied; sums are always f32. x3 and x6 split operands into sums of bfloat16
 /// numbers, and sum three or six of the products. On machines where that is not faster, they compute in f32.
@@ -97,8 +97,8 @@ inline int8_unit best_int8_unit() noexcept {
 }
 
 /// Tiles of one instruction set; the caller has checked that the machine has it.
-inline const gemm_kernels& gemm_kernels_for(gemm_machine machine,
-                                            microkernel_numbers numbers = microkernel_numbers::f32) noexcept {
+inline const microkernel_set& microkernels_for(gemm_machine machine,
+                                               microkernel_numbers numbers = microkernel_numbers::f32) noexcept {
 #if defined(__x86_64__)
   if (machine == gemm_machine::avx512) return detail::avx512_kernels(numbers);
   if (machine == gemm_machine::avx2) return detail::avx2_kernels(numbers);
@@ -108,9 +108,9 @@ inline const gemm_kernels& gemm_kernels_for(gemm_machine machine,
 }
 
 /// Tiles for products in `precision`; the caller has checked that the machine has the unit.
-inline const gemm_kernels& gemm_kernels_for(gemm_machine machine, gemm_precision precision,
-                                            bfloat16_unit unit = best_bfloat16_unit()) noexcept {
-  if (precision == gemm_precision::f32) return gemm_kernels_for(machine);
+inline const microkernel_set& microkernels_for(gemm_machine machine, gemm_precision precision,
+                                               bfloat16_unit unit = best_bfloat16_unit()) noexcept {
+  if (precision == gemm_precision::f32) return microkernels_for(machine);
   const bool rounds = precision == gemm_precision::bfloat16;
 #if defined(__x86_64__) && defined(__linux__)
   if (machine == gemm_machine::avx512 && unit == bfloat16_unit::amx)
@@ -118,22 +118,22 @@ inline const gemm_kernels& gemm_kernels_for(gemm_machine machine, gemm_precision
                                : precision == gemm_precision::bfloat16_x3 ? microkernel_numbers::split_2
                                                                           : microkernel_numbers::split_3);
 #endif
-  if (!rounds) return gemm_kernels_for(machine);
+  if (!rounds) return microkernels_for(machine);
   const bool pairs = machine == gemm_machine::avx2 || (machine == gemm_machine::avx512 && unit != bfloat16_unit::none);
-  return gemm_kernels_for(machine, pairs ? microkernel_numbers::bfloat16 : microkernel_numbers::rounded);
+  return microkernels_for(machine, pairs ? microkernel_numbers::bfloat16 : microkernel_numbers::rounded);
 }
 
 /// Tiles for products of int8; the caller has checked that the machine has the unit.
-inline const gemm_kernels& gemm_int8_kernels(gemm_machine machine = best_gemm_machine(),
-                                             int8_unit unit = best_int8_unit()) noexcept {
+inline const microkernel_set& int8_microkernels(gemm_machine machine = best_gemm_machine(),
+                                                int8_unit unit = best_int8_unit()) noexcept {
 #if defined(__x86_64__) && defined(__linux__)
   if (machine == gemm_machine::avx512 && unit == int8_unit::amx) return detail::amx_kernels(microkernel_numbers::int8);
 #endif
   if (machine == gemm_machine::avx512 && unit == int8_unit::none) machine = gemm_machine::avx2;
-  return gemm_kernels_for(machine, microkernel_numbers::int8);
+  return microkernels_for(machine, microkernel_numbers::int8);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend
 
 #if TOKAMAX_COMPILES(GEMM_AVX2)
   #include <tokamax/backend/cpu/gemm/isa/avx2_sets.hpp>  // portable_kernels, avx2_kernels

@@ -10,29 +10,30 @@
 #include <algorithm>  // min, max
 #include <cstdint>    // int64_t
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Is C so low that blocks of A need not wait in the caches?
-inline bool has_few_rows(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+inline bool has_few_rows(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   return kernels.unit == 1 && g.m <= 2 * kernels.rows && g.m <= 16;
 }
 
 /// How the tiles get at B.
 enum class b_source {
-  panels,  ///< packed before
-  memory,  ///< as it is: its rows are contiguous
-  turned,  ///< as it is: its columns are contiguous
-  rows,    ///< rows, through panels that stay in the first level cache
-  columns  ///< columns, the same
+  panels,      ///< packed before
+  memory,      ///< as it is: its rows are contiguous
+  transposed,  ///< as it is: its columns are contiguous
+  rows,        ///< rows, through panels that stay in the first level cache
+  columns      ///< columns, the same
 };
 
-inline b_source source_of_b(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+inline b_source source_of_b(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
   const bool columns = g.b.column_stride != 1 && g.n != 1;
   const bool as_it_is = kernels.b_in_place && g.b.element_bytes() * kernels.terms == 4;
   if (!columns) return as_it_is && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;
-  const bool turned = as_it_is && g.b.row_stride == 1 && g.m <= turned_rows && kernels.turned[g.m] != nullptr;
-  return turned ? b_source::turned : b_source::columns;
+  const bool transposed =
+      as_it_is && g.b.row_stride == 1 && g.m <= transposed_b_rows && kernels.transposed_b[g.m] != nullptr;
+  return transposed ? b_source::transposed : b_source::columns;
 }
 
 /// A stripe of columns of C is summed `burst` terms at a time. Rows of B are read in long runs, while the sums stay in
@@ -42,22 +43,22 @@ struct few_rows_plan {
   b_source source;
   std::int64_t tile, stripe, burst;  ///< columns of a tile, columns of a stripe, terms
 
-  few_rows_plan(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t height, std::int64_t block,
+  few_rows_plan(const gemm_problem& g, const microkernel_set& kernels, std::int64_t height, std::int64_t block,
                 int threads) noexcept
       : source(source_of_b(g, kernels)) {
-    tile = source == b_source::memory   ? kernels.wide_columns[height]
-           : source == b_source::turned ? turned_columns
-                                        : kernels.columns;
+    tile = source == b_source::memory       ? kernels.wide_columns[height]
+           : source == b_source::transposed ? transposed_b_columns
+                                            : kernels.columns;
     const bool short_bursts = (source == b_source::memory || source == b_source::rows) && g.m <= 6;
     const bool far = source == b_source::memory && g.m == 1 && g.k * g.n >= std::int64_t{1} << 22;  // 16 MB
     const bool near = source == b_source::memory && g.m == 1 && !far;
     burst = short_bursts ? kernels.terms * (far ? 4 : near ? 32 : g.m <= 2 ? 8 : 16) : block;
-    const std::int64_t longest = source == b_source::columns  ? tile
-                                 : source == b_source::turned ? 4 * tile
-                                 : far                        ? g.n
-                                 : !short_bursts              ? 4 * tile
-                                 : source == b_source::memory ? std::max<std::int64_t>(512, 4096 / g.m)
-                                                              : 512;
+    const std::int64_t longest = source == b_source::columns      ? tile
+                                 : source == b_source::transposed ? 4 * tile
+                                 : far                            ? g.n
+                                 : !short_bursts                  ? 4 * tile
+                                 : source == b_source::memory     ? std::max<std::int64_t>(512, 4096 / g.m)
+                                                                  : 512;
     stripe = round_up(std::min(longest, ceil_div(g.n, threads)), tile);
   }
 };
@@ -77,7 +78,7 @@ struct gemm_staged_b;
 /// A product of few rows: all rows of C, one stripe of columns after the other.
 class few_rows_product {
  public:
-  few_rows_product(const gemm_problem& g, const gemm_kernels& kernels, int threads)
+  few_rows_product(const gemm_problem& g, const microkernel_set& kernels, int threads)
       : g_(g), kernels_(kernels), threads_(threads) {}
 
   void run() {
@@ -151,7 +152,7 @@ class few_rows_product {
     switch (plan_.source) {
       case b_source::memory:
         return {g_.b.at(p + q, col), g_.b.row_stride, g_.b.column_stride * g_.b.element_bytes()};
-      case b_source::turned:
+      case b_source::transposed:
         return {g_.b.at(p + q, col), g_.b.column_stride, g_.b.column_stride * g_.b.element_bytes()};
       case b_source::panels:
         return {reinterpret_cast<const std::byte*>(g_.packed.at(kernels_, p, steps, col / nr)), nr, panel_column};
@@ -166,18 +167,18 @@ class few_rows_product {
   void multiply(std::int64_t p, std::int64_t now, const columns_of_b& b, const rows_of_c& c, std::int64_t cols,
                 tile_mode mode) const {
     const std::int64_t nr = kernels_.columns;
-    const bool turned = plan_.source == b_source::turned, wide = plan_.source == b_source::memory;
+    const bool transposed = plan_.source == b_source::transposed, wide = plan_.source == b_source::memory;
     for (std::int64_t i = 0; i < panels_; ++i) {
       const std::int64_t row = i * height_, rows = std::min(height_, g_.m - row);
-      const bool twins = plan_.source == b_source::panels && rows <= 2 && kernels_.twin[rows] != nullptr;
+      const bool two_panels = plan_.source == b_source::panels && rows <= 2 && kernels_.two_panel[rows] != nullptr;
       for (std::int64_t j = 0, step = 0; j < cols; j += step) {
-        const bool both = twins && cols - j >= 2 * nr;
-        step = turned ? plan_.tile : wide ? kernels_.wide_columns[rows] : both ? 2 * nr : nr;
-        const auto tile = turned ? kernels_.turned[rows]
-                          : wide ? kernels_.wide[rows]
-                          : both ? kernels_.twin[rows]
-                                 : kernels_.tile[rows];
-        tile({.k = turned ? now : packed_steps_of(kernels_, now),
+        const bool both = two_panels && cols - j >= 2 * nr;
+        step = transposed ? plan_.tile : wide ? kernels_.wide_columns[rows] : both ? 2 * nr : nr;
+        const auto tile = transposed ? kernels_.transposed_b[rows]
+                          : wide     ? kernels_.wide[rows]
+                          : both     ? kernels_.two_panel[rows]
+                                     : kernels_.tile[rows];
+        tile({.k = transposed ? now : packed_steps_of(kernels_, now),
               .a = a_.data + i * a_panel_ + p / kernels_.terms * a_.step,
               .a_row = a_.row,
               .a_step = a_.step,
@@ -192,7 +193,7 @@ class few_rows_product {
   }
 
   const gemm_problem& g_;
-  const gemm_kernels& kernels_;
+  const microkernel_set& kernels_;
   const int threads_;
   const std::int64_t block_ = gemm_k_block(g_.k, kernels_);
   const std::int64_t panels_ = ceil_div(g_.m, kernels_.rows);
@@ -204,8 +205,8 @@ class few_rows_product {
   float *sums_ = nullptr, *staged_ = nullptr;
 };
 
-inline void gemm_few_rows(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+inline void gemm_few_rows(const gemm_problem& g, const microkernel_set& kernels, int threads) {
   few_rows_product(g, kernels, threads).run();
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_elsewhere
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>               // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_override
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>               // microkernels_for
 #include <tokamax/backend/cpu/gemm/one_product.hpp>            // gemm_one
 #include <tokamax/backend/cpu/gemm/packed_matrix.hpp>          // packed_matrix
 #include <tokamax/backend/cpu/gemm/problem.hpp>                // gemm_problem, matrix_view
@@ -12,20 +12,20 @@
 #include <atomic>   // memory_order_acquire
 #include <cstdint>  // int64_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 
 inline void own_gemm(const gemm_product& p) {
   gemm_one({p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}},
-           p.a.element == gemm_element::int8 ? gemm_int8_kernels() : gemm_kernels_for(best_gemm_machine(), p.precision),
+           p.a.element == gemm_element::int8 ? int8_microkernels() : microkernels_for(best_gemm_machine(), p.precision),
            num_threads());
 }
 
 // Lets another implementation compute the product if one is chosen for it. False if there is none.
-inline bool done_elsewhere(const gemm_product& p) {
-  const auto elsewhere = gemm_elsewhere.load(std::memory_order_acquire);
-  return elsewhere != nullptr && elsewhere(p, own_gemm);
+inline bool done_by_override(const gemm_product& p) {
+  const auto chosen = gemm_override.load(std::memory_order_acquire);
+  return chosen != nullptr && chosen(p, own_gemm);
 }
 }  // namespace detail
 
@@ -43,8 +43,8 @@ inline bool done_elsewhere(const gemm_product& p) {
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, float* c,
                  std::int64_t ldc, gemm_mode mode = gemm_mode::assign, gemm_epilogue epilogue = {},
                  gemm_precision precision = gemm_precision::f32) {
-  if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, a, b, c, ldc, mode, precision})) return;
-  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, gemm_kernels_for(best_gemm_machine(), precision),
+  if (epilogue.apply == nullptr && detail::done_by_override({m, n, k, a, b, c, ldc, mode, precision})) return;
+  detail::gemm_one({m, n, k, a, b, c, ldc, mode, epilogue}, microkernels_for(best_gemm_machine(), precision),
                    num_threads());
 }
 
@@ -62,10 +62,10 @@ inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, float* c
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_view a, matrix_view b, std::int32_t* c,
                  std::int64_t ldc, gemm_mode mode = gemm_mode::assign) {
   const gemm_product p{m, n, k, a, b, reinterpret_cast<float*>(c), ldc, mode, gemm_precision::f32};
-  if (!detail::done_elsewhere(p)) detail::own_gemm(p);
+  if (!detail::done_by_override(p)) detail::own_gemm(p);
 }
 
-/// The same with a B that was packed for gemm_int8_kernels().
+/// The same with a B that was packed for int8_microkernels().
 inline void gemm(std::int64_t m, matrix_view a, const packed_matrix& b, std::int32_t* c, std::int64_t ldc,
                  gemm_mode mode = gemm_mode::assign) {
   gemm(m, a, b, reinterpret_cast<float*>(c), ldc, mode);
@@ -79,14 +79,14 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
                          std::int64_t a_batch_stride, matrix_view b, std::int64_t b_batch_stride, float* c,
                          std::int64_t ldc, std::int64_t c_batch_stride, gemm_mode mode = gemm_mode::assign,
                          gemm_epilogue epilogue = {}, gemm_precision precision = gemm_precision::f32) {
-  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine(), precision);
+  const microkernel_set& kernels = microkernels_for(best_gemm_machine(), precision);
   const int threads = num_threads();
   const auto product = [&](std::int64_t i, int width_of_team) {
     matrix_view ai = a, bi = b;
     ai.data = a.at(0, 0) + i * a_batch_stride * a.element_bytes();
     bi.data = b.at(0, 0) + i * b_batch_stride * b.element_bytes();
     float* const ci = c + i * c_batch_stride;
-    if (epilogue.apply == nullptr && detail::done_elsewhere({m, n, k, ai, bi, ci, ldc, mode, precision})) return;
+    if (epilogue.apply == nullptr && detail::done_by_override({m, n, k, ai, bi, ci, ldc, mode, precision})) return;
     detail::gemm_one({m, n, k, ai, bi, ci, ldc, mode, epilogue, {}, i * m}, kernels, width_of_team);
   };
   const bool spread = threads > 1 && (batch >= 4 * threads || (batch > 1 && m * n * k < 4'000'000));
@@ -97,4 +97,4 @@ inline void gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n, std
   }
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

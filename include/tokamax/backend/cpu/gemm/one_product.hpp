@@ -15,15 +15,15 @@
   #include <cstring>    // memset
 #endif
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// C = A B, or C += A B, by the given tiles, on at most this many threads.
-void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads);
+void gemm_one(const gemm_problem& g, const microkernel_set& kernels, int threads);
 
 #if TOKAMAX_COMPILES(PRODUCTS)
 // A small product. Each thread computes its own part of C from its own packed copies, without waiting for others. The longer
 // side is cut, so that as little as possible is packed twice. If B is packed already, the rows are cut.
-inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+inline void gemm_per_thread(const gemm_problem& g, const microkernel_set& kernels, int threads) {
   const bool ready = g.packed.data != nullptr && g.m >= 4 * kernels.rows * threads;
   const bool columns = !ready && ceil_div(g.n, kernels.columns) >= std::max<std::int64_t>(threads, g.m / 32);
   const std::int64_t unit = columns ? kernels.columns : kernels.rows;
@@ -48,7 +48,7 @@ inline void gemm_apart(const gemm_problem& g, const gemm_kernels& kernels, int t
   });
 }
 
-TOKAMAX_BODY void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, int threads) {
+TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels, int threads) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
     if (g.mode == gemm_mode::assign)
@@ -60,7 +60,7 @@ TOKAMAX_BODY void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, i
   if (work < 200'000) threads = 1;  // a second thread would cost more than it saves
   const bool few = has_few_rows(g, kernels);
   if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
-    gemm_apart(g, kernels, threads);
+    gemm_per_thread(g, kernels, threads);
   } else if (few) {
     gemm_few_rows(g, kernels, threads);
   } else {
@@ -69,4 +69,4 @@ TOKAMAX_BODY void gemm_one(const gemm_problem& g, const gemm_kernels& kernels, i
 }
 #endif
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

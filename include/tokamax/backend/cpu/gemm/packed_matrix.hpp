@@ -3,14 +3,14 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // gemm_kernels_for
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>   // microkernels_for
 #include <tokamax/backend/cpu/gemm/problem.hpp>    // pack_b
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The weights B [k, n] of products C = A B in the panels that the tiles of this machine read.
 ///
@@ -24,10 +24,10 @@ class packed_matrix {
   /// dtypes  f32 or bf16, which is rounded to `precision`; int8 for int8
   /// errors  ends the program when memory is exhausted
   packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, gemm_precision precision = gemm_precision::f32)
-      : packed_matrix(k, n, b, gemm_kernels_for(best_gemm_machine(), precision)) {}
+      : packed_matrix(k, n, b, microkernels_for(best_gemm_machine(), precision)) {}
 
   /// The same for given kernels, which this machine must have.
-  packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, const gemm_kernels& kernels)
+  packed_matrix(std::int64_t k, std::int64_t n, matrix_view b, const microkernel_set& kernels)
       : k_(k), n_(n), kernels_(&kernels) {
     using namespace detail;
     if (k <= 0 || n <= 0) return;
@@ -50,13 +50,18 @@ class packed_matrix {
   std::int64_t rows() const noexcept { return k_; }     ///< k
   std::int64_t columns() const noexcept { return n_; }  ///< n
   const detail::packed_panels& panels() const noexcept { return panels_; }
-  const gemm_kernels& kernels() const noexcept { return *kernels_; }
+  const microkernel_set& kernels() const noexcept { return *kernels_; }
 
  private:
   std::int64_t k_, n_;
-  const gemm_kernels* kernels_;
+  const microkernel_set* kernels_;
   detail::packed_panels panels_;
   detail::scratch_memory memory_;
 };
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend
+
+/// What programs that multiply matrices themselves use.
+namespace tokamax::blas {
+using cpu_backend::packed_matrix;
+}  // namespace tokamax::blas

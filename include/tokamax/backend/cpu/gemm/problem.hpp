@@ -3,13 +3,13 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // microkernel_set
 
 #include <algorithm>  // min, max, fill_n
 #include <cstddef>    // byte
 #include <cstdint>    // int64_t, uintptr_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The type of the elements of an operand: float, bit patterns of bfloat16, or std::int8_t.
 enum class gemm_element : std::uint8_t { f32, bfloat16, int8 };
@@ -50,19 +50,19 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept { retur
 
 // The number of terms that a tile sums before it adds to C. It depends on k and the machine only, because it determines the
 // bits of the result.
-constexpr std::int64_t gemm_k_block(std::int64_t k, const gemm_kernels& kernels) noexcept {
-  const std::int64_t blocks = k <= kernels.whole ? 1 : ceil_div(k, kernels.block);
+constexpr std::int64_t gemm_k_block(std::int64_t k, const microkernel_set& kernels) noexcept {
+  const std::int64_t blocks = k <= kernels.max_single_k_block ? 1 : ceil_div(k, kernels.k_block);
   return round_up(ceil_div(k, blocks), std::max(8, kernels.terms * kernels.unit));
 }
 
 // The number of 4-byte steps that hold `steps` terms.
-constexpr std::int64_t packed_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
+constexpr std::int64_t packed_steps_of(const microkernel_set& kernels, std::int64_t steps) noexcept {
   return round_up(ceil_div(steps, kernels.terms), kernels.unit);
 }
 
 // Words of a column in a panel of B with `steps` terms.
-constexpr std::int64_t panel_steps_of(const gemm_kernels& kernels, std::int64_t steps) noexcept {
-  return kernels.lead + packed_steps_of(kernels, steps) * kernels.b_words;
+constexpr std::int64_t panel_steps_of(const microkernel_set& kernels, std::int64_t steps) noexcept {
+  return kernels.initial_sums + packed_steps_of(kernels, steps) * kernels.b_words;
 }
 
 /// B in panels: [block of k][panel][packed step][word][column].
@@ -73,7 +73,8 @@ struct packed_panels {
   std::int64_t first = 0;       ///< the panel that has column 0
 
   /// Panel `panel` of the block of `steps` terms that begins at term p.
-  const float* at(const gemm_kernels& kernels, std::int64_t p, std::int64_t steps, std::int64_t panel) const noexcept {
+  const float* at(const microkernel_set& kernels, std::int64_t p, std::int64_t steps,
+                  std::int64_t panel) const noexcept {
     return data +
            (p / block * panel_steps_of(kernels, block) * panels + (first + panel) * panel_steps_of(kernels, steps)) *
                kernels.columns;
@@ -100,7 +101,7 @@ struct tile_rows {
 
 /// Can tiles read A without packing it? Then the terms of a packed step are contiguous, and rows, whose terms are read one
 /// after the other, do not compete for the same lines of the first-level cache.
-inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels) noexcept {
+inline bool reads_a_in_place(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   constexpr std::int64_t page = 4096, line = 64;  // addresses a page apart share their lines
   const std::int64_t apart = g.a.row_stride * g.a.element_bytes() & (page - 1);
   return kernels.a_in_place && g.a.element_bytes() * kernels.terms == 4 && g.a.column_stride == 1 &&
@@ -110,12 +111,12 @@ inline bool reads_a_in_place(const gemm_problem& g, const gemm_kernels& kernels)
 }
 
 /// Rows of A in a panel of `height` of them.
-inline tile_rows rows_of_panel(const gemm_kernels& kernels, const float* panel, std::int64_t height) noexcept {
+inline tile_rows rows_of_panel(const microkernel_set& kernels, const float* panel, std::int64_t height) noexcept {
   return {panel, std::int64_t{kernels.unit} * kernels.a_words, height * kernels.a_words};
 }
 
 /// Rows of A from `row` on, and their terms from `term` on.
-inline tile_rows rows_in_place(const gemm_problem& g, const gemm_kernels& kernels, std::int64_t row,
+inline tile_rows rows_in_place(const gemm_problem& g, const microkernel_set& kernels, std::int64_t row,
                                std::int64_t term) noexcept {
   return {reinterpret_cast<const float*>(g.a.at(row, term)), g.a.row_stride / kernels.terms, 1};
 }
@@ -124,7 +125,7 @@ struct gemm_packed_a;  // the packed A of one super block, which the threads sha
 struct gemm_packed_b;  // the panels of B on which a thread works
 
 /// Packs `lanes` rows of A, or columns of B, from `v.at(row, column)` on.
-inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
+inline void pack_lanes(const microkernel_set& kernels, float* packed, std::int64_t padded, std::int64_t lanes,
                        std::int64_t steps, const matrix_view& v, std::int64_t row, std::int64_t column,
                        bool lanes_are_rows) noexcept {
   const std::int64_t lane = lanes_are_rows ? v.row_stride : v.column_stride,
@@ -147,7 +148,7 @@ inline void pack_lanes(const gemm_kernels& kernels, float* packed, std::int64_t 
 /// Packs the terms [p, p + steps) of `panels` panels that are panel_size apart and begin at lane `first`. Lanes are rows of A
 /// or columns of B, and the matrix has `lanes` of them. If lanes are contiguous, a few steps are packed at a time for all
 /// panels, so that memory is read in long runs instead of one narrow panel after the other.
-inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t panel_size, std::int64_t panels,
+inline void pack_panels(const microkernel_set& kernels, float* packed, std::int64_t panel_size, std::int64_t panels,
                         const matrix_view& v, bool lanes_are_rows, std::int64_t lanes, std::int64_t first,
                         std::int64_t p, std::int64_t steps) noexcept {
   const std::int64_t width = lanes_are_rows ? kernels.rows : kernels.columns;
@@ -165,16 +166,16 @@ inline void pack_panels(const gemm_kernels& kernels, float* packed, std::int64_t
 }
 
 /// Packs whole panels of B, with the initial sums before their terms and zeros after them.
-inline void pack_b(const gemm_problem& g, const gemm_kernels& kernels, float* packed, std::int64_t p,
+inline void pack_b(const gemm_problem& g, const microkernel_set& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
-  pack_panels(kernels, packed + kernels.lead * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n, panel0 * nr, p,
-              steps);
-  const std::int64_t filled = kernels.lead + ceil_div(steps, kernels.terms) * kernels.b_words;
+  pack_panels(kernels, packed + kernels.initial_sums * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n,
+              panel0 * nr, p, steps);
+  const std::int64_t filled = kernels.initial_sums + ceil_div(steps, kernels.terms) * kernels.b_words;
   for (std::int64_t j = 0; j < panel1 - panel0; ++j) {
     float* const panel = packed + j * panel_steps * nr;
     std::fill_n(panel + filled * nr, (panel_steps - filled) * nr, 0.0f);
-    if (kernels.lead > 0) kernels.fill_lead(panel, nr, filled - kernels.lead);
+    if (kernels.initial_sums > 0) kernels.fill_initial_sums(panel, nr, filled - kernels.initial_sums);
   }
 }
 
@@ -186,4 +187,4 @@ inline void finish(const gemm_problem& g, std::int64_t row, std::int64_t col, st
 }
 
 }  // namespace detail
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

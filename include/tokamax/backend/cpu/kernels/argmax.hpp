@@ -7,7 +7,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// The first index of the value `v` in a row that contains it. If v is NaN, the first index of any NaN.
 template <class T, class S>
@@ -76,15 +76,15 @@ void arg_dispatch(const kernel_arguments& a) {
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// The index of the first largest element along one axis, as i32.
 inline void kernel(op_c<argmax_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::arg_dispatch<simd::detail::max_of>(a);
+  cpu_backend::detail::arg_dispatch<cpu_backend::detail::max_of>(a);
 }
 /// The same for the smallest element.
 inline void kernel(op_c<argmin_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::arg_dispatch<simd::detail::min_of>(a);
+  cpu_backend::detail::arg_dispatch<cpu_backend::detail::min_of>(a);
 }
 
 }  // namespace tokamax

@@ -14,8 +14,8 @@ inline constexpr bool takes_views<attention_p> = true;
 template <>
 inline constexpr bool takes_views<attention_vjp_p> = true;
 
-namespace simd::detail {
-// These functions turn kernel arguments into those of simd::attention.
+namespace cpu_backend::detail {
+// These functions turn kernel arguments into those of cpu_backend::attention.
 inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
   const array_view &q = a.in[0], &k = a.in[1];
   const auto o = a.attrs<attention_options>();
@@ -45,25 +45,25 @@ heads_view<const void> heads_of(const array_view& v) {
   if (v.stride(3) == 1 || v.extent(3) == 1) return {v.data, v.stride(0), v.stride(1), v.stride(2), v.type == bf16};
   return dense_heads(const_cast<float*>(copied_floats<Tag>(v)), v, false);
 }
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// {out, lse, correction} of attention on q [B, T, N, H] and k, v [B, S, K, H].
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
-  simd::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
-                  heads_of<struct attention_v>(a.in[2]), heads_of(a.out[0]),
-                  {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
+  using namespace cpu_backend::detail;
+  cpu_backend::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
+                         heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
+                         heads_of(a.out[0]), {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
 }
 
 /// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
-  simd::attention_backward(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
-                           heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
-                           heads_of<struct attention_out>(a.in[3]), simd::dense_floats<struct attention_lse>(a.in[4]),
-                           simd::dense_floats<struct attention_correction>(a.in[5]),
-                           heads_of<struct attention_ct>(a.in[6]), heads_of(a.out[0]), heads_of(a.out[1]),
-                           heads_of(a.out[2]), attention_precision(a));
+  using namespace cpu_backend::detail;
+  cpu_backend::attention_backward(
+      attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
+      heads_of<struct attention_v>(a.in[2]), heads_of<struct attention_out>(a.in[3]),
+      cpu_backend::dense_floats<struct attention_lse>(a.in[4]),
+      cpu_backend::dense_floats<struct attention_correction>(a.in[5]), heads_of<struct attention_ct>(a.in[6]),
+      heads_of(a.out[0]), heads_of(a.out[1]), heads_of(a.out[2]), attention_precision(a));
 }
 
 }  // namespace tokamax

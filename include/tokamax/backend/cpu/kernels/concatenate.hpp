@@ -20,7 +20,7 @@ inline void kernel(op_c<concatenate_p>, cpu_tag, const kernel_arguments& a) {
   for (int i = axis + 1; i < a.out[0].rank(); ++i) unit *= a.out[0].extent(i);
   const std::int64_t row = a.out[0].extent(axis) * unit,
                      grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, row));
-  simd::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
+  cpu_backend::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
       auto* to = a.out[0].as<std::byte>() + r * row;
       for (int k = 0; k < a.in_count; ++k) {

@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 struct conv_block;
 struct conv_padded;
@@ -261,19 +261,19 @@ inline void conv_f64(const conv_frame& f, const array_view& x, const array_view&
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Chooses the method by shape: one channel in each group, few places in a row, or the general case.
 inline void kernel(op_c<conv_general_dilated_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
+  using namespace cpu_backend::detail;
   const array_view &x = a.in[0], &w = a.in[1], &y = a.out[0];
   if (y.size() == 0) return;
   const auto o = a.attrs<conv_options>();
   if (x.type == f64) return conv_f64({x, w, y, o}, x, w, y, o);
-  const simd::float_result<struct conv_result> out(y);
+  const cpu_backend::float_result<struct conv_result> out(y);
   const conv_problem c{.frame = {x, w, y, o},
-                       .image = simd::dense_floats<struct conv_image>(x),
-                       .window = simd::dense_floats<struct conv_window>(w),
+                       .image = cpu_backend::dense_floats<struct conv_image>(x),
+                       .window = cpu_backend::dense_floats<struct conv_window>(w),
                        .out = out.data(),
                        .image_size = x.size() / x.extent(0),
                        .channels = w.extent(-2),

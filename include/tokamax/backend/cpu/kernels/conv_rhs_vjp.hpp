@@ -5,7 +5,7 @@
 
 #include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
 #include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/gemm/gemm.hpp>      // gemm_kernels
+#include <tokamax/backend/cpu/gemm/gemm.hpp>      // microkernel_set
 #include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
 #include <tokamax/lax/conv.hpp>                   // conv_rhs_vjp_p
 
@@ -13,7 +13,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 struct conv_rhs_rows;
 struct conv_rhs_parts;
@@ -82,9 +82,9 @@ struct conv_rhs_cut {
 };
 
 /// Adds the rows [row0, row1) of one task to `sums` [window rows, window columns, channels, features].
-inline void conv_rhs_band(const conv_rhs_problem& c, const gemm_kernels& kernels, std::int64_t row0, std::int64_t row1,
-                          std::int64_t group, std::int64_t channel, std::int64_t channels, std::int64_t reach,
-                          bool first_band, float* sums) {
+inline void conv_rhs_band(const conv_rhs_problem& c, const microkernel_set& kernels, std::int64_t row0,
+                          std::int64_t row1, std::int64_t group, std::int64_t channel, std::int64_t channels,
+                          std::int64_t reach, bool first_band, float* sums) {
   const conv_frame& f = c.frame;
   const std::int64_t first = f.row_at(row0), last = f.row_at(row1 - 1) + reach;
   const std::int64_t n = f.last.window * channels, pitch = f.last.places * n, all = c.all_features();
@@ -165,7 +165,7 @@ inline void conv_rhs_vjp(const conv_rhs_problem& c) {
   }
   const std::int64_t reach = f.row_of_window(f.row_window - 1) + 1;
   const conv_rhs_cut cut(c, reach);
-  const gemm_kernels& kernels = gemm_kernels_for(best_gemm_machine());
+  const microkernel_set& kernels = microkernels_for(best_gemm_machine());
   float* const sums = scratch<conv_rhs_parts>(c.groups * cut.slices * cut.parts * cut.sums);
   parallel_for(c.groups * cut.slices * cut.parts, [&](std::int64_t task) {
     const std::int64_t channel = task / cut.parts % cut.slices * cut.channels;
@@ -184,19 +184,19 @@ inline void conv_rhs_vjp(const conv_rhs_problem& c) {
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// The gradient of a window [window..., C / groups, O] from an image [N, space..., C] and a cotangent [N, places..., O].
 inline void kernel(op_c<conv_rhs_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
+  using namespace cpu_backend::detail;
   const array_view &x = a.in[0], &ct = a.in[1], &w = a.out[0];
   if (w.size() == 0) return;
   const auto o = a.attrs<conv_rhs_vjp_options>();
-  const simd::float_result<struct conv_rhs_result> out(w);
+  const cpu_backend::float_result<struct conv_rhs_result> out(w);
   if (ct.size() == 0) return void(std::fill_n(out.data(), w.size(), 0.0f));
   conv_rhs_vjp({.frame = {x, w, ct, o.of_conv()},
-                .image = simd::dense_floats<struct conv_rhs_image>(x),
-                .ct = simd::dense_floats<struct conv_rhs_ct>(ct),
+                .image = cpu_backend::dense_floats<struct conv_rhs_image>(x),
+                .ct = cpu_backend::dense_floats<struct conv_rhs_ct>(ct),
                 .out = out.data(),
                 .channels = w.extent(-2),
                 .features = w.extent(-1) / o.feature_groups,

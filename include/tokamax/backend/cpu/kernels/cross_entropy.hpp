@@ -11,18 +11,18 @@ namespace tokamax {
 
 /// {loss, lse, correction} of logits [rows, V] and labels [rows].
 inline void kernel(op_c<cross_entropy_p>, cpu_tag, const kernel_arguments& a) {
-  simd::softmax_cross_entropy(a.in[1].size(), a.in[0].extent(-1), simd::dense_floats<struct cross_entropy_x>(a.in[0]),
-                              a.in[1].as<const std::int32_t>(), a.out[0].as<float>(), a.out[1].as<float>(),
-                              a.out[2].as<float>());
+  cpu_backend::softmax_cross_entropy(
+      a.in[1].size(), a.in[0].extent(-1), cpu_backend::dense_floats<struct cross_entropy_x>(a.in[0]),
+      a.in[1].as<const std::int32_t>(), a.out[0].as<float>(), a.out[1].as<float>(), a.out[2].as<float>());
 }
 
 /// dlogits [rows, V]; see the row routine for the formula.
 inline void kernel(op_c<cross_entropy_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  const simd::float_result<struct cross_entropy_dx> dx(a.out[0]);
-  simd::softmax_cross_entropy_backward(a.in[1].size(), a.in[0].extent(-1),
-                                       simd::dense_floats<struct cross_entropy_x>(a.in[0]),
-                                       a.in[1].as<const std::int32_t>(), a.in[2].as<const float>(),
-                                       a.in[3].as<const float>(), a.in[4].as<const float>(), dx.data());
+  const cpu_backend::float_result<struct cross_entropy_dx> dx(a.out[0]);
+  cpu_backend::softmax_cross_entropy_backward(a.in[1].size(), a.in[0].extent(-1),
+                                              cpu_backend::dense_floats<struct cross_entropy_x>(a.in[0]),
+                                              a.in[1].as<const std::int32_t>(), a.in[2].as<const float>(),
+                                              a.in[3].as<const float>(), a.in[4].as<const float>(), dx.data());
 }
 
 }  // namespace tokamax

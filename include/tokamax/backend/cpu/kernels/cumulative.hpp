@@ -25,9 +25,9 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
   const bool from_end = backwards;
   dispatch(a.in[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
-    using lane = typename simd::lanes<T>::scalar;
+    using lane = typename cpu_backend::lanes<T>::scalar;
     using S = std::conditional_t<std::is_same_v<lane, float>, double, lane>;
-    simd::parallel_for(outer * strips, [&](std::int64_t t) {
+    cpu_backend::parallel_for(outer * strips, [&](std::int64_t t) {
       const std::int64_t from = t % strips * strip, w = std::min(strip, m - from), base = t / strips * n * m + from;
       const T* in = a.in[0].as<T>() + base;
       T* out = a.out[0].as<T>() + base;
@@ -36,7 +36,7 @@ inline void kernel(op_c<cumsum_p>, cpu_tag, const kernel_arguments& a) {
         const std::int64_t row = (from_end ? n - 1 - i : i) * m;
         for (std::int64_t j = 0; j < w; ++j)
           out[row + j] = static_cast<T>(static_cast<lane>(
-              sum[j] = simd::detail::sum_of::apply(sum[j], static_cast<S>(static_cast<lane>(in[row + j])))));
+              sum[j] = cpu_backend::detail::sum_of::apply(sum[j], static_cast<S>(static_cast<lane>(in[row + j])))));
       }
     });
   });

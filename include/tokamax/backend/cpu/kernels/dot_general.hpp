@@ -18,7 +18,7 @@ namespace tokamax {
 template <>
 inline constexpr bool takes_views<dot_general_p> = true;
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// Several axes of an operand as one: its extent, and its stride if the axes are `regular`, which means that one stride
 /// reaches all their elements.
@@ -144,12 +144,12 @@ inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, 
   }
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. If such axes do not have
 /// one stride, or the dtype is none that gemm reads, the operand is copied first. f64 and most integers take plain loops.
 inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
+  using namespace cpu_backend::detail;
   dot_dimensions d = a.attrs<dot_dimensions>();
   array_view x = a.in[0], y = a.in[1];
   axes fx = other_axes(x.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
@@ -185,17 +185,18 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t batches = bx.extent;
   // gemm writes f32. A narrower result is rounded from scratch memory at the end.
   const bool narrow = is_floating(a.out[0].type) && a.out[0].type != f32;
-  float* c = narrow ? simd::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
-  const simd::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
+  float* c = narrow ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
+  const cpu_backend::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
       vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
   if (x.type == i8)
     return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, a.out[0]);
-  const auto precision = simd::gemm_precision_of(a.in[0].type, d.algorithm);
+  const auto precision = cpu_backend::gemm_precision_of(a.in[0].type, d.algorithm);
   if (batches == 1)
-    simd::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, simd::gemm_mode::assign, {}, precision);
+    cpu_backend::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, cpu_backend::gemm_mode::assign, {},
+                      precision);
   else
-    simd::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
-                       m.extent * n.extent, simd::gemm_mode::assign, {}, precision);
+    cpu_backend::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
+                              m.extent * n.extent, cpu_backend::gemm_mode::assign, {}, precision);
   if (narrow)
     dispatch(a.out[0].type, [&]<dtype E>() {
       if constexpr (is_floating(E))

@@ -12,7 +12,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// An index, i32 or i64.
 inline std::int64_t index_at(const array_view& v, std::int64_t i) noexcept {
@@ -58,14 +58,14 @@ void for_each_run(const kernel_arguments& a, int first_start, const array_view& 
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Copies the box out of the array, run by run.
 inline void kernel(op_c<dynamic_slice_p>, cpu_tag, const kernel_arguments& a) {
   if (a.out[0].size() == 0) return;
   const auto* from = a.in[0].as<const std::byte>();
   auto* to = a.out[0].as<std::byte>();
-  simd::detail::for_each_run(
+  cpu_backend::detail::for_each_run(
       a, 1, a.in[0], a.out[0], a.attrs<dynamic_slice_options>().batch,
       [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + box, from + at, n); });
 }
@@ -77,7 +77,7 @@ inline void kernel(op_c<dynamic_update_slice_p>, cpu_tag, const kernel_arguments
   auto* to = a.out[0].as<std::byte>();
   if (a.in[0].data != a.out[0].data && bytes) std::memcpy(to, a.in[0].data, bytes);
   if (a.in[1].size() == 0) return;
-  simd::detail::for_each_run(
+  cpu_backend::detail::for_each_run(
       a, 2, a.out[0], a.in[1], a.attrs<dynamic_slice_options>().batch,
       [&](std::int64_t at, std::int64_t box, std::size_t n) { std::memcpy(to + at, update + box, n); });
 }

@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// The value of a gather outside of the table: NaN, the lowest signed integer, the highest unsigned integer, or true.
 inline element_bits fill_value(dtype t) {
@@ -112,17 +112,18 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// table [R, ...], indices [...] -> indices.shape + table.shape[1:].
 inline void kernel(op_c<gather_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t rows = a.in[0].extent(0), n = a.in[1].size();
   const std::int64_t m = n ? a.out[0].size() / n : 0;
   // Elements are moved as unsigned integers of their size, and rows outside of the table are filled.
-  const std::uint64_t outside = simd::detail::fill_value(a.out[0].type).value;
-  simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
+  const std::uint64_t outside = cpu_backend::detail::fill_value(a.out[0].type).value;
+  cpu_backend::dispatch_size(a.out[0].type, [&]<class T>(T*) {
     const auto rows_at = [&](const auto* index) {
-      simd::detail::gather_rows(a.in[0].as<const T>(), rows, m, index, n, a.out[0].as<T>(), static_cast<T>(outside));
+      cpu_backend::detail::gather_rows(a.in[0].as<const T>(), rows, m, index, n, a.out[0].as<T>(),
+                                       static_cast<T>(outside));
     };
     a.in[1].type == i64 ? rows_at(a.in[1].as<const std::int64_t>()) : rows_at(a.in[1].as<const std::int32_t>());
   });
@@ -134,8 +135,8 @@ inline void kernel(op_c<scatter_add_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   dispatch(a.out[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
-    simd::detail::scatter_add_rows<T>(nullptr, simd::detail::scatter_places(a.in[0], rows), a.in[0].size(),
-                                      a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
+    cpu_backend::detail::scatter_add_rows<T>(nullptr, cpu_backend::detail::scatter_places(a.in[0], rows),
+                                             a.in[0].size(), a.in[1].as<T>(), m, a.out[0].as<T>(), rows);
   });
 }
 
@@ -145,8 +146,8 @@ inline void kernel(op_c<scatter_add_onto_p>, cpu_tag, const kernel_arguments& a)
   const std::int64_t m = rows ? a.out[0].size() / rows : 0;
   dispatch(a.out[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
-    simd::detail::scatter_add_rows<T>(a.in[0].as<T>(), simd::detail::scatter_places(a.in[1], rows), a.in[1].size(),
-                                      a.in[2].as<T>(), m, a.out[0].as<T>(), rows);
+    cpu_backend::detail::scatter_add_rows<T>(a.in[0].as<T>(), cpu_backend::detail::scatter_places(a.in[1], rows),
+                                             a.in[1].size(), a.in[2].as<T>(), m, a.out[0].as<T>(), rows);
   });
 }
 

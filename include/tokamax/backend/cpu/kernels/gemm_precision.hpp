@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/gemm/dispatch.hpp>  // gemm_precision, best_bfloat16_unit
 #include <tokamax/lax/dot_general.hpp>            // dot_algorithm
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The numbers in which this machine multiplies arrays of f32 or bf16. Parts that no unit multiplies are f32 here already,
 /// so that libraries may be chosen for them.
@@ -24,4 +24,4 @@ inline gemm_precision gemm_precision_of(dtype type, dot_algorithm asked) noexcep
   }
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -12,23 +12,24 @@ namespace tokamax {
 /// y [rows, cols] from x, scale [cols] and offset [cols], in one pass over the rows.
 inline void kernel(op_c<layer_norm_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct layer_norm_y> y(a.out[0]);
-  simd::layer_norm(rows, cols, simd::dense_floats<struct layer_norm_x>(a.in[0]),
-                   simd::dense_floats<struct layer_norm_scale>(a.in[1]),
-                   simd::dense_floats<struct layer_norm_offset>(a.in[2]),
-                   static_cast<float>(a.attrs<layer_norm_options>().epsilon), y.data());
+  const cpu_backend::float_result<struct layer_norm_y> y(a.out[0]);
+  cpu_backend::layer_norm(rows, cols, cpu_backend::dense_floats<struct layer_norm_x>(a.in[0]),
+                          cpu_backend::dense_floats<struct layer_norm_scale>(a.in[1]),
+                          cpu_backend::dense_floats<struct layer_norm_offset>(a.in[2]),
+                          static_cast<float>(a.attrs<layer_norm_options>().epsilon), y.data());
 }
 
 /// {dx, dscale, doffset}; the moments are computed again.
 inline void kernel(op_c<layer_norm_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct layer_norm_dx> dx(a.out[0]);
-  const simd::float_result<struct layer_norm_dscale> dscale(a.out[1]);
-  const simd::float_result<struct layer_norm_doffset> doffset(a.out[2]);
-  simd::layer_norm_backward(
-      rows, cols, simd::dense_floats<struct layer_norm_x>(a.in[0]),
-      simd::dense_floats<struct layer_norm_scale>(a.in[1]), simd::dense_floats<struct layer_norm_ct>(a.in[2]),
-      static_cast<float>(a.attrs<layer_norm_options>().epsilon), dx.data(), dscale.data(), doffset.data());
+  const cpu_backend::float_result<struct layer_norm_dx> dx(a.out[0]);
+  const cpu_backend::float_result<struct layer_norm_dscale> dscale(a.out[1]);
+  const cpu_backend::float_result<struct layer_norm_doffset> doffset(a.out[2]);
+  cpu_backend::layer_norm_backward(rows, cols, cpu_backend::dense_floats<struct layer_norm_x>(a.in[0]),
+                                   cpu_backend::dense_floats<struct layer_norm_scale>(a.in[1]),
+                                   cpu_backend::dense_floats<struct layer_norm_ct>(a.in[2]),
+                                   static_cast<float>(a.attrs<layer_norm_options>().epsilon), dx.data(), dscale.data(),
+                                   doffset.data());
 }
 
 }  // namespace tokamax

@@ -10,7 +10,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
   const array_view &x = a.in[0], &w = a.in[1];
   const auto o = a.attrs<linear_cross_entropy_options>();
@@ -25,21 +25,21 @@ inline linear_classes linear_classes_of(const kernel_arguments& a) noexcept {
       .labels = a.in[2].as<const std::int32_t>(),
       .precision = gemm_precision_of(x.type, o.algorithm)};
 }
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// {loss, lse, correction} of x [rows, D], weights and labels [rows], without all logits in memory.
 inline void kernel(op_c<linear_cross_entropy_p>, cpu_tag, const kernel_arguments& a) {
-  simd::linear_cross_entropy(simd::detail::linear_classes_of(a), a.out[0].as<float>(), a.out[1].as<float>(),
-                             a.out[2].as<float>());
+  cpu_backend::linear_cross_entropy(cpu_backend::detail::linear_classes_of(a), a.out[0].as<float>(),
+                                    a.out[1].as<float>(), a.out[2].as<float>());
 }
 
 /// {dx, dweights}; the logits are computed again, piece by piece.
 inline void kernel(op_c<linear_cross_entropy_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  const simd::float_result<struct linear_cross_entropy_dx> dx(a.out[0]);
-  const simd::float_result<struct linear_cross_entropy_dw> dw(a.out[1]);
-  simd::linear_cross_entropy_backward(simd::detail::linear_classes_of(a), a.in[3].as<const float>(),
-                                      a.in[4].as<const float>(), a.in[5].as<const float>(), dx.data(), dw.data(),
-                                      a.attrs<linear_cross_entropy_options>().transposed);
+  const cpu_backend::float_result<struct linear_cross_entropy_dx> dx(a.out[0]);
+  const cpu_backend::float_result<struct linear_cross_entropy_dw> dw(a.out[1]);
+  cpu_backend::linear_cross_entropy_backward(cpu_backend::detail::linear_classes_of(a), a.in[3].as<const float>(),
+                                             a.in[4].as<const float>(), a.in[5].as<const float>(), dx.data(), dw.data(),
+                                             a.attrs<linear_cross_entropy_options>().transposed);
 }
 
 }  // namespace tokamax

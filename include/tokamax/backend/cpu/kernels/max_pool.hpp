@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 struct max_pool_places;
 
@@ -164,27 +164,27 @@ inline void max_pool_vjp(const conv_frame& f, const float* x, const float* ct, f
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// The largest element of each window of an image [N, space..., C].
 inline void kernel(op_c<max_pool_p>, cpu_tag, const kernel_arguments& a) {
   const array_view &x = a.in[0], &y = a.out[0];
   if (y.size() == 0) return;
-  const simd::conv_frame frame = simd::detail::pool_frame(x, y, a.attrs<max_pool_attributes>());
+  const cpu_backend::conv_frame frame = cpu_backend::detail::pool_frame(x, y, a.attrs<max_pool_attributes>());
   dispatch(x.type, [&]<dtype E>() {
     using T = element_t<E>;
-    if constexpr (E != bool_) simd::detail::max_pool(frame, x.as<const T>(), y.as<T>());
+    if constexpr (E != bool_) cpu_backend::detail::max_pool(frame, x.as<const T>(), y.as<T>());
   });
 }
 
 /// The gradient of an image, from the image and the cotangents of its windows.
 inline void kernel(op_c<max_pool_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const array_view &x = a.in[0], &ct = a.in[1];
-  const simd::float_result<struct max_pool_gradient> g(a.out[0]);
+  const cpu_backend::float_result<struct max_pool_gradient> g(a.out[0]);
   if (ct.size() == 0) return void(std::fill_n(g.data(), x.size(), 0.0f));
-  simd::detail::max_pool_vjp(simd::detail::pool_frame(x, ct, a.attrs<max_pool_attributes>()),
-                             simd::dense_floats<struct max_pool_image>(x), simd::dense_floats<struct max_pool_ct>(ct),
-                             g.data());
+  cpu_backend::detail::max_pool_vjp(cpu_backend::detail::pool_frame(x, ct, a.attrs<max_pool_attributes>()),
+                                    cpu_backend::dense_floats<struct max_pool_image>(x),
+                                    cpu_backend::dense_floats<struct max_pool_ct>(ct), g.data());
 }
 
 }  // namespace tokamax

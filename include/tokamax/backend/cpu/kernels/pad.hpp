@@ -13,7 +13,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// Pads with `value`. Trailing axes without padding form units that are copied as a whole. For each row of the result, the
 /// loop finds the row of the operand that it comes from, if there is one.
@@ -62,12 +62,13 @@ void pad_typed(const array_view& x, T value, const pad_options& o, T* out, const
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// The value is the second operand, a scalar. Only the size of elements matters.
 inline void kernel(op_c<pad_p>, cpu_tag, const kernel_arguments& a) {
-  simd::dispatch_size(a.out[0].type, [&]<class T>(T*) {
-    simd::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(), a.out[0].extents);
+  cpu_backend::dispatch_size(a.out[0].type, [&]<class T>(T*) {
+    cpu_backend::detail::pad_typed(a.in[0], *a.in[1].as<T>(), a.attrs<pad_options>(), a.out[0].as<T>(),
+                                   a.out[0].extents);
   });
 }
 

@@ -25,7 +25,7 @@ inline constexpr bool takes_producer<reduce_and_p> = true;
 template <>
 inline constexpr bool takes_producer<reduce_or_p> = true;
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 // The bits of a sum depend on the order of its terms. Here the order is a tree that depends on the shape only, never on the
 // number of threads: vectors within a block, blocks within a piece, and pieces of a result, each combined by halves.
@@ -256,32 +256,32 @@ void reduce_numbers(const kernel_arguments& a) {
   });
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Sums in the dtype of the result; 16-bit floats are summed in f32 and rounded once.
 inline void kernel(op_c<reduce_sum_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::reduce_numbers<simd::detail::sum_of>(a);
+  cpu_backend::detail::reduce_numbers<cpu_backend::detail::sum_of>(a);
 }
 /// Sums of narrow numbers that stay in 32 bits.
 inline void kernel(op_c<sum_in_32_bits_p>, cpu_tag, const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype E>() {
     using T = std::conditional_t<E == bool_, std::uint8_t, element_t<E>>;  // a truth value is a byte of 0 or 1
     if constexpr (bits_of(E) <= 32)
-      simd::detail::reduce_typed<simd::detail::sum_of, T, element_t<tokamax::detail::summed_in(E)>>(a);
+      cpu_backend::detail::reduce_typed<cpu_backend::detail::sum_of, T, element_t<tokamax::detail::summed_in(E)>>(a);
   });
 }
 /// For truth values, max is `or` and min is `and`.
 inline void kernel(op_c<reduce_max_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::reduce_numbers<simd::detail::max_of>(a);
+  cpu_backend::detail::reduce_numbers<cpu_backend::detail::max_of>(a);
 }
 inline void kernel(op_c<reduce_min_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::reduce_numbers<simd::detail::min_of>(a);
+  cpu_backend::detail::reduce_numbers<cpu_backend::detail::min_of>(a);
 }
 inline void kernel(op_c<reduce_and_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::reduce_typed<simd::detail::and_of, bool>(a);
+  cpu_backend::detail::reduce_typed<cpu_backend::detail::and_of, bool>(a);
 }
 inline void kernel(op_c<reduce_or_p>, cpu_tag, const kernel_arguments& a) {
-  simd::detail::reduce_typed<simd::detail::or_of, bool>(a);
+  cpu_backend::detail::reduce_typed<cpu_backend::detail::or_of, bool>(a);
 }
 
 }  // namespace tokamax

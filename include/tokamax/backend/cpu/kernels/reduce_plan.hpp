@@ -11,7 +11,7 @@
 #include <limits>       // infinity
 #include <type_traits>  // is_same_v
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// The unsigned type of the same size as a signed integer or a compiler vector of them; void for other types.
 template <class V>
@@ -165,4 +165,4 @@ void combine(S* p, std::int64_t n, std::int64_t stride) noexcept {
       p[i * stride] = Op::apply(p[i * stride], p[(i + step) * stride]);
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -10,7 +10,7 @@
 #include <algorithm>  // min, max
 #include <cstddef>    // byte
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 struct reduce_room;
 
@@ -63,4 +63,4 @@ class reduce_source {
   T* made_ = nullptr;
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -21,8 +21,8 @@ inline void kernel(op_c<reverse_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t n = rank ? x.extent(rank - 1) : 1, rows = n ? x.size() / n : 0;
   const bool inner = rank > 0 && flipped.contains(rank - 1);
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, n));
-  simd::dispatch_size(x.type, [&]<class T>(T*) {
-    simd::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
+  cpu_backend::dispatch_size(x.type, [&]<class T>(T*) {
+    cpu_backend::parallel_for((rows + grain - 1) / grain, [&](std::int64_t chunk) {
       for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
         std::int64_t source = 0, scale = 1, rest = r;
         for (int i = rank - 2; i >= 0; --i) {

@@ -12,21 +12,21 @@ namespace tokamax {
 /// y [rows, cols] from x and scale [cols], in one pass over the rows.
 inline void kernel(op_c<rms_norm_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct rms_norm_y> y(a.out[0]);
-  simd::rms_norm(rows, cols, simd::dense_floats<struct rms_norm_x>(a.in[0]),
-                 simd::dense_floats<struct rms_norm_scale>(a.in[1]),
-                 static_cast<float>(a.attrs<rms_norm_options>().epsilon), y.data());
+  const cpu_backend::float_result<struct rms_norm_y> y(a.out[0]);
+  cpu_backend::rms_norm(rows, cols, cpu_backend::dense_floats<struct rms_norm_x>(a.in[0]),
+                        cpu_backend::dense_floats<struct rms_norm_scale>(a.in[1]),
+                        static_cast<float>(a.attrs<rms_norm_options>().epsilon), y.data());
 }
 
 /// {dx, dscale}; the root mean square is computed again.
 inline void kernel(op_c<rms_norm_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct rms_norm_dx> dx(a.out[0]);
-  const simd::float_result<struct rms_norm_dscale> dscale(a.out[1]);
-  simd::rms_norm_backward(rows, cols, simd::dense_floats<struct rms_norm_x>(a.in[0]),
-                          simd::dense_floats<struct rms_norm_scale>(a.in[1]),
-                          simd::dense_floats<struct rms_norm_ct>(a.in[2]),
-                          static_cast<float>(a.attrs<rms_norm_options>().epsilon), dx.data(), dscale.data());
+  const cpu_backend::float_result<struct rms_norm_dx> dx(a.out[0]);
+  const cpu_backend::float_result<struct rms_norm_dscale> dscale(a.out[1]);
+  cpu_backend::rms_norm_backward(rows, cols, cpu_backend::dense_floats<struct rms_norm_x>(a.in[0]),
+                                 cpu_backend::dense_floats<struct rms_norm_scale>(a.in[1]),
+                                 cpu_backend::dense_floats<struct rms_norm_ct>(a.in[2]),
+                                 static_cast<float>(a.attrs<rms_norm_options>().epsilon), dx.data(), dscale.data());
 }
 
 }  // namespace tokamax

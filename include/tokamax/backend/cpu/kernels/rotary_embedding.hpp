@@ -13,7 +13,7 @@ namespace tokamax {
 template <>
 inline constexpr bool takes_views<rotary_embedding_p> = true;
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 template <class From, class To>
 void rotate_heads(const kernel_arguments& a, const From* x, const shape& strides) {
   const array_view &positions = a.in[1], &y = a.out[0];
@@ -29,14 +29,14 @@ void rotate_heads(const kernel_arguments& a, const From* x, const shape& strides
       of, [&](std::int64_t r) { return x + row.offset(r); }, strides[-2],
       [&](std::int64_t r) { return at[position.offset(r)]; }, y.as<To>());
 }
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Turns pairs of features of x [..., T, N, H] by angles that depend on the positions [..., T].
 inline void kernel(op_c<rotary_embedding_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace simd::detail;
+  using namespace cpu_backend::detail;
   const array_view& x = a.in[0];
   const bool together = x.stride(-1) == 1, narrow = x.type == bf16;
-  const float* const copy = together ? nullptr : simd::copied_floats<struct rotary_embedding_x>(x);
+  const float* const copy = together ? nullptr : cpu_backend::copied_floats<struct rotary_embedding_x>(x);
   const shape dense = row_major(x.extents);
   if (!narrow)
     rotate_heads<float, float>(a, together ? x.as<const float>() : copy, together ? x.strides : dense);

@@ -12,16 +12,16 @@ namespace tokamax {
 /// Softmax of the last axis.
 inline void kernel(op_c<softmax_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct softmax_y> y(a.out[0]);
-  simd::softmax(rows, cols, simd::dense_floats<struct softmax_x>(a.in[0]), y.data());
+  const cpu_backend::float_result<struct softmax_y> y(a.out[0]);
+  cpu_backend::softmax(rows, cols, cpu_backend::dense_floats<struct softmax_x>(a.in[0]), y.data());
 }
 
 /// dx from y = softmax(x) and the cotangent of y.
 inline void kernel(op_c<softmax_vjp_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t cols = a.in[0].extent(-1), rows = cols ? a.in[0].size() / cols : 0;
-  const simd::float_result<struct softmax_dx> dx(a.out[0]);
-  simd::softmax_backward(rows, cols, simd::dense_floats<struct softmax_x>(a.in[0]),
-                         simd::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
+  const cpu_backend::float_result<struct softmax_dx> dx(a.out[0]);
+  cpu_backend::softmax_backward(rows, cols, cpu_backend::dense_floats<struct softmax_x>(a.in[0]),
+                                cpu_backend::dense_floats<struct softmax_ct>(a.in[1]), dx.data());
 }
 
 }  // namespace tokamax

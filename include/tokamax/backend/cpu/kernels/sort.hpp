@@ -14,7 +14,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 /// An unsigned integer that is ordered like x. Both zeros give the same number, and every NaN gives the largest one. For a
 /// float this is its bits, with the sign flipped for positive numbers and all bits flipped for negative ones.
@@ -77,7 +77,7 @@ const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t
   return items;
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Sorts each line of the first operand, and then moves the elements of all operands to their new positions.
 inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
@@ -88,14 +88,14 @@ inline void kernel(op_c<sort_p>, cpu_tag, const kernel_arguments& a) {
   const std::int64_t n = key.extent(axis), lines = n ? key.size() / n : 0;
   const std::int64_t m = inner, grain = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, n));
   const bool turned = descending;
-  simd::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
+  cpu_backend::parallel_for((lines + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t line = chunk * grain; line < std::min(lines, (chunk + 1) * grain); ++line) {
       const std::int64_t base = line / m * n * m + line % m;
       const std::uint64_t* const items = dispatch(key.type, [&]<dtype K>() {
-        return simd::detail::sorted_positions(key.as<element_t<K>>() + base, n, m, turned);
+        return cpu_backend::detail::sorted_positions(key.as<element_t<K>>() + base, n, m, turned);
       });
       for (int k = 0; k < a.in_count; ++k)
-        simd::dispatch_size(a.in[k].type, [&]<class T>(T*) {
+        cpu_backend::dispatch_size(a.in[k].type, [&]<class T>(T*) {
           const T* from = a.in[k].as<T>() + base;
           T* to = a.out[k].as<T>() + base;
           for (std::int64_t i = 0; i < n; ++i) to[i * m] = from[static_cast<std::int64_t>(items[i] & 0xffffffffu) * m];

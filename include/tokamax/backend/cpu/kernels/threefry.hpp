@@ -12,7 +12,7 @@
 
 namespace tokamax {
 
-namespace simd::detail {
+namespace cpu_backend::detail {
 
 // One round: an addition, a rotation by `Turn` bits, and an exclusive or.
 template <int Turn, class V>
@@ -78,7 +78,7 @@ inline void threefry_run(const std::uint32_t* key, std::uint64_t from, std::int6
   }
 }
 
-}  // namespace simd::detail
+}  // namespace cpu_backend::detail
 
 /// Hashes a range of counters for each key. Keys, and parts of a long range, are shared among threads.
 inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
@@ -90,10 +90,10 @@ inline void kernel(op_c<threefry2x32_p>, cpu_tag, const kernel_arguments& a) {
   const auto *key = a.in[0].as<std::uint32_t>(), *first = a.in[1].as<std::uint32_t>();
   auto* out = a.out[0].as<std::uint32_t>();
   const bool both = pairs;
-  simd::parallel_for(keys * chunks, [&](std::int64_t t) {
+  cpu_backend::parallel_for(keys * chunks, [&](std::int64_t t) {
     const std::int64_t k = t / chunks, from = t % chunks * grain;
-    simd::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from), std::min(grain, n - from),
-                               both, out + (k * n + from) * per_hash);
+    cpu_backend::detail::threefry_run(key + 2 * k, first[k] + static_cast<std::uint64_t>(from),
+                                      std::min(grain, n - from), both, out + (k * n + from) * per_hash);
   });
 }
 

@@ -7,11 +7,11 @@
 
 #include <utility>  // index_sequence
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// One line of an expression, as a type. The result of line i is register i, and A, B and C are the registers that it reads
 /// (see `instruction`).
-template <instruction::what Kind, const op* Function, dtype Type, dtype Operand, instruction::step Inner, int A, int B,
+template <instruction_kind Kind, const op* Function, dtype Type, dtype Operand, instruction::step Inner, int A, int B,
           int C>
 struct line {
   static constexpr auto kind = Kind;
@@ -21,7 +21,7 @@ struct line {
   static constexpr int a = A, b = B, c = C;
   /// Is the value the same for all elements of a row? Then it is computed once for each row.
   static constexpr bool invariant =
-      Kind == instruction::what::constant || (Kind == instruction::what::load && Inner == instruction::step::none);
+      Kind == instruction_kind::constant || (Kind == instruction_kind::load && Inner == instruction::step::none);
 };
 
 namespace detail {
@@ -58,7 +58,7 @@ struct expression {
   /// Evaluates line L, which is number I. `Full` promises that all `width` elements exist.
   template <class L, std::size_t I, bool Full>
   [[gnu::always_inline]] static void evaluate(registers& r, const row& w) noexcept {
-    using enum instruction::what;
+    using enum instruction_kind;
     if constexpr (L::kind == constant) {
       detail::at<I>(r) = splat<L::type>(w.constants[L::a]);
     } else if constexpr (L::kind == load) {
@@ -130,4 +130,4 @@ template <const auto& Plan, int K>
 using expression_t = decltype(detail::expression_of<Plan, Plan.loops[K].first>(
     std::make_index_sequence<static_cast<std::size_t>(Plan.loops[K].count)>{}));
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -7,7 +7,7 @@
 #include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
 #include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The number of elements of a tile. A register for f32 has 2 KiB then, so that some tens of them stay in the first-level
 /// cache, and choosing a function for each line costs little.
@@ -210,22 +210,22 @@ inline void interpret(const tile_block& b, std::byte* registers, std::int64_t by
   for (int i = 0; i < loop.kernel->count; ++i) {
     const instruction& l = loop.instructions[i];
     switch (l.kind) {
-      case instruction::what::constant:
+      case instruction_kind::constant:
         if (fresh)
           dispatch(l.type, [&]<dtype T>() {
             each_vector(tile_size, [&](std::int64_t at) { set_tile<T>(reg(i), at, splat<T>(loop.constants[l.a])); });
           });
         break;
-      case instruction::what::load:
+      case instruction_kind::load:
         dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
         break;
-      case instruction::what::iota:
+      case instruction_kind::iota:
         dispatch(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
         break;
-      case instruction::what::store:
+      case instruction_kind::store:
         dispatch(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
         break;
-      case instruction::what::apply: {
+      case instruction_kind::apply: {
         const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
         if (l.function == &convert_element_type_p) {
           convert_tile(l.type, l.operand, reg(i), in, b.elements());
@@ -266,4 +266,4 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
 }
 #endif
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

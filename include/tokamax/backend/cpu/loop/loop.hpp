@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 #include <tokamax/runtime/executable.hpp>          // loop_arguments
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Computes one row: n elements of every slot. Slot k advances by strides[k] elements.
 using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
@@ -53,4 +53,4 @@ inline void run_loop(const loop_arguments& a, inner_function inner) {
   });
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -11,7 +11,7 @@
 #include <cstdint>    // int64_t
 #include <limits>     // infinity, NaN
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Rows of x by columns of weights, and the class that each row should have.
 struct linear_classes {
@@ -138,4 +138,4 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
       });
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

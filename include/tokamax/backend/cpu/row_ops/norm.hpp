@@ -9,7 +9,7 @@
 #include <cmath>      // sqrt
 #include <cstdint>    // int64_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 
@@ -239,4 +239,4 @@ inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float*
   detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

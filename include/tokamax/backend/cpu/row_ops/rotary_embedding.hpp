@@ -10,7 +10,7 @@
 #include <cstring>      // memcpy
 #include <type_traits>  // is_same_v
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Rows of heads, and the options of their rotation.
 struct rotary_rows {
@@ -114,4 +114,4 @@ void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position 
   });
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

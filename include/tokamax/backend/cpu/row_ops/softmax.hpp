@@ -11,7 +11,7 @@
 #include <limits>       // quiet_NaN, infinity
 #include <type_traits>  // is_integral_v
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 struct shifted_sum {
@@ -199,4 +199,4 @@ void softmax_cross_entropy_backward(std::int64_t rows, std::int64_t cols, const 
   });
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -7,7 +7,7 @@
 
 #include <cstdint>  // uint64_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 /// Half the lanes of a register, as doubles and as their bits.
@@ -104,4 +104,4 @@ template <class F, class... V>
   return detail::floats_of(low, high);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -14,7 +14,7 @@
 
 #include <type_traits>  // conditional_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 template <class T>
@@ -351,4 +351,4 @@ auto apply_element(A a, Rest... rest) noexcept {
   }
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

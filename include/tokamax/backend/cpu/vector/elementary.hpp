@@ -6,7 +6,7 @@
 
 #include <limits>  // infinity, quiet_NaN
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 /// x = n ln 2 + f with |f| <= ln 2 / 2, for -104 <= x <= 89, and g = e^f - 1. A NaN becomes g = NaN. Below -104, n is -254,
@@ -107,4 +107,4 @@ inline f32v gelu(f32v x) noexcept {
 inline f32v maximum(f32v a, f32v b) noexcept { return select((a > b) | !(a == a), a, select(a == b, a & b, b)); }
 inline f32v minimum(f32v a, f32v b) noexcept { return select((a < b) | !(a == a), a, select(a == b, a | b, b)); }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

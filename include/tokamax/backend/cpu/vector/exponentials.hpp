@@ -8,7 +8,7 @@
 #include <cstdint>  // int64_t
 #include <limits>   // infinity
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// The contribution of a block to a row: the sum of exp(x - shift), and the maximum of all x and shift. If most - shift is
 /// above 88, the sum has no meaning. If an x is NaN, the sum is NaN.
@@ -112,4 +112,4 @@ exponentials_fn exponentials_of_block() noexcept {
   return detail::exponentials<Keep>;
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -9,7 +9,7 @@
 
 #include <algorithm>  // min
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Are the elements in row-major order without gaps?
 inline bool is_dense(const array_view& v) noexcept {
@@ -100,4 +100,4 @@ class float_result {
   float* data_;
 };
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -7,7 +7,7 @@
 #include <tokamax/backend/cpu/vector/simd.hpp>  // f32v, load, store
 #include <tokamax/base/element.hpp>             // dispatch, bfloat16
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// How kernels handle vectors of T. `vector` is the type in which they compute, `scalar` is one lane of it (f32 for
 /// bfloat16, i32 for i8), and `size` is the number of lanes.
@@ -21,9 +21,9 @@ struct lanes {
   using scalar = T;
   using vector = xsimd::batch<T>;
   static constexpr std::int64_t size = width;
-  static vector load(const T* p) noexcept { return simd::load<vector>(p); }
+  static vector load(const T* p) noexcept { return cpu_backend::load<vector>(p); }
   static vector load(const T* p, std::int64_t n, T padding) noexcept { return load_partial<vector>(p, n, padding); }
-  static void store(T* p, vector v) noexcept { simd::store(p, v); }
+  static void store(T* p, vector v) noexcept { cpu_backend::store(p, v); }
   static void store(T* p, vector v, std::int64_t n) noexcept { store_partial(p, v, n); }
   static vector all(T v) noexcept { return vector(v); }
 };
@@ -155,4 +155,4 @@ void dispatch_size(dtype t, F f) {
   throw error("dtype", std::string(name(t)), "elements of 1, 2, 4 or 8 bytes");
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -7,7 +7,7 @@
 #include <tokamax/base/element.hpp>             // converted
 #include <tokamax/base/modular.hpp>             // modular
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// `width` elements as a plain array. Ops apply their element functions lane by lane, and the compiler vectorises that
 /// where it can. This is correct for every type, and not tuned for any.
@@ -159,4 +159,4 @@ To convert_lanes(const From& v) noexcept {
   return detail::from_lanes<To>(to);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -7,7 +7,7 @@
 
 #include <cstdint>  // int64_t, uintptr_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Prefetches a cache line that is read soon, into the second-level cache. Rows that are a power of two apart share too few
 /// sets of the first-level cache.
@@ -35,4 +35,4 @@ inline constexpr std::int64_t bytes_ahead = 256;  // of a source that is read al
 inline constexpr std::int64_t words_ahead = 256;  // of a destination
 }  // namespace detail
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

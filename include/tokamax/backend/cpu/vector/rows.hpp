@@ -12,7 +12,7 @@
 #include <cstdint>    // int64_t, uintptr_t
 #include <limits>     // infinity
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Access to a whole vector, or to the first n lanes of the last one of a row.
 struct whole_vector {
@@ -163,4 +163,4 @@ void for_written_rows(std::int64_t rows, std::int64_t cols, bool streamed, F f) 
   });
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

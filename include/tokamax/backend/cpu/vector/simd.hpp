@@ -26,7 +26,7 @@
 #include <cstring>      // memcpy
 #include <type_traits>  // is_same_v
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 using f32v = xsimd::batch<float>;
 using i32v = xsimd::batch<std::int32_t>;
@@ -394,4 +394,4 @@ inline void store_bfloat16_partial(std::uint16_t* p, f32v v, std::int64_t n) noe
   store_upper_halves(p, round_to_bfloat16(v), n);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -26,7 +26,7 @@
   #endif
 #endif
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 inline constexpr int most_threads = 256;  ///< threads of one loop
 
@@ -269,4 +269,4 @@ TOKAMAX_COMPILED_ONCE int default_threads() noexcept { return thread_pool::defau
 }  // namespace detail
 #endif
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

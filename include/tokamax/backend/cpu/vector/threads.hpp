@@ -16,7 +16,7 @@
   #endif
 #endif
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 inline std::atomic<int> thread_limit{0};  // 0: default_threads
@@ -114,4 +114,4 @@ float* scratch(std::int64_t floats) {
   return detail::scratch_of<Tag>().grow(floats);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

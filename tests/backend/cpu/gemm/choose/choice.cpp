@@ -17,48 +17,48 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 using floats = std::vector<float>;
 
 namespace {
 
 // Far slower than ours, on a busy machine too: it sleeps and leaves C as it is.
 std::atomic<int> slow_runs{0};
-const simd::gemm_implementation slow{"slow", [](const simd::gemm_product&) noexcept { return true; },
-                                     [](const simd::gemm_product&) noexcept {
-                                       ++slow_runs;
-                                       std::this_thread::sleep_for(std::chrono::milliseconds(250));
-                                     }};
+const cpu_backend::gemm_implementation slow{"slow", [](const cpu_backend::gemm_product&) noexcept { return true; },
+                                            [](const cpu_backend::gemm_product&) noexcept {
+                                              ++slow_runs;
+                                              std::this_thread::sleep_for(std::chrono::milliseconds(250));
+                                            }};
 
 // Far faster than ours: of C it sets, or adds to, the first element alone.
 constexpr float mark = 1e6f;
 std::atomic<int> quick_runs{0}, quick_threads{0};
-void quick_run(const simd::gemm_product& p) noexcept {
+void quick_run(const cpu_backend::gemm_product& p) noexcept {
   ++quick_runs;
 #if defined(_OPENMP)
   quick_threads = omp_get_max_threads();
 #endif
-  *p.c = p.mode == simd::gemm_mode::assign ? mark : *p.c + mark;
+  *p.c = p.mode == cpu_backend::gemm_mode::assign ? mark : *p.c + mark;
 }
-bool lies_well(const simd::matrix_view& v, std::int64_t rows, std::int64_t columns) {
+bool lies_well(const cpu_backend::matrix_view& v, std::int64_t rows, std::int64_t columns) {
   return is_transposed(v) ? v.row_stride == 1 && v.column_stride >= rows : v.row_stride >= columns;
 }
 std::atomic<bool> all_lie_well{true};
-const simd::gemm_implementation quick{"quick",
-                                      [](const simd::gemm_product& p) noexcept {
-                                        if (!lies_well(p.a, p.m, p.k) || !lies_well(p.b, p.k, p.n))
-                                          all_lie_well = false;
-                                        return p.m != 101;
-                                      },
-                                      quick_run};
+const cpu_backend::gemm_implementation quick{"quick",
+                                             [](const cpu_backend::gemm_product& p) noexcept {
+                                               if (!lies_well(p.a, p.m, p.k) || !lies_well(p.b, p.k, p.n))
+                                                 all_lie_well = false;
+                                               return p.m != 101;
+                                             },
+                                             quick_run};
 
 // Nothing of a test is left for the next.
 struct fresh_choices {
   fresh_choices() { reset(); }
   ~fresh_choices() { reset(); }
   static void reset() {
-    simd::gemm_choices().clear();
-    simd::set_num_threads(0);
+    tokamax::blas::choices().clear();
+    cpu_backend::set_num_threads(0);
     slow_runs = quick_runs = quick_threads = 0;
     all_lie_well = true;
   }
@@ -69,8 +69,8 @@ struct product {
   floats a = floats(static_cast<std::size_t>(m * k), 0.5f), b = floats(static_cast<std::size_t>(k * n), 0.25f);
   floats c = floats(static_cast<std::size_t>(m * n), 7.0f);
 
-  float first(simd::gemm_mode mode = simd::gemm_mode::assign, simd::gemm_epilogue epilogue = {}) {
-    simd::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n, mode, epilogue);
+  float first(cpu_backend::gemm_mode mode = cpu_backend::gemm_mode::assign, cpu_backend::gemm_epilogue epilogue = {}) {
+    cpu_backend::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n, mode, epilogue);
     return c[0];
   }
   float ours() const { return 0.125f * static_cast<float>(k); }
@@ -78,8 +78,8 @@ struct product {
 
 // The rest of the line of a key for as many threads as there are now.
 std::string chosen(const std::string& key) {
-  const std::string text = simd::gemm_choices().to_text(),
-                    line = "\n" + key + " " + std::to_string(simd::num_threads()) + " ";
+  const std::string text = tokamax::blas::choices().to_text(),
+                    line = "\n" + key + " " + std::to_string(cpu_backend::num_threads()) + " ";
   const auto at = text.find(line);
   return at == text.npos ? "none" : text.substr(at + line.size(), text.find('\n', at + 1) - at - line.size());
 }
@@ -89,15 +89,15 @@ std::string chosen(const std::string& key) {
 TEST_CASE("gemm_choice: without other implementations all products are ours") {
   const fresh_choices fresh;
   product p;
-  CHECK(simd::detail::gemm_elsewhere.load() == nullptr);
+  CHECK(cpu_backend::detail::gemm_override.load() == nullptr);
   CHECK(p.first() == p.ours());
-  CHECK(simd::gemm_choices().to_text() == "# m n k a b precision mode threads fastest GFLOP/s\n");
+  CHECK(tokamax::blas::choices().to_text() == "# m n k a b precision mode threads fastest GFLOP/s\n");
 }
 
 TEST_CASE("gemm_choice: the fastest is chosen, and measured once") {
   const fresh_choices fresh;
-  simd::set_num_threads(2);
-  simd::gemm_choices().add(slow);
+  cpu_backend::set_num_threads(2);
+  tokamax::blas::choices().add(slow);
   product p;
   CHECK(p.first() == p.ours());
   const int runs = slow_runs;
@@ -107,7 +107,7 @@ TEST_CASE("gemm_choice: the fastest is chosen, and measured once") {
   CHECK(chosen("100 90 80 f32 f32 f32 assign").starts_with("tokamax tokamax="));
   CHECK(chosen("100 90 80 f32 f32 f32 assign").find(" slow=") != std::string::npos);
 
-  simd::gemm_choices().add(quick);  // the shape keeps its choice, others try the newcomer
+  tokamax::blas::choices().add(quick);  // the shape keeps its choice, others try the newcomer
   CHECK(p.first() == p.ours());
   CHECK(quick_runs == 0);
   product q{.m = 99};
@@ -122,52 +122,53 @@ TEST_CASE("gemm_choice: the fastest is chosen, and measured once") {
 
 TEST_CASE("gemm_choice: each key has its choice") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   product other{.m = 101};  // one that `quick` cannot do
   CHECK(other.first() == other.ours());
   CHECK(quick_runs == 0);
   CHECK(chosen("101 90 80 f32 f32 f32 assign") == "none");
   product p;
-  simd::set_num_threads(1);
+  cpu_backend::set_num_threads(1);
   CHECK(p.first() == mark);
   CHECK(chosen("100 90 80 f32 f32 f32 assign").starts_with("quick"));
-  simd::set_num_threads(2);
+  cpu_backend::set_num_threads(2);
   CHECK(p.first() == mark);
   CHECK(chosen("100 90 80 f32 f32 f32 assign").starts_with("quick"));
-  simd::gemm(p.m, p.n, p.k, {p.a.data(), 1, p.m}, {p.b.data(), p.n, 1}, p.c.data(), p.n, simd::gemm_mode::assign, {},
-             simd::gemm_precision::bfloat16);
+  cpu_backend::gemm(p.m, p.n, p.k, {p.a.data(), 1, p.m}, {p.b.data(), p.n, 1}, p.c.data(), p.n,
+                    cpu_backend::gemm_mode::assign, {}, cpu_backend::gemm_precision::bfloat16);
   CHECK(chosen("100 90 80 f32^T f32 bf16 assign").starts_with("quick"));
   const std::vector<std::int8_t> a(8000, 1), b(7200, 1);
   std::vector<std::int32_t> c(9000);
-  simd::gemm(100, 90, 80, {a.data(), 80, 1, simd::gemm_element::int8}, {b.data(), 1, 80, simd::gemm_element::int8},
-             c.data(), 90);
+  cpu_backend::gemm(100, 90, 80, {a.data(), 80, 1, cpu_backend::gemm_element::int8},
+                    {b.data(), 1, 80, cpu_backend::gemm_element::int8}, c.data(), 90);
   CHECK(chosen("100 90 80 i8 i8^T f32 assign").starts_with("quick"));
 }
 
 TEST_CASE("gemm_choice: a sum is added once") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   product p;
-  CHECK(p.first(simd::gemm_mode::accumulate) == 7.0f + mark);
-  CHECK(p.first(simd::gemm_mode::accumulate) == 7.0f + mark + mark);
-  simd::gemm_choices().clear();
-  simd::gemm_choices().add(slow);
+  CHECK(p.first(cpu_backend::gemm_mode::accumulate) == 7.0f + mark);
+  CHECK(p.first(cpu_backend::gemm_mode::accumulate) == 7.0f + mark + mark);
+  tokamax::blas::choices().clear();
+  tokamax::blas::choices().add(slow);
   product q;
-  CHECK(q.first(simd::gemm_mode::accumulate) == 7.0f + q.ours());
+  CHECK(q.first(cpu_backend::gemm_mode::accumulate) == 7.0f + q.ours());
   CHECK(slow_runs > 0);
 }
 
 TEST_CASE("gemm_choice: implementations get operands with contiguous rows or columns") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   const floats x(4000, 1.0f);
   floats c(400);
-  const auto runs_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, simd::matrix_view a, simd::matrix_view b) {
+  const auto runs_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, cpu_backend::matrix_view a,
+                           cpu_backend::matrix_view b) {
     const int before = quick_runs;
-    simd::gemm(m, n, k, a, b, c.data(), n);
+    cpu_backend::gemm(m, n, k, a, b, c.data(), n);
     return quick_runs - before;
   };
-  const simd::matrix_view rows{x.data(), 20, 1}, columns{x.data(), 1, 20};
+  const cpu_backend::matrix_view rows{x.data(), 20, 1}, columns{x.data(), 1, 20};
   CHECK(runs_of(20, 20, 20, rows, columns) > 0);
   CHECK(runs_of(9, 8, 7, {x.data(), 11, 1}, {x.data(), 1, 13}) > 0);  // gaps
   CHECK(runs_of(1, 20, 20, {x.data(), 0, 1}, rows) > 0);              // extents of 1 have any stride
@@ -183,35 +184,35 @@ TEST_CASE("gemm_choice: implementations get operands with contiguous rows or col
 
 TEST_CASE("gemm_choice: epilogues stay ours, batches of large products do not") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   product p;
-  const simd::gemm_epilogue nothing{
+  const cpu_backend::gemm_epilogue nothing{
       [](const void*, float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) noexcept {}};
-  CHECK(p.first(simd::gemm_mode::assign, nothing) == p.ours());
+  CHECK(p.first(cpu_backend::gemm_mode::assign, nothing) == p.ours());
   CHECK(quick_runs == 0);
   product two{.m = 400, .n = 130, .k = 170};
-  simd::gemm_batched(2, 200, 130, 170, {two.a.data(), 170, 1}, 200 * 170, {two.b.data(), 130, 1}, 0, two.c.data(), 130,
-                     200 * 130);
+  cpu_backend::gemm_batched(2, 200, 130, 170, {two.a.data(), 170, 1}, 200 * 170, {two.b.data(), 130, 1}, 0,
+                            two.c.data(), 130, 200 * 130);
   CHECK(two.c[0] == mark);
   CHECK(two.c[200 * 130] == mark);
 }
 
 TEST_CASE("gemm_choice: nothing is measured among threads") {
   const fresh_choices fresh;
-  simd::set_num_threads(2);
-  simd::gemm_choices().add(quick);
+  cpu_backend::set_num_threads(2);
+  tokamax::blas::choices().add(quick);
   std::vector<product> all(4);
   const auto all_first = [&] {
-    simd::parallel_for(4, [&](std::int64_t i) { all[static_cast<std::size_t>(i)].first(); });
+    cpu_backend::parallel_for(4, [&](std::int64_t i) { all[static_cast<std::size_t>(i)].first(); });
   };
 #if !defined(TOKAMAX_ONE_THREAD)
   all_first();
   CHECK(quick_runs == 0);
   for (const product& p : all) CHECK(p.c[0] == p.ours());
 #endif
-  simd::set_num_threads(1);  // a choice for one thread is taken there
+  cpu_backend::set_num_threads(1);  // a choice for one thread is taken there
   CHECK(product{}.first() == mark);
-  simd::set_num_threads(2);
+  cpu_backend::set_num_threads(2);
   const int runs = quick_runs;
   all_first();
   CHECK(quick_runs == runs + 4);
@@ -220,7 +221,7 @@ TEST_CASE("gemm_choice: nothing is measured among threads") {
 
 TEST_CASE("gemm_choice: other threads than ours may multiply at the same time") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   std::vector<product> all(4);
   std::vector<std::thread> threads;
   for (product& p : all)
@@ -234,10 +235,10 @@ TEST_CASE("gemm_choice: other threads than ours may multiply at the same time") 
 #if defined(_OPENMP)
 TEST_CASE("gemm_choice: implementations run on as many threads as ours") {
   const fresh_choices fresh;
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   const int before = omp_get_max_threads();
   for (const int n : {3, 1}) {
-    simd::set_num_threads(n);
+    cpu_backend::set_num_threads(n);
     product{}.first();
     CHECK(quick_threads == n);
     CHECK(omp_get_max_threads() == before);
@@ -247,39 +248,39 @@ TEST_CASE("gemm_choice: implementations run on as many threads as ours") {
 
 TEST_CASE("gemm_choice: a text restores the choices, and nothing is measured again") {
   const fresh_choices fresh;
-  simd::set_num_threads(2);
-  simd::gemm_choices().add(slow);
-  simd::gemm_choices().add(quick);
+  cpu_backend::set_num_threads(2);
+  tokamax::blas::choices().add(slow);
+  tokamax::blas::choices().add(quick);
   product p, q{.m = 101};
   CHECK(p.first() == mark);
   CHECK(q.first() == q.ours());
-  const std::string text = simd::gemm_choices().to_text();
+  const std::string text = tokamax::blas::choices().to_text();
 
-  simd::gemm_choices().clear();
+  tokamax::blas::choices().clear();
   slow_runs = quick_runs = 0;
-  simd::gemm_choices().add(slow);
-  simd::gemm_choices().add(quick);
-  simd::gemm_choices().from_text(text);
+  tokamax::blas::choices().add(slow);
+  tokamax::blas::choices().add(quick);
+  tokamax::blas::choices().from_text(text);
   CHECK(p.first() == mark);
   CHECK(q.first() == q.ours());
   CHECK(quick_runs == 1);
   CHECK(slow_runs == 0);
-  CHECK(simd::gemm_choices().to_text() == text);
+  CHECK(tokamax::blas::choices().to_text() == text);
 
-  const std::string threads = std::to_string(simd::num_threads());  // a choice of the user
-  simd::gemm_choices().from_text("\n# a comment\r\n \r\n100 90 80 f32 f32 f32 assign " + threads + " tokamax\r\n");
+  const std::string threads = std::to_string(cpu_backend::num_threads());  // a choice of the user
+  tokamax::blas::choices().from_text("\n# a comment\r\n \r\n100 90 80 f32 f32 f32 assign " + threads + " tokamax\r\n");
   CHECK(p.first() == p.ours());
-  simd::gemm_choices().measure(false);
+  tokamax::blas::choices().measure(false);
   product r{.m = 98};
   CHECK(r.first() == r.ours());
   CHECK(quick_runs == 1);
-  simd::gemm_choices().measure(true);
+  tokamax::blas::choices().measure(true);
   CHECK(r.first() == mark);
 }
 
 TEST_CASE("gemm_choice: what a wrong text or name is told") {
   const fresh_choices fresh;
-  auto& choices = simd::gemm_choices();
+  auto& choices = tokamax::blas::choices();
   choices.add(quick);
   const auto told = [&](const std::string& text) {
     const std::string before = choices.to_text();
@@ -315,7 +316,7 @@ TEST_CASE("gemm_choice: what a wrong text or name is told") {
   CHECK(told("8 8 8 f32 f32 f32 assign 1 quick quick=fast") ==
         "gemm_choice: GFLOP/s: found quick=fast, expected name=number (choices.txt, line 3)");
   std::string many;
-  for (std::size_t i = 1; i <= simd::gemm_choice::most; ++i)
+  for (std::size_t i = 1; i <= cpu_backend::gemm_choice::most; ++i)
     many += std::to_string(i) + " 9 9 f32 f32 f32 assign 1 quick\n";
   CHECK(told(many) == "gemm_choice: shapes: found 2049, expected at most 2048 (choices.txt)");
   choices.from_text(many);
@@ -342,6 +343,6 @@ TEST_CASE("gemm_choice: programs take part") {
   const fresh_choices fresh;
   const tokamax::array x = tokamax::full({30, 40}, 1.0f), y = tokamax::full({40, 50}, 1.0f);
   CHECK(tokamax::matmul(x, y).data<float>()[0] == 40.0f);
-  simd::gemm_choices().add(quick);
+  tokamax::blas::choices().add(quick);
   CHECK(tokamax::matmul(x, y).data<float>()[0] == mark);
 }

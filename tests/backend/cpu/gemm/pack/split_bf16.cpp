@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 
-namespace simd = tokamax::simd;
+namespace cpu_backend = tokamax::cpu_backend;
 
 namespace {
 
@@ -27,7 +27,7 @@ floats random_floats(std::int64_t n, std::uint32_t seed) {
   return x;
 }
 
-simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t columns, int form) {
+cpu_backend::matrix_view view(const floats& x, std::int64_t rows, std::int64_t columns, int form) {
   if (form == 0) return {x.data(), columns + 3, 1};
   if (form == 1) return {x.data(), 1, rows + 2};
   return {x.data(), 2 * columns, 2};
@@ -37,14 +37,14 @@ simd::matrix_view view(const floats& x, std::int64_t rows, std::int64_t columns,
 // What the matrix unit does with its panels, in plain loops and in double: machines without it test the panels. Where the
 // sums are not finite, those of the first parts count.
 template <int Rows, int Parts>
-void plain_parts_tile(const simd::tile_call& call) noexcept {
+void plain_parts_tile(const cpu_backend::tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   const auto half = [](const float* pair, std::int64_t which) {
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(*pair) >> (which * 16)) << 16);
   };
   for (int r = 0; r < Rows; ++r)
     for (std::int64_t j = 0; j < columns; ++j) {
-      double first = mode == simd::tile_mode::assign ? 0.0 : static_cast<double>(c[r * ldc + j]), others = 0;
+      double first = mode == cpu_backend::tile_mode::assign ? 0.0 : static_cast<double>(c[r * ldc + j]), others = 0;
       for (std::int64_t p = 0; p < 2 * k; ++p)
         for (std::int64_t i = 0; i < Parts; ++i)
           for (std::int64_t l = 0; i + l < Parts; ++l) {
@@ -57,9 +57,9 @@ void plain_parts_tile(const simd::tile_call& call) noexcept {
     }
 }
 template <int Parts>
-const simd::gemm_kernels plain_parts = [] {
-  simd::gemm_kernels k =
-      simd::detail::amx_kernels(Parts == 2 ? simd::microkernel_numbers::split_2 : simd::microkernel_numbers::split_3);
+const cpu_backend::microkernel_set plain_parts = [] {
+  cpu_backend::microkernel_set k = cpu_backend::detail::amx_kernels(
+      Parts == 2 ? cpu_backend::microkernel_numbers::split_2 : cpu_backend::microkernel_numbers::split_3);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = plain_parts_tile<static_cast<int>(I) + 1, Parts>), ...);
   }(std::make_index_sequence<32>());
@@ -70,7 +70,7 @@ const simd::gemm_kernels plain_parts = [] {
 #endif
 
 struct parts_case {
-  const simd::gemm_kernels* kernels;
+  const cpu_backend::microkernel_set* kernels;
   double first, each;  ///< bound of an error, in units of sum |a b|: once, and for each term
 };
 
@@ -79,12 +79,14 @@ std::vector<parts_case> parts_cases() {
   std::vector<parts_case> all;
   const double one = 0x1p-24;
 #if defined(__x86_64__) && defined(__linux__)
-  if (simd::best_bfloat16_unit() != simd::bfloat16_unit::none)
+  if (cpu_backend::best_bfloat16_unit() != cpu_backend::bfloat16_unit::none)
     all.push_back({&plain_parts<2>, 0x3p-16, one}), all.push_back({&plain_parts<3>, 3 * one, one});
 #endif
-  const auto kernels = [](simd::gemm_precision p) { return &simd::gemm_kernels_for(simd::best_gemm_machine(), p); };
-  all.push_back({kernels(simd::gemm_precision::bfloat16_x3), 0x3p-16, one});
-  all.push_back({kernels(simd::gemm_precision::bfloat16_x6), 3 * one, one});
+  const auto kernels = [](cpu_backend::gemm_precision p) {
+    return &cpu_backend::microkernels_for(cpu_backend::best_gemm_machine(), p);
+  };
+  all.push_back({kernels(cpu_backend::gemm_precision::bfloat16_x3), 0x3p-16, one});
+  all.push_back({kernels(cpu_backend::gemm_precision::bfloat16_x6), 3 * one, one});
   return all;
 }
 
@@ -98,13 +100,13 @@ TEST_CASE("gemm: products of parts, any strides, within the bounds of three and 
     for (int form = 0; form < 18; ++form) {
       const floats a = random_floats((m + 3) * (k + 3) * 2, 1), b = random_floats((k + 3) * (n + 3) * 2, 2);
       const auto va = view(a, m, k, form % 3), vb = view(b, k, n, form / 3 % 3);
-      const auto mode = form < 9 ? simd::gemm_mode::assign : simd::gemm_mode::accumulate;
+      const auto mode = form < 9 ? cpu_backend::gemm_mode::assign : cpu_backend::gemm_mode::accumulate;
       const floats old = random_floats(m * n, 3);
       for (const auto& [kernels, first, each] : parts_cases()) {
         floats one = old, two = old, packed = old;
-        simd::detail::gemm_one({m, n, k, va, vb, one.data(), n, mode, {}}, *kernels, 1);
-        simd::detail::gemm_one({m, n, k, va, vb, two.data(), n, mode, {}}, *kernels, 2);
-        simd::gemm(m, va, simd::packed_matrix(k, n, vb, *kernels), packed.data(), n, mode);
+        cpu_backend::detail::gemm_one({m, n, k, va, vb, one.data(), n, mode, {}}, *kernels, 1);
+        cpu_backend::detail::gemm_one({m, n, k, va, vb, two.data(), n, mode, {}}, *kernels, 2);
+        cpu_backend::gemm(m, va, tokamax::blas::packed_matrix(k, n, vb, *kernels), packed.data(), n, mode);
         CAPTURE(m, n, k, form, kernels->a_words);
         REQUIRE((one == two));
         REQUIRE((one == packed));
@@ -148,15 +150,16 @@ TEST_CASE("gemm: products of parts of infinite, huge and tiny numbers are those 
                             {1e-20f, 1e-10f, 1e-30f},
                             {1.2345678e-30f, 1e30f, 1.2345678f}})
     for (const auto& [kernels, first, each] : parts_cases())
-      for (const auto mode : {simd::gemm_mode::assign, simd::gemm_mode::accumulate}) {
+      for (const auto mode : {cpu_backend::gemm_mode::assign, cpu_backend::gemm_mode::accumulate}) {
         floats a(m * k), b(k * n), c(m * n, 0.0f), plain(m * n, 0.0f);
         for (std::int64_t i = 0; i < m * k; ++i) a[static_cast<std::size_t>(i)] = i % k == 68 ? 0.25f : 0.0f;
         b.assign(static_cast<std::size_t>(k * n), 0.0f);
         a[33 * k + 5] = o.a;
         b[5 * n + 34] = o.b;
-        simd::detail::gemm_one({m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n, mode, {}}, *kernels, 2);
-        simd::detail::gemm_one({m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, plain.data(), n, mode, {}},
-                               simd::gemm_kernels_for(simd::gemm_machine::portable), 1);
+        cpu_backend::detail::gemm_one({m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n, mode, {}}, *kernels,
+                                      2);
+        cpu_backend::detail::gemm_one({m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, plain.data(), n, mode, {}},
+                                      cpu_backend::microkernels_for(cpu_backend::gemm_machine::portable), 1);
         CAPTURE(o.a, o.b, kernels->a_words);
         const float found = c[33 * n + 34];
         if (std::isnan(o.expected))
@@ -171,13 +174,14 @@ TEST_CASE("gemm: products of parts of infinite, huge and tiny numbers are those 
 }
 
 TEST_CASE("gemm: products of parts are f32 where no unit multiplies parts") {
-  if (simd::best_bfloat16_unit() == simd::bfloat16_unit::amx) return;
+  if (cpu_backend::best_bfloat16_unit() == cpu_backend::bfloat16_unit::amx) return;
   constexpr std::int64_t m = 20, n = 30, k = 40;
   const floats a = random_floats(m * k, 5), b = random_floats(k * n, 6);
   floats exact(m * n), parts(m * n);
-  simd::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, exact.data(), n);
-  for (const auto p : {simd::gemm_precision::bfloat16_x3, simd::gemm_precision::bfloat16_x6}) {
-    simd::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, parts.data(), n, simd::gemm_mode::assign, {}, p);
+  cpu_backend::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, exact.data(), n);
+  for (const auto p : {cpu_backend::gemm_precision::bfloat16_x3, cpu_backend::gemm_precision::bfloat16_x6}) {
+    cpu_backend::gemm(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, parts.data(), n, cpu_backend::gemm_mode::assign, {},
+                      p);
     CHECK((exact == parts));
   }
 }

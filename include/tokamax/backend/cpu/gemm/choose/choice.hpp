@@ -26,7 +26,7 @@
   #include <omp.h>  // omp_set_num_threads
 #endif
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 namespace detail {
 
@@ -103,7 +103,7 @@ class gemm_choice {
       throw error("gemm_choice: implementations", std::to_string(n + 1), "at most " + std::to_string(n));
     others_[n] = other;
     count_.store(n + 1);
-    detail::gemm_elsewhere.store(elsewhere);
+    detail::gemm_override.store(chosen);
   }
 
   /// Sets whether shapes without a choice are measured, which is the default, or computed by our code.
@@ -112,7 +112,7 @@ class gemm_choice {
   /// Removes all implementations and choices. No product may run at the same time.
   void clear() {
     const std::lock_guard lock(mutex_);
-    detail::gemm_elsewhere.store(nullptr);
+    detail::gemm_override.store(nullptr);
     for (place& s : table_) s.store(nullptr);
     choices_.clear();
     used_.store(0);
@@ -164,7 +164,7 @@ class gemm_choice {
 
   gemm_choice() = default;
 
-  static bool elsewhere(const gemm_product& p, detail::gemm_fn own_run);
+  static bool chosen(const gemm_product& p, detail::gemm_fn own_run);
 
   bool run(gemm_product p, detail::gemm_fn own_run) {
     if (p.m <= 0 || p.n <= 0 || p.k <= 0) return false;
@@ -262,8 +262,13 @@ inline gemm_choice& gemm_choices() noexcept {
   return all;
 }
 
-inline bool gemm_choice::elsewhere(const gemm_product& p, detail::gemm_fn own_run) {
+inline bool gemm_choice::chosen(const gemm_product& p, detail::gemm_fn own_run) {
   return gemm_choices().run(p, own_run);
 }
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend
+
+namespace tokamax::blas {
+/// The implementations of products of this process, the fastest of which each product gets.
+inline cpu_backend::gemm_choice& choices() noexcept { return cpu_backend::gemm_choices(); }
+}  // namespace tokamax::blas

@@ -10,7 +10,7 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// C = A B, or C += A B, as other implementations get it. m, n and k are positive. A and B each have one stride of 1, and
 /// their other stride is at least the number of elements that it steps over.
@@ -43,7 +43,7 @@ using gemm_fn = void (*)(const gemm_product&);
 
 // Computes a product, with any strides and extents, by another implementation. If it returns false, our code must compute
 // the product. It is null while there is no other implementation.
-inline std::atomic<bool (*)(const gemm_product&, gemm_fn own)> gemm_elsewhere{nullptr};
+inline std::atomic<bool (*)(const gemm_product&, gemm_fn own)> gemm_override{nullptr};
 
 }  // namespace detail
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

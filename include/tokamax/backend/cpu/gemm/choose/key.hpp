@@ -20,7 +20,7 @@
 #include <system_error>  // errc
 #include <utility>       // move
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// Products with equal keys get the same implementation.
 struct gemm_key {
@@ -133,4 +133,4 @@ inline gemm_key read_key(line_reader& line) {
 }
 
 }  // namespace detail
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

@@ -12,7 +12,7 @@
   #include <array>      // array
   #include <utility>    // index_sequence
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// The configuration that ldtilecfg reads. Tiles have 16 rows of 64 bytes. If C has fewer rows, the tiles of sums and of A
 /// have as many.
@@ -178,5 +178,5 @@ template <int Rows, bool Integer>
   if (!directly) store_part<Rows>(part, c, ldc, columns, mode);
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/isa/amx.hpp>             // tile_amx
-#include <tokamax/backend/cpu/gemm/isa/amx_split_bf16.hpp>  // gemm_amx_parts
+#include <tokamax/backend/cpu/gemm/isa/amx_split_bf16.hpp>  // gemm_amx_split_bf16
 #include <tokamax/backend/cpu/gemm/pack/pairs.hpp>          // pack_pairs
 #include <tokamax/backend/cpu/gemm/pack/quads.hpp>          // pack_quads
 #include <tokamax/base/compiled_once.hpp>                   // TOKAMAX_BODY
@@ -12,70 +12,70 @@
 #include <utility>  // index_sequence
 
 #if defined(__x86_64__) && defined(__linux__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
-inline constexpr gemm_kernels gemm_amx_bfloat16 = [] {
-  gemm_kernels k{.terms = 2,
-                 .a_in_place = true,
-                 .b_in_place = false,
-                 .rows = 32,
-                 .columns = 32,
-                 .unit = 16,
-                 .block = 768,
-                 .whole = 1024,
-                 .pack_rows = 200,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .pack = pack_pairs<float>,
-                 .pack_bfloat16 = pack_pairs<std::uint16_t>,
-                 .pack_a = pack_pairs_by_lane<float>,
-                 .pack_a_bfloat16 = pack_pairs_by_lane<std::uint16_t>,
-                 .begin = begin_amx,
-                 .end = end_amx};
+inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
+  microkernel_set k{.terms = 2,
+                    .a_in_place = true,
+                    .b_in_place = false,
+                    .rows = 32,
+                    .columns = 32,
+                    .unit = 16,
+                    .k_block = 768,
+                    .max_single_k_block = 1024,
+                    .pack_rows = 200,
+                    .tile = {},
+                    .wide = {},
+                    .wide_columns = {},
+                    .pack = pack_pairs<float>,
+                    .pack_bfloat16 = pack_pairs<std::uint16_t>,
+                    .pack_a = pack_pairs_by_lane<float>,
+                    .pack_a_bfloat16 = pack_pairs_by_lane<std::uint16_t>,
+                    .begin = begin_amx,
+                    .end = end_amx};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, false>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();
 
-inline constexpr gemm_kernels gemm_amx_int8 = [] {
-  gemm_kernels k{.terms = 4,
-                 .a_in_place = true,
-                 .b_in_place = false,
-                 .rows = 32,
-                 .columns = 32,
-                 .unit = 16,
-                 .block = 1536,
-                 .pack_rows = 200,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .pack = nullptr,
-                 .pack_bfloat16 = nullptr,
-                 .pack_int8 = pack_quads<quad_layout::columns>,
-                 .pack_a_int8 = pack_quads<quad_layout::by_lane>,
-                 .integer = true,
-                 .begin = begin_amx,
-                 .end = end_amx};
+inline constexpr microkernel_set gemm_amx_int8 = [] {
+  microkernel_set k{.terms = 4,
+                    .a_in_place = true,
+                    .b_in_place = false,
+                    .rows = 32,
+                    .columns = 32,
+                    .unit = 16,
+                    .k_block = 1536,
+                    .pack_rows = 200,
+                    .tile = {},
+                    .wide = {},
+                    .wide_columns = {},
+                    .pack = nullptr,
+                    .pack_bfloat16 = nullptr,
+                    .pack_int8 = pack_quads<quad_layout::columns>,
+                    .pack_a_int8 = pack_quads<quad_layout::by_lane>,
+                    .integer = true,
+                    .begin = begin_amx,
+                    .end = end_amx};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, true>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();
 
-TOKAMAX_BODY const gemm_kernels& amx_kernels(microkernel_numbers numbers) noexcept {
+TOKAMAX_BODY const microkernel_set& amx_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::int8:
       return gemm_amx_int8;
     case microkernel_numbers::split_2:
-      return gemm_amx_parts<2>;
+      return gemm_amx_split_bf16<2>;
     case microkernel_numbers::split_3:
-      return gemm_amx_parts<3>;
+      return gemm_amx_split_bf16<3>;
     default:
       return gemm_amx_bfloat16;
   }
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

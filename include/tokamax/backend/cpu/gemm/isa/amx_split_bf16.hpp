@@ -4,10 +4,10 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/isa/amx.hpp>          // multiply_unit
-#include <tokamax/backend/cpu/gemm/pack/split_bf16.hpp>  // pack_parts
+#include <tokamax/backend/cpu/gemm/pack/split_bf16.hpp>  // pack_split_bf16
 
 #if defined(__x86_64__) && defined(__linux__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
   #define TOKAMAX_AMX_PARTS_TARGET gnu::target("amx-tile,amx-bf16,amx-int8,avx512f,avx512dq")
 
@@ -66,7 +66,7 @@ template <int Rows, int Parts>
 /// Like tile_amx, on panels whose numbers are split into `Parts` bfloat16 numbers. The largest products of parts are summed:
 /// six products for three parts, and three for two parts.
 template <int Rows, int Parts>
-[[TOKAMAX_AMX_PARTS_TARGET]] void tile_amx_parts(const tile_call& call) noexcept {
+[[TOKAMAX_AMX_PARTS_TARGET]] void tile_amx_split_bf16(const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr bool lower = Rows > 16;
   const bool right = columns > 16, adds = mode == tile_mode::add || mode == tile_mode::resume;
@@ -107,31 +107,31 @@ template <int Rows, int Parts>
   #undef TOKAMAX_AMX_PARTS_TARGET
 
 template <int Parts>
-inline constexpr gemm_kernels gemm_amx_parts = [] {
-  gemm_kernels k{.terms = 2,
-                 .a_words = Parts,
-                 .b_words = Parts,
-                 .a_in_place = false,
-                 .b_in_place = false,
-                 .rows = 32,
-                 .columns = 32,
-                 .unit = 16,
-                 .block = 512,
-                 .pack_rows = 100,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .pack = pack_parts<Parts, float>,
-                 .pack_bfloat16 = pack_parts<Parts, std::uint16_t>,
-                 .pack_a = pack_parts_by_lane<Parts, float>,
-                 .pack_a_bfloat16 = pack_parts_by_lane<Parts, std::uint16_t>,
-                 .begin = begin_amx,
-                 .end = end_amx};
+inline constexpr microkernel_set gemm_amx_split_bf16 = [] {
+  microkernel_set k{.terms = 2,
+                    .a_words = Parts,
+                    .b_words = Parts,
+                    .a_in_place = false,
+                    .b_in_place = false,
+                    .rows = 32,
+                    .columns = 32,
+                    .unit = 16,
+                    .k_block = 512,
+                    .pack_rows = 100,
+                    .tile = {},
+                    .wide = {},
+                    .wide_columns = {},
+                    .pack = pack_split_bf16<Parts, float>,
+                    .pack_bfloat16 = pack_split_bf16<Parts, std::uint16_t>,
+                    .pack_a = pack_split_bf16_by_lane<Parts, float>,
+                    .pack_a_bfloat16 = pack_split_bf16_by_lane<Parts, std::uint16_t>,
+                    .begin = begin_amx,
+                    .end = end_amx};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx_parts<static_cast<int>(I) + 1, Parts>), ...);
+    ((k.tile[I + 1] = tile_amx_split_bf16<static_cast<int>(I) + 1, Parts>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

@@ -4,14 +4,14 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/isa/avx2_sums.hpp>          // load_sums, store_sums
-#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // turned_tile
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // gemm_kernels
+#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // transposed_b_tile
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // microkernel_set
 #include <tokamax/backend/cpu/gemm/pack/strips.hpp>            // first_of_8, pack_avx2
 
 #include <cstdint>  // int64_t
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Adds the terms of one step to the sums: a column of A times a row of B. If B is not packed, its row may end within the
 /// last vector, which is then loaded under a mask.
@@ -53,7 +53,7 @@ template <int Rows, int Vectors>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
-inline constexpr gemm_kernels gemm_avx2 = {
+inline constexpr microkernel_set gemm_avx2 = {
     .terms = 1,
     .a_in_place = true,
     .b_in_place = true,
@@ -64,12 +64,12 @@ inline constexpr gemm_kernels gemm_avx2 = {
     .wide = {nullptr, tile_avx2<1, 8>, tile_avx2<2, 4>, tile_avx2<3, 3>, tile_avx2<4, 2>, tile_avx2<5, 2>,
              tile_avx2<6, 2>},
     .wide_columns = {0, 64, 32, 24, 16, 16, 16},
-    .turned = {nullptr, turned_tile<1, pack_source::f32>, turned_tile<2, pack_source::f32>,
-               turned_tile<3, pack_source::f32>, turned_tile<4, pack_source::f32>, turned_tile<5, pack_source::f32>,
-               turned_tile<6, pack_source::f32>},
+    .transposed_b = {nullptr, transposed_b_tile<1, pack_source::f32>, transposed_b_tile<2, pack_source::f32>,
+                     transposed_b_tile<3, pack_source::f32>, transposed_b_tile<4, pack_source::f32>,
+                     transposed_b_tile<5, pack_source::f32>, transposed_b_tile<6, pack_source::f32>},
     .pack = pack_avx2<pack_source::f32>,
     .pack_bfloat16 = pack_avx2<pack_source::bfloat16>,
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/isa/avx2_sums.hpp>          // load_sums, store_sums
-#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // turned_tile
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // gemm_kernels
+#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // transposed_b_tile
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // microkernel_set
 #include <tokamax/backend/cpu/gemm/pack/strips.hpp>            // load_packed, transpose_words, pack_avx2
 #include <tokamax/backend/cpu/vector/prefetch.hpp>             // prefetch_to_read
 
@@ -13,7 +13,7 @@
 #include <cstdint>    // int64_t
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 // AVX2 has no instructions for bfloat16, so products are computed in f32. Panels of B have two terms in a word, which halves
 // the memory that is read. Tiles convert them on execution ports that multiplications do not use. Panels of A are f32.
@@ -151,7 +151,7 @@ template <int Rows, int Vectors>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
-inline constexpr gemm_kernels gemm_avx2_bfloat16 = {
+inline constexpr microkernel_set gemm_avx2_bfloat16 = {
     .terms = 2,
     .a_words = 2,
     .a_in_place = false,
@@ -163,15 +163,15 @@ inline constexpr gemm_kernels gemm_avx2_bfloat16 = {
     .wide = {nullptr, tile_of_halves_avx2<1, 8>, tile_of_halves_avx2<2, 4>, tile_of_halves_avx2<3, 3>,
              tile_of_halves_avx2<4, 2>, tile_of_halves_avx2<5, 2>, tile_of_halves_avx2<6, 2>},
     .wide_columns = {0, 64, 32, 24, 16, 16, 16},
-    .turned = {nullptr, turned_tile<1, pack_source::bfloat16>, turned_tile<2, pack_source::bfloat16>,
-               turned_tile<3, pack_source::bfloat16>, turned_tile<4, pack_source::bfloat16>,
-               turned_tile<5, pack_source::bfloat16>, turned_tile<6, pack_source::bfloat16>},
-    .twin = {nullptr, tile_pairs_avx2<1, 4>, tile_pairs_avx2<2, 4>},
+    .transposed_b = {nullptr, transposed_b_tile<1, pack_source::bfloat16>, transposed_b_tile<2, pack_source::bfloat16>,
+                     transposed_b_tile<3, pack_source::bfloat16>, transposed_b_tile<4, pack_source::bfloat16>,
+                     transposed_b_tile<5, pack_source::bfloat16>, transposed_b_tile<6, pack_source::bfloat16>},
+    .two_panel = {nullptr, tile_pairs_avx2<1, 4>, tile_pairs_avx2<2, 4>},
     .pack = pack_pairs_avx2<pack_source::rounded>,
     .pack_bfloat16 = pack_pairs_avx2<pack_source::bfloat16>,
     .pack_a = pack_whole_pairs<pack_source::rounded>,
     .pack_a_bfloat16 = pack_whole_pairs<pack_source::bfloat16>,
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

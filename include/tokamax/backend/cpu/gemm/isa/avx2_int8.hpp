@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/isa/avx2_sums.hpp>    // load_sums, store_sums
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // microkernel_set
 #include <tokamax/backend/cpu/gemm/pack/strips.hpp>      // transpose_words
 #include <tokamax/backend/cpu/vector/prefetch.hpp>       // prefetch_to_read
 
@@ -13,7 +13,7 @@
 #include <cstring>    // memcpy
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 // Sums of two products of 16 bits are exact, and two multiplications of them are as fast as the one of bytes that cuts its
 // sums. A packed step has four terms, two of which are multiplied at a time. In panels of B they are bytes: the first two
@@ -158,14 +158,14 @@ template <int Rows>
   store_sums<true>(sum, c, ldc, columns, mode);
 }
 
-inline constexpr gemm_kernels gemm_avx2_int8 = {
+inline constexpr microkernel_set gemm_avx2_int8 = {
     .terms = 4,
     .a_words = 2,
     .a_in_place = false,
     .b_in_place = false,
     .rows = 6,
     .columns = 16,
-    .block = 1536,
+    .k_block = 1536,
     .tile = {nullptr, tile_int8_avx2<1>, tile_int8_avx2<2>, tile_int8_avx2<3>, tile_int8_avx2<4>, tile_int8_avx2<5>,
              tile_int8_avx2<6>},
     .wide = {},
@@ -177,5 +177,5 @@ inline constexpr gemm_kernels gemm_avx2_int8 = {
     .integer = true,
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

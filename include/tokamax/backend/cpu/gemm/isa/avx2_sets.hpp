@@ -9,12 +9,13 @@
 #include <tokamax/backend/cpu/gemm/isa/portable_int8.hpp>  // gemm_portable_int8
 #include <tokamax/base/compiled_once.hpp>                  // TOKAMAX_BODY
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 template <class V = f32v>
-inline constexpr gemm_kernels gemm_portable_rounding = rounding(gemm_portable<V>, pack_portable<pack_source::rounded>);
+inline constexpr microkernel_set gemm_portable_rounding =
+    rounding(gemm_portable<V>, pack_portable<pack_source::rounded>);
 
-TOKAMAX_BODY const gemm_kernels& portable_kernels(microkernel_numbers numbers) noexcept {
+TOKAMAX_BODY const microkernel_set& portable_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::rounded:
       return gemm_portable_rounding<>;
@@ -26,9 +27,9 @@ TOKAMAX_BODY const gemm_kernels& portable_kernels(microkernel_numbers numbers) n
 }
 
 #if defined(__x86_64__)
-inline constexpr gemm_kernels gemm_avx2_rounding = rounding(gemm_avx2, pack_avx2<pack_source::rounded>);
+inline constexpr microkernel_set gemm_avx2_rounding = rounding(gemm_avx2, pack_avx2<pack_source::rounded>);
 
-TOKAMAX_BODY const gemm_kernels& avx2_kernels(microkernel_numbers numbers) noexcept {
+TOKAMAX_BODY const microkernel_set& avx2_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::rounded:
       return gemm_avx2_rounding;
@@ -42,4 +43,4 @@ TOKAMAX_BODY const gemm_kernels& avx2_kernels(microkernel_numbers numbers) noexc
 }
 #endif
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

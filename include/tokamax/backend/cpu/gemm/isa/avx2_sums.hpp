@@ -12,7 +12,7 @@
 #include <cstring>  // memcpy
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 template <bool Integer>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 add_sums_of(__m256 a, __m256 b) noexcept {
@@ -82,5 +82,5 @@ template <bool Integer, int Rows, int Vectors>
   }
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

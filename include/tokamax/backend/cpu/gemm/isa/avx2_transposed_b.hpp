@@ -13,7 +13,7 @@
 #include <cstring>    // memcpy
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Loads 8 words of a column. If the column has fewer, zeros follow.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 words_of_column(const std::byte* from,
@@ -24,15 +24,15 @@ namespace tokamax::simd::detail {
   return _mm256_load_ps(words);
 }
 
-/// A tile of gemm_kernels::turned: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
+/// A tile of microkernel_set::turned: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
 /// bfloat16, two, as the panels of A have them. The hardware follows 8 streams, and would not follow more.
 template <int Rows, pack_source S, bool Whole>
-[[gnu::target("avx2,fma")]] void turned_tile_of(const tile_call& call) noexcept {
+[[gnu::target("avx2,fma")]] void transposed_b_tile_of(const tile_call& call) noexcept {
   auto [terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   constexpr int in_word = S == pack_source::bfloat16 ? 2 : 1;
   constexpr std::int64_t bytes = sizeof(pack_element<S>);
   const std::int64_t row_step = in_word == 2 ? 1 : a_row, term_step = a_step / in_word;
-  const std::int64_t next_tile = turned_columns * b_step * bytes;
+  const std::int64_t next_tile = transposed_b_columns * b_step * bytes;
   __m256 sum[Rows][1];
   load_sums(sum, c, ldc, columns, mode);
   for (std::int64_t p = 0; p < terms; p += 8 * in_word) {
@@ -70,10 +70,11 @@ template <int Rows, pack_source S, bool Whole>
 }
 
 template <int Rows, pack_source S>
-void turned_tile(const tile_call& call) noexcept {
-  const auto tile = call.columns == turned_columns ? turned_tile_of<Rows, S, true> : turned_tile_of<Rows, S, false>;
+void transposed_b_tile(const tile_call& call) noexcept {
+  const auto tile =
+      call.columns == transposed_b_columns ? transposed_b_tile_of<Rows, S, true> : transposed_b_tile_of<Rows, S, false>;
   tile(call);
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

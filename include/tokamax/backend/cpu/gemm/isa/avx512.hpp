@@ -3,17 +3,17 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // turned_tile
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // gemm_kernels
+#include <tokamax/backend/cpu/gemm/isa/avx2_transposed_b.hpp>  // transposed_b_tile
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>        // microkernel_set
 #include <tokamax/backend/cpu/vector/prefetch.hpp>             // prefetch_to_read, prefetch_to_write
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// The term that a tile adds in one packed step, and the sum of two such sums. The tiles are compiled for machines with all
 /// of these instructions, and each tile uses one kind.
 struct f32_term {
-  static constexpr bool lead = false;
+  static constexpr bool initial_sums = false;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
     return _mm512_add_ps(a, b);
   }
@@ -23,7 +23,7 @@ struct f32_term {
   }
 };
 struct bfloat16_pair {
-  static constexpr bool lead = false;
+  static constexpr bool initial_sums = false;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
     return _mm512_add_ps(a, b);
   }
@@ -35,7 +35,7 @@ struct bfloat16_pair {
 /// The instruction multiplies unsigned by signed bytes, so rows of A hold a + 128. The surplus is subtracted in advance: the
 /// sums begin with -128 times the sum of each column of B.
 struct int8_quad {
-  static constexpr bool lead = true;
+  static constexpr bool initial_sums = true;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
   }
@@ -129,7 +129,8 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   [[maybe_unused]] __mmask16 kept[Vectors] = {};
   __m512 sum[Rows][Vectors];
-  const std::int64_t panel = Twins ? (k + Term::lead) * b_step : 32;  // distance to the columns of every second vector
+  const std::int64_t panel =
+      Twins ? (k + Term::initial_sums) * b_step : 32;  // distance to the columns of every second vector
   if constexpr (!Whole) {
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
@@ -155,7 +156,7 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
       }
     }
   }
-  if constexpr (Term::lead) {
+  if constexpr (Term::initial_sums) {
   #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 24
@@ -182,9 +183,9 @@ void tile_avx512(const tile_call& call) noexcept {
 
 // Two panels at a time give more sums, which hide more of the latency of each.
 template <int Rows, class Term>
-constexpr gemm_tile_fn twin_tile = tile_avx512_of<Rows, 4, true, Term, true>;
+constexpr gemm_tile_fn two_panel_tile = tile_avx512_of<Rows, 4, true, Term, true>;
 
-inline constexpr gemm_kernels gemm_avx512 = {
+inline constexpr microkernel_set gemm_avx512 = {
     .terms = 1,
     .a_in_place = true,
     .b_in_place = true,
@@ -197,13 +198,13 @@ inline constexpr gemm_kernels gemm_avx512 = {
              tile_avx512<6, 4>, tile_avx512<7, 3>, tile_avx512<8, 3>, tile_avx512<9, 2>, tile_avx512<10, 2>,
              tile_avx512<11, 2>, tile_avx512<12, 2>, tile_avx512<13, 2>, tile_avx512<14, 2>},
     .wide_columns = {0, 128, 128, 96, 80, 64, 64, 48, 48, 32, 32, 32, 32, 32, 32},
-    .turned = {nullptr, turned_tile<1, pack_source::f32>, turned_tile<2, pack_source::f32>,
-               turned_tile<3, pack_source::f32>, turned_tile<4, pack_source::f32>, turned_tile<5, pack_source::f32>,
-               turned_tile<6, pack_source::f32>},
-    .twin = {nullptr, twin_tile<1, f32_term>, twin_tile<2, f32_term>},
+    .transposed_b = {nullptr, transposed_b_tile<1, pack_source::f32>, transposed_b_tile<2, pack_source::f32>,
+                     transposed_b_tile<3, pack_source::f32>, transposed_b_tile<4, pack_source::f32>,
+                     transposed_b_tile<5, pack_source::f32>, transposed_b_tile<6, pack_source::f32>},
+    .two_panel = {nullptr, two_panel_tile<1, f32_term>, two_panel_tile<2, f32_term>},
     .pack = pack_avx2<pack_source::f32>,
     .pack_bfloat16 = pack_avx2<pack_source::bfloat16>,
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

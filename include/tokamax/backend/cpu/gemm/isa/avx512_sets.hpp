@@ -11,54 +11,54 @@
 #include <utility>  // index_sequence
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
-inline constexpr gemm_kernels gemm_avx512_rounding = rounding(gemm_avx512, pack_avx2<pack_source::rounded>);
+inline constexpr microkernel_set gemm_avx512_rounding = rounding(gemm_avx512, pack_avx2<pack_source::rounded>);
 
 template <int Rows>
 inline constexpr gemm_tile_fn pair_tile = tile_avx512<Rows, 2, bfloat16_pair>;
 
-inline constexpr gemm_kernels gemm_avx512_bfloat16 = {
+inline constexpr microkernel_set gemm_avx512_bfloat16 = {
     .terms = 2,
     .a_in_place = true,
     .b_in_place = false,
     .rows = 14,
     .columns = 32,
-    .block = 1024,
+    .k_block = 1024,
     .tile = {nullptr, pair_tile<1>, pair_tile<2>, pair_tile<3>, pair_tile<4>, pair_tile<5>, pair_tile<6>, pair_tile<7>,
              pair_tile<8>, pair_tile<9>, pair_tile<10>, pair_tile<11>, pair_tile<12>, pair_tile<13>, pair_tile<14>},
     .wide = {},
     .wide_columns = {},
-    .twin = {nullptr, twin_tile<1, bfloat16_pair>, twin_tile<2, bfloat16_pair>},
+    .two_panel = {nullptr, two_panel_tile<1, bfloat16_pair>, two_panel_tile<2, bfloat16_pair>},
     .pack = pack_pairs<float>,
     .pack_bfloat16 = pack_pairs<std::uint16_t>,
 };
 
-inline constexpr gemm_kernels gemm_avx512_int8 = [] {
-  gemm_kernels k{.terms = 4,
-                 .a_in_place = false,
-                 .b_in_place = false,
-                 .rows = 14,
-                 .columns = 32,
-                 .block = 1536,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .twin = {nullptr, twin_tile<1, int8_quad>, twin_tile<2, int8_quad>},
-                 .pack = nullptr,
-                 .pack_bfloat16 = nullptr,
-                 .pack_int8 = pack_quads<quad_layout::columns>,
-                 .pack_a_int8 = pack_quads<quad_layout::unsigned_rows>,
-                 .integer = true,
-                 .lead = 1,
-                 .fill_lead = fill_quad_lead};
+inline constexpr microkernel_set gemm_avx512_int8 = [] {
+  microkernel_set k{.terms = 4,
+                    .a_in_place = false,
+                    .b_in_place = false,
+                    .rows = 14,
+                    .columns = 32,
+                    .k_block = 1536,
+                    .tile = {},
+                    .wide = {},
+                    .wide_columns = {},
+                    .two_panel = {nullptr, two_panel_tile<1, int8_quad>, two_panel_tile<2, int8_quad>},
+                    .pack = nullptr,
+                    .pack_bfloat16 = nullptr,
+                    .pack_int8 = pack_quads<quad_layout::columns>,
+                    .pack_a_int8 = pack_quads<quad_layout::unsigned_rows>,
+                    .integer = true,
+                    .initial_sums = 1,
+                    .fill_initial_sums = fill_quad_initial_sums};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = tile_avx512<static_cast<int>(I) + 1, 2, int8_quad>), ...);
   }(std::make_index_sequence<14>());
   return k;
 }();
 
-TOKAMAX_BODY const gemm_kernels& avx512_kernels(microkernel_numbers numbers) noexcept {
+TOKAMAX_BODY const microkernel_set& avx512_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::rounded:
       return gemm_avx512_rounding;
@@ -71,5 +71,5 @@ TOKAMAX_BODY const gemm_kernels& avx512_kernels(microkernel_numbers numbers) noe
   }
 }
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

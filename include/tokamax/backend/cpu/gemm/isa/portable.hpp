@@ -3,10 +3,10 @@
 // tested by tests/backend/cpu/gemm/gemm.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // gemm_kernels
+#include <tokamax/backend/cpu/gemm/microkernel_set.hpp>  // microkernel_set
 #include <tokamax/backend/cpu/vector/simd.hpp>           // f32v
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// A register tile for any machine: Rows x Vectors sums in vectors of type V. It is a template on V, so that files that are
 /// built for different machines have their own copies.
@@ -58,7 +58,7 @@ void tile_portable(const tile_call& call) noexcept {
 }
 
 template <class V = f32v>
-inline constexpr gemm_kernels gemm_portable = {
+inline constexpr microkernel_set gemm_portable = {
     .terms = 1,
     .a_in_place = true,
     .b_in_place = true,
@@ -74,4 +74,4 @@ inline constexpr gemm_kernels gemm_portable = {
     .pack_bfloat16 = pack_portable<pack_source::bfloat16>,
 };
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

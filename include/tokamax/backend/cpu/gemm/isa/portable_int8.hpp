@@ -9,7 +9,7 @@
 #include <cstring>  // memcpy
 #include <utility>  // index_sequence
 
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Panels of f32 with the values of int8.
 inline void pack_int8_widened(const pack_call<std::int8_t>& call) noexcept {
@@ -41,25 +41,25 @@ void whole_tile(const tile_call& call) noexcept {
 
 /// The portable kernels of f32 for int8.
 template <class V = f32v>
-inline constexpr gemm_kernels gemm_portable_int8 = [] {
-  constexpr const gemm_kernels& f32 = gemm_portable<V>;
-  gemm_kernels k{.terms = 1,
-                 .a_in_place = false,
-                 .b_in_place = false,
-                 .rows = f32.rows,
-                 .columns = f32.columns,
-                 .block = 1024,
-                 .tile = {},
-                 .wide = {},
-                 .wide_columns = {},
-                 .pack = nullptr,
-                 .pack_bfloat16 = nullptr,
-                 .pack_int8 = pack_int8_widened,
-                 .integer = true};
+inline constexpr microkernel_set gemm_portable_int8 = [] {
+  constexpr const microkernel_set& f32 = gemm_portable<V>;
+  microkernel_set k{.terms = 1,
+                    .a_in_place = false,
+                    .b_in_place = false,
+                    .rows = f32.rows,
+                    .columns = f32.columns,
+                    .k_block = 1024,
+                    .tile = {},
+                    .wide = {},
+                    .wide_columns = {},
+                    .pack = nullptr,
+                    .pack_bfloat16 = nullptr,
+                    .pack_int8 = pack_int8_widened,
+                    .integer = true};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((k.tile[I + 1] = whole_tile<f32.tile[I + 1], static_cast<int>(I) + 1, f32.columns>), ...);
   }(std::make_index_sequence<static_cast<std::size_t>(f32.rows)>());
   return k;
 }();
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail

@@ -11,7 +11,7 @@
 #include <cstring>    // memcpy
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
   #define TOKAMAX_PAIRS_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
 
@@ -196,5 +196,5 @@ template <class T>
 
   #undef TOKAMAX_PAIRS_TARGET
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

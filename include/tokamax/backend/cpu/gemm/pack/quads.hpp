@@ -12,7 +12,7 @@
 #include <cstring>    // memcpy
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
 /// Word q of lane l, four terms with the earliest in the lowest byte, is the word
 ///   columns, unsigned_rows:  q * lanes_padded + l, in unsigned rows with 128 added to each term
@@ -101,8 +101,8 @@ template <quad_layout Layout>
 }
 
 /// The first step of a panel of columns: -128 times the sum of each column, which cancels the 128 that unsigned rows add.
-[[gnu::target("avx512f,avx512vnni")]] inline void fill_quad_lead(float* panel, std::int64_t columns,
-                                                                 std::int64_t packed_steps) noexcept {
+[[gnu::target("avx512f,avx512vnni")]] inline void fill_quad_initial_sums(float* panel, std::int64_t columns,
+                                                                         std::int64_t packed_steps) noexcept {
   for (std::int64_t l = 0; l < columns; l += 16) {
     __m512i sum = _mm512_setzero_si512();
     const __m512i ones = _mm512_set1_epi8(1);
@@ -114,5 +114,5 @@ template <quad_layout Layout>
 
   #undef TOKAMAX_QUADS_TARGET
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

@@ -9,7 +9,7 @@
 #include <cstdint>    // int64_t
 
 #if defined(__x86_64__)
-namespace tokamax::simd::detail {
+namespace tokamax::cpu_backend::detail {
 
   #define TOKAMAX_PARTS_TARGET gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")
 
@@ -102,7 +102,7 @@ template <int Parts, class T>
 
 /// Packs a panel of B: word (q * Parts + i) * lanes_padded + l is part i of pair q of lane l.
 template <int Parts, class T>
-[[TOKAMAX_PARTS_TARGET]] void pack_parts(const pack_call<T>& call) noexcept {
+[[TOKAMAX_PARTS_TARGET]] void pack_split_bf16(const pack_call<T>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   if (lane_stride == 1) {
     for (std::int64_t p = 0; p < steps; p += 2)
@@ -133,7 +133,7 @@ template <int Parts, class T>
 /// Packs a panel of A in whole squares: word ((q / 16 * lanes_padded + l) * Parts + i) * 16 + q % 16 is part i of pair q of
 /// lane l.
 template <int Parts, class T>
-[[TOKAMAX_PARTS_TARGET]] void pack_parts_by_lane(const pack_call<T>& call) noexcept {
+[[TOKAMAX_PARTS_TARGET]] void pack_split_bf16_by_lane(const pack_call<T>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   for (std::int64_t p = 0; p < steps; p += 32) {
     for (std::int64_t l = 0; l < lanes_padded; l += 16) {
@@ -159,5 +159,5 @@ template <int Parts, class T>
 
   #undef TOKAMAX_PARTS_TARGET
 
-}  // namespace tokamax::simd::detail
+}  // namespace tokamax::cpu_backend::detail
 #endif

@@ -11,7 +11,7 @@
 #include <cstdint>      // int64_t
 #include <type_traits>  // conditional_t
 
-namespace tokamax::simd {
+namespace tokamax::cpu_backend {
 
 /// How to pack one panel: packed[p * lanes_padded + l] = source[l * lane_stride + p * step_stride], zero for l >= lanes.
 ///
@@ -230,4 +230,4 @@ template <pack_source S>
 #endif
 }  // namespace detail
 
-}  // namespace tokamax::simd
+}  // namespace tokamax::cpu_backend

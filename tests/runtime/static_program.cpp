@@ -1,5 +1,5 @@
-// tests/runtime/known_program.cpp: programs known while compiling check their arguments and join other traces.
-#include <tokamax/runtime/known_program.hpp>
+// tests/runtime/static_program.cpp: programs known while compiling check their arguments and join other traces.
+#include <tokamax/runtime/static_program.hpp>
 
 #include <tokamax/tokamax.hpp>
 

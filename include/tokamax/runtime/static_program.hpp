@@ -1,4 +1,4 @@
-// tokamax/runtime/known_program.hpp: runs programs that are known while compiling, with code that all of them share.
+// tokamax/runtime/static_program.hpp: runs programs that are known while compiling, with code that all of them share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,9 +27,9 @@ struct known_tree {
 ///
 /// Threads and devices may run a program at the same time, because each run has its own state. That state is used again,
 /// except after an exception.
-class known_program {
+class static_program {
  public:
-  known_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
+  static_program(executable code, std::vector<known_tree> arguments, known_tree result, const graph& (*traced)());
 
   /// The result with abstract leaves. Its users copy it from here, where g++ cannot see the value. Otherwise g++ would write
   /// the value into them, as one assignment for every number in it.
@@ -52,7 +52,7 @@ class known_program {
   void make_results(detail::program_run& run, const std::int64_t* symbols, void* result, device& where) const;
   /// Empties the arguments that were moved in, as soon as the program has begun to write into them.
   struct given_away {
-    const known_program& program;
+    const static_program& program;
     const void* const* given;
     const bool* movable;
     ~given_away() {
@@ -73,15 +73,15 @@ class known_program {
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE known_program::known_program(executable code, std::vector<known_tree> arguments,
-                                                   known_tree result, const graph& (*traced)())
+TOKAMAX_COMPILED_ONCE static_program::static_program(executable code, std::vector<known_tree> arguments,
+                                                     known_tree result, const graph& (*traced)())
     : code_(std::move(code)), arguments_(std::move(arguments)), result_(std::move(result)), traced_(traced) {
   for (known_tree& t : arguments_) t.layout = t.layout_of(t.like, nullptr);
   result_.layout = result_.layout_of(result_.like, nullptr);
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bool* movable, void* result,
-                                              device& where) {
+TOKAMAX_COMPILED_ONCE void static_program::run(const void* const* given, const bool* movable, void* result,
+                                               device& where) {
   if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
   std::unique_ptr<detail::program_run> run = idle_runs_.take();
   if (!run) run = std::make_unique<detail::program_run>(code_);
@@ -99,7 +99,7 @@ TOKAMAX_COMPILED_ONCE void known_program::run(const void* const* given, const bo
   detail::launch(std::move(run), {&idle_runs_, nullptr, nullptr}, where);
 }
 
-TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* given) const {
+TOKAMAX_COMPILED_ONCE graph* static_program::trace_around(const void* const* given) const {
   graph* g = nullptr;
   for (int k = 0; k < argument_count(); ++k)
     for (const auto& place : argument(k).layout.leaves) {
@@ -110,7 +110,7 @@ TOKAMAX_COMPILED_ONCE graph* known_program::trace_around(const void* const* give
   return g ? g : ambient_graph;
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::repeat_in(graph& g, const void* const* given, void* result) const {
+TOKAMAX_COMPILED_ONCE void static_program::repeat_in(graph& g, const void* const* given, void* result) const {
   arrays in;
   std::int64_t symbols[max_symbols] = {};  // only programs without dynamic extents become part of another
   for (int k = 0; k < argument_count(); ++k) {
@@ -122,8 +122,8 @@ TOKAMAX_COMPILED_ONCE void known_program::repeat_in(graph& g, const void* const*
   for (const auto& place : result_.layout.leaves) const_cast<array&>(place.leaf(result)) = out[k++];
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::check(int position, const void* given, bool concrete,
-                                                std::int64_t* symbols) const {
+TOKAMAX_COMPILED_ONCE void static_program::check(int position, const void* given, bool concrete,
+                                                 std::int64_t* symbols) const {
   const known_tree& t = argument(position);
   bool fits = true;
   for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given));
@@ -134,8 +134,8 @@ TOKAMAX_COMPILED_ONCE void known_program::check(int position, const void* given,
   if (!fits) reject(position, given, concrete, symbols);
 }
 /// Throws an error that says why an argument does not fit the program.
-TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given, bool concrete,
-                                                 std::int64_t* symbols) const {
+TOKAMAX_COMPILED_ONCE void static_program::reject(int position, const void* given, bool concrete,
+                                                  std::int64_t* symbols) const {
   const known_tree& t = argument(position);
   const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
   for (const auto& c : named.constants)
@@ -152,8 +152,8 @@ TOKAMAX_COMPILED_ONCE void known_program::reject(int position, const void* given
 }
 
 /// Lists the buffers of an argument, and those that it donates.
-TOKAMAX_COMPILED_ONCE void known_program::take_argument(detail::program_run& run, int position, const void* given,
-                                                        bool movable, std::int64_t* symbols, device& where) const {
+TOKAMAX_COMPILED_ONCE void static_program::take_argument(detail::program_run& run, int position, const void* given,
+                                                         bool movable, std::int64_t* symbols, device& where) const {
   check(position, given, true, symbols);
   for (const auto& place : argument(position).layout.leaves) {
     const array& a = place.leaf(given);
@@ -161,8 +161,8 @@ TOKAMAX_COMPILED_ONCE void known_program::take_argument(detail::program_run& run
   }
 }
 
-TOKAMAX_COMPILED_ONCE void known_program::make_results(detail::program_run& run, const std::int64_t* symbols,
-                                                       void* result, device& where) const {
+TOKAMAX_COMPILED_ONCE void static_program::make_results(detail::program_run& run, const std::int64_t* symbols,
+                                                        void* result, device& where) const {
   for (const auto& place : result_.layout.leaves) {
     array& a = const_cast<array&>(place.leaf(result));
     array_type type{a.dtype(), false, a.shape()};

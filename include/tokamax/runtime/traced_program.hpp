@@ -1,4 +1,4 @@
-// tokamax/runtime/dynamic_program.hpp: programs traced at run time, by the passes that the compiler uses too.
+// tokamax/runtime/traced_program.hpp: programs traced at run time, by the passes that the compiler uses too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -188,7 +188,7 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
 /// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. Several threads may
 /// call it at the same time; if they need the same new program, each of them traces it.
 template <class Device, class F>
-class dynamic_program {
+class traced_program {
  public:
   template <class... Given>
   auto run(const F& f, device& where, Given&&... given) {

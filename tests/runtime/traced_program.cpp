@@ -1,5 +1,5 @@
-// tests/runtime/dynamic_program.cpp
-#include <tokamax/runtime/dynamic_program.hpp>
+// tests/runtime/traced_program.cpp
+#include <tokamax/runtime/traced_program.hpp>
 
 #include <tokamax/tokamax.hpp>
 
