@@ -32,16 +32,16 @@ parameters filled(float scale) {
 // A cache of 64 MiB that is given away, of which rows are written: one, twelve in a chain, and 64 in a loop.
 using cache = tk::tensor<tk::f32, 4096, 4096>;
 using row = tk::tensor<tk::f32, 1, 4096>;
-using place = tk::tensor<tk::i32>;
-constexpr auto one_row = [](const cache& c, const row& r, const place& at) {
+using position = tk::tensor<tk::i32>;
+constexpr auto one_row = [](const cache& c, const row& r, const position& at) {
   return cache(tk::dynamic_update_slice_in_dim(c, r, at, 0));
 };
-constexpr auto twelve_rows = [](const cache& c, const row& r, const place& at) {
+constexpr auto twelve_rows = [](const cache& c, const row& r, const position& at) {
   tk::array y = c;
   for (int i = 0; i < 12; ++i) y = tk::dynamic_update_slice_in_dim(y, r, at + 5 * i, 0);
   return cache(y);
 };
-constexpr auto rows_in_loop = [](const cache& c, const row& r, const place& at) {
+constexpr auto rows_in_loop = [](const cache& c, const row& r, const position& at) {
   using carry = std::pair<tk::array, tk::array>;
   const auto unfinished = [](const carry& s) { return s.first < 64; };
   const auto step = [&](const carry& s) {
@@ -55,7 +55,7 @@ void measure_cache(std::string_view name, const F& f) {
   const auto run = tk::jit(f, tk::cpu, tk::while_compiling);
   cache c(tk::array(tk::zeros({4096, 4096})) + 0);
   const row r(tk::array(tk::ones({1, 4096})) + 0);
-  const place at(tk::array(3, {tk::i32, false, {}}));
+  const position at(tk::array(3, {tk::i32, false, {}}));
   const auto once = [&] { c = run(std::move(c), r, at); };
   bench::report("update", name, "tokamax", bench::median_seconds(once, 51) * 1e3, "ms");
   const tk::profile::timeline recording;

@@ -142,10 +142,12 @@ std::map<std::string, tk::graph> programs() {
   all["04_see_the_graph"] = traced(example_04::step, example_04::matrix{}, example_04::vector{});
   all["05_linear_regression"] = traced(example_05::step, example_05::line{}, example_05::points{});
   all["06_classifier"] = traced(example_06::step, example_06::state{}, example_06::batch{});
-  all["07_train_gpt"] = traced(example_07::train_step, example_07::state{}, example_07::batch{});
+  all["07_train_gpt"] =
+      traced(tk::train::step<example_07::loss, example_07::optimizer>(), example_07::state{}, example_07::batch{});
   all["07_generate"] = traced([](const example_07::gpt& m, const tk::tensor<tk::i32, 1, 32>& ids) { return m(ids); },
                               example_07::gpt{}, tk::tensor<tk::i32, 1, 32>{});
-  all["08_checkpoint"] = traced(example_08::step, example_08::state{}, example_08::batch{});
+  all["08_checkpoint"] =
+      traced(tk::train::step<example_08::loss, example_08::optimizer>(), example_08::state{}, example_08::batch{});
   for (tk::dtype t : all_types) all["ops_" + std::string(tk::name(t))] = ops_of(t);
   for (unsigned seed = 1; seed <= 5; ++seed)
     all["random_" + std::to_string(seed)] =
