@@ -71,7 +71,7 @@ TEST_CASE("a step is saved once") {
   manager.save_now(0, at(0));
   manager.save_now(7, at(7));
   CHECK(manager.steps() == steps{0, 7});
-  CHECK_THROWS_WITH(manager.save_now(7, at(8)), contains("there already"));
+  CHECK_THROWS_WITH(manager.save_now(7, at(8)), contains("exists already"));
   CHECK_THROWS_WITH(manager.save_now(-1, at(0)), contains("found -1"));
   CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.every = 0}), contains("found 0, 3, 0"));
 }

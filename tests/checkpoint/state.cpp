@@ -147,7 +147,7 @@ TEST_CASE("a save that fails leaves nothing") {
                     contains("UTF-8"));
   CHECK(fs::is_empty(folder.path));
   checkpoint::save(folder.path / "7", concrete(1));
-  CHECK_THROWS_WITH(checkpoint::save(folder.path / "7", concrete(2)), contains("there already"));
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "7", concrete(2)), contains("exists already"));
   checkpoint::restore(folder.path / "7", s);
   CHECK(same(s, concrete(1)));
   CHECK_THROWS_WITH(checkpoint::save(folder.write("file", "") / "7", s), contains("Not a directory"));

@@ -3,6 +3,7 @@
 #include "support/reference.hpp"
 
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/elementwise/division.hpp>
@@ -129,6 +130,20 @@ values pad(const asked& a) {
     y.data[place(y.type.extents, to)] = a.in[0].data[k];
   });
   return {y};
+}
+
+values concatenate(const asked& a) {
+  const int axis = a.attrs<concatenate_options>().axis;
+  value out = zeros_of(a.n.type);
+  std::int64_t first = 0;
+  for (const value& x : a.in) {
+    for_each_place(x.type.extents, [&](shape at, std::size_t i) {
+      at[axis] += first;
+      out.data[place(out.type.extents, at)] = x.data[i];
+    });
+    first += x.extent(axis);
+  }
+  return {out};
 }
 values reduce(const asked& a, double start, double (*join)(double, double)) {
   const axes kept = other_axes(a.in[0].rank(), a.attrs<reduce_attributes>().axis);
@@ -358,6 +373,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&slice_p, r::slice},
       {&reverse_p, r::reverse},
       {&pad_p, r::pad},
+      {&concatenate_p, r::concatenate},
       {&reduce_sum_p, [](const asked& a) { return r::reduce(a, 0, [](double x, double y) { return x + y; }); }},
       {&reduce_max_p,
        [](const asked& a) {

@@ -12,42 +12,42 @@
 
 using namespace tokamax::train;
 namespace fs = std::filesystem;
-using start = run_folder::start;
+using run_start = run_folder::start;
 
 TEST_CASE("a fresh run takes a folder that no run has used") {
   const temporary_folder folder;
   const fs::path path = folder.path / "runs" / "one";
-  { const run_folder run(path, start::fresh); }
+  { const run_folder run(path, run_start::fresh); }
   for (const char* name : {"checkpoints", "metrics.jsonl", "loss.svg", "trace.json"}) {
     fs::create_directory(path / name);
-    CHECK_THROWS_WITH(run_folder(path, start::fresh),
+    CHECK_THROWS_WITH(run_folder(path, run_start::fresh),
                       contains(name) && contains("--out") && contains("--resume") && contains(path.string()));
-    CHECK_NOTHROW(run_folder(path, start::resumed));
+    CHECK_NOTHROW(run_folder(path, run_start::resumed));
     fs::remove(path / name);
   }
   folder.write("text.txt", "other files are no matter");
-  CHECK(run_folder(folder.path, start::fresh).metrics() == folder.path / "metrics.jsonl");
+  CHECK(run_folder(folder.path, run_start::fresh).metrics() == folder.path / "metrics.jsonl");
 }
 
 TEST_CASE("folders that cannot be are named") {
   const temporary_folder folder;
   const fs::path file = folder.write("file", "");
-  CHECK_THROWS_WITH(run_folder("", start::fresh), contains("no name"));
-  CHECK_THROWS_WITH(run_folder(file, start::fresh), contains("Not a directory"));
-  CHECK_THROWS_WITH(run_folder(file, start::resumed), contains("/file"));
-  CHECK_THROWS_AS(run_folder(file / "a", start::resumed), tokamax::error);
-  CHECK_THROWS_AS(run_folder("/proc/no", start::fresh), tokamax::error);
+  CHECK_THROWS_WITH(run_folder("", run_start::fresh), contains("no name"));
+  CHECK_THROWS_WITH(run_folder(file, run_start::fresh), contains("Not a directory"));
+  CHECK_THROWS_WITH(run_folder(file, run_start::resumed), contains("/file"));
+  CHECK_THROWS_AS(run_folder(file / "a", run_start::resumed), tokamax::error);
+  CHECK_THROWS_AS(run_folder("/proc/no", run_start::fresh), tokamax::error);
 }
 
 TEST_CASE("one process at a time works in a folder") {
   const temporary_folder folder;
   const fs::path path = folder.path / "one";
   {
-    const run_folder run(path, start::fresh);
-    for (const start from : {start::fresh, start::resumed})
+    const run_folder run(path, run_start::fresh);
+    for (const run_start from : {run_start::fresh, run_start::resumed})
       CHECK_THROWS_WITH(run_folder(path, from), contains("another process at work") && contains("/one/lock"));
   }
-  CHECK_NOTHROW(run_folder(path, start::fresh));
+  CHECK_NOTHROW(run_folder(path, run_start::fresh));
 }
 
 TEST_CASE("the first signal is noted, the second ends the process") {

@@ -277,7 +277,7 @@ TEST_CASE("a program in a narrower dtype gives the host's functions what they ar
 }
 
 namespace {
-constexpr auto static_program = [](const tensor<f32>& x) {
+constexpr auto known_with_effects = [](const tensor<f32>& x) {
   debug_print("first {}", x);
   const array y = while_loop([](const array& c) { return c < 3.0f; },
                              [](const array& c) {
@@ -293,7 +293,7 @@ constexpr auto static_program = [](const tensor<f32>& x) {
 TEST_CASE("programs known while compiling have effects too") {
   debug_print_sink = [](std::string_view line) { heard += line; };
   heard.clear();
-  CHECK(jit(static_program, cpu, while_compiling)(tensor<f32>(array(1.0f))).item() == 3.0f);
+  CHECK(jit(known_with_effects, cpu, while_compiling)(tensor<f32>(array(1.0f))).item() == 3.0f);
   CHECK(heard == "first 1.0\nstep 1.0\nstep 2.0\nlast 1.0\n");
 }
 
