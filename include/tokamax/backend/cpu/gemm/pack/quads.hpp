@@ -3,9 +3,10 @@
 // tested by tests/backend/cpu/gemm/int8.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>  // transpose_pairs, first_bits
-#include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_read
-#include <tokamax/backend/cpu/vector/simd.hpp>      // the intrinsics
+#include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // transpose_pairs, first_bits
+#include <tokamax/backend/cpu/gemm/pack/strips.hpp>  // pack_call
+#include <tokamax/backend/cpu/vector/prefetch.hpp>   // prefetch_to_read
+#include <tokamax/backend/cpu/vector/simd.hpp>       // the intrinsics
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
