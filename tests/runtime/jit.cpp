@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -15,7 +16,7 @@
 #endif
 
 namespace {
-std::size_t news = 0;  // calls of operator new in this program
+std::atomic<std::size_t> news = 0;  // calls of operator new in this program
 }
 void* operator new(std::size_t n) {
   ++news;
