@@ -53,7 +53,7 @@ void measure(const char* name) {
   state<Model> s;
   tk::for_each_leaf([](tk::array& a) { a = waves(a.shape(), 0.07f); }, s.model);
   s.opt_state = optimizer.init(s.model);
-  const typename Model::images images(waves(Model::images::static_type.extents, 1));
+  const typename Model::images images(waves(Model::images::static_type.shape, 1));
   const tk::tensor<tk::i32, batch> labels(tk::rem(tk::arange(batch), tk::array(classes)));
   const double seconds = bench::median_seconds(
       [&] {

@@ -6,7 +6,7 @@
 namespace tk = tokamax;
 
 void print(const char* name, const tk::array& a) {
-  fmt::print("{} {} = [", name, tk::text(a.type()).view());
+  fmt::print("{} {} = [", name, tk::message(a.type()).view());
   const tk::array numbers = tk::astype(a, tk::f32);
   for (float v : numbers.values<float>()) fmt::print(" {:.4g}", v);
   fmt::print(" ]\n");

@@ -33,10 +33,10 @@ TEST_CASE("an entry is read as it was made") {
 TEST_CASE("unknown types can be named but not used") {
   const stored_array read =
       parse_stored("w", json::parse(R"({"dtype": "C128", "shape": [2], "data_offsets": [0, 32]})"));
-  CHECK(read.type.type == tk::dtype::none);
+  CHECK(read.type.dtype == tk::dtype::none);
   CHECK(read.text == "C128[2]");
   const json deep = {{"dtype", "F32"}, {"shape", std::vector<int>(tk::max_rank + 1, 1)}, {"data_offsets", {0, 4}}};
-  CHECK(parse_stored("w", deep).type.type == tk::dtype::none);
+  CHECK(parse_stored("w", deep).type.dtype == tk::dtype::none);
 }
 
 TEST_CASE("entries that contradict themselves are refused") {

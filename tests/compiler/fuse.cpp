@@ -20,7 +20,7 @@ TEST_CASE("the order of fused groups respects every operand") {
     for (int i = 0; i < g.count(); ++i) {
       if (const int r = f.root[i]; r >= 0) {
         same_phase = same_phase && f.phase[r] == f.phase[i];
-        same_extents = same_extents && g[r].type.extents == g[i].type.extents;
+        same_extents = same_extents && g[r].type.shape == g[i].type.shape;
       }
       for (int k = 0; k < g[i].operand_count; ++k) {
         const int p = g.operand(g[i], k);

@@ -14,14 +14,9 @@ using namespace tokamax::test;
 namespace {
 
 using owned = std::unique_ptr<detail::owned_program>;
-kernel_set apart(const op& o) {
-  kernel_set k = kernels_on_host(o);
-  k.takes.producer = false;
-  return k;
-}
 owned make(const graph& g, bool joins = true) {
   kernel_table table = kernel_table_of<cpu_tag>();
-  if (!joins) table.find = apart;
+  table.joins_loops = joins;
   return detail::owned_program::make(g, table);
 }
 int joined_steps(const plan& p) {
@@ -116,7 +111,7 @@ TEST_CASE("all axes, sizes and dtypes have the bits of separate steps") {
     for (const shape& s : shapes) {
       if (t != f32 && size(s) > 100000) continue;
       for (const axes& axis : reduced) {
-        INFO(name(t) << " " << text(array_type{t, false, s}).view() << " over " << (text() << axis).view());
+        INFO(name(t) << " " << message(array_type{t, false, s}).view() << " over " << (message() << axis).view());
         const int joined = check_joined(
             [&](const arrays& x) -> arrays {
               return {sum(x[0] * x[1] - x[0], {axis}), reduce_sum(convert_element_type(x[0] + x[1], f32), axis)};

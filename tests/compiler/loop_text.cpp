@@ -191,9 +191,9 @@ std::vector<array> inputs_of(const tk::graph& g) {
   std::vector<array> in;
   for (int id : g.inputs) {
     const tk::array_type t = g[id].type;
-    array x = tk::test::noise({t.type == tk::bool_ || tk::is_floating(t.type) ? t.type : tk::f32, false, t.extents},
+    array x = tk::test::noise({t.dtype == tk::bool_ || tk::is_floating(t.dtype) ? t.dtype : tk::f32, false, t.shape},
                               static_cast<unsigned>(id + 1));
-    in.push_back(tk::is_integer(t.type) ? tk::astype(x * 60, t.type) : x);
+    in.push_back(tk::is_integer(t.dtype) ? tk::astype(x * 60, t.dtype) : x);
   }
   return in;
 }

@@ -18,7 +18,7 @@ graph lowered(const function& f, bool kernels) {
 }
 bool holds(const graph& g, const op& o) {
   for (const node& n : g.nodes)
-    if (n.kind == &o) return true;
+    if (n.op == &o) return true;
   return false;
 }
 }  // namespace
@@ -43,7 +43,7 @@ TEST_CASE("markers vanish and equal work is shared once they are gone") {
   CHECK(!holds(g, variable_p));
   CHECK(!holds(g, stop_gradient_p));
   int exponentials = 0;
-  for (const node& n : g.nodes) exponentials += n.kind == &exp_p;
+  for (const node& n : g.nodes) exponentials += n.op == &exp_p;
   CHECK(exponentials == 1);
 }
 
@@ -59,10 +59,10 @@ TEST_CASE("what two products round to bfloat16 is rounded once, where it is comp
       true);
   int rounded = 0, narrow = 0, wide = 0;
   for (const node& n : g.nodes) {
-    rounded += n.kind == &convert_element_type_p;
-    if (n.kind != &dot_general_p) continue;
-    CHECK(n.type.type == f32);
-    for (int k = 0; k < 2; ++k) (g[g.operands[n.first_operand + k]].type.type == bf16 ? narrow : wide) += 1;
+    rounded += n.op == &convert_element_type_p;
+    if (n.op != &dot_general_p) continue;
+    CHECK(n.type.dtype == f32);
+    for (int k = 0; k < 2; ++k) (g[g.operands[n.first_operand + k]].type.dtype == bf16 ? narrow : wide) += 1;
   }
   CHECK(rounded == 1);
   CHECK(narrow == 3);
@@ -82,10 +82,10 @@ TEST_CASE("attention in bfloat16 and its gradient share rounded queries, keys an
   std::vector<dtype> operands;
   int rounded = 0;
   for (const node& n : g.nodes) {
-    rounded += n.kind == &convert_element_type_p;
-    if (n.kind == &get_p) CHECK(n.type.type == f32);
-    if (n.kind != &attention_p && n.kind != &attention_vjp_p) continue;
-    for (int k = 0; k < n.operand_count; ++k) operands.push_back(g[g.operands[n.first_operand + k]].type.type);
+    rounded += n.op == &convert_element_type_p;
+    if (n.op == &get_p) CHECK(n.type.dtype == f32);
+    if (n.op != &attention_p && n.op != &attention_vjp_p) continue;
+    for (int k = 0; k < n.operand_count; ++k) operands.push_back(g[g.operands[n.first_operand + k]].type.dtype);
   }
   CHECK(rounded == 1);
   CHECK(operands == std::vector<dtype>{bf16, bf16, f32,  // the last one is an input: rounded while it is read

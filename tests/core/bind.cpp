@@ -48,7 +48,7 @@ constexpr bool folds() {
   array result;
   trace_into(g, [](const array& x) { return x + (array(2.0f) * array(3.0f) - 1.0f); }, result, array(row));
   for (const node& n : g.nodes)
-    if (n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == 5) return true;
+    if (n.op == &constant_p && as_double(constant_bits(g, n), n.type.dtype) == 5) return true;
   return false;
 }
 static_assert(folds());

@@ -40,7 +40,7 @@ constexpr bool replaces() {
   graph to;
   const array x(&to, to.input(row), row);
   const arrays y = inline_graph(to, g, &x, without_exp{});
-  return to[to.operand(to[y[0].id()], 0)].kind == nullptr;  // the input itself
+  return to[to.operand(to[y[0].id()], 0)].op == nullptr;  // the input itself
 }
 static_assert(replaces());
 }  // namespace

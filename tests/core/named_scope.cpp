@@ -22,7 +22,7 @@ using vector = tk::tensor<tk::f32, 3>;
 constexpr auto layers = [](const vector& given) {
   array x = given;
   for (int i = 0; i < 2; ++i) {
-    const named_scope block(tk::text("blocks[") << i << "]", x);
+    const named_scope block(tk::message("blocks[") << i << "]", x);
     {
       const named_scope scope("mlp", x);
       x = tk::tanh(x);
@@ -96,7 +96,7 @@ TEST_CASE("names are read back, and those of static programs are printed") {
   const std::string text = tk::to_text(g);
   tk::vec<const tk::op*> ops;
   for (const tk::node& n : g.nodes)
-    if (n.kind) ops.push_back(n.kind);
+    if (n.op) ops.push_back(n.op);
   CHECK(tk::to_text(tk::parse_graph(text, ops)) == text);
   const auto run = tk::jit(layers, tk::cpu);
   CHECK_THAT(tk::describe<decltype(run)::for_types<vector>>(), contains("tanh(%in0) : f32[3] in blocks[0].mlp\n"));

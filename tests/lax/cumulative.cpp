@@ -12,13 +12,13 @@ namespace {
 const bool known = (reference_rules()[&cumsum_p] = [](const asked& a) -> values {
   const auto o = a.attrs<cumulative_options>();
   value out = zeros_of(a.n.type);
-  for_each_place(a.n.type.extents, [&](shape at, std::size_t i) {
+  for_each_place(a.n.type.shape, [&](shape at, std::size_t i) {
     if (at[o.axis] != 0) return;
     double sum = 0;
-    for (std::int64_t n = a.n.type.extents[o.axis], k = 0; k < n; ++k) {
+    for (std::int64_t n = a.n.type.shape[o.axis], k = 0; k < n; ++k) {
       at[o.axis] = o.reverse ? n - 1 - k : k;
-      i = place(a.n.type.extents, at);
-      out.data[i] = sum = wrap(sum + a.in[0].data[i], a.n.type.type);
+      i = place(a.n.type.shape, at);
+      out.data[i] = sum = wrap(sum + a.in[0].data[i], a.n.type.dtype);
     }
   });
   return {out};

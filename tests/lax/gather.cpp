@@ -67,7 +67,7 @@ TEST_CASE("the gradient of a table that is also multiplied is scattered onto the
   };
   check_function(loss, {noise({4, 3}, 1), noise({3, 4}, 2)});
   const graph g = trace(vjp_of(loss, 2), {{f32, false, {4, 3}}, {f32, false, {3, 4}}, {f32, false, {}}});
-  CHECK(std::any_of(g.nodes.begin(), g.nodes.end(), [](const node& n) { return n.kind == &scatter_add_onto_p; }));
+  CHECK(std::any_of(g.nodes.begin(), g.nodes.end(), [](const node& n) { return n.op == &scatter_add_onto_p; }));
 }
 
 TEST_CASE("take counts from the end, fills with NaN and works along any axis") {

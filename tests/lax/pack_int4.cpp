@@ -23,7 +23,7 @@ const bool known = (reference_rules()[&pack_int4_p] = [](const asked& a) -> valu
   value out = zeros_of(a.n.type);
   for (std::size_t i = 0; i < out.data.size(); ++i) {
     const int half = static_cast<int>(a.in[0].data[i / 2]) >> (i % 2 ? 4 : 0) & 15;
-    out.data[i] = a.n.type.type == i4 && half > 7 ? half - 16 : half;
+    out.data[i] = a.n.type.dtype == i4 && half > 7 ? half - 16 : half;
   }
   return {out};
 }, true);

@@ -12,10 +12,10 @@ namespace {
 const bool known = (reference_rules()[&reverse_p] = [](const asked& a) -> values {
   const axes flipped = a.attrs<reverse_options>().dimensions;
   value out = zeros_of(a.n.type);
-  for_each_place(a.n.type.extents, [&](shape at, std::size_t i) {
+  for_each_place(a.n.type.shape, [&](shape at, std::size_t i) {
     for (int k = 0; k < at.rank(); ++k)
-      if (flipped.contains(k)) at[k] = a.n.type.extents[k] - 1 - at[k];
-    out.data[place(a.n.type.extents, at)] = a.in[0].data[i];
+      if (flipped.contains(k)) at[k] = a.n.type.shape[k] - 1 - at[k];
+    out.data[place(a.n.type.shape, at)] = a.in[0].data[i];
   });
   return {out};
 }, true);

@@ -23,11 +23,11 @@ const bool known = (reference_rules()[&sort_p] = [](const asked& a) -> values {
     if (o.descending) std::swap(x, y);
     return std::isnan(y) ? !std::isnan(x) : x < y;
   };
-  for_each_place(key.type.extents, [&](shape at, std::size_t) {
+  for_each_place(key.type.shape, [&](shape at, std::size_t) {
     if (at[o.axis] != 0) return;
     auto where = [&](std::int64_t i) {
       at[o.axis] = i;
-      return place(key.type.extents, at);
+      return place(key.type.shape, at);
     };
     std::vector<std::int64_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), 0);

@@ -17,11 +17,11 @@ const bool known = (reference_rules()[&split_p] = [](const asked& a) -> values {
   std::int64_t first = 0;
   for (int k = 1; k < a.n.word_count; ++k) {
     array_type t = a.in[0].type;
-    t.extents[axis] = words[k];
+    t.shape[axis] = words[k];
     value part = zeros_of(t);
-    for_each_place(t.extents, [&](shape at, std::size_t i) {
+    for_each_place(t.shape, [&](shape at, std::size_t i) {
       at[axis] += first;
-      part.data[i] = a.in[0].data[place(a.in[0].type.extents, at)];
+      part.data[i] = a.in[0].data[place(a.in[0].type.shape, at)];
     });
     first += words[k];
     out.push_back(part);
@@ -67,8 +67,8 @@ TEST_CASE("the gradient of parts that stay side by side is one concatenation") {
   backward(g, split(x, {2, 4}), {input({2, 2}), input({2, 4})}, {x});
   int joins = 0;
   for (const node& n : g.nodes) {
-    joins += n.kind == &concatenate_p;
-    CHECK(n.kind != &pad_p);
+    joins += n.op == &concatenate_p;
+    CHECK(n.op != &pad_p);
   }
   CHECK(joins == 1);
 }

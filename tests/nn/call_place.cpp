@@ -21,9 +21,9 @@ std::string places_inside(const F& f, const Args&... args) {
   std::string found;
   auto look = [&](const graph& in, const auto& again) -> void {
     for (const node& n : in.nodes)
-      if (n.kind != &convert_element_type_p && n.kind != &constant_p && n.kind != &broadcast_in_dim_p &&
+      if (n.op != &convert_element_type_p && n.op != &constant_p && n.op != &broadcast_in_dim_p &&
           std::string_view(n.where.file).find("include/tokamax/") != std::string_view::npos)
-        found += std::string(n.kind->name) + " " + n.where.file + ":" + std::to_string(n.where.line) + "\n";
+        found += std::string(n.op->name) + " " + n.where.file + ":" + std::to_string(n.where.line) + "\n";
     for (const graph& body : in.bodies) again(body, again);
   };
   look(g, look);

@@ -17,17 +17,17 @@ using function = std::function<arrays(const arrays&)>;
 array_type parsed(std::string_view s) {
   array_type t{f32, false, {}};
   if (s.size() > 1 && s[1] == ':') {
-    t.type = s[0] == 'i' ? i32 : s[0] == 'u' ? u32 : s[0] == 'h' ? bf16 : bool_;
+    t.dtype = s[0] == 'i' ? i32 : s[0] == 'u' ? u32 : s[0] == 'h' ? bf16 : bool_;
     s.remove_prefix(2);
   }
   while (!s.empty()) {
     if (s[0] == 'n' || s[0] == 'm') {
-      t.extents.push_back(s[0] == 'n' ? dyn() : dyn(1));
+      t.shape.push_back(s[0] == 'n' ? dyn() : dyn(1));
       s.remove_prefix(1);
     } else {
       std::int64_t v = 0;
       for (; !s.empty() && s[0] != ','; s.remove_prefix(1)) v = 10 * v + (s[0] - '0');
-      t.extents.push_back(v);
+      t.shape.push_back(v);
     }
     if (!s.empty()) s.remove_prefix(1);
   }
@@ -43,20 +43,20 @@ std::vector<std::string_view> parts(std::string_view s, char between) {
   }
 }
 array_type resolved(array_type t, const std::int64_t* symbols) {
-  for (int i = 0; i < t.extents.rank(); ++i) t.extents[i] = resolve(t.extents[i], symbols);
+  for (int i = 0; i < t.shape.rank(); ++i) t.shape[i] = resolve(t.shape[i], symbols);
   return t;
 }
 /// Numbers in (-1, 1); integers count 0, 1, 2, 0, ...
 array filled(const array_type& t, unsigned seed) {
-  const std::int64_t n = size(t.extents);
+  const std::int64_t n = size(t.shape);
   std::vector<float> values(static_cast<std::size_t>(n));
   std::uint32_t state = seed * 2654435761u + 1;
   for (std::size_t i = 0; i < values.size(); ++i) {
     state = state * 1664525u + 1013904223u;
     values[i] =
-        is_floating(t.type) ? static_cast<float>(state >> 8) / 8388608.0f - 1 : static_cast<float>((i + seed) % 3);
+        is_floating(t.dtype) ? static_cast<float>(state >> 8) / 8388608.0f - 1 : static_cast<float>((i + seed) % 3);
   }
-  return astype(array::from<float>(std::span<const float>(values), t.extents), t.type);
+  return astype(array::from<float>(std::span<const float>(values), t.shape), t.dtype);
 }
 
 struct traced {

@@ -79,7 +79,7 @@ std::vector<array> execute_unaligned(const graph& g, const std::vector<array>& i
   for (const handle& h : program->captured) in.push_back(h->data);
   std::vector<array> results;
   for (int id : g.outputs) {
-    results.push_back(array::uninitialized({g[id].type.type, g[id].type.weak, g[id].type.extents}));
+    results.push_back(array::uninitialized({g[id].type.dtype, g[id].type.weak, g[id].type.shape}));
     out.push_back(place_for(results.back()));
   }
   program->code.run(in.data(), out.data());
@@ -133,7 +133,7 @@ void check_adversarial(const function& f, const std::vector<array>& inputs, cons
     CHECK(bit_difference(execute_unaligned(traced, in), found) == "");
   };
   std::string types;
-  for (const array& a : inputs) types.append(text(a.type()).view()).append(" ");
+  for (const array& a : inputs) types.append(message(a.type()).view()).append(" ");
   INFO(types);
   check(f, inputs);
   if (!o.views) return;

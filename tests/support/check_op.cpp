@@ -37,7 +37,7 @@ double dot(const values& a, const values& b) {
 std::vector<array> noise_like(const std::vector<array_type>& types, unsigned seed) {
   std::vector<array> out;
   for (const array_type& t : types)
-    if (is_floating(t.type)) out.push_back(noise(t, seed++));
+    if (is_floating(t.dtype)) out.push_back(noise(t, seed++));
   return out;
 }
 template <class T>
@@ -47,13 +47,13 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
 }
 values floats_of(const values& v) {
   values out;
-  std::copy_if(v.begin(), v.end(), std::back_inserter(out), [](const value& x) { return is_floating(x.type.type); });
+  std::copy_if(v.begin(), v.end(), std::back_inserter(out), [](const value& x) { return is_floating(x.type.dtype); });
   return out;
 }
 
 void add_ops(vec<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes)
-    if (n.kind) ops.push_back(n.kind);
+    if (n.op) ops.push_back(n.op);
   for (const graph& body : g.bodies) add_ops(ops, body);
 }
 bool equal(const graph& a, const graph& b) {
@@ -62,7 +62,7 @@ bool equal(const graph& a, const graph& b) {
   for (int k = 0; same && k < a.bodies.count(); ++k) same = equal(a.bodies[k], b.bodies[k]);
   for (int i = 0; same && i < a.count(); ++i) {
     const node &x = a[i], &y = b[i];
-    same = x.kind == y.kind && x.operand_count == y.operand_count && x.word_count == y.word_count && x.type == y.type &&
+    same = x.op == y.op && x.operand_count == y.operand_count && x.word_count == y.word_count && x.type == y.type &&
            x.type.weak == y.type.weak;
     for (int k = 0; same && k < x.operand_count; ++k) same = a.operand(x, k) == b.operand(y, k);
     for (int k = 0; same && k < x.word_count; ++k) same = a.words_of(x)[k] == b.words_of(y)[k];
@@ -75,14 +75,14 @@ void check_types(const graph& g) {
   const vec<char> live = live_nodes(g);
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (!live[i] || !n.kind || !n.kind->compose || n.kind->bodies.count || n.kind->infer_all) continue;
-    INFO("infer and compose of " << std::string(n.kind->name));
+    if (!live[i] || !n.op || !n.op->compose || n.op->bodies.count || n.op->infer_all) continue;
+    INFO("infer and compose of " << std::string(n.op->name));
     graph inner;
     vec<array> in;
     for (int k = 0; k < n.operand_count; ++k)
       in.push_back(array(&inner, inner.input(g[g.operand(n, k)].type), g[g.operand(n, k)].type));
-    const arrays y = n.kind->compose(call_of(g, n, in, &inner));
-    CHECK(text(y[0].type()).view() == text(n.type).view());
+    const arrays y = n.op->compose(call_of(g, n, in, &inner));
+    CHECK(message(y[0].type()).view() == message(n.type).view());
   }
 }
 
@@ -105,7 +105,7 @@ void check_derivatives(const function& f, const std::vector<array>& inputs, cons
   };
   values differences;
   for (std::size_t k = 0; k < x.size(); ++k) {
-    if (!is_floating(x[k].type.type)) continue;
+    if (!is_floating(x[k].type.dtype)) continue;
     value d = zeros_of(x[k].type);
     for (std::size_t i = 0; i < d.data.size(); ++i)
       d.data[i] = (moved(k, i, o.step) - moved(k, i, -o.step)) / (2 * o.step);
@@ -114,7 +114,7 @@ void check_derivatives(const function& f, const std::vector<array>& inputs, cons
   values along = x;
   auto shifted = [&](double by) {
     for (std::size_t k = 0, j = 0; k < x.size(); ++k)
-      if (is_floating(x[k].type.type)) {
+      if (is_floating(x[k].type.dtype)) {
         for (std::size_t i = 0; i < x[k].data.size(); ++i) along[k].data[i] = x[k].data[i] + by * t[j].data[i];
         ++j;
       }
@@ -126,7 +126,7 @@ void check_derivatives(const function& f, const std::vector<array>& inputs, cons
     for (std::size_t i = 0; i < directional[k].data.size(); ++i)
       directional[k].data[i] = (directional[k].data[i] - back[k].data[i]) / (2 * o.step);
   auto in_double = [](values v) {
-    for (value& a : v) a.type.type = f32;  // the wider bound of bf16 is meant for results of the CPU only
+    for (value& a : v) a.type.dtype = f32;  // the wider bound of bf16 is meant for results of the CPU only
     return v;
   };
   {
@@ -234,7 +234,7 @@ void check_function(const function& f, const std::vector<array>& inputs, const c
 void check_op(const op& o, const std::vector<example>& examples, const check_options& options) {
   for (const example& e : examples) {
     std::string types;
-    for (const array& a : e.inputs) types.append(text(a.type()).view()).append(" ");
+    for (const array& a : e.inputs) types.append(message(a.type()).view()).append(" ");
     INFO(std::string(o.name) << "(" << types << ")");
     check_function([&](const arrays& x) { return bind_all(o, x.data(), x.count(), e.attributes, location{}); },
                    e.inputs, options);
@@ -251,7 +251,7 @@ bool has_golden(const std::string& name) {
   }
 }
 void check_near(const array& found, const array& expected, double tolerance) {
-  REQUIRE(text(found.type()).view() == text(expected.type()).view());
+  REQUIRE(message(found.type()).view() == message(expected.type()).view());
   const value a = to_value(found), e = to_value(expected);
   for (std::size_t i = 0; i < e.data.size(); ++i) {
     INFO("element " << i << ": " << a.data[i] << ", expected " << e.data[i]);

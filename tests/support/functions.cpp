@@ -20,7 +20,7 @@ std::vector<array_type> types_of(const std::vector<array>& list) {
 }
 std::vector<array_type> types_of(const values& list) {
   std::vector<array_type> t;
-  for (const value& v : list) t.push_back({v.type.type, false, v.type.extents});
+  for (const value& v : list) t.push_back({v.type.dtype, false, v.type.shape});
   return t;
 }
 values to_values(const std::vector<array>& list) {
@@ -103,7 +103,7 @@ function vmap_of(const function& f, std::int64_t n, unsigned mask) {
       in.push_back(x[k]);
       if (!(mask >> k & 1)) continue;
       array_type t{x[k].dtype(), false, {}};
-      for (int i = 1; i < x[k].rank(); ++i) t.extents.push_back(x[k].extent(i));
+      for (int i = 1; i < x[k].rank(); ++i) t.shape.push_back(x[k].extent(i));
       in.back() = placeholder(g, t);
       examples.push_back(in.back());
       batches.push_back(x[k]);
@@ -149,7 +149,7 @@ std::string difference(const values& found, const values& expected, double toler
   if (found.size() != expected.size()) return "number of arrays";
   for (std::size_t k = 0; k < found.size(); ++k) {
     if (!(found[k].type == expected[k].type)) {
-      s << "result " << k << ": " << text(found[k].type).view() << ", expected " << text(expected[k].type).view();
+      s << "result " << k << ": " << message(found[k].type).view() << ", expected " << message(expected[k].type).view();
       return s.str();
     }
     double scale = 0.1;  // a small difference of large numbers keeps the errors of the large ones
@@ -157,7 +157,7 @@ std::string difference(const values& found, const values& expected, double toler
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < found[k].data.size(); ++i) {
       const double a = found[k].data[i], e = expected[k].data[i];
-      const bool same = std::isfinite(e) ? std::fabs(a - e) <= bound(found[k].type.type, tolerance) * scale
+      const bool same = std::isfinite(e) ? std::fabs(a - e) <= bound(found[k].type.dtype, tolerance) * scale
                         : std::isnan(e)  ? std::isnan(a)
                                          : a == e;
       if (same) continue;
@@ -181,12 +181,12 @@ std::string bit_difference(const std::vector<array>& found, const std::vector<ar
 }
 
 array noise(const array_type& t, unsigned seed) {
-  array a = array::uninitialized({f32, false, t.extents});
+  array a = array::uninitialized({f32, false, t.shape});
   for (std::int64_t i = 0; i < a.size(); ++i) {
     seed = seed * 1664525u + 1013904223u;
     a.mutable_data<float>()[i] = static_cast<float>(seed >> 8) / 8388608.0f - 1;
   }
-  return astype(a, t.type);
+  return astype(a, t.dtype);
 }
 array noise(const shape& s, unsigned seed, dtype t) { return noise(array_type{t, false, s}, seed); }
 

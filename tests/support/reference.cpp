@@ -22,7 +22,7 @@
 namespace tokamax::test {
 
 value zeros_of(const array_type& type) {
-  return {type, std::vector<double>(static_cast<std::size_t>(size(type.extents)), 0.0)};
+  return {type, std::vector<double>(static_cast<std::size_t>(size(type.shape)), 0.0)};
 }
 
 value to_value(array a) {
@@ -36,8 +36,8 @@ value to_value(array a) {
 }
 
 array to_array(const value& v) {
-  array a = array::uninitialized({v.type.type, false, v.type.extents});
-  dispatch(v.type.type, [&]<dtype T>() {
+  array a = array::uninitialized({v.type.dtype, false, v.type.shape});
+  dispatch(v.type.dtype, [&]<dtype T>() {
     auto* to = a.mutable_data<element_t<T>>();
     for (double x : v.data) *to++ = kept(x, T).template as<element_t<T>>();
   });
@@ -81,7 +81,7 @@ values broadcast_in_dim(const asked& a) {
     shape from = pick(at, o.dimensions);
     for (int i = 0; i < from.rank(); ++i)
       if (a.in[0].extent(i) == 1) from[i] = 0;
-    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+    y.data[k] = a.in[0].data[place(a.in[0].type.shape, from)];
   });
   return {y};
 }
@@ -89,31 +89,31 @@ values reshape(const asked& a) { return {{a.n.type, a.in[0].data}}; }
 values transpose(const asked& a) {
   const axes p = a.attrs<transpose_options>().permutation;
   value y = zeros_of(a.n.type);
-  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t k) {
     shape from = at;
     for (int i = 0; i < p.rank(); ++i) from[static_cast<int>(p[i])] = at[i];
-    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+    y.data[k] = a.in[0].data[place(a.in[0].type.shape, from)];
   });
   return {y};
 }
 values slice(const asked& a) {
   const auto o = a.attrs<slice_options>();
   value y = zeros_of(a.n.type);
-  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t k) {
     shape from = at;
     for (int i = 0; i < at.rank(); ++i) from[i] = o.start[i] + at[i] * o.stride[i];
-    y.data[k] = a.in[0].data[place(a.in[0].type.extents, from)];
+    y.data[k] = a.in[0].data[place(a.in[0].type.shape, from)];
   });
   return {y};
 }
 values reverse(const asked& a) {
   const axes dimensions = a.attrs<reverse_options>().dimensions;
   value y = zeros_of(a.n.type);
-  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t k) {
     shape from = at;
     for (std::int64_t i : dimensions)
       from[static_cast<int>(i)] = y.extent(static_cast<int>(i)) - 1 - from[static_cast<int>(i)];
-    y.data[k] = a.in[0].data[place(y.type.extents, from)];
+    y.data[k] = a.in[0].data[place(y.type.shape, from)];
   });
   return {y};
 }
@@ -121,13 +121,13 @@ values pad(const asked& a) {
   const auto o = a.attrs<pad_options>();
   value y = zeros_of(a.n.type);
   for (double& v : y.data) v = a.in[1].data[0];
-  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
+  for_each_place(a.in[0].type.shape, [&](const shape& at, std::size_t k) {
     shape to = at;
     for (int i = 0; i < at.rank(); ++i) {
       to[i] = o.low[i] + at[i] * (o.interior[i] + 1);
       if (to[i] < 0 || to[i] >= y.extent(i)) return;
     }
-    y.data[place(y.type.extents, to)] = a.in[0].data[k];
+    y.data[place(y.type.shape, to)] = a.in[0].data[k];
   });
   return {y};
 }
@@ -137,9 +137,9 @@ values concatenate(const asked& a) {
   value out = zeros_of(a.n.type);
   std::int64_t first = 0;
   for (const value& x : a.in) {
-    for_each_place(x.type.extents, [&](shape at, std::size_t i) {
+    for_each_place(x.type.shape, [&](shape at, std::size_t i) {
       at[axis] += first;
-      out.data[place(out.type.extents, at)] = x.data[i];
+      out.data[place(out.type.shape, at)] = x.data[i];
     });
     first += x.extent(axis);
   }
@@ -149,9 +149,9 @@ values reduce(const asked& a, double start, double (*join)(double, double)) {
   const axes kept = other_axes(a.in[0].rank(), a.attrs<reduce_attributes>().axis);
   value y = zeros_of(a.n.type);
   for (double& v : y.data) v = start;
-  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
-    double& v = y.data[place(y.type.extents, pick(at, kept))];
-    v = wrap(join(v, a.in[0].data[k]), y.type.type);
+  for_each_place(a.in[0].type.shape, [&](const shape& at, std::size_t k) {
+    double& v = y.data[place(y.type.shape, pick(at, kept))];
+    v = wrap(join(v, a.in[0].data[k]), y.type.dtype);
   });
   return {y};
 }
@@ -164,8 +164,8 @@ values argument(const asked& a, int sign) {
   const int axis = a.attrs<arg_attributes>().axis;
   value y = zeros_of(a.n.type);
   std::vector<double> best(y.data.size(), 0);
-  for_each_place(a.in[0].type.extents, [&](const shape& at, std::size_t k) {
-    const std::size_t to = place(y.type.extents, pick(at, other_axes(at.rank(), {axis})));
+  for_each_place(a.in[0].type.shape, [&](const shape& at, std::size_t k) {
+    const std::size_t to = place(y.type.shape, pick(at, other_axes(at.rank(), {axis})));
     const double x = sign * a.in[0].data[k];
     if (at[axis] > 0 && (std::isnan(best[to]) || !(x > best[to] || std::isnan(x)))) return;
     best[to] = x;
@@ -178,10 +178,10 @@ values dot_general(const asked& a) {
   const value &l = a.in[0], &r = a.in[1];
   const axes lf = other_axes(l.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)),
              rf = other_axes(r.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
-  const shape inner = pick(l.type.extents, d.lhs_contracting);
+  const shape inner = pick(l.type.shape, d.lhs_contracting);
   value y = zeros_of(a.n.type);
-  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
-    shape li = l.type.extents, ri = r.type.extents;
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t k) {
+    shape li = l.type.shape, ri = r.type.shape;
     int axis = 0;
     for (int i = 0; i < d.lhs_batch.rank(); ++i, ++axis)
       li[static_cast<int>(d.lhs_batch[i])] = ri[static_cast<int>(d.rhs_batch[i])] = at[axis];
@@ -192,13 +192,13 @@ values dot_general(const asked& a) {
     for_each_place(inner, [&](const shape& c, std::size_t) {
       for (int i = 0; i < c.rank(); ++i)
         li[static_cast<int>(d.lhs_contracting[i])] = ri[static_cast<int>(d.rhs_contracting[i])] = c[i];
-      const double x = l.data[place(l.type.extents, li)], z = r.data[place(r.type.extents, ri)];
+      const double x = l.data[place(l.type.shape, li)], z = r.data[place(r.type.shape, ri)];
       total += x * z;
-      bits += static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.type) ? x : 0)) *
-              static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.type) ? z : 0));
+      bits += static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.dtype) ? x : 0)) *
+              static_cast<std::uint64_t>(static_cast<std::int64_t>(is_integer(l.type.dtype) ? z : 0));
     });
     y.data[k] =
-        is_integer(l.type.type) ? wrap(static_cast<double>(static_cast<std::uint32_t>(bits)), y.type.type) : total;
+        is_integer(l.type.dtype) ? wrap(static_cast<double>(static_cast<std::uint32_t>(bits)), y.type.dtype) : total;
   });
   return {y};
 }
@@ -207,9 +207,9 @@ values conv(const asked& a) {
   const int d = o.strides.rank();
   const value &x = a.in[0], &w = a.in[1];
   value y = zeros_of(a.n.type);
-  shape window = w.type.extents;  // [window..., channels of a group]
+  shape window = w.type.shape;  // [window..., channels of a group]
   window.count = static_cast<std::int8_t>(d + 1);
-  for_each_place(y.type.extents, [&](const shape& at, std::size_t k) {
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t k) {
     const std::int64_t feature = at[d + 1], features = y.extent(d + 1);
     double total = 0;
     for_each_place(window, [&](const shape& in, std::size_t) {
@@ -223,9 +223,9 @@ values conv(const asked& a) {
         inside = inside && n >= 0 && n % o.lhs_dilation[i] == 0 && n / o.lhs_dilation[i] < x.extent(i + 1);
         from[i + 1] = n / o.lhs_dilation[i];
       }  // zeros of padding and dilation are multiplied too: times infinity they give NaN
-      total += (inside ? x.data[place(x.type.extents, from)] : 0) * w.data[place(w.type.extents, weight)];
+      total += (inside ? x.data[place(x.type.shape, from)] : 0) * w.data[place(w.type.shape, weight)];
     });
-    y.data[k] = wrap(total, y.type.type);
+    y.data[k] = wrap(total, y.type.dtype);
   });
   return {y};
 }
@@ -233,9 +233,9 @@ values gather(const asked& a) {
   const value& table = a.in[0];
   value y = zeros_of(a.n.type);
   const std::size_t row = a.in[1].data.empty() ? 0 : y.data.size() / a.in[1].data.size();
-  const double outside = is_floating(table.type.type) ? std::numeric_limits<double>::quiet_NaN()
-                         : table.type.type == u32     ? extreme(u32, 1)
-                                                      : extreme(table.type.type, table.type.type == bool_ ? 1 : -1);
+  const double outside = is_floating(table.type.dtype) ? std::numeric_limits<double>::quiet_NaN()
+                         : table.type.dtype == u32     ? extreme(u32, 1)
+                                                       : extreme(table.type.dtype, table.type.dtype == bool_ ? 1 : -1);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     const double i = a.in[1].data[k / row];
     y.data[k] = i >= 0 && i < static_cast<double>(table.extent(0))
@@ -252,7 +252,7 @@ values scatter_add(const asked& a) {
     if (i >= 0 && i < static_cast<double>(y.extent(0)))
       y.data[static_cast<std::size_t>(i) * row + k % row] += a.in[1].data[k];
   }
-  for (double& v : y.data) v = wrap(v, y.type.type);
+  for (double& v : y.data) v = wrap(v, y.type.dtype);
   return {y};
 }
 values iota(const asked& a) {
@@ -265,20 +265,20 @@ values iota(const asked& a) {
 }
 values convert(const asked& a) {
   value y = {a.n.type, a.in[0].data};
-  if (is_floating(y.type.type)) return {y};
+  if (is_floating(y.type.dtype)) return {y};
   for (double& v : y.data)
-    v = as_double(converted(kept(v, a.in[0].type.type), a.in[0].type.type, y.type.type), y.type.type);
+    v = as_double(converted(kept(v, a.in[0].type.dtype), a.in[0].type.dtype, y.type.dtype), y.type.dtype);
   return {y};
 }
 values bitcast(const asked& a) {
-  if (a.in[0].type.type == a.n.type.type) return {a.in[0]};
+  if (a.in[0].type.dtype == a.n.type.dtype) return {a.in[0]};
   value y = zeros_of(a.n.type);
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     const double x = a.in[0].data[k];
-    const auto bits = is_integer(a.in[0].type.type) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(x))
-                                                    : std::bit_cast<std::uint32_t>(static_cast<float>(x));
-    y.data[k] = y.type.type == f32 ? static_cast<double>(std::bit_cast<float>(bits))
-                                   : wrap(static_cast<double>(bits), y.type.type);
+    const auto bits = is_integer(a.in[0].type.dtype) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(x))
+                                                     : std::bit_cast<std::uint32_t>(static_cast<float>(x));
+    y.data[k] = y.type.dtype == f32 ? static_cast<double>(std::bit_cast<float>(bits))
+                                    : wrap(static_cast<double>(bits), y.type.dtype);
   }
   return {y};
 }
@@ -334,17 +334,17 @@ values elementwise(const asked& a) {
   for (std::size_t k = 0; k < y.data.size(); ++k) {
     double x[3] = {};
     element_bits whole[3] = {};
-    const bool exact = a.n.kind->algebra.fold_integers && !is_floating(a.in[0].type.type);
+    const bool exact = a.n.op->algebra.fold_integers && !is_floating(a.in[0].type.dtype);
     for (std::size_t i = 0; i < a.in.size(); ++i) {
       x[i] = a.in[i].data[k];
-      if (exact) whole[i] = kept(x[i], a.in[i].type.type);
+      if (exact) whole[i] = kept(x[i], a.in[i].type.dtype);
     }
     if (exact)
-      y.data[k] = as_double(kept(a.n.kind->algebra.fold_integers(whole, a.in[0].type.type), y.type.type), y.type.type);
-    else if (a.n.kind == &rem_p && is_integer(y.type.type) && x[1] == 0)
+      y.data[k] = as_double(kept(a.n.op->algebra.fold_integers(whole, a.in[0].type.dtype), y.type.dtype), y.type.dtype);
+    else if (a.n.op == &rem_p && is_integer(y.type.dtype) && x[1] == 0)
       y.data[k] = x[0];  // the value that the documentation promises
     else
-      y.data[k] = wrap(a.n.kind->algebra.fold(x), y.type.type);
+      y.data[k] = wrap(a.n.op->algebra.fold(x), y.type.dtype);
   }
   return {y};
 }
@@ -354,9 +354,9 @@ values composed(const asked& a) {
   vec<array> in;
   for (const value& v : a.in) in.push_back(array(&inner, inner.input(v.type), v.type));
   const words w = carry_words(a.g, a.n, inner);
-  call c = call_of(*a.n.kind, in, w, &inner);
+  call c = call_of(*a.n.op, in, w, &inner);
   c.type = a.n.type;
-  const arrays out = a.n.kind->compose(c);
+  const arrays out = a.n.op->compose(c);
   for (const array& y : out) inner.outputs.push_back(lift(inner, y).id());
   return evaluate(inner, a.in);
 }
@@ -377,12 +377,12 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&reduce_sum_p, [](const asked& a) { return r::reduce(a, 0, [](double x, double y) { return x + y; }); }},
       {&reduce_max_p,
        [](const asked& a) {
-         return r::reduce(a, r::extreme(a.n.type.type, -1),
+         return r::reduce(a, r::extreme(a.n.type.dtype, -1),
                           [](double x, double y) { return x > y || std::isnan(x) ? x : y; });
        }},
       {&reduce_min_p,
        [](const asked& a) {
-         return r::reduce(a, r::extreme(a.n.type.type, 1),
+         return r::reduce(a, r::extreme(a.n.type.dtype, 1),
                           [](double x, double y) { return x < y || std::isnan(x) ? x : y; });
        }},
       {&reduce_and_p,
@@ -413,37 +413,37 @@ values evaluate(const graph& g, const values& inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k) results[static_cast<std::size_t>(g.inputs[k])] = {inputs[k]};
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (!live[i] || !n.kind) continue;
+    if (!live[i] || !n.op) continue;
     values in;
     for (int k = 0; k < n.operand_count; ++k)
       in.push_back(results[static_cast<std::size_t>(g.operand(n, k))]
-                          [n.kind == &get_p ? static_cast<std::size_t>(*g.words_of(n)) : 0]);
+                          [n.op == &get_p ? static_cast<std::size_t>(*g.words_of(n)) : 0]);
     values& out = results[static_cast<std::size_t>(i)];
     const asked a{n, g, in};
-    const auto rule = reference_rules().find(n.kind);
-    if (n.kind == &get_p)
+    const auto rule = reference_rules().find(n.op);
+    if (n.op == &get_p)
       out = in;
-    else if (n.kind == &constant_p)
-      out = {{n.type, std::vector<double>(static_cast<std::size_t>(size(n.type.extents)),
-                                          as_double(constant_bits(g, n), n.type.type))}};
-    else if (n.kind == &dense_p) {
+    else if (n.op == &constant_p)
+      out = {{n.type, std::vector<double>(static_cast<std::size_t>(size(n.type.shape)),
+                                          as_double(constant_bits(g, n), n.type.dtype))}};
+    else if (n.op == &dense_p) {
       value v = zeros_of(n.type);
       const auto* from = reinterpret_cast<const std::byte*>(g.words_of(n));
-      dispatch(n.type.type, [&]<dtype T>() {
+      dispatch(n.type.dtype, [&]<dtype T>() {
         for (std::size_t k = 0; k < v.data.size(); ++k)
           v.data[k] = as_double(element_bits::of(reinterpret_cast<const element_t<T>*>(from)[k]), T);
       });
       out = {v};
-    } else if (n.kind == &captured_p)
+    } else if (n.op == &captured_p)
       out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
     else if (rule != reference_rules().end())
       out = rule->second(a);
-    else if (n.kind->memory.kind == op_kind::elementwise && (n.kind->algebra.fold || n.kind->algebra.fold_integers))
+    else if (n.op->memory.kind == op_kind::elementwise && (n.op->algebra.fold || n.op->algebra.fold_integers))
       out = reference::elementwise(a);
-    else if (n.kind->compose)
+    else if (n.op->compose)
       out = reference::composed(a);
     else
-      throw error("reference", std::string(n.kind->name), "a rule, an element function or compose");
+      throw error("reference", std::string(n.op->name), "a rule, an element function or compose");
   }
   values out;
   for (int o : g.outputs) out.push_back(results[static_cast<std::size_t>(o)][0]);

@@ -14,8 +14,8 @@ namespace tokamax::test {
 struct value {
   array_type type;
   std::vector<double> data;
-  std::int64_t extent(int axis) const { return type.extents[axis]; }
-  int rank() const { return type.extents.rank(); }
+  std::int64_t extent(int axis) const { return type.shape[axis]; }
+  int rank() const { return type.shape.rank(); }
 };
 using values = std::vector<value>;
 

@@ -31,8 +31,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::nume
 using documented = std::optional<tk::array_type>;
 documented of(tk::dtype type, const shape& s) { return tk::array_type{type, false, s}; }
 
-std::string described(const tk::array_type& t) { return std::string(tk::text(t).view()); }
-std::string described(const shape& s) { return std::string((tk::text() << s).view()); }
+std::string described(const tk::array_type& t) { return std::string(tk::message(t).view()); }
+std::string described(const shape& s) { return std::string((tk::message() << s).view()); }
 
 struct tally {
   int calls = 0;

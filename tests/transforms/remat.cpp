@@ -74,7 +74,7 @@ TEST_CASE("a policy keeps what it says: fewer products, the same bits") {
     int found = 0;
     graph program;
     lower(program, make_graph(gradient(policy), w, x), [](const op& o) { return o.kernels != nullptr; });
-    for (const node& n : program.nodes) found += n.kind && n.kind->name == name;
+    for (const node& n : program.nodes) found += n.op && n.op->name == name;
     return found;
   };
   const int without = count(everything_saveable, "dot_general");  // forward and the two of the backward pass

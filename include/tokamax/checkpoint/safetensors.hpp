@@ -76,7 +76,8 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
   });
   for (auto& [name, value] : arrays) {
     if (!value.is_concrete())
-      throw error("safetensors: array without data", std::string(text{value.type()}.view()), "a concrete array", name);
+      throw error("safetensors: array without data", std::string(message{value.type()}.view()), "a concrete array",
+                  name);
     value.materialize();
   }
   const std::string header = detail::make_header(arrays, notes, path);
@@ -118,14 +119,14 @@ class safetensors_file {
     const auto found = arrays_.find(name);
     if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
     const stored_array& stored = found->second;
-    if (stored.type.type == dtype::none)
+    if (stored.type.dtype == dtype::none)
       throw error("safetensors: type of " + name, stored.text,
                   "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
     array result = array::uninitialized(stored.type);
-    if (is_packed(stored.type.type)) return read_packed(stored, result);
+    if (is_packed(stored.type.dtype)) return read_packed(stored, result);
     const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));
     file_.read(data_ + stored.begin, bytes);
-    if (stored.type.type == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
+    if (stored.type.dtype == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
       throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
     return result;
   }
@@ -137,7 +138,7 @@ class safetensors_file {
   array read_packed(const stored_array& stored, array& result) const {
     std::vector<std::byte> packed(static_cast<std::size_t>(stored.end - stored.begin));
     file_.read(data_ + stored.begin, packed);
-    if (stored.type.type == i4)
+    if (stored.type.dtype == i4)
       unpack_nibbles(packed.data(), result.size(), result.mutable_data<int4>());
     else
       unpack_nibbles(packed.data(), result.size(), result.mutable_data<uint4>());

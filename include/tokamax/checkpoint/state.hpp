@@ -35,7 +35,8 @@ inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array
   std::map<std::string, std::uint32_t> checksums;
   for (auto& [name, leaf] : leaves) {
     if (!leaf.is_concrete())
-      throw error("checkpoint: leaf " + name, std::string(text{leaf.type()}.view()) + " without data", "data", where);
+      throw error("checkpoint: leaf " + name, std::string(message{leaf.type()}.view()) + " without data", "data",
+                  where);
     leaf.materialize();
     checksums[name] = crc32c(bytes_of(leaf));
   }
@@ -58,7 +59,7 @@ inline std::vector<array> read_leaves(const safetensors_file& file, const std::v
   const std::string where = file.path().string();
   std::set<std::string> names;
   for (const auto& [name, leaf] : leaves) {
-    const std::string expected(text{leaf.type()}.view());
+    const std::string expected(message{leaf.type()}.view());
     const auto found = file.arrays().find(name);
     if (found == file.arrays().end()) throw error("checkpoint: leaf " + name, "nothing", expected, where);
     if (found->second.type != leaf.type()) throw error("checkpoint: leaf " + name, found->second.text, expected, where);

@@ -38,9 +38,9 @@ inline std::uint64_t stored_bytes(dtype type, std::uint64_t elements) {
 
 /// The header's entry for an array of type `type` at byte `begin`.
 inline nlohmann::json stored_entry(const array_type& type, std::uint64_t begin) {
-  const std::vector<std::int64_t> extents(type.extents.begin(), type.extents.end());
-  const std::uint64_t bytes = stored_bytes(type.type, static_cast<std::uint64_t>(size(type.extents)));
-  return {{"dtype", stored_name(type.type)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
+  const std::vector<std::int64_t> extents(type.shape.begin(), type.shape.end());
+  const std::uint64_t bytes = stored_bytes(type.dtype, static_cast<std::uint64_t>(size(type.shape)));
+  return {{"dtype", stored_name(type.dtype)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
 }
 
 namespace detail {
@@ -99,8 +99,8 @@ inline stored_array parse_stored(const std::string& name, const nlohmann::json& 
   if (!bytes || result.end < result.begin || result.end - result.begin != *bytes)
     throw error("safetensors: bytes of " + name, detail::brief(entry["data_offsets"]), "the size of " + result.text,
                 where);
-  result.type.type = known;
-  for (const std::uint64_t extent : extents) result.type.extents.push_back(static_cast<std::int64_t>(extent));
+  result.type.dtype = known;
+  for (const std::uint64_t extent : extents) result.type.shape.push_back(static_cast<std::int64_t>(extent));
   return result;
 }
 

@@ -19,7 +19,7 @@ inline std::string digits_of(double v) {
 }
 /// An integer, or a dynamic extent: "3", "n", "4n".
 inline std::string extent_text(std::int64_t e) {
-  return is_dyn(e) && is_extent(e) ? std::string((text() << text::dynamic{e}).view()) : std::to_string(e);
+  return is_dyn(e) && is_extent(e) ? std::string((message() << message::dynamic{e}).view()) : std::to_string(e);
 }
 template <class Integers>
 std::string list_text(const Integers& list) {
@@ -28,7 +28,7 @@ std::string list_text(const Integers& list) {
   return s + "]";
 }
 inline std::string type_text(const array_type& t) {
-  return std::string(t.weak ? "weak " : "").append(name(t.type)).append(list_text(t.extents));
+  return std::string(t.weak ? "weak " : "").append(name(t.dtype)).append(list_text(t.shape));
 }
 
 /// The shortest digits that read back as this element, or else its bits in hexadecimal.
@@ -68,8 +68,8 @@ inline std::string attributes_text(const graph& g, const node& n) {
   const std::int64_t* w = g.words_of(n);
   int left = n.word_count;
   if (left == 0) return {};
-  if (!n.kind->attributes) return ", words=" + list_text(words(w, static_cast<std::size_t>(left)));
-  const attribute_schema schema = n.kind->attributes();
+  if (!n.op->attributes) return ", words=" + list_text(words(w, static_cast<std::size_t>(left)));
+  const attribute_schema schema = n.op->attributes();
   const std::int64_t* usual = schema.defaults.data();
   int usual_left = schema.defaults.count(), place = 0;
   std::string s;

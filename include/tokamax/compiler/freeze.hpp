@@ -37,7 +37,7 @@ struct frozen_plan {
   plan_buffer buffers[Size.buffers + 1];
   plan_region regions[Size.regions + 1];
   std::int64_t numbers[Size.numbers + 1];
-  text scopes[Size.scopes + 1];
+  message scopes[Size.scopes + 1];
 };
 
 inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19, 1 << 10};
@@ -49,7 +49,7 @@ struct room {
   location where;
   constexpr bool holds(std::string_view table, int found, int limit) {
     if (found > limit && !error.failed)
-      error = {true, text("program_too_large: ") << table, text() << found, text("at most ") << limit, where};
+      error = {true, message("program_too_large: ") << table, message() << found, message("at most ") << limit, where};
     return found <= limit;
   }
 };
@@ -140,7 +140,7 @@ struct graph_view {
   const int *inputs = nullptr, *outputs = nullptr;
   const graph_extent* graphs = nullptr;
   const array_type* types = nullptr;
-  const text* scopes = nullptr;
+  const message* scopes = nullptr;
   int scope_count = 0;
 };
 
@@ -153,7 +153,7 @@ struct frozen_graph {
   int inputs[Size.inputs + 1], outputs[Size.outputs + 1];
   graph_extent graphs[Size.graphs + 1];
   array_type types[Size.types + 1];
-  text scopes[Size.scopes + 1];
+  message scopes[Size.scopes + 1];
 };
 /// Every op of a program, and every op of their compose rules.
 template <graph_size Size>
@@ -194,8 +194,8 @@ class numbering {
   }
   static constexpr bool equal(const op* a, const op* b) { return a == b; }
   static constexpr std::size_t hash(const array_type& t) {
-    std::size_t h = static_cast<std::size_t>(t.type);
-    for (int i = 0; i < t.extents.count; ++i) h = h * 31 + static_cast<std::size_t>(t.extents.values[i]);
+    std::size_t h = static_cast<std::size_t>(t.dtype);
+    for (int i = 0; i < t.shape.count; ++i) h = h * 31 + static_cast<std::size_t>(t.shape.values[i]);
     return h * 0x9E3779B1u >> 8;
   }
   static constexpr bool equal(const array_type& a, const array_type& b) { return a == b && a.weak == b.weak; }
@@ -216,7 +216,7 @@ class freezer {
     if (room_.holds("types", types_.values.count(), Size.types))
       for (const array_type& t : types_.values) f_.types[n_.types++] = t;
     if (room_.holds("scopes", scopes_.count(), Size.scopes))
-      for (const text& name : scopes_) f_.scopes[n_.scopes++] = name;
+      for (const message& name : scopes_) f_.scopes[n_.scopes++] = name;
     return room_.error;
   }
 
@@ -271,12 +271,12 @@ class freezer {
       for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)
         f_.operands[operands++] = map[g.operands[k]];
       to.first_word = from.first_word;
-      if (from.kind) {
-        to.kind = static_cast<short>(ops_[from.kind]);
+      if (from.op) {
+        to.kind = static_cast<short>(ops_[from.op]);
         to.first_word = words - e.words;
         to.word_count = from.word_count;
         for (int k = from.first_word, end = k + from.word_count; k < end; ++k) f_.words[words++] = g.words[k];
-        if (from.kind->bodies.count)
+        if (from.op->bodies.count)
           for (int b = 0; b < body_count(from); ++b) {
             bodies.push_back(static_cast<int>(g.words[from.first_word + b]));
             f_.words[words - from.word_count + b] = bodies.count() - 1;

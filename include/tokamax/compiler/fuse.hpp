@@ -15,12 +15,12 @@
 
 namespace tokamax {
 
-constexpr bool is_elementwise(const node& n) { return n.kind && n.kind->memory.kind == op_kind::elementwise; }
-constexpr bool is_view(const node& n) { return n.kind && n.kind->memory.kind == op_kind::view; }
+constexpr bool is_elementwise(const node& n) { return n.op && n.op->memory.kind == op_kind::elementwise; }
+constexpr bool is_view(const node& n) { return n.op && n.op->memory.kind == op_kind::view; }
 /// Does the node read no operand? A loop computes such values where it needs them.
-constexpr bool is_counting(const node& n) { return n.kind && n.kind->memory.kind == op_kind::counting; }
+constexpr bool is_counting(const node& n) { return n.op && n.op->memory.kind == op_kind::counting; }
 /// Constants and counted values are there from the start: no node has to wait for them.
-constexpr bool is_free(const node& n) { return n.kind == &constant_p || is_counting(n); }
+constexpr bool is_free(const node& n) { return n.op == &constant_p || is_counting(n); }
 
 /// The groups of elementwise nodes that share a loop. Groups cannot wait for each other in a circle: an edge that is
 /// not fused leads to a strictly later phase, and a group holds nodes of one phase only.
@@ -56,13 +56,13 @@ struct fusion {
     char* const kind = kinds.data();
     for (int i = 0; i < n; ++i) {
       const node& c = nodes[i];
-      if (!c.kind) continue;
-      const bool elementwise = c.kind->memory.kind == op_kind::elementwise;
+      if (!c.op) continue;
+      const bool elementwise = c.op->memory.kind == op_kind::elementwise;
       kind[i] = elementwise ? 1 : is_free(c) ? 2 : 0;
       int latest = 0;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];
-        const bool fuses = elementwise && kind[p] == 1 && nodes[p].type.extents == c.type.extents;
+        const bool fuses = elementwise && kind[p] == 1 && nodes[p].type.shape == c.type.shape;
         fusible[e] = fuses;
         const int after = at[p] + (fuses || kind[p] == 2 ? 0 : 1);
         if (after > latest) latest = after;
@@ -91,8 +91,7 @@ struct fusion {
     for (int o : g.outputs) movable[o] = 0;
     for (int i = n - 1; i >= 0; --i) {
       const node& c = nodes[i];
-      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.kind->memory.kind == op_kind::elementwise)
-        at[i] = high[i];
+      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.op->memory.kind == op_kind::elementwise) at[i] = high[i];
       const int here = at[i];
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];
@@ -112,7 +111,7 @@ struct fusion {
     const int n = g.count();
     for (int i = 0; i < n; ++i) {
       const node& c = nodes[i];
-      if (!c.kind || c.kind->memory.kind != op_kind::elementwise) continue;
+      if (!c.op || c.op->memory.kind != op_kind::elementwise) continue;
       first[i] = i;
       for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
         const int p = operands[e];

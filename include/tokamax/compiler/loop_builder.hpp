@@ -41,10 +41,10 @@ class loop_builder {
   constexpr void add_store(int reg, int buffer, const array_type& t) {
     instruction line;
     line.kind = instruction_kind::store;
-    line.type = line.operand = t.type;
+    line.type = line.operand = t.dtype;
     line.a = static_cast<short>(reg);
     line.b = static_cast<short>(slots_.count());
-    slots_.push_back({buffer, 0, row_major(t.extents), t.type});
+    slots_.push_back({buffer, 0, row_major(t.shape), t.dtype});
     ++stores_;
     lines_.push_back(line);
   }
@@ -65,7 +65,7 @@ class loop_builder {
   /// runs it, part by part.
   constexpr void finish(const shape& s, int node_id, bool produces = false) {
     if (!has_room(0, 0))
-      detail::throw_error("loop: operands and lines", text() << slots_.count(), "as many as fit", {});
+      detail::throw_error("loop: operands and lines", message() << slots_.count(), "as many as fit", {});
     shape extents, source;  // the loop's axes, and the innermost axis of s that each one covers
     merge_axes(s, extents, source);
     plan_step st;

@@ -86,16 +86,16 @@ struct lowering {
   // A view is rounded by rounding the array that it is a view of.
   constexpr array rounded(const array& x) const {
     const node n = to[lift(to, x).id()];
-    if (n.kind == nullptr || n.operand_count == 0) return x;
-    if (n.kind->memory.kind != op_kind::view) return convert_element_type(x, bf16);
+    if (n.op == nullptr || n.operand_count == 0) return x;
+    if (n.op->memory.kind != op_kind::view) return convert_element_type(x, bf16);
     const int id = to.operands[n.first_operand];
     const array from = rounded(array(&to, id, to[id].type));
     if (from.dtype() != bf16) return x;
     array_type type = n.type;
-    type.type = bf16;
+    type.dtype = bf16;
     words w;
     for (int k = 0; k < n.word_count; ++k) w.push_back(to.words[n.first_word + k]);
-    return emit_one(to, *n.kind, &from, 1, w, n.where, &type);
+    return emit_one(to, *n.op, &from, 1, w, n.where, &type);
   }
   constexpr arrays with_lowered_bodies(const call& c) const {
     for (int b = 0; b < body_count(c); ++b) {
@@ -117,8 +117,8 @@ constexpr void drop_unused(graph& g) {
   g.words.push_back(0);
   for (int i = 0; i < g.count(); ++i) {
     node& n = g.nodes[i];
-    if (live[i] || !n.kind || n.operand_count == 0 || n.kind->infer_all || n.kind == &get_p) continue;
-    n.kind = &constant_p;
+    if (live[i] || !n.op || n.operand_count == 0 || n.op->infer_all || n.op == &get_p) continue;
+    n.op = &constant_p;
     n.operand_count = 0;
     n.first_word = zero;
     n.word_count = 1;

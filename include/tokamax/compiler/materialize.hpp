@@ -13,7 +13,7 @@
 
 namespace tokamax::detail {
 
-constexpr bool is_barrier(const node& n) { return n.kind && n.kind->memory.kind == op_kind::barrier; }
+constexpr bool is_barrier(const node& n) { return n.op && n.op->memory.kind == op_kind::barrier; }
 
 /// Does a reduction read elements that follow each other, or rows that are long? Only then can the producer of its operand
 /// make many elements at a time. Neighbouring axes that are all reduced, or all kept, count as one axis.
@@ -52,7 +52,7 @@ class materialization {
   /// Where in memory readers of `id` find its elements: in its own memory, or for a view in that of another node.
   constexpr strided memory(int id) const {
     id = real(id);
-    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.extents)};
+    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.shape)};
     strided v = view_[id];
     v.base = real(v.base);
     return v;
@@ -60,7 +60,7 @@ class materialization {
   constexpr bool is_counting(int id) const { return !dense_[id] && view_[id].counting; }
   constexpr bool is_dense(int id) const {
     if (dense_[id] || view_[id].base == id) return !is_counting(id);
-    return !is_counting(id) && is_row_major(nodes_[id].type.extents, view_[id].strides);
+    return !is_counting(id) && is_row_major(nodes_[id].type.shape, view_[id].strides);
   }
   constexpr bool in_group_with(int p, int i) const { return root_[p] >= 0 && root_[p] == root_[i]; }
 
@@ -112,19 +112,19 @@ class materialization {
   constexpr void mark_needed(const auto& takes) {
     for (int i = g_.count() - 1; i >= 0; --i) {
       const node& n = nodes_[i];
-      if (!n.kind || n.operand_count == 0) continue;
+      if (!n.op || n.operand_count == 0) continue;
       const int* const operands = operands_ + n.first_operand;
-      if (n.kind->memory.kind == op_kind::elementwise) {
+      if (n.op->memory.kind == op_kind::elementwise) {
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
-          if (in_group_with(o, i) || nodes_[o].kind == &constant_p) continue;
-          if (is_elementwise(nodes_[o]) && nodes_[o].type.extents == n.type.extents)
+          if (in_group_with(o, i) || nodes_[o].op == &constant_p) continue;
+          if (is_elementwise(nodes_[o]) && nodes_[o].type.shape == n.type.shape)
             at_[o].needed = true;
           else
             need_memory(o);
         }
-      } else if (n.kind->memory.kind == op_kind::general) {
-        const bool any_strides = takes(*n.kind).views;
+      } else if (n.op->memory.kind == op_kind::general) {
+        const bool any_strides = takes(*n.op).views;
         for (int k = 0; k < n.operand_count; ++k) {
           const int o = real(operands[k]);
           if (is_counting(o) || !(any_strides || is_dense(o)))
@@ -145,11 +145,11 @@ class materialization {
   constexpr void mark_recomputed() {
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];
-      if (at_[i].stays || !n.kind || !n.kind->memory.recomputed) continue;
+      if (at_[i].stays || !n.op || !n.op->memory.recomputed) continue;
       int from = -1, lines = 1;
       for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
         const int o = real(operands_[e]);
-        if (nodes_[o].kind == &constant_p) continue;
+        if (nodes_[o].op == &constant_p) continue;
         const int source = at_[o].from >= 0 ? at_[o].from : o;
         lines = from >= 0 && from != source ? most_recomputed + 1 : lines + at_[o].lines;
         from = source;
@@ -173,13 +173,13 @@ class materialization {
       const node& n = nodes_[i];
       for (int e = n.first_operand, end = e + n.operand_count; e < end; ++e) ++users[operands_[e]];
       if (root_[i] >= 0 && at_[i].needed) ++results[root_[i]];
-      any = any || (n.kind && n.kind->reduction.combines != combiner::none);
+      any = any || (n.op && n.op->reduction.combines != combiner::none);
     }
     if (!any) return;
     for (int o : g_.outputs) ++users[o];
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];
-      if (!n.kind || n.kind->reduction.combines == combiner::none || !takes(*n.kind).producer) continue;
+      if (!n.op || n.op->reduction.combines == combiner::none || !takes(*n.op).producer) continue;
       const int operand = operands_[n.first_operand];
       int o = operand;
       if (is_view(nodes_[o]) && !dense_[o] && view_[o].offset == 0 && is_dense(o))
@@ -188,7 +188,7 @@ class materialization {
       const std::int64_t* const words = g_.words_of(n);
       axes reduced;
       for (int k = 1; k <= words[0]; ++k) reduced.push_back(words[k]);
-      if (!reads_rows(nodes_[operand].type.extents, reduced)) continue;
+      if (!reads_rows(nodes_[operand].type.shape, reduced)) continue;
       at_[root_[o]].joined = i;
       at_[i].joined = o;
     }

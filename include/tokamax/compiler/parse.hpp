@@ -153,11 +153,11 @@ class graph_parser {
     t.weak = accept("weak ");
     skip_spaces();
     const std::size_t begin = at_;
-    t.type = read_dtype();
+    t.dtype = read_dtype();
     const words w = list();
     if (w.count() > max_rank) fail_at(begin, "at most 16 axes", std::to_string(w.count()));
-    for (std::int64_t e : w) t.extents.push_back(e);
-    if (const char* const wanted = unmet(t); wanted || t.type == dtype::none)
+    for (std::int64_t e : w) t.shape.push_back(e);
+    if (const char* const wanted = unmet(t); wanted || t.dtype == dtype::none)
       fail_at(begin, wanted ? wanted : "the dtype of an array", type_text(t));
     return t;
   }
@@ -200,7 +200,7 @@ class graph_parser {
     const std::vector<int>& list = input ? known.inputs : known.nodes;
     const std::string found(text_.substr(begin, at_ - begin));
     if (k >= list.size() || list[k] < 0) fail_at(begin, "a value above", found);
-    if ((g[list[k]].type.type == dtype::none) != tuple)
+    if ((g[list[k]].type.dtype == dtype::none) != tuple)
       fail_at(begin, tuple ? "a value of several results" : "one result", found);
     return list[k];
   }
@@ -238,7 +238,7 @@ class graph_parser {
     vec<element_bits> all;
     const bool dense = accept("[");
     if (!dense || !accept("]")) {
-      do all.push_back(element(t.type));
+      do all.push_back(element(t.dtype));
       while (dense && accept(","));
       if (dense) expect("]");
     }
@@ -246,8 +246,8 @@ class graph_parser {
     if (peek() != ':') fail("\":\"");
     at_ = end;
     if (!dense) return add_constant(g, all[0], t, {});
-    if (all.count() != size(t.extents)) fail_at(begin, type_text(t), std::to_string(all.count()) + " elements");
-    const words w = packed_elements(t.type, all);
+    if (all.count() != size(t.shape)) fail_at(begin, type_text(t), std::to_string(all.count()) + " elements");
+    const words w = packed_elements(t.dtype, all);
     return add_node(g, dense_p, nullptr, 0, w, t, {});
   }
   element_bits element(dtype t) {
@@ -379,7 +379,7 @@ class graph_parser {
     const node& n = g[operands[0]];
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g[g.operand(n, k)].type));
-    const types all = n.kind->infer_all(call_of(g, n, in, &g));
+    const types all = n.op->infer_all(call_of(g, n, in, &g));
     if (attributes[0] < 0 || attributes[0] >= all.count())
       throw error("get", std::to_string(attributes[0]), "one of " + std::to_string(all.count()) + " results");
     return all[attributes[0]];

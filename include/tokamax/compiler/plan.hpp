@@ -113,7 +113,7 @@ constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* 
 
 /// The names of the ops in a fused loop, for profiles.
 struct loop_label {
-  text names;  ///< the names of the first ops
+  message names;  ///< the names of the first ops
   int count = 0, named = 0;
 };
 
@@ -143,7 +143,7 @@ struct plan_view {
   const std::int64_t* numbers = nullptr;
   int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
   const loop_label* labels = nullptr;
-  const text* scopes = nullptr;
+  const message* scopes = nullptr;
   constexpr std::string_view scope_of(const plan_step& s) const {
     return s.scope ? scopes[s.scope - 1].view() : std::string_view();
   }

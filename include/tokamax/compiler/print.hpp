@@ -43,22 +43,22 @@ std::string to_text(const plan_view& p);
 
 namespace tokamax {
 namespace detail {
-inline std::string as_string(const text& t) { return std::string(t.view()); }
+inline std::string as_string(const message& t) { return std::string(t.view()); }
 // `append` is used below because g++ 12 warns wrongly about `+` of a literal and a new string.
 inline std::string numbered(const char* kind, std::int64_t n) { return std::string(kind).append(std::to_string(n)); }
 inline std::string node_name(const graph& g, int id) {
-  return g[id].kind ? numbered("%", id) : numbered("%in", g[id].first_word);
+  return g[id].op ? numbered("%", id) : numbered("%in", g[id].first_word);
 }
 inline std::string spaces(std::size_t width, const std::string& beside) {
   return std::string(width - std::min(width, beside.size()), ' ');
 }
-inline std::string op_name(const node& n) { return n.kind ? std::string(n.kind->name) : "input"; }
+inline std::string op_name(const node& n) { return n.op ? std::string(n.op->name) : "input"; }
 /// The elements of a dense constant.
 inline std::string dense_text(const graph& g, const node& n) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(g.words_of(n));
   std::string s = "[";
-  dispatch(n.type.type, [&]<dtype T>() {
-    for (std::int64_t i = 0; i < size(n.type.extents); ++i)
+  dispatch(n.type.dtype, [&]<dtype T>() {
+    for (std::int64_t i = 0; i < size(n.type.shape); ++i)
       s.append(i ? ", " : "")
           .append(element_text(element_bits::of(reinterpret_cast<const element_t<T>*>(bytes)[i]), T));
   });
@@ -66,8 +66,8 @@ inline std::string dense_text(const graph& g, const node& n) {
 }
 inline std::string node_value(const graph& g, int id) {
   const node& n = g[id];
-  if (n.kind == &constant_p) return "constant " + element_text(constant_bits(g, n), n.type.type);
-  if (n.kind == &dense_p) return "constant " + dense_text(g, n);
+  if (n.op == &constant_p) return "constant " + element_text(constant_bits(g, n), n.type.dtype);
+  if (n.op == &dense_p) return "constant " + dense_text(g, n);
   std::string s = op_name(n) + "(";
   for (int k = 0; k < n.operand_count; ++k) s.append(k ? ", " : "").append(node_name(g, g.operand(n, k)));
   const std::string attributes = attributes_text(g, n);
@@ -82,9 +82,9 @@ inline void append_graph(std::string& s, const graph& g, const std::string& inde
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
     s.append(indent).append(node_name(g, i));
-    if (n.kind) s.append(" = ").append(node_value(g, i));
-    if (n.type.type != dtype::none) s.append(" : ").append(type_text(n.type));
-    if (n.scope && n.kind != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
+    if (n.op) s.append(" = ").append(node_value(g, i));
+    if (n.type.dtype != dtype::none) s.append(" : ").append(type_text(n.type));
+    if (n.scope && n.op != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
     s += '\n';
   }
   s.append(indent).append("return");
@@ -111,8 +111,8 @@ TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
     }();
     s << "  n" << i << " [label=\"" << detail::op_name(n) << "\\n"
       << detail::as_string(n.type)
-      << "\", shape=" << (n.kind && n.kind->memory.kind == op_kind::general ? "box" : "ellipse")
-      << (!n.kind  ? ", style=filled, fillcolor=\"#dbe9f6\""
+      << "\", shape=" << (n.op && n.op->memory.kind == op_kind::general ? "box" : "ellipse")
+      << (!n.op    ? ", style=filled, fillcolor=\"#dbe9f6\""
           : output ? ", style=filled, fillcolor=\"#f6e3db\""
                    : "")
       << "];\n";

@@ -31,7 +31,7 @@ class scheduler : materialization {
     r.first_buffer = p_.buffers.count();
     make_buffers(r);
     for (int i = g_.count() - 1; i >= 0; --i) {  // makes lists of a loop's nodes and of a kernel's results
-      const int owner = nodes_[i].kind == &get_p ? operands_[nodes_[i].first_operand] : root_[i];
+      const int owner = nodes_[i].op == &get_p ? operands_[nodes_[i].first_operand] : root_[i];
       if (owner < 0) continue;
       at_[i].next = at_[owner].head;
       at_[owner].head = i;
@@ -66,7 +66,7 @@ class scheduler : materialization {
     plan_buffer b;
     b.kind = kind;
     b.index = index;
-    b.bytes = mul_extent(size(t.extents), size_of(t.type));
+    b.bytes = mul_extent(size(t.shape), size_of(t.dtype));
     p_.buffers.push_back(b);
     return p_.buffers.count() - 1;
   }
@@ -80,7 +80,7 @@ class scheduler : materialization {
       p_.numbers.push_back(at_[id].buffer);
     }
     for (int i = 0; i < g_.count(); ++i) {
-      if (nodes_[i].kind != &dense_p) continue;
+      if (nodes_[i].op != &dense_p) continue;
       at_[i].buffer = add_buffer(buffer_kind::constant, p_.numbers.count(), nodes_[i].type);
       for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
     }
@@ -88,11 +88,11 @@ class scheduler : materialization {
     for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once
       const int id = real(g_.outputs[k]);
       output_buffer_[k] = add_buffer(buffer_kind::output, k, nodes_[id].type);
-      if (at_[id].buffer < 0 && nodes_[id].kind && !is_view(nodes_[id]) && !is_free(nodes_[id]))
+      if (at_[id].buffer < 0 && nodes_[id].op && !is_view(nodes_[id]) && !is_free(nodes_[id]))
         at_[id].buffer = output_buffer_[k];
     }
     for (int i = 0; i < g_.count(); ++i)
-      if ((at_[i].needed || nodes_[i].kind == &get_p) && at_[i].buffer < 0 && nodes_[i].type.type != dtype::none &&
+      if ((at_[i].needed || nodes_[i].op == &get_p) && at_[i].buffer < 0 && nodes_[i].type.dtype != dtype::none &&
           !is_handed_over(i))
         at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
   }
@@ -104,7 +104,7 @@ class scheduler : materialization {
   // --- steps
   constexpr void emit(int i) {
     const node& n = nodes_[i];
-    if (!n.kind || n.kind == &get_p || n.kind == &dense_p || is_barrier(n)) return;
+    if (!n.op || n.op == &get_p || n.op == &dense_p || is_barrier(n)) return;
     if (is_elementwise(nodes_[i])) {
       if (root_[i] == i && at_[i].joined < 0) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
@@ -120,18 +120,18 @@ class scheduler : materialization {
     id = real(id);
     if (at_[id].reg >= 0) return at_[id].reg;
     if (at_[id].from >= 0) return compute(id);
-    if (nodes_[id].kind == &constant_p) {
-      at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.type);
+    if (nodes_[id].op == &constant_p) {
+      at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.dtype);
     } else {
       const strided v = copying ? view_[id] : memory(id);
       at_[id].reg =
-          loop_.add_load(v.counting ? -1 : at_[real(v.base)].buffer, v.offset, v.strides, nodes_[id].type.type);
+          loop_.add_load(v.counting ? -1 : at_[real(v.base)].buffer, v.offset, v.strides, nodes_[id].type.dtype);
     }
     touched_.push_back(id);
     return at_[id].reg;
   }
   constexpr void finish_loop(int id, bool produces = false) {
-    loop_.finish(nodes_[id].type.extents, id, produces);
+    loop_.finish(nodes_[id].type.shape, id, produces);
     forget_registers();
   }
   constexpr void forget_registers() {
@@ -142,9 +142,9 @@ class scheduler : materialization {
   constexpr int compute(int id) {
     const node& n = nodes_[id];
     instruction line;
-    line.function = n.kind;
-    line.type = n.type.type;
-    line.operand = nodes_[operands_[n.first_operand + n.operand_count - 1]].type.type;
+    line.function = n.op;
+    line.type = n.type.dtype;
+    line.operand = nodes_[operands_[n.first_operand + n.operand_count - 1]].type.dtype;
     short r[3] = {-1, -1, -1};
     for (int k = 0; k < n.operand_count; ++k)
       r[k] = static_cast<short>(operand_register(operands_[n.first_operand + k], false));
@@ -191,7 +191,7 @@ class scheduler : materialization {
       if (at_[m].live) members.push_back(m);
     const auto each_operand = [&](int m, auto&& f) {
       for (int e = nodes_[m].first_operand, end = e + nodes_[m].operand_count; e < end; ++e)
-        if (const int o = real(operands_[e]); nodes_[o].kind != &constant_p) f(o, in_group_with(o, m));
+        if (const int o = real(operands_[e]); nodes_[o].op != &constant_p) f(o, in_group_with(o, m));
     };
     split_order split(g_.count(), members, each_operand);
     vec<int> part;
@@ -234,11 +234,11 @@ class scheduler : materialization {
   constexpr void add_operand(int buffer, std::int64_t offset, const array_type& t, const shape& strides) {
     plan_operand o;
     o.buffer = buffer;
-    o.type = t.type;
-    o.rank = t.extents.count;
+    o.type = t.dtype;
+    o.rank = t.shape.count;
     o.offset = offset;
     o.numbers = p_.numbers.count();
-    for (std::int64_t e : t.extents) p_.numbers.push_back(e);
+    for (std::int64_t e : t.shape) p_.numbers.push_back(e);
     for (std::int64_t e : strides) p_.numbers.push_back(e);
     p_.operands.push_back(o);
   }
@@ -246,52 +246,52 @@ class scheduler : materialization {
     const node& n = nodes_[i];
     if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
     plan_step st;
-    st.kind = n.kind->bodies.count ? step_kind::call : step_kind::kernel;
+    st.kind = n.op->bodies.count ? step_kind::call : step_kind::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
-    const bool strided_ok = takes_(*n.kind).views;
+    const bool strided_ok = takes_(*n.op).views;
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = real(operands_[n.first_operand + k]);
       const strided v = memory(o);
-      const bool direct = !v.counting && (strided_ok || is_row_major(nodes_[o].type.extents, v.strides));
+      const bool direct = !v.counting && (strided_ok || is_row_major(nodes_[o].type.shape, v.strides));
       if (direct)
         add_operand(at_[real(v.base)].buffer, v.offset, nodes_[o].type, v.strides);
       else
-        add_operand(at_[o].buffer, 0, nodes_[o].type, row_major(nodes_[o].type.extents));
+        add_operand(at_[o].buffer, 0, nodes_[o].type, row_major(nodes_[o].type.shape));
     }
-    if (n.kind->infer_all) {  // its results are the get nodes; unused ones get memory too
+    if (n.op->infer_all) {  // its results are the get nodes; unused ones get memory too
       arrays in;
       in.reserve(static_cast<std::size_t>(n.operand_count));
       for (int k = 0; k < n.operand_count; ++k) in.push_back(array(nodes_[operands_[n.first_operand + k]].type));
-      const types ts = n.kind->infer_all(call_of(g_, n, in, const_cast<graph*>(&g_)));  // only read
+      const types ts = n.op->infer_all(call_of(g_, n, in, const_cast<graph*>(&g_)));  // only read
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
         array_type type = ts[k];
         if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
         const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(buffer_kind::arena, -1, type);
-        add_operand(buffer, 0, type, row_major(type.extents));
+        add_operand(buffer, 0, type, row_major(type.shape));
       }
       st.out_count = ts.count();
     } else {
-      add_operand(at_[i].buffer, 0, n.type, row_major(n.type.extents));
+      add_operand(at_[i].buffer, 0, n.type, row_major(n.type.shape));
       st.out_count = 1;
     }
     st.numbers = p_.numbers.count();
     st.number_count = n.word_count;
     for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
-    st.function = op_index(n.kind);
+    st.function = op_index(n.op);
     if (st.kind == step_kind::call) {  // the size of the scratch memory is known after the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
       add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});
       ++st.out_count;
       st.region_count = body_count(n);
-      if (n.kind->bodies.carries) st.carries = n.kind->bodies.carries(g_.words_of(n));
+      if (n.op->bodies.carries) st.carries = n.op->bodies.carries(g_.words_of(n));
       calls_.push_back(p_.steps.count());
-    } else if (n.kind->memory.overwrites >= 0) {
-      donations_.note_update(st, n.kind->memory.overwrites, 0);
+    } else if (n.op->memory.overwrites >= 0) {
+      donations_.note_update(st, n.op->memory.overwrites, 0);
     }
     p_.steps.push_back(st);
   }

@@ -28,11 +28,11 @@ struct view_table {
  private:
   constexpr strided look(const graph& g, int id) {
     const node& n = g[id];
-    const op_kind kind = n.kind ? n.kind->memory.kind : op_kind::general;
-    if (kind != op_kind::view && kind != op_kind::counting) return {id, 0, row_major(n.type.extents)};
-    const auto rule = n.kind->memory.strides;
+    const op_kind kind = n.op ? n.op->memory.kind : op_kind::general;
+    if (kind != op_kind::view && kind != op_kind::counting) return {id, 0, row_major(n.type.shape)};
+    const auto rule = n.op->memory.strides;
     if (!rule)
-      detail::throw_error(text(n.kind->name) << ": strides", "a view without a rule", "memory.strides", n.where);
+      detail::throw_error(message(n.op->name) << ": strides", "a view without a rule", "memory.strides", n.where);
     if (kind == op_kind::counting) {
       strided v{id, 0, {}, true};
       rule(n.type, n.type, g.words_of(n), v.offset, v.strides);
@@ -40,12 +40,12 @@ struct view_table {
     }
     const int from = g.operand(n, 0);
     const array_type& type = g[from].type;
-    strided v = dense[from] ? strided{from, 0, row_major(type.extents)} : of[from];
+    strided v = dense[from] ? strided{from, 0, row_major(type.shape)} : of[from];
     if (!rule(type, n.type, g.words_of(n), v.offset, v.strides)) {
       dense[from] = 1;
-      v = {from, 0, row_major(type.extents)};
+      v = {from, 0, row_major(type.shape)};
       if (!rule(type, n.type, g.words_of(n), v.offset, v.strides))
-        detail::throw_error(text(n.kind->name) << ": strides", type, "a view of dense memory", n.where);
+        detail::throw_error(message(n.op->name) << ": strides", type, "a view of dense memory", n.where);
     }
     return v;
   }

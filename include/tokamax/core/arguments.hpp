@@ -7,12 +7,13 @@
 namespace tokamax {
 
 /// Rejects the arguments of a function of `x`. The trace of x records the mistake; without a trace it is thrown.
-constexpr void reject(const array& x, location where, const text& what, const text& found, const text& expected) {
+constexpr void reject(const array& x, location where, const message& what, const message& found,
+                      const message& expected) {
   reject(x.trace(), where, what, found, expected);
 }
 /// The same for a function of several arrays.
-constexpr void reject(const array* xs, int n, location where, const text& what, const text& found,
-                      const text& expected) {
+constexpr void reject(const array* xs, int n, location where, const message& what, const message& found,
+                      const message& expected) {
   graph* g = nullptr;
   for (int i = 0; i < n; ++i) g = xs[i].trace() ? xs[i].trace() : g;
   reject(g, where, what, found, expected);
@@ -24,12 +25,12 @@ constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, 
   const int rank = x.rank() + new_axes;
   if (axis >= 0 && axis < rank) return static_cast<int>(axis);
   if (axis < 0 && axis >= -rank) return static_cast<int>(axis) + rank;
-  text expected("an axis of ");
+  message expected("an axis of ");
   if (new_axes)
     expected << "rank " << rank;
   else
     expected << x.type();
-  reject(x, where, what, text() << axis, expected);
+  reject(x, where, what, message() << axis, expected);
   return 0;
 }
 
@@ -38,7 +39,7 @@ namespace detail {
 constexpr bool extents_are(const call& c, int first, int last, const shape& s) {
   for (int i = first; i <= last; ++i)
     if (c[i].shape() != s) {
-      c.fail(text(c.self->name) << ": operand " << i, c[i].type(), text("extents ") << s);
+      c.fail(message(c.self->name) << ": operand " << i, c[i].type(), message("extents ") << s);
       return false;
     }
   return true;
@@ -51,7 +52,7 @@ constexpr shape leading(const array& x) {
 }
 /// The result of a function without array arguments that has made a mistake. While compiling, it carries the mistake to
 /// the trace that it meets; at run time the mistake is thrown.
-constexpr array impossible(dtype type, text what, text found, text expected, location where) {
+constexpr array impossible(dtype type, message what, message found, message expected, location where) {
   if (!std::is_constant_evaluated()) throw_error(what, found, expected, where);
   const handle owner = make_floating_graph();
   owner->expression->error = {true, what, found, expected, where};
@@ -60,14 +61,14 @@ constexpr array impossible(dtype type, text what, text found, text expected, loc
 }
 /// Rejects a call if its result has a type that no array can have.
 constexpr void check_result(const call& c, const array_type& t) {
-  const bool ranked = t.extents.count <= max_rank, dynamic = ranked && c.trace && c.trace->dynamic;
+  const bool ranked = t.shape.count <= max_rank, dynamic = ranked && c.trace && c.trace->dynamic;
   if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes are checked when memory is planned
   const char* const expected = unmet(t);
   if (!expected) return;
   if (dynamic)
-    c.fail(text("dynamic extent: ") << c.self->name, c.count ? c[0].type() : t, "extents known when it is traced");
+    c.fail(message("dynamic extent: ") << c.self->name, c.count ? c[0].type() : t, "extents known when it is traced");
   else
-    c.fail(text(c.self->name) << ": shape", t, expected);
+    c.fail(message(c.self->name) << ": shape", t, expected);
 }
 }  // namespace detail
 

@@ -88,14 +88,14 @@ class array {
       value_ = element_bits::of(static_cast<double>(value));
       holds_ = contents::digits;
     } else {
-      value_ = detail::kept_of(value, type_.type);
+      value_ = detail::kept_of(value, type_.dtype);
       holds_ = contents::number;
     }
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
   /// One value in every element, rounded or wrapped to the dtype.
   template <arithmetic T>
-  constexpr array(T value, const array_type& type) : array(detail::kept_of(value, type.type), type) {}
+  constexpr array(T value, const array_type& type) : array(detail::kept_of(value, type.dtype), type) {}
   constexpr array(element_bits value, const array_type& type) : type_(type), value_(value), holds_(contents::number) {
     if (!__builtin_is_constant_evaluated()) block_ = detail::literal_storage();
   }
@@ -135,24 +135,24 @@ class array {
   static array uninitialized(const array_type& type) {
     check_extents(type);
     const auto bytes =
-        static_cast<std::size_t>(tokamax::size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+        static_cast<std::size_t>(tokamax::size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
     return array(handle(buffer_pool::instance().allocate(bytes)), type);
   }
   /// The same in the memory of a device.
   static array uninitialized(const array_type& type, tokamax::device& where);
 
   constexpr const array_type& type() const { return type_; }
-  constexpr tokamax::dtype dtype() const { return type_.type; }
-  constexpr const tokamax::shape& shape() const { return type_.extents; }
-  constexpr std::int64_t extent(int axis) const { return type_.extents[axis]; }
-  constexpr int rank() const { return type_.extents.rank(); }
-  constexpr std::int64_t size() const { return tokamax::size(type_.extents); }
+  constexpr tokamax::dtype dtype() const { return type_.dtype; }
+  constexpr const tokamax::shape& shape() const { return type_.shape; }
+  constexpr std::int64_t extent(int axis) const { return type_.shape[axis]; }
+  constexpr int rank() const { return type_.shape.rank(); }
+  constexpr std::int64_t size() const { return tokamax::size(type_.shape); }
 
   constexpr bool is_traced() const { return graph_ != nullptr; }
   constexpr bool is_literal() const { return holds_ == contents::number || holds_ == contents::digits; }
   constexpr bool is_concrete() const { return is_literal() || (holds_ == contents::data && block_); }
   constexpr bool is_abstract() const { return !graph_ && holds_ == contents::nothing; }
-  constexpr bool exists() const { return type_.type != dtype::none; }  ///< false for a default-made array
+  constexpr bool exists() const { return type_.dtype != dtype::none; }  ///< false for a default-made array
   /// Was this array moved from, either in C++ or as an argument that gave its buffer to a result?
   constexpr bool is_moved_from() const { return holds_ == contents::data && !block_; }
   /// Is this a node of a graph that no longer exists? Such an array has left the function that was traced.
@@ -161,15 +161,15 @@ class array {
   constexpr graph* trace() const { return graph_; }
   constexpr int id() const { return id_; }
   /// The value of a literal: as a number, which is exact except for integers beyond 2^53, and as the bits of its dtype.
-  constexpr double literal() const { return as_double(literal_bits(), type_.type); }
-  constexpr element_bits literal_bits() const { return holds_ == contents::digits ? literal_as(type_.type) : value_; }
+  constexpr double literal() const { return as_double(literal_bits(), type_.dtype); }
+  constexpr element_bits literal_bits() const { return holds_ == contents::digits ? literal_as(type_.dtype) : value_; }
   /// The same, converted to another dtype from all the digits with which it was written.
   constexpr element_bits literal_as(tokamax::dtype type) const {
-    return holds_ == contents::digits ? converted(value_, f64, type) : converted(value_, type_.type, type);
+    return holds_ == contents::digits ? converted(value_, f64, type) : converted(value_, type_.dtype, type);
   }
   /// The same literal with another shape.
   constexpr array reshaped(const tokamax::shape& s) const {
-    array a(value_, {type_.type, type_.weak, s});
+    array a(value_, {type_.dtype, type_.weak, s});
     a.holds_ = holds_;
     return a;
   }
@@ -180,10 +180,10 @@ class array {
   tokamax::device& device() const;
 
   /// The elements in row-major order, whatever their dtype.
-  const std::byte* bytes() const { return bytes_of(type_.type); }
+  const std::byte* bytes() const { return bytes_of(type_.dtype); }
   /// The same, for writing.
   std::byte* mutable_bytes() {
-    require_data(type_.type);
+    require_data(type_.dtype);
     own_data();
     return block_->data;
   }
@@ -215,12 +215,12 @@ class array {
   template <class T = float>
   T item() const {
     const element_bits one = only_element();
-    if (is_floating(type_.type)) return static_cast<T>(as_double(one, type_.type));
-    return is_signed(type_.type) ? static_cast<T>(static_cast<std::int64_t>(one.value)) : static_cast<T>(one.value);
+    if (is_floating(type_.dtype)) return static_cast<T>(as_double(one, type_.dtype));
+    return is_signed(type_.dtype) ? static_cast<T>(static_cast<std::int64_t>(one.value)) : static_cast<T>(one.value);
   }
   /// A concrete array with one value in every element.
   static array filled(const array_type& type, element_bits value);
-  static array filled(const array_type& type, double value) { return filled(type, kept(value, type.type)); }
+  static array filled(const array_type& type, double value) { return filled(type, kept(value, type.dtype)); }
   /// Gives a literal a buffer of its own; every other array stays as it is.
   void materialize() {
     if (is_literal()) *this = filled(type_, literal_bits());
@@ -260,32 +260,32 @@ class array {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void array::check_extents(const array_type& type) {
-  const char* const expected = is_dynamic(type.extents) ? "known extents" : unmet(type);
-  if (expected) throw error("array: shape", std::string(text{type}.view()), expected);
+  const char* const expected = is_dynamic(type.shape) ? "known extents" : unmet(type);
+  if (expected) throw error("array: shape", std::string(message{type}.view()), expected);
 }
 TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count, const array_type& type) {
-  if (static_cast<std::int64_t>(count) != tokamax::size(type.extents))
-    throw error("array::from: number of values", std::to_string(count), std::string(text{type}.view()));
+  if (static_cast<std::int64_t>(count) != tokamax::size(type.shape))
+    throw error("array::from: number of values", std::to_string(count), std::string(message{type}.view()));
   array a = uninitialized(type);
-  std::copy_n(static_cast<const std::byte*>(values), count * static_cast<std::size_t>(tokamax::size_of(type.type)),
+  std::copy_n(static_cast<const std::byte*>(values), count * static_cast<std::size_t>(tokamax::size_of(type.dtype)),
               a.block_->data);
   return a;
 }
 TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, element_bits value) {
   array a = uninitialized(type);
-  detail::fill_elements(a.block_->data, type.type, static_cast<std::size_t>(a.size()), value);
+  detail::fill_elements(a.block_->data, type.dtype, static_cast<std::size_t>(a.size()), value);
   return a;
 }
 /// Refuses an array that has no data, or data of another dtype than `element`.
 TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
   if (!is_concrete())
     throw error("data: array without data",
-                std::string(text{type_}.view()) + (graph_          ? " (traced)"
-                                                   : is_abstract() ? " (abstract)"
-                                                                   : " (moved from)"),
+                std::string(message{type_}.view()) + (graph_          ? " (traced)"
+                                                      : is_abstract() ? " (abstract)"
+                                                                      : " (moved from)"),
                 "a concrete array");
-  if (element != type_.type)
-    throw error("data: element type", std::string(name(element)), std::string(name(type_.type)));
+  if (element != type_.dtype)
+    throw error("data: element type", std::string(name(element)), std::string(name(type_.dtype)));
 }
 TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) const {
   require_data(element);
@@ -294,9 +294,9 @@ TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) c
   return detail::literal_data(block_, type_, literal_bits());
 }
 TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
-  if (size() != 1) throw error("item: number of elements", std::string(text{type_}.view()), "one element");
+  if (size() != 1) throw error("item: number of elements", std::string(message{type_}.view()), "one element");
   if (is_literal()) return literal_bits();
-  return dispatch(type_.type, [this]<tokamax::dtype E>() {
+  return dispatch(type_.dtype, [this]<tokamax::dtype E>() {
     return element_bits::of(*reinterpret_cast<const element_t<E>*>(bytes_of(E)));
   });
 }
@@ -309,12 +309,12 @@ TOKAMAX_COMPILED_ONCE void array::own_data() {
 TOKAMAX_COMPILED_ONCE array array::uninitialized(const array_type& type, tokamax::device& where) {
   if (where.is_host()) return uninitialized(type);
   check_extents(type);
-  return array(where.allocate(static_cast<std::size_t>(tokamax::size(type.extents)) *
-                              static_cast<std::size_t>(tokamax::size_of(type.type))),
+  return array(where.allocate(static_cast<std::size_t>(tokamax::size(type.shape)) *
+                              static_cast<std::size_t>(tokamax::size_of(type.dtype))),
                type);
 }
 TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
-  require_data(type_.type);
+  require_data(type_.dtype);
   return is_literal() ? host_device() : detail::device_of(*block_);
 }
 #endif

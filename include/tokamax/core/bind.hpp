@@ -43,7 +43,7 @@ constexpr words carry_words(const graph& from, const node& n, graph& to) {
     to.bodies.push_back(graph(from.bodies[w[b]]));
     w[b] = to.bodies.count() - 1;
   }
-  if (n.kind == &captured_p) {
+  if (n.op == &captured_p) {
     to.captured.push_back(from.captured[w[0]]);
     w[0] = to.captured.count() - 1;
   }
@@ -63,13 +63,13 @@ constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const wor
 }
 /// Makes constants the last operands of commutative ops, so that equal layers have equal loops.
 constexpr void order_operands(const graph& g, int* ids) {
-  if (g[ids[0]].kind == &constant_p && g[ids[1]].kind != &constant_p) std::swap(ids[0], ids[1]);
+  if (g[ids[0]].op == &constant_p && g[ids[1]].op != &constant_p) std::swap(ids[0], ids[1]);
 }
 /// The number of the operand that is the result, because the other operand is neutral; -1 if there is none.
 constexpr int fold_neutral(const graph& g, const op& o, const int* ids) {
   const auto holds = [&](int id, double value) {
     const node& n = g.nodes[id];
-    return n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == value;
+    return n.op == &constant_p && as_double(constant_bits(g, n), n.type.dtype) == value;
   };
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }
@@ -83,7 +83,7 @@ constexpr bool comes_of_dynamic_extent(element_bits bits, dtype t) {
   return lacks_extents(t) ? bits == extent_mark(t) : may_be_extent(as_double(bits, t));
 }
 constexpr int add_constant(graph& g, element_bits value, const array_type& t, location l) {
-  if (g.dynamic && comes_of_dynamic_extent(value, t.type))
+  if (g.dynamic && comes_of_dynamic_extent(value, t.dtype))
     reject(&g, l, "dynamic extent: as a number", "a literal", "extent_as_array(extent)");
   const auto bits = static_cast<std::int64_t>(value.value);
   return g.find_or_add(&constant_p, sharing::same_order, nullptr, 0, &bits, 1, t, l);
@@ -107,7 +107,7 @@ constexpr int import_expression(graph& to, const graph& from, int id) {
     vec<int> in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(map[from.operand(n, k)]);
     const words w = carry_words(from, n, to);
-    map[i] = to.find_or_add(n.kind, sharing_of(*n.kind), in.data(), in.count(), w.data(), w.count(), n.type, n.where);
+    map[i] = to.find_or_add(n.op, sharing_of(*n.op), in.data(), in.count(), w.data(), w.count(), n.type, n.where);
   }
   return map[id];
 }
@@ -152,7 +152,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
     if (std::is_constant_evaluated() && detail::meet(*from, g))
       return array(&g, detail::add_node(g, stand_in_p, nullptr, 0, {}, a.type(), where), a.type());
     if (!std::is_constant_evaluated())
-      throw error("array of another trace", std::string(text(a.type()).view()), "a value of this trace or data");
+      throw error("array of another trace", std::string(message(a.type()).view()), "a value of this trace or data");
   }
   if (!std::is_constant_evaluated() && a.is_concrete()) {
     if (g.parent) return array(&g, detail::capture(g, lift_here(*g.parent, a, where)), a.type());
@@ -160,7 +160,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
       if (g.captured[i].get() == a.storage().get()) {
         const std::int64_t k = i;
         for (int id = 0; id < g.count(); ++id)
-          if (g[id].kind == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type())
+          if (g[id].op == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type())
             return array(&g, id, a.type());
       }
     g.captured.push_back(a.storage());
@@ -206,19 +206,19 @@ struct operand_list {
 constexpr array folded(graph& g, const op& o, const int* ids, int n, const array_type& type, location where) {
   double x[3] = {};
   element_bits whole[3] = {};
-  const dtype operand = g.nodes[ids[0]].type.type;
+  const dtype operand = g.nodes[ids[0]].type.dtype;
   const bool floating = is_floating(operand);
   for (int i = 0; i < n; ++i) {
     const node& constant = g.nodes[ids[i]];
-    if (constant.kind != &constant_p) return {};
+    if (constant.op != &constant_p) return {};
     whole[i] = constant_bits(g, constant);
     if (!floating) continue;
     x[i] = as_double(whole[i], operand);
     const double most = bits_of(operand) == 64 ? 0x1p500 : 0x1p129;
     if (!(x[i] > -most && x[i] < most)) return {};
   }
-  if (floating) return array(&g, add_constant(g, kept(o.algebra.fold(x), type.type), type, where), type);
-  return array(&g, add_constant(g, kept(o.algebra.fold_integers(whole, operand), type.type), type, where), type);
+  if (floating) return array(&g, add_constant(g, kept(o.algebra.fold(x), type.dtype), type, where), type);
+  return array(&g, add_constant(g, kept(o.algebra.fold_integers(whole, operand), type.dtype), type, where), type);
 }
 
 /// Adds a node with one result to `g`, unless folding, neutral operands or the op's `simplify` give something cheaper.
@@ -233,7 +233,7 @@ constexpr array emit_one(graph& g, const op& o, const array* in, int n, const wo
   else
     check_result(c, c.type = o.infer(c));
   if (g.error.failed) return array(&g, 0, c.type);
-  if (o.algebra.fold_integers && g.nodes[ids[0]].kind == &constant_p) {  // nvcc rejects an array declared in the `if`
+  if (o.algebra.fold_integers && g.nodes[ids[0]].op == &constant_p) {  // nvcc rejects an array declared in the `if`
     const array value = folded(g, o, ids, n, c.type, where);
     if (value.exists()) return value;
   }
@@ -305,7 +305,7 @@ array data_of_table(const array_type& type, const vec<element_bits>& values);
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE array data_of_table(const array_type& type, const vec<element_bits>& values) {
   array a = array::uninitialized(type);
-  dispatch(type.type, [&]<dtype T>() {
+  dispatch(type.dtype, [&]<dtype T>() {
     auto* to = a.mutable_data<element_t<T>>();
     for (const element_bits& v : values) *to++ = v.as<element_t<T>>();
   });
@@ -316,7 +316,7 @@ constexpr array table_of(const array_type& type, const vec<element_bits>& values
   if (!std::is_constant_evaluated()) return data_of_table(type, values);
   const handle shared = make_floating_graph();
   graph& g = *shared->expression;
-  return array(&g, add_node(g, dense_p, nullptr, 0, packed_elements(type.type, values), type, {}), type, shared);
+  return array(&g, add_node(g, dense_p, nullptr, 0, packed_elements(type.dtype, values), type, {}), type, shared);
 }
 
 }  // namespace detail

@@ -39,7 +39,7 @@ inline device& device_of(const op* o, const array* in, int n, location where) {
 TOKAMAX_COMPILED_ONCE arrays run_eagerly(const op& o, const array* in, int n, const words& w, location where) {
   for (int k = 0; k < n; ++k)
     if (!in[k].is_concrete())
-      throw error(std::string(o.name) + ": operand", std::string(text(in[k].type()).view()) + " that was moved from",
+      throw error(std::string(o.name) + ": operand", std::string(message(in[k].type()).view()) + " that was moved from",
                   "a concrete array", std::string(where.file) + ":" + std::to_string(where.line));
   return device_of(&o, in, n, where).apply(o, in, n, w.data(), w.count(), where);
 }

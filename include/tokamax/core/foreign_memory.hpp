@@ -24,8 +24,8 @@ namespace tokamax {
 /// shapes  any whose extents are known
 /// source  jax.dlpack.from_dlpack
 inline array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {}) {
-  if (is_dynamic(type.extents)) throw error("array_over: shape", std::string(text{type}.view()), "known extents");
-  const auto bytes = static_cast<std::size_t>(size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+  if (is_dynamic(type.shape)) throw error("array_over: shape", std::string(message{type}.view()), "known extents");
+  const auto bytes = static_cast<std::size_t>(size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
   auto* const owner = new std::function<void()>(std::move(release));
   const auto end = [](buffer_block* b) noexcept {
     auto* const last = static_cast<std::function<void()>*>(b->owner);
@@ -49,8 +49,8 @@ inline array map_file(const std::filesystem::path& path, std::size_t offset, con
   const auto fail = [&](std::string found, std::string expected) {
     throw error("file: mapped array", std::move(found), std::move(expected), path.string());
   };
-  if (is_dynamic(type.extents)) fail(std::string(text{type}.view()), "known extents");
-  const auto bytes = static_cast<std::size_t>(size(type.extents)) * static_cast<std::size_t>(size_of(type.type));
+  if (is_dynamic(type.shape)) fail(std::string(message{type}.view()), "known extents");
+  const auto bytes = static_cast<std::size_t>(size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
   if (bytes == 0) return array::uninitialized(type);
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail(std::strerror(errno), "a file that can be read");

@@ -30,7 +30,7 @@ struct location {
 /// One value (or tuple of values) of a program: an op, its operands and its attributes. Operands and attribute words are
 /// ranges in the graph's pools, so that a node has a fixed size.
 struct node {
-  const op* kind = nullptr;  ///< null: an input of the graph
+  const tokamax::op* op = nullptr;  ///< null: an input of the graph
   int first_operand = 0, operand_count = 0;
   int first_word = 0, word_count = 0;
   array_type type;  ///< dtype::none for a node with several outputs, which `get` nodes pick from
@@ -43,7 +43,7 @@ struct node {
 /// The first mistake of a trace, kept as a value so that the compiler can print it (see runtime/jit.hpp).
 struct diagnostic {
   bool failed = false;
-  text what, found, expected;
+  message what, found, expected;
   location where;
 };
 
@@ -119,7 +119,7 @@ struct graph {
     node n;
     n.first_word = inputs.count();
     n.type = type;
-    dynamic = dynamic || is_dynamic(type.extents);
+    dynamic = dynamic || is_dynamic(type.shape);
     nodes.push_back(n);
     inputs.push_back(count() - 1);
     return count() - 1;
@@ -165,7 +165,7 @@ struct graph {
     for (int i = 0; i < n_words; ++i) sum += attributes[i] & 63;
     if (n_in == 0) {
       if (n_words > 0) sum += (attributes[0] >> 16 & 0xFFFF) + (attributes[0] >> 48 & 0xFFF);  // where floats differ
-      for (int i = 0; i < type.extents.count; ++i) sum += type.extents.values[i] & 0xFFF;
+      for (int i = 0; i < type.shape.count; ++i) sum += type.shape.values[i] & 0xFFF;
     }
     return static_cast<int>(sum % newest_.count());
   }
@@ -180,8 +180,7 @@ struct graph {
     for (int i = 0; i < n_in; ++i) hash += mixed(static_cast<std::uint64_t>(in[i]) + 1);
     for (int i = 0; i < n_words; ++i) hash = mixed(hash ^ static_cast<std::uint64_t>(attributes[i]));
     if (n_in == 0)
-      for (int i = 0; i < type.extents.count; ++i)
-        hash = mixed(hash ^ static_cast<std::uint64_t>(type.extents.values[i]));
+      for (int i = 0; i < type.shape.count; ++i) hash = mixed(hash ^ static_cast<std::uint64_t>(type.shape.values[i]));
     return static_cast<int>(mixed(hash) % newest_.size());
   }
   constexpr int find(int id, const op* kind, sharing shared, const int* in, int n_in, const std::int64_t* attributes,
@@ -191,7 +190,7 @@ struct graph {
     const node* const all = nodes.data();
     for (; id >= 0; id = all[id].older) {
       const node& n = all[id];
-      if (n.kind != kind || n.operand_count != n_in || n.word_count != n_words) continue;
+      if (n.op != kind || n.operand_count != n_in || n.word_count != n_words) continue;
       bool equal = n_in > 0 || (n.type == type && n.type.weak == type.weak);
       for (int i = 0; i < n_in && equal; ++i) equal = pool[n.first_operand + i] == in[i];
       if (!equal && shared == sharing::either_order && n_in == 2)
@@ -203,7 +202,7 @@ struct graph {
   }
   constexpr void grow_lists() {
     if (std::is_constant_evaluated() && count() >= most_traced && !error.failed)
-      error = {true, "program_too_large: nodes", text() << count(), text("at most ") << most_traced << " traced",
+      error = {true, "program_too_large: nodes", message() << count(), message("at most ") << most_traced << " traced",
                nodes.back().where};
     newest_ = vec<int>(newest_.empty() ? 1021 : newest_.size() < 4096 ? 8169 : 4 * newest_.size() + 91, -1);
     node* const all = nodes.data();
@@ -211,8 +210,8 @@ struct graph {
     for (int id = 0; id < n; ++id) {
       if (all[id].older == node::in_no_list) continue;
       const node& o = all[id];
-      int& newest = newest_[list_of(o.kind, operands.data() + o.first_operand, o.operand_count, words_of(o),
-                                    o.word_count, o.type)];
+      int& newest =
+          newest_[list_of(o.op, operands.data() + o.first_operand, o.operand_count, words_of(o), o.word_count, o.type)];
       all[id].older = newest;
       newest = id;
     }

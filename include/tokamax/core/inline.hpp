@@ -43,7 +43,7 @@ class inliner {
     const bool scoped = !from_.scopes.empty();
     const int around = to_.scope;
     for (int i = 0; i < n; ++i) {
-      if (!live[i] || !nodes[i].kind) continue;
+      if (!live[i] || !nodes[i].op) continue;
       if (scoped) to_.scope = scope_in(around, nodes[i].scope);
       add(i, nodes[i]);
     }
@@ -72,13 +72,13 @@ class inliner {
   }
   constexpr int find_scope(int around, int scope) {
     const std::string_view outer = to_.scopes.name(around), inner = from_.scopes.name(scope);
-    if (inner.starts_with(outer)) return to_.scopes.find_or_add(text(inner).view());
-    text whole(outer);
+    if (inner.starts_with(outer)) return to_.scopes.find_or_add(message(inner).view());
+    message whole(outer);
     if (!inner.empty()) whole << '.' << inner;
     return to_.scopes.find_or_add(whole.view());
   }
   constexpr void add(int i, const node& n) {
-    const op& o = *n.kind;
+    const op& o = *n.op;
     if (&o == &get_p) {
       id_[i] = lift(to_, tuples_[tuple_of_[from_.operand(n, 0)]][*from_.words_of(n)]).id();
     } else if (&o == &constant_p) {
@@ -100,10 +100,10 @@ class inliner {
     const node *const there = to_.nodes.data(), *const here = from_.nodes.data();
     for (int k = 0; k < n.operand_count; ++k) {
       ids[k] = id_[operands[k]];
-      if (there[ids[k]].kind != here[operands[k]].kind) return false;
+      if (there[ids[k]].op != here[operands[k]].op) return false;
     }
-    if (n.kind->algebra.commutative && n.operand_count == 2) order_operands(to_, ids);
-    id_[i] = to_.find_or_add(n.kind, sharing_of(*n.kind), ids, n.operand_count, from_.words_of(n), n.word_count, n.type,
+    if (n.op->algebra.commutative && n.operand_count == 2) order_operands(to_, ids);
+    id_[i] = to_.find_or_add(n.op, sharing_of(*n.op), ids, n.operand_count, from_.words_of(n), n.word_count, n.type,
                              n.where);
     return true;
   }
@@ -114,17 +114,17 @@ class inliner {
     for (int k = 0; k < n.operand_count; ++k) in.push_back(value(from_.operand(n, k)));
     const words w = carry_words(from_, n, to_);
     arrays out;
-    if (replace_.handles(*n.kind)) {
-      call c = call_of(*n.kind, in, w, &to_, n.where);
+    if (replace_.handles(*n.op)) {
+      call c = call_of(*n.op, in, w, &to_, n.where);
       c.type = n.type;
       out = replace_(c);
     }
-    if (!n.kind->infer_all) {
-      if (out.empty()) out.push_back(emit_one(to_, *n.kind, in.data(), in.count(), w, n.where, &n.type));
+    if (!n.op->infer_all) {
+      if (out.empty()) out.push_back(emit_one(to_, *n.op, in.data(), in.count(), w, n.where, &n.type));
       id_[i] = lift(to_, out[0]).id();
       return;
     }
-    if (out.empty()) out = emit(to_, *n.kind, in.data(), in.count(), w, n.where);
+    if (out.empty()) out = emit(to_, *n.op, in.data(), in.count(), w, n.where);
     tuple_of_.resize(from_.nodes.size(), -1);
     tuple_of_[i] = tuples_.count();
     tuples_.push_back(std::move(out));

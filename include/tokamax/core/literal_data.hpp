@@ -63,11 +63,11 @@ inline const std::byte* constant_data(const array_type& type, element_bits value
   };
   static auto& table = *new std::map<std::pair<dtype, std::uint64_t>, buffers>;  // outlives every static array
   const std::lock_guard lock(fork_mutexes::of(&table));
-  buffers& b = table[{type.type, value.value}];
-  const std::int64_t n = tokamax::size(type.extents);
+  buffers& b = table[{type.dtype, value.value}];
+  const std::int64_t n = tokamax::size(type.shape);
   if (b.all.empty() || b.longest < n) {
     const std::int64_t count = std::max(n, std::min(2 * b.longest, std::int64_t{1} << 24));
-    b.all.push_back(filled_buffer(type.type, count, value));
+    b.all.push_back(filled_buffer(type.dtype, count, value));
     b.longest = count;
   }
   return b.all.back()->data;
@@ -78,7 +78,7 @@ TOKAMAX_COMPILED_ONCE const std::byte* literal_data(const handle& storage, const
   const std::atomic_ref place(storage->next);
   buffer_block* there = place.load(std::memory_order_acquire);
   if (there) return there->data;
-  handle made = filled_buffer(type.type, tokamax::size(type.extents), value);
+  handle made = filled_buffer(type.dtype, tokamax::size(type.shape), value);
   if (!place.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) return there->data;
   return made.release()->data;
 }

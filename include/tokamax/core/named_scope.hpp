@@ -9,7 +9,7 @@ namespace tokamax {
 /// Gives a name to the nodes that are traced during its lifetime. Names of nested scopes are joined by dots:
 ///
 ///   const named_scope scope("attend", x);                            // x + attend(x), then a part of "attend"
-///   const named_scope scope(text("blocks[") << i << "]", x);
+///   const named_scope scope(message("blocks[") << i << "]", x);
 ///
 /// Names are for readers. Graphs and plans print them, profiles show them, and the nodes of a gradient get the names of
 /// the nodes that they belong to. Results do not depend on names, and equal nodes are still made once. A constant
@@ -18,11 +18,11 @@ namespace tokamax {
 class named_scope {
  public:
   template <class... Trees>
-  constexpr explicit named_scope(const text& name, const Trees&... arrays) : graph_(trace_of(arrays...)) {
+  constexpr explicit named_scope(const message& name, const Trees&... arrays) : graph_(trace_of(arrays...)) {
     if (graph_ && graph_->floating) graph_ = nullptr;  // constants do not belong to a named part
     if (!graph_) return;
     before_ = graph_->scope;
-    text path(graph_->scopes.name(before_));
+    message path(graph_->scopes.name(before_));
     if (before_) path << '.';
     graph_->scope = graph_->scopes.find_or_add((path << name.view()).view());
   }

@@ -69,9 +69,10 @@ attribute_schema schema() {
 }
 
 namespace detail {
-[[noreturn]] void throw_error(const text& what, const text& found, const text& expected, location where);
+[[noreturn]] void throw_error(const message& what, const message& found, const message& expected, location where);
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE void throw_error(const text& what, const text& found, const text& expected, location where) {
+TOKAMAX_COMPILED_ONCE void throw_error(const message& what, const message& found, const message& expected,
+                                       location where) {
   throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
               where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
 }
@@ -80,7 +81,8 @@ TOKAMAX_COMPILED_ONCE void throw_error(const text& what, const text& found, cons
 
 /// Rejects the arguments of a function. While compiling, the trace records the first mistake. At run time, and without a
 /// trace, the mistake is thrown.
-constexpr void reject(graph* trace, location where, const text& what, const text& found, const text& expected) {
+constexpr void reject(graph* trace, location where, const message& what, const message& found,
+                      const message& expected) {
   if (trace && std::is_constant_evaluated()) {
     if (!trace->error.failed) trace->error = {true, what, found, expected, where};
   } else {
@@ -129,7 +131,7 @@ struct call {
   /// A copy of the inputs.
   constexpr arrays operands() const { return arrays(inputs, static_cast<std::size_t>(count)); }
   /// Rejects the call. The result is some type, so that rules can write `return c.fail(...)`.
-  constexpr array_type fail(const text& what, const text& found, const text& expected) const {
+  constexpr array_type fail(const message& what, const message& found, const message& expected) const {
     reject(trace, where, what, found, expected);
     return count ? inputs[0].type() : array_type{};
   }
@@ -276,13 +278,13 @@ constexpr call call_of(const op& o, const vec<array>& in, const words& w, graph*
 }
 /// A node of `g` as a call, on operands like its own.
 constexpr call call_of(const graph& g, const node& n, const vec<array>& in, graph* trace = nullptr) {
-  call c = call_of(*n.kind, in.data(), in.count(), g.words_of(n), n.word_count, trace, n.where);
+  call c = call_of(*n.op, in.data(), in.count(), g.words_of(n), n.word_count, trace, n.where);
   c.type = n.type;
   return c;
 }
 
 /// How many of the attribute words of a node are bodies.
-constexpr int body_count(const node& n) { return n.kind->bodies.of(n.word_count); }
+constexpr int body_count(const node& n) { return n.op->bodies.of(n.word_count); }
 constexpr int body_count(const call& c) { return c.self->bodies.of(c.attribute_count); }
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.

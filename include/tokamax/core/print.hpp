@@ -210,9 +210,9 @@ class array_printer {
 TOKAMAX_COMPILED_ONCE std::string to_string(const array& x) {
   if (x.is_concrete()) return detail::array_printer(x).run();
   if (!x.exists()) return "array()";
-  return std::string(text(x.type()).view()) + (x.is_traced()       ? " (traced)"
-                                               : x.is_moved_from() ? " (moved from)"
-                                                                   : " (abstract)");
+  return std::string(message(x.type()).view()) + (x.is_traced()       ? " (traced)"
+                                                  : x.is_moved_from() ? " (moved from)"
+                                                                      : " (abstract)");
 }
 
 TOKAMAX_COMPILED_ONCE void print(const array& x) { std::puts(to_string(x).c_str()); }

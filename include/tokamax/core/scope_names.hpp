@@ -11,8 +11,8 @@
 namespace tokamax {
 
 /// Names such as `blocks[3].attend`, numbered from 1 (see core/named_scope.hpp).
-struct scope_names : vec<text> {
-  using vec<text>::vec;
+struct scope_names : vec<message> {
+  using vec<message>::vec;
   /// The number of a name; 0 if it is empty.
   constexpr int find_or_add(std::string_view name) {
     if (name.empty()) return 0;
@@ -27,7 +27,7 @@ struct scope_names : vec<text> {
     if (!line.substr(at).starts_with(" in ")) return 0;
     const std::size_t begin = at + 4, end = line.find('\n', begin);
     at = end == std::string_view::npos ? line.size() : end;
-    return find_or_add(text(line.substr(begin, at - begin)).view());
+    return find_or_add(message(line.substr(begin, at - begin)).view());
   }
   constexpr std::string_view name(int number) const {
     return number == 0 ? std::string_view() : data()[number - 1].view();

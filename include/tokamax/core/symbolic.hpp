@@ -31,7 +31,7 @@ template <class Leaf>
 constexpr const array_type& declared_type(const Leaf& a) {
   if constexpr (std::is_same_v<Leaf, symbolic_array>) return a.declared();
   if constexpr (requires { Leaf::static_type; })
-    if constexpr (is_dynamic(Leaf::static_type.extents)) return Leaf::static_type;
+    if constexpr (is_dynamic(Leaf::static_type.shape)) return Leaf::static_type;
   return a.type();
 }
 
@@ -53,7 +53,7 @@ TOKAMAX_COMPILED_ONCE void no_such_symbol(int symbol) {
 inline symbolic_array symbolic(symbolic_array x, int axis = 0, int symbol = 0) {
   if (symbol < 0 || symbol >= max_symbols) detail::no_such_symbol(symbol);
   array_type t = x.declared();
-  t.extents[axis] = detail::dynamic_extent(1, 1u << 2 * symbol);
+  t.shape[axis] = detail::dynamic_extent(1, 1u << 2 * symbol);
   return {static_cast<array&&>(x), t};
 }
 inline symbolic_array symbolic(array x, int axis = 0, int symbol = 0) {

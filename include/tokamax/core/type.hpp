@@ -12,19 +12,19 @@ namespace tokamax {
 
 /// dtype, weakness and extents: what `infer` rules map from and to.
 struct array_type {
-  dtype type = dtype::none;
+  tokamax::dtype dtype = tokamax::dtype::none;
   bool weak = false;  ///< a scalar literal's dtype gives way to that of the array it meets
-  shape extents;
-  constexpr bool operator==(const array_type& o) const { return type == o.type && extents == o.extents; }
+  tokamax::shape shape;
+  constexpr bool operator==(const array_type& o) const { return dtype == o.dtype && shape == o.shape; }
 };
 
 /// The condition on types of arrays that `t` does not meet, or null if an array can have it. Extents of 0 do not excuse
 /// other extents that are too large, because strides are products of them.
 constexpr const char* unmet(const array_type& t) {
   static_assert(max_rank == 16);
-  if (t.extents.count > max_rank) return "at most 16 axes";
-  std::int64_t bytes = size_of(t.type);
-  for (std::int64_t e : t.extents) {
+  if (t.shape.count > max_rank) return "at most 16 axes";
+  std::int64_t bytes = size_of(t.dtype);
+  for (std::int64_t e : t.shape) {
     if (!is_extent(e)) return "extents from 0 on";
     if (e != 0) bytes = mul_extent(bytes, e);
   }
@@ -34,8 +34,8 @@ constexpr const char* unmet(const array_type& t) {
 /// Does `given` have the type `expected`, whose dynamic extents may have any value? A symbol has one value: `symbols`
 /// holds the values that were found so far, and -1 for the others.
 constexpr bool fits(const array_type& expected, const array_type& given, std::int64_t* symbols) {
-  const shape &want = expected.extents, &have = given.extents;
-  if (expected.type != given.type || want.rank() != have.rank()) return false;
+  const shape &want = expected.shape, &have = given.shape;
+  if (expected.dtype != given.dtype || want.rank() != have.rank()) return false;
   for (int i = 0; i < want.rank(); ++i) {
     if (want[i] == have[i]) continue;
     if (!is_dyn(want[i]) || is_dyn(have[i]) || symbol_of(want[i]) < 0) return false;
@@ -53,27 +53,27 @@ constexpr bool fits(const array_type& expected, const array_type& given) {
 
 /// A short message that is built while compiling. It can become a template argument and never allocates; text that does
 /// not fit is cut off.
-struct text {
+struct message {
   static constexpr int capacity = 63;
   char chars[capacity + 1] = {};
   int length = 0;
 
-  constexpr text() = default;
-  constexpr text(std::string_view s) { *this << s; }  // NOLINT: a message is written as a string
-  constexpr text(const char* s) : text(std::string_view(s)) {}
-  constexpr text(const array_type& t) { *this << t; }
+  constexpr message() = default;
+  constexpr message(std::string_view s) { *this << s; }  // NOLINT: a message is written as a string
+  constexpr message(const char* s) : message(std::string_view(s)) {}
+  constexpr message(const array_type& t) { *this << t; }
   constexpr std::string_view view() const { return {chars, static_cast<std::size_t>(length)}; }
 
-  constexpr text& operator<<(char c) {
+  constexpr message& operator<<(char c) {
     if (length < capacity) chars[length++] = c;
     return *this;
   }
-  constexpr text& operator<<(std::string_view s) {
+  constexpr message& operator<<(std::string_view s) {
     for (char c : s) *this << c;
     return *this;
   }
   template <std::integral I>
-  constexpr text& operator<<(I v) {
+  constexpr message& operator<<(I v) {
     char digits[20] = {};
     int n = 0;
     if (v < 0) *this << '-';
@@ -84,7 +84,7 @@ struct text {
     while (n) *this << digits[--n];
     return *this;
   }
-  constexpr text& operator<<(const shape& s) {
+  constexpr message& operator<<(const shape& s) {
     *this << '[';
     for (int i = 0; i < s.rank(); ++i) {
       if (i) *this << ',';
@@ -92,12 +92,12 @@ struct text {
     }
     return *this << ']';
   }
-  constexpr text& extent(std::int64_t e) { return is_dyn(e) ? *this << dynamic{e} : *this << e; }
+  constexpr message& extent(std::int64_t e) { return is_dyn(e) ? *this << dynamic{e} : *this << e; }
   /// A dynamic extent as its factor and the symbols n, o, ..., u; "?" for a number that is not an extent.
   struct dynamic {
     std::int64_t extent;
   };
-  constexpr text& operator<<(dynamic d) {
+  constexpr message& operator<<(dynamic d) {
     if (!is_extent(d.extent)) return *this << '?';
     if (factor_of(d.extent) != 1) *this << factor_of(d.extent);
     char symbol = 'n';
@@ -105,7 +105,7 @@ struct text {
       for (unsigned k = e & 3; k; --k) *this << symbol;
     return *this;
   }
-  constexpr text& operator<<(const array_type& t) { return *this << name(t.type) << t.extents; }
+  constexpr message& operator<<(const array_type& t) { return *this << name(t.dtype) << t.shape; }
 };
 
 }  // namespace tokamax

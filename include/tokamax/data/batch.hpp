@@ -34,14 +34,14 @@ array stack_tokens(const std::vector<Sequence>& rows, std::int64_t skip, std::in
 inline array stack_arrays(const std::vector<array>& rows) {
   array_type type = rows.front().type();
   shape extents{static_cast<std::int64_t>(rows.size())};
-  for (const std::int64_t extent : type.extents) extents.push_back(extent);
-  array result = array::uninitialized({type.type, false, extents});
-  const auto bytes = static_cast<std::size_t>(rows.front().size()) * static_cast<std::size_t>(size_of(type.type));
+  for (const std::int64_t extent : type.shape) extents.push_back(extent);
+  array result = array::uninitialized({type.dtype, false, extents});
+  const auto bytes = static_cast<std::size_t>(rows.front().size()) * static_cast<std::size_t>(size_of(type.dtype));
   std::byte* to = result.mutable_bytes();
   for (const array& row : rows) {
     if (!row.is_concrete() || row.type() != type)
-      throw error("batch: type of an element", std::string(tokamax::text{row.type()}.view()),
-                  std::string(tokamax::text{type}.view()) + " with data, as in the first element");
+      throw error("batch: type of an element", std::string(tokamax::message{row.type()}.view()),
+                  std::string(tokamax::message{type}.view()) + " with data, as in the first element");
     std::memcpy(to, row.bytes(), bytes);
     to += bytes;
   }

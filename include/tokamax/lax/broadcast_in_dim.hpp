@@ -27,11 +27,11 @@ namespace detail {
 constexpr array_type reduce_infer(const call& c) {
   const axes axis = c.attrs<reduce_attributes>().axis;
   array_type t = c[0].type();
-  t.extents = {};
+  t.shape = {};
   for (int i = 0; i < c[0].rank(); ++i)
-    if (!axis.contains(i)) t.extents.push_back(c[0].extent(i));
-  if (t.extents.rank() + axis.rank() != c[0].rank())
-    return c.fail(text(c.self->name) << ": axis", text() << axis, text(c[0].type()) << " axes");
+    if (!axis.contains(i)) t.shape.push_back(c[0].extent(i));
+  if (t.shape.rank() + axis.rank() != c[0].rank())
+    return c.fail(message(c.self->name) << ": axis", message() << axis, message(c[0].type()) << " axes");
   return t;
 }
 constexpr axes shifted(const axes& a) {
@@ -88,7 +88,7 @@ inline constexpr op broadcast_in_dim_p{
                      strides = extents;
                      for (int i = 0; i < extents.rank(); ++i) strides[i] = 0;
                      for (int k = 0; k < dimensions.rank(); ++k)
-                       if (operand.extents[k] != 1) strides[static_cast<int>(dimensions[k])] = before[k];
+                       if (operand.shape[k] != 1) strides[static_cast<int>(dimensions[k])] = before[k];
                      return true;
                    }},
     .attributes = schema<broadcast_options>,
@@ -96,7 +96,7 @@ inline constexpr op broadcast_in_dim_p{
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       const shape& x = c[0].shape();
       if (!detail::broadcasts_in(x, s, dimensions))
-        return c.fail("broadcast_in_dim: shape", c[0].type(), text("extents of 1 or those of ") << s);
+        return c.fail("broadcast_in_dim: shape", c[0].type(), message("extents of 1 or those of ") << s);
       return {c[0].dtype(), c[0].type().weak, s};
     },
     .vjp = [](const call& c) -> arrays {
@@ -121,9 +121,9 @@ inline constexpr op broadcast_in_dim_p{
       const auto [s, dimensions] = c.attrs<broadcast_options>();
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p)
-        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.type, n.type.weak, s}), c.where);
-      if (n.kind != &broadcast_in_dim_p) return {};
+      if (n.op == &constant_p)
+        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.dtype, n.type.weak, s}), c.where);
+      if (n.op != &broadcast_in_dim_p) return {};
       const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
       axes through;
       for (std::int64_t d : inner.attrs<broadcast_options>().dimensions)

@@ -25,15 +25,15 @@ inline constexpr op concatenate_p{
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<concatenate_options>().axis;
       array_type t = c[0].type();
-      if (axis < 0 || axis >= t.extents.rank())
-        return c.fail("concatenate: axis", text() << axis, text("an axis of ") << t);
+      if (axis < 0 || axis >= t.shape.rank())
+        return c.fail("concatenate: axis", message() << axis, message("an axis of ") << t);
       for (int k = 1; k < c.count; ++k) {
-        bool ok = c[k].dtype() == t.type && c[k].rank() == t.extents.rank();
-        for (int i = 0; ok && i < t.extents.rank(); ++i) ok = i == axis || c[k].extent(i) == t.extents[i];
+        bool ok = c[k].dtype() == t.dtype && c[k].rank() == t.shape.rank();
+        for (int i = 0; ok && i < t.shape.rank(); ++i) ok = i == axis || c[k].extent(i) == t.shape[i];
         if (!ok)
           return c.fail("concatenate: operand", c[k].type(),
-                        text("extents of ") << c[0].type() << " but on axis " << axis);
-        t.extents[axis] = add_extent(t.extents[axis], c[k].extent(axis));
+                        message("extents of ") << c[0].type() << " but on axis " << axis);
+        t.shape[axis] = add_extent(t.shape[axis], c[k].extent(axis));
         t.weak = t.weak && c[k].type().weak;
       }
       return t;

@@ -206,8 +206,8 @@ inline constexpr op conv_rhs_vjp_p{
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_rhs_vjp_options>();
       array_type t{c[0].dtype(), false, o.window};
-      t.extents.push_back(c[0].extent(-1) / o.feature_groups);
-      t.extents.push_back(c[1].extent(-1));
+      t.shape.push_back(c[0].extent(-1) / o.feature_groups);
+      t.shape.push_back(c[1].extent(-1));
       return t;
     },
     .compose = [](const call& c) -> arrays {
@@ -216,8 +216,8 @@ inline constexpr op conv_rhs_vjp_p{
     },
     .kernels = kernels_of<conv_rhs_vjp_p>,
     .cost = [](const call& c) -> op_cost {
-      return {2.0 * static_cast<double>(c[1].size()) * static_cast<double>(size(c.type.extents)) /
-                  static_cast<double>(c.type.extents[-1]),
+      return {2.0 * static_cast<double>(c[1].size()) * static_cast<double>(size(c.type.shape)) /
+                  static_cast<double>(c.type.shape[-1]),
               0};
     },
 };
@@ -232,25 +232,26 @@ inline constexpr op conv_general_dilated_p{
       const int d = o.strides.rank();
       const std::int64_t groups = o.feature_groups;
       if (x.dtype() != w.dtype() || !is_floating(x.dtype()))
-        return c.fail("conv: dtypes", w.type(), text("floats, as in ") << x.type());
+        return c.fail("conv: dtypes", w.type(), message("floats, as in ") << x.type());
       bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
                 o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
       if (!ok)
-        return c.fail("conv: ranks", w.type(), text() << d + 2 << " axes for " << d << " strides, beside " << x.type());
+        return c.fail("conv: ranks", w.type(),
+                      message() << d + 2 << " axes for " << d << " strides, beside " << x.type());
       if (!detail::conv_amounts_fit(x, w, o))
-        return c.fail("conv: options", text() << o.strides << o.low << o.high << o.lhs_dilation << o.rhs_dilation,
+        return c.fail("conv: options", message() << o.strides << o.low << o.high << o.lhs_dilation << o.rhs_dilation,
                       "strides, dilations and groups from 1 on");
       ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 &&
            x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
       if (!ok)
         return c.fail("conv: channels", w.type(),
-                      text("C / groups and O, of ") << x.type() << " in " << groups << " groups");
+                      message("C / groups and O, of ") << x.type() << " in " << groups << " groups");
       array_type t{x.dtype(), false, {div_extent(x.extent(0), o.batch_groups)}};
       for (int i = 0; i < d; ++i)
-        t.extents.push_back(detail::window_places(detail::dilated(x.extent(i + 1), o.lhs_dilation[i]),
-                                                  detail::dilated(w.extent(i), o.rhs_dilation[i]), o.low[i] + o.high[i],
-                                                  o.strides[i]));
-      t.extents.push_back(w.extent(-1));
+        t.shape.push_back(detail::window_places(detail::dilated(x.extent(i + 1), o.lhs_dilation[i]),
+                                                detail::dilated(w.extent(i), o.rhs_dilation[i]), o.low[i] + o.high[i],
+                                                o.strides[i]));
+      t.shape.push_back(w.extent(-1));
       return t;
     },
     .vjp = [](const call& c) -> arrays {
@@ -266,7 +267,7 @@ inline constexpr op conv_general_dilated_p{
     .batch = detail::conv_batch,
     .kernels = kernels_of<conv_general_dilated_p>,
     .cost = [](const call& c) -> op_cost {
-      return {2.0 * static_cast<double>(size(c.type.extents)) * static_cast<double>(c[1].size()) /
+      return {2.0 * static_cast<double>(size(c.type.shape)) * static_cast<double>(c[1].size()) /
                   static_cast<double>(c[1].extent(-1)),
               0};
     },
@@ -329,7 +330,7 @@ constexpr array conv2d(const array& x, const array& w, const conv2d_options& o =
   for (int i = 0; ok && i < 2; ++i)
     ok = detail::is_step(o.strides[i]) && detail::is_step(o.dilation[i]) && w.extent(i) <= 1LL << 31;
   if (!ok) {
-    reject(x, l, "conv2d: options", text() << o.strides << o.dilation << " for " << x.type() << w.type(),
+    reject(x, l, "conv2d: options", message() << o.strides << o.dilation << " for " << x.type() << w.type(),
            "two strides and dilations from 1 on, and rank 4");
     return x;
   }

@@ -43,9 +43,9 @@ inline constexpr op convert_element_type_p{
     .simplify = [](const call& c) -> array {  // of an integer or truth value that is known
       const node& n = (*c.trace)[c[0].id()];
       const auto [type, weak] = c.attrs<convert_options>();
-      if (n.kind != &constant_p || is_floating(n.type.type) || is_floating(type)) return {};
+      if (n.op != &constant_p || is_floating(n.type.dtype) || is_floating(type)) return {};
       return lift(*c.trace,
-                  array(converted(constant_bits(*c.trace, n), n.type.type, type), {type, weak, c[0].shape()}));
+                  array(converted(constant_bits(*c.trace, n), n.type.dtype, type), {type, weak, c[0].shape()}));
     },
     .spell = fold<convert_fn, 1, spelled>,
     .kernels = kernels_of<convert_element_type_p>,

@@ -20,7 +20,7 @@ inline constexpr op cumsum_p{
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<cumulative_options>().axis;
       if (axis < 0 || axis >= c[0].rank())
-        return c.fail("cumsum: axis", text() << axis, text("an axis of ") << c[0].type());
+        return c.fail("cumsum: axis", message() << axis, message("an axis of ") << c[0].type());
       return c[0].type();
     },
     .vjp = [](const call& c) -> arrays {

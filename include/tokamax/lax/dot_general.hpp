@@ -85,12 +85,13 @@ constexpr bool paired(int rank, const axes& contracting, const axes& batch, cons
   return ok;
 }
 /// The requirement of a message, such as "inner extents equal: [.., 3] x [3, ..]".
-constexpr text equal_extents(const char* which, const array& a, std::int64_t on_a, const array& b, std::int64_t on_b) {
-  auto place = [](text& t, std::int64_t extent, std::int64_t axis, int rank) {
+constexpr message equal_extents(const char* which, const array& a, std::int64_t on_a, const array& b,
+                                std::int64_t on_b) {
+  auto place = [](message& t, std::int64_t extent, std::int64_t axis, int rank) {
     t << (axis > 0 ? "[.., " : "[");
     t.extent(extent) << (axis + 1 < rank ? ", ..]" : "]");
   };
-  text t(which);
+  message t(which);
   t << " extents equal: ";
   const std::int64_t n = a.extent(static_cast<int>(on_a));
   place(t, n, on_a, a.rank());
@@ -108,11 +109,13 @@ inline constexpr op dot_general_p{
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];
-      if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), text("the dtype of ") << a.type());
+      if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), message("the dtype of ") << a.type());
       if (!detail::paired(a.rank(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting, d.rhs_batch))
-        return c.fail("dot_general: axes", text() << d.lhs_contracting << d.lhs_batch, text("axes of ") << a.type());
+        return c.fail("dot_general: axes", message() << d.lhs_contracting << d.lhs_batch,
+                      message("axes of ") << a.type());
       if (!detail::paired(b.rank(), d.rhs_contracting, d.rhs_batch, d.lhs_contracting, d.lhs_batch))
-        return c.fail("dot_general: axes", text() << d.rhs_contracting << d.rhs_batch, text("axes of ") << b.type());
+        return c.fail("dot_general: axes", message() << d.rhs_contracting << d.rhs_batch,
+                      message("axes of ") << b.type());
       for (int i = 0; i < d.lhs_contracting.rank(); ++i)
         if (a.extent(static_cast<int>(d.lhs_contracting[i])) != b.extent(static_cast<int>(d.rhs_contracting[i])))
           return c.fail("matmul: inner extents", b.type(),
@@ -124,14 +127,15 @@ inline constexpr op dot_general_p{
       array_type t{a.dtype(), a.type().weak && b.type().weak, {}};
       if (d.preferred_element_type != dtype::none) {
         t = {d.preferred_element_type, false, {}};
-        if (!detail::sums_in(a.dtype(), t.type))
-          return c.fail("dot_general: preferred type", name(t.type), text(name(a.dtype())) << ", or wider of its kind");
+        if (!detail::sums_in(a.dtype(), t.dtype))
+          return c.fail("dot_general: preferred type", name(t.dtype),
+                        message(name(a.dtype())) << ", or wider of its kind");
       }
-      for (std::int64_t i : d.lhs_batch) t.extents.push_back(a.extent(static_cast<int>(i)));
+      for (std::int64_t i : d.lhs_batch) t.shape.push_back(a.extent(static_cast<int>(i)));
       for (std::int64_t i : other_axes(a.rank(), detail::merged(d.lhs_contracting, d.lhs_batch)))
-        t.extents.push_back(a.extent(static_cast<int>(i)));
+        t.shape.push_back(a.extent(static_cast<int>(i)));
       for (std::int64_t i : other_axes(b.rank(), detail::merged(d.rhs_contracting, d.rhs_batch)))
-        t.extents.push_back(b.extent(static_cast<int>(i)));
+        t.shape.push_back(b.extent(static_cast<int>(i)));
       return t;
     },
     .vjp = [](const call& c) -> arrays {

@@ -55,13 +55,13 @@ inline constexpr op dynamic_slice_p{
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       array_type t = c[0].type();
-      const int rank = t.extents.rank();
+      const int rank = t.shape.rank();
       if (!detail::starts_fit(c, 1, rank, batch))
-        return c.fail("dynamic_slice: starts", text() << c.count - 1, text("one i32 or i64 per axis of ") << t);
+        return c.fail("dynamic_slice: starts", message() << c.count - 1, message("one i32 or i64 per axis of ") << t);
       bool ok = sizes.rank() == rank - batch;
-      for (int i = 0; ok && i < sizes.rank(); ++i) ok = at_most(sizes[i], t.extents[batch + i]);
-      if (!ok) return c.fail("dynamic_slice: sizes", text() << sizes, text("inside ") << t);
-      for (int i = 0; i < sizes.rank(); ++i) t.extents[batch + i] = sizes[i];
+      for (int i = 0; ok && i < sizes.rank(); ++i) ok = at_most(sizes[i], t.shape[batch + i]);
+      if (!ok) return c.fail("dynamic_slice: sizes", message() << sizes, message("inside ") << t);
+      for (int i = 0; i < sizes.rank(); ++i) t.shape[batch + i] = sizes[i];
       return t;
     },
     .vjp = [](const call& c) -> arrays {
@@ -88,14 +88,15 @@ inline constexpr op dynamic_update_slice_p{
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
       const array_type t = c[0].type();
-      const int rank = t.extents.rank();
+      const int rank = t.shape.rank();
       if (!detail::starts_fit(c, 2, rank, batch))
-        return c.fail("dynamic_update_slice: starts", text() << c.count - 2, text("one i32 or i64 per axis of ") << t);
-      bool ok = c[1].dtype() == t.type && c[1].rank() == rank && sizes.rank() == rank - batch;
+        return c.fail("dynamic_update_slice: starts", message() << c.count - 2,
+                      message("one i32 or i64 per axis of ") << t);
+      bool ok = c[1].dtype() == t.dtype && c[1].rank() == rank && sizes.rank() == rank - batch;
       for (int i = 0; ok && i < rank; ++i)
-        ok = i < batch ? c[1].extent(i) == t.extents[i]
-                       : at_most(c[1].extent(i), t.extents[i]) && sizes[i - batch] == c[1].extent(i);
-      return ok ? t : c.fail("dynamic_update_slice: update", c[1].type(), text("inside ") << t);
+        ok = i < batch ? c[1].extent(i) == t.shape[i]
+                       : at_most(c[1].extent(i), t.shape[i]) && sizes[i - batch] == c[1].extent(i);
+      return ok ? t : c.fail("dynamic_update_slice: update", c[1].type(), message("inside ") << t);
     },
     .vjp = [](const call& c) -> arrays {
       const auto o = c.attrs<dynamic_slice_options>();

@@ -29,7 +29,7 @@ constexpr array index_in_i32(const array& x) {
 /// Indices into a batch of tables, when the tables are joined into one: the rows of entry b begin at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)
-    c.fail(text(c.self->name) << ": rows of the batch", text() << joint, text("at most ") << most_indices);
+    c.fail(message(c.self->name) << ": rows of the batch", message() << joint, message("at most ") << most_indices);
   const array i = batched ? indices : with_leading_axis(indices, c.batch_size);
   const array inside = logical_and(
       i >= 0, i < detail::extent_operand(rows, {}));  // an index outside must stay outside of the joint table
@@ -40,16 +40,16 @@ constexpr array batch_indices(const call& c, const array& indices, bool batched,
 /// Updates, whose leading axes are those of the indices, as `rows` rows.
 constexpr array_type scatter_type(const call& c, const array& indices, const array& updates, std::int64_t rows) {
   const int n = indices.rank();
-  if (!are_extents({rows})) return c.fail("scatter_add: rows", text() << rows, "0 or more");
+  if (!are_extents({rows})) return c.fail("scatter_add: rows", message() << rows, "0 or more");
   if (updates.dtype() == bool_) return c.fail("scatter_add: updates", updates.type(), "numbers");
   bool ok = is_index(indices.dtype()) && n <= updates.rank();
   for (int i = 0; ok && i < n; ++i) ok = indices.extent(i) == updates.extent(i);
-  if (!ok) return c.fail("scatter_add: updates", updates.type(), text("axes of ") << indices.type() << " first");
+  if (!ok) return c.fail("scatter_add: updates", updates.type(), message("axes of ") << indices.type() << " first");
   if (rows > most_indices || size(indices.shape()) > most_indices)
-    return c.fail("scatter_add: rows and indices", text() << rows << " rows, " << indices.type(),
-                  text("at most ") << most_indices << " each");
+    return c.fail("scatter_add: rows and indices", message() << rows << " rows, " << indices.type(),
+                  message("at most ") << most_indices << " each");
   array_type t{updates.dtype(), false, {rows}};
-  for (int i = n; i < updates.rank(); ++i) t.extents.push_back(updates.extent(i));
+  for (int i = n; i < updates.rank(); ++i) t.shape.push_back(updates.extent(i));
   return t;
 }
 }  // namespace detail
@@ -62,7 +62,7 @@ inline constexpr op gather_p{
       if (c[0].rank() < 1) return c.fail("gather: table", c[0].type(), "at least one axis");
       if (!detail::is_index(c[1].dtype())) return c.fail("gather: index dtype", c[1].type(), "i32 or i64");
       array_type t{c[0].dtype(), false, c[1].shape()};
-      for (int i = 1; i < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      for (int i = 1; i < c[0].rank(); ++i) t.shape.push_back(c[0].extent(i));
       return t;
     },
     .vjp = [](const call& c) -> arrays { return {scatter_add(c[1], c.ct(), c[0].extent(0)), array()}; },
@@ -116,8 +116,8 @@ inline constexpr op scatter_add_onto_p{
       if (c[0].rank() < 1 || c[0].dtype() == bool_)
         return c.fail("scatter_add: operand", c[0].type(), "numbers with at least one axis");
       const array_type t = detail::scatter_type(c, c[1], c[2], c[0].extent(0));
-      if (t.type != c[0].dtype() || t.extents != c[0].shape())
-        return c.fail("scatter_add: operand", c[0].type(), text() << t);
+      if (t.dtype != c[0].dtype() || t.shape != c[0].shape())
+        return c.fail("scatter_add: operand", c[0].type(), message() << t);
       return t;
     },
     .compose = [](const call& c) -> arrays { return c[0] + scatter_add(c[1], c[2], c[0].extent(0)); },

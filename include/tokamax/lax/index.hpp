@@ -53,8 +53,8 @@ struct index_list {
 constexpr array array::operator[](const index_list& at) const {
   tokamax::shape start, limit, stride, kept;
   if (at.count() > static_cast<std::size_t>(rank())) {
-    reject(*this, at.where, "index: number of indices", text() << at.count(),
-           text("at most one per axis of ") << type_);
+    reject(*this, at.where, "index: number of indices", message() << at.count(),
+           message("at most one per axis of ") << type_);
     return *this;
   }
   for (int axis = 0; axis < rank(); ++axis) {
@@ -66,7 +66,7 @@ constexpr array array::operator[](const index_list& at) const {
       single = at[static_cast<std::size_t>(axis)].single;
     }
     if (r.step <= 0) {
-      reject(*this, at.where, "index: step", text() << r.step, "a positive step");
+      reject(*this, at.where, "index: step", message() << r.step, "a positive step");
       return *this;
     }
     const bool entire = !single && r.start == 0 && r.stop == range::end && r.step == 1;  // also of a dynamic extent
@@ -75,7 +75,8 @@ constexpr array array::operator[](const index_list& at) const {
       return *this;
     }
     if (single && (r.start < -n || r.start >= n)) {
-      reject(*this, at.where, "index: position", text() << r.start, text("one of axis ") << axis << " of " << type_);
+      reject(*this, at.where, "index: position", message() << r.start,
+             message("one of axis ") << axis << " of " << type_);
       return *this;
     }
     const std::int64_t from = r.start < 0 ? r.start + n : r.start, to = r.stop < 0 ? r.stop + n : r.stop;

@@ -32,12 +32,12 @@ inline constexpr op iota_p{
     .infer = [](const call& c) -> array_type {
       const auto [type, extents, dimension, start] = c.attrs<iota_attributes>();
       if (dimension < (extents.rank() == 0 ? -1 : 0) || dimension >= extents.rank())
-        return c.fail("iota: dimension", text() << dimension, text("an axis of ") << extents);
+        return c.fail("iota: dimension", message() << dimension, message("an axis of ") << extents);
       if (type == dtype::none || type == bool_) return c.fail("iota: dtype", name(type), "numbers");
-      if (!are_extents(extents)) return c.fail("iota: shape", text() << extents, "extents from 0 on");
+      if (!are_extents(extents)) return c.fail("iota: shape", message() << extents, "extents from 0 on");
       const bool wraps = is_integer(type) && bits_of(type) < 32, counts = bits_of(type) == 64;
       if (!wraps && !counts && dimension >= 0 && extents[dimension] > (type == u32 ? 2 : 1) * (most_indices + 1))
-        return c.fail("iota: extent", text() << extents[dimension], text("numbers of ") << name(type));
+        return c.fail("iota: extent", message() << extents[dimension], message("numbers of ") << name(type));
       return {type, false, extents};
     },
     .batch = [](const call& c) -> arrays {

@@ -11,8 +11,8 @@ namespace tokamax {
 namespace detail {
 /// `t` with its last extent times `by` over `over`.
 constexpr array_type with_last(const array_type& t, dtype type, std::int64_t by, std::int64_t over) {
-  array_type result{type, false, t.extents};
-  std::int64_t& last = result.extents[t.extents.rank() - 1];
+  array_type result{type, false, t.shape};
+  std::int64_t& last = result.shape[t.shape.rank() - 1];
   last = mul_extent(last, by) / over;
   return result;
 }
@@ -62,7 +62,7 @@ inline constexpr op unpack_int4_p{
       const array high = shift_right_logical(x, array(4, {u8, false, {}}));
       const array pairs =
           concatenate({expand_dims(astype(x, type), x.rank()), expand_dims(astype(high, type), x.rank())}, x.rank());
-      return reshape(pairs, detail::with_last(x.type(), type, 2, 1).extents);
+      return reshape(pairs, detail::with_last(x.type(), type, 2, 1).shape);
     },
     .vjp = detail::no_gradient,
     .batch = [](const call& c) -> arrays { return bind(*c.self, {c[0]}, c.attrs<unpack_int4_options>(), c.where); },

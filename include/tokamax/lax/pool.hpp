@@ -28,8 +28,8 @@ constexpr max_pool_attributes pool_attributes(const char* what, const array& x, 
   for (int i = 0; ok && i < window.rank(); ++i)
     ok = window[i] > 0 && window[i] <= most_places && a.strides[i] > 0 && a.strides[i] <= 2 * most_places;
   if (!ok || size(window) > most_places) {
-    reject(x, l, what, text() << window << " by " << a.strides,
-           text("1 to ") << most_places << " places on the axes of " << x.type());
+    reject(x, l, what, message() << window << " by " << a.strides,
+           message("1 to ") << most_places << " places on the axes of " << x.type());
     return {};
   }
   for (int i = 0; i < window.rank(); ++i) pad_axis(a.low, a.high, o.padding, x.extent(i + 1), window[i], a.strides[i]);
@@ -149,13 +149,13 @@ inline constexpr op max_pool_p{
       const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();
       const int d = window.rank();
       array_type t = c[0].type();
-      bool ok = t.extents.rank() == d + 2 && strides.rank() == d && t.type != bool_;
+      bool ok = t.shape.rank() == d + 2 && strides.rank() == d && t.dtype != bool_;
       for (int i = 0; ok && i < d; ++i) {
-        const std::int64_t room = low[i] + t.extents[i + 1] + high[i] - window[i];
+        const std::int64_t room = low[i] + t.shape[i + 1] + high[i] - window[i];
         ok = window[i] > 0 && strides[i] > 0 && room >= 0;
-        t.extents[i + 1] = ok ? room / strides[i] + 1 : 0;
+        t.shape[i + 1] = ok ? room / strides[i] + 1 : 0;
       }
-      return ok ? t : c.fail("max_pool: window", text() << window, text("inside ") << c[0].type());
+      return ok ? t : c.fail("max_pool: window", message() << window, message("inside ") << c[0].type());
     },
     .compose = [](const call& c) -> arrays {
       const auto larger = [](const array& a, const array& b) { return select(detail::replaces(b, a), b, a); };

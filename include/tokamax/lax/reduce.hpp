@@ -31,7 +31,7 @@ constexpr axes normalized(const axes& axis, int rank) {
 constexpr array reduce(const op& o, const array& x, const reduce_options& options, location where) {
   const axes axis = normalized(options.axis, x.rank());
   if (options.axis.count >= 0 && axis.rank() != options.axis.rank())
-    reject(x, where, text(o.name) << ": axis", text() << options.axis, text("axes of ") << x.type());
+    reject(x, where, message(o.name) << ": axis", message() << options.axis, message("axes of ") << x.type());
   const array y = bind(o, {x}, reduce_attributes{axis}, where);
   if (!options.keepdims) return y;
   shape kept = x.shape();
@@ -42,7 +42,7 @@ constexpr array reduce(const op& o, const array& x, const reduce_options& option
 constexpr array extreme(const op& o, const char* what, const array& x, const reduce_options& options, source_line l) {
   const axes axis = normalized(options.axis, x.rank());
   for (std::int64_t a : axis)
-    if (x.extent(static_cast<int>(a)) == 0) reject(x, l, what, x.type(), text("elements along axis ") << a);
+    if (x.extent(static_cast<int>(a)) == 0) reject(x, l, what, x.type(), message("elements along axis ") << a);
   return reduce(o, x, options, l);
 }
 constexpr std::int64_t reduced_count(const array& x, const axes& axis) {
@@ -80,7 +80,7 @@ inline constexpr op sum_in_32_bits_p = detail::reduction({
     .infer = [](const call& c) -> array_type {
       if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
       array_type t = detail::reduce_infer(c);
-      t.type = detail::summed_in(t.type);
+      t.dtype = detail::summed_in(t.dtype);
       return t;
     },
     .compose = [](const call& c) -> arrays {
@@ -138,13 +138,13 @@ namespace detail {
 constexpr array_type arg_infer(const call& c) {
   const int axis = c.attrs<arg_attributes>().axis;
   if (axis < 0 || axis >= c[0].rank())
-    return c.fail(text(c.self->name) << ": axis", text() << axis, text("an axis of ") << c[0].type());
+    return c.fail(message(c.self->name) << ": axis", message() << axis, message("an axis of ") << c[0].type());
   const std::int64_t n = c[0].extent(axis);
   if (n == 0 || n > std::int64_t{1} << 31)
-    return c.fail(text(c.self->name) << ": extent", c[0].type(), text("1 to 2^31 elements along axis ") << axis);
+    return c.fail(message(c.self->name) << ": extent", c[0].type(), message("1 to 2^31 elements along axis ") << axis);
   array_type t{i32, false, {}};
   for (int i = 0; i < c[0].rank(); ++i)
-    if (i != axis) t.extents.push_back(c[0].extent(i));
+    if (i != axis) t.shape.push_back(c[0].extent(i));
   return t;
 }
 constexpr arrays arg_batch(const call& c) {

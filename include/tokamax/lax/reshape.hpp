@@ -65,9 +65,9 @@ inline constexpr op reshape_p{
                    [](const array_type& operand, const array_type& result, const std::int64_t*, std::int64_t&,
                       shape& strides) {
                      shape s;
-                     if (!reshape_strides(operand.extents, strides, result.extents, s)) {
-                       if (!is_row_major(operand.extents, strides)) return false;
-                       s = row_major(result.extents);  // dynamic extents that cannot be compared
+                     if (!reshape_strides(operand.shape, strides, result.shape, s)) {
+                       if (!is_row_major(operand.shape, strides)) return false;
+                       s = row_major(result.shape);  // dynamic extents that cannot be compared
                      }
                      strides = s;
                      return true;
@@ -76,7 +76,7 @@ inline constexpr op reshape_p{
     .infer = [](const call& c) -> array_type {
       const shape s = c.attrs<reshape_options>().extents;
       if (size(s) != c[0].size())
-        return c.fail("reshape: number of elements", c[0].type(), text("as many as in ") << s);
+        return c.fail("reshape: number of elements", c[0].type(), message("as many as in ") << s);
       return {c[0].dtype(), c[0].type().weak, s};
     },
     .vjp = [](const call& c) -> arrays { return reshape(c.ct(), c[0].shape()); },
@@ -89,9 +89,9 @@ inline constexpr op reshape_p{
       const shape s = c.attrs<reshape_options>().extents;
       if (c[0].shape() == s) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p)
-        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.type, n.type.weak, s}), c.where);
-      if (n.kind != &reshape_p) return {};
+      if (n.op == &constant_p)
+        return lift(*c.trace, array(constant_bits(*c.trace, n), {n.type.dtype, n.type.weak, s}), c.where);
+      if (n.op != &reshape_p) return {};
       const int id = c.trace->operand(n, 0);
       return reshape(array(c.trace, id, (*c.trace)[id].type), s);
     },
@@ -109,14 +109,14 @@ constexpr array reshape(const array& x, shape s, source_line l) {
     s[i] = 1;
     const std::int64_t known = size(s), n = x.size();
     if (known == 0 || !are_extents(s)) {
-      reject(x, l, "reshape: extents", text() << asked, "extents from 1 on beside one -1");
+      reject(x, l, "reshape: extents", message() << asked, "extents from 1 on beside one -1");
       return x;
     }
     s[i] = div_extent(n, known);
     break;
   }
   if (!are_extents(s)) {
-    reject(x, l, "reshape: extents", text() << s, "extents from 0 on, or one -1");
+    reject(x, l, "reshape: extents", message() << s, "extents from 0 on, or one -1");
     return x;
   }
   if (x.shape() == s) return x;

@@ -21,7 +21,7 @@ inline constexpr op reverse_p{
       const int rank = c[0].rank();
       bool ok = other_axes(rank, d).rank() + d.rank() == rank;  // each once
       for (std::int64_t a : d) ok = ok && a >= 0 && a < rank;
-      if (!ok) return c.fail("reverse: axes", text() << d, text("axes of ") << c[0].type());
+      if (!ok) return c.fail("reverse: axes", message() << d, message("axes of ") << c[0].type());
       return c[0].type();
     },
     .vjp = [](const call& c) -> arrays { return bind(*c.self, {c.ct()}, c.attrs<reverse_options>(), c.where); },

@@ -50,17 +50,17 @@ inline constexpr op slice_p{
     .infer = [](const call& c) -> array_type {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       array_type t = c[0].type();
-      bool ok = start.rank() == t.extents.rank() && limit.rank() == start.rank() && stride.rank() == start.rank();
+      bool ok = start.rank() == t.shape.rank() && limit.rank() == start.rank() && stride.rank() == start.rank();
       for (int i = 0; ok && i < start.rank(); ++i) {
-        const bool whole = start[i] == 0 && limit[i] == t.extents[i] && stride[i] == 1;  // also of a dynamic extent
-        if (!whole && (is_dyn(t.extents[i]) || is_dyn(start[i]) || is_dyn(limit[i])))
-          return c.fail("dynamic extent: slice", c[0].type(), text("all of axis ") << i);
-        ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.extents[i] && stride[i] > 0);
-        if (!whole && ok) t.extents[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
+        const bool whole = start[i] == 0 && limit[i] == t.shape[i] && stride[i] == 1;  // also of a dynamic extent
+        if (!whole && (is_dyn(t.shape[i]) || is_dyn(start[i]) || is_dyn(limit[i])))
+          return c.fail("dynamic extent: slice", c[0].type(), message("all of axis ") << i);
+        ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.shape[i] && stride[i] > 0);
+        if (!whole && ok) t.shape[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
       }
-      if (ok && is_dynamic(t.extents) && detail::slice_offset(c[0].shape(), start) == no_extent)
+      if (ok && is_dynamic(t.shape) && detail::slice_offset(c[0].shape(), start) == no_extent)
         return c.fail("dynamic extent: slice", c[0].type(), "a start that is a multiple of one extent");
-      return ok ? t : c.fail("slice: bounds", text() << start << ":" << limit, text("inside ") << c[0].type());
+      return ok ? t : c.fail("slice: bounds", message() << start << ":" << limit, message("inside ") << c[0].type());
     },
     .vjp = [](const call& c) -> arrays {
       const auto [start, limit, stride] = c.attrs<slice_options>();
@@ -82,7 +82,7 @@ inline constexpr op slice_p{
       };
       return slice(c[0], lead(0, start), lead(c.batch_size, limit), lead(1, stride));
     },
-    .simplify = [](const call& c) -> array { return c.type.extents == c[0].shape() ? c[0] : array(); },
+    .simplify = [](const call& c) -> array { return c.type.shape == c[0].shape() ? c[0] : array(); },
 };
 
 inline constexpr op pad_p{
@@ -92,20 +92,20 @@ inline constexpr op pad_p{
     .infer = [](const call& c) -> array_type {
       const auto [low, high, interior] = c.attrs<pad_options>();
       array_type t = c[0].type();
-      bool ok = low.rank() == t.extents.rank() && high.rank() == low.rank() && interior.rank() == low.rank() &&
+      bool ok = low.rank() == t.shape.rank() && high.rank() == low.rank() && interior.rank() == low.rank() &&
                 c[1].rank() == 0;
       constexpr std::int64_t most = std::int64_t{1} << 60;  // sums of such numbers fit
       for (int i = 0; ok && i < low.rank(); ++i) {
-        const std::int64_t n = t.extents[i];
+        const std::int64_t n = t.shape[i];
         if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
-        if (is_dyn(n)) return c.fail("dynamic extent: pad", c[0].type(), text("axis ") << i << " as it is");
+        if (is_dyn(n)) return c.fail("dynamic extent: pad", c[0].type(), message("axis ") << i << " as it is");
         ok = n <= most && low[i] <= most && low[i] >= -most && high[i] <= most && high[i] >= -most &&
              interior[i] >= 0 && (n == 0 || interior[i] <= most / n);
         if (!ok) break;
-        t.extents[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
-        ok = interior[i] >= 0 && t.extents[i] >= 0;
+        t.shape[i] = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
+        ok = interior[i] >= 0 && t.shape[i] >= 0;
       }
-      return ok ? t : c.fail("pad: amounts", text() << low << high, text("one pair per axis of ") << c[0].type());
+      return ok ? t : c.fail("pad: amounts", message() << low << high, message("one pair per axis of ") << c[0].type());
     },
     .vjp = [](const call& c) -> arrays {
       const auto [low, high, interior] = c.attrs<pad_options>();

@@ -26,7 +26,8 @@ inline constexpr op sort_p{
     .attributes = schema<sort_options>,
     .infer_all = [](const call& c) -> types {
       const int axis = c.attrs<sort_options>().axis;
-      if (axis < 0 || axis >= c[0].rank()) c.fail("sort: axis", text() << axis, text("an axis of ") << c[0].type());
+      if (axis < 0 || axis >= c[0].rank())
+        c.fail("sort: axis", message() << axis, message("an axis of ") << c[0].type());
       types ts;
       for (int k = 0; k < c.count; ++k) {
         if (!(c[k].shape() == c[0].shape())) c.fail("sort: shapes", c[k].type(), c[0].type());
@@ -99,7 +100,7 @@ struct top_k_result {
 constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l = source_line::current()) {
   const int axis = checked_axis("top_k: axis", -1, x, l);
   if (x.rank() == 0) return {x, x};
-  if (k < 0 || k > x.extent(axis)) reject(x, l, "top_k: k", text() << k, text("0 or more, within ") << x.type());
+  if (k < 0 || k > x.extent(axis)) reject(x, l, "top_k: k", message() << k, message("0 or more, within ") << x.type());
   const arrays sorted = sort({x, iota(i32, x.shape(), axis, l)}, axis, true, l);
   return {slice_in_dim(sorted[0], 0, k, axis, l), slice_in_dim(sorted[1], 0, k, axis, l)};
 }

@@ -29,18 +29,19 @@ inline constexpr op split_p{
       array_type t = c[0].type();
       types ts;
       std::int64_t total = 0;
-      if (axis < 0 || axis >= t.extents.rank()) {
-        c.fail("split: axis", text() << axis, text("an axis of ") << t);
+      if (axis < 0 || axis >= t.shape.rank()) {
+        c.fail("split: axis", message() << axis, message("an axis of ") << t);
         return types(sizes.size(), t);
       }
       bool ok = true;
       for (std::int64_t n : sizes) {
         ok = ok && n >= 0 && n <= c[0].extent(axis) - total;
-        if (ok) total += n, t.extents[axis] = n;
+        if (ok) total += n, t.shape[axis] = n;
         ts.push_back(t);
       }
       if (!ok || total != c[0].extent(axis))
-        c.fail("split: sizes", text() << "a sum of " << total, text("that of axis ") << axis << " of " << c[0].type());
+        c.fail("split: sizes", message() << "a sum of " << total,
+               message("that of axis ") << axis << " of " << c[0].type());
       return ts;
     },
     .compose = [](const call& c) -> arrays {
@@ -91,11 +92,11 @@ constexpr arrays split(const array& x, int parts, int axis = -1, source_line l =
   axis = checked_axis("split: axis", axis, x, l);
   if (x.rank() == 0) return x;
   if (parts < 1) {
-    reject(x, l, "split: parts", text() << parts, "1 or more");
+    reject(x, l, "split: parts", message() << parts, "1 or more");
     return x;
   }
   const std::int64_t n = x.extent(axis) / parts;
-  if (n * parts != x.extent(axis)) reject(x, l, "split: extent", x.type(), text("a multiple of ") << parts);
+  if (n * parts != x.extent(axis)) reject(x, l, "split: extent", x.type(), message("a multiple of ") << parts);
   words sizes;
   for (int i = 0; i < parts; ++i) sizes.push_back(n);
   return split(x, sizes, axis, l);

@@ -29,10 +29,10 @@ inline constexpr op transpose_p{
     .infer = [](const call& c) -> array_type {
       const axes p = c.attrs<transpose_options>().permutation;
       array_type t = c[0].type();
-      bool ok = p.rank() == t.extents.rank();
+      bool ok = p.rank() == t.shape.rank();
       for (int i = 0; ok && i < p.rank(); ++i) ok = p.contains(i);
-      if (!ok) return c.fail("transpose: permutation", text() << p, text("of the axes of ") << c[0].type());
-      for (int i = 0; i < p.rank(); ++i) t.extents[i] = c[0].extent(static_cast<int>(p[i]));
+      if (!ok) return c.fail("transpose: permutation", message() << p, message("of the axes of ") << c[0].type());
+      for (int i = 0; i < p.rank(); ++i) t.shape[i] = c[0].extent(static_cast<int>(p[i]));
       return t;
     },
     .vjp = [](const call& c) -> arrays {
@@ -50,8 +50,8 @@ inline constexpr op transpose_p{
       const axes p = c.attrs<transpose_options>().permutation;
       if (p == iota_axes(p.rank())) return c[0];
       const node& n = (*c.trace)[c[0].id()];
-      if (n.kind == &constant_p) return lift(*c.trace, array(constant_bits(*c.trace, n), c.type), c.where);
-      if (n.kind != &transpose_p) return {};
+      if (n.op == &constant_p) return lift(*c.trace, array(constant_bits(*c.trace, n), c.type), c.where);
+      if (n.op != &transpose_p) return {};
       const call inner{.attributes = c.trace->words_of(n), .attribute_count = n.word_count};
       const axes q = inner.attrs<transpose_options>().permutation;
       axes through;

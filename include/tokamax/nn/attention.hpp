@@ -39,10 +39,10 @@ struct attention {
  private:
   constexpr void require_heads(const array& x, source_line l) const {
     if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
-      reject(x, l, "nn::attention: heads", text() << heads << " for " << kv_heads << " of keys",
+      reject(x, l, "nn::attention: heads", message() << heads << " for " << kv_heads << " of keys",
              "a multiple, from 1 on");
     else if (head_size < 1 || (head_size == width / heads && width % heads != 0))
-      reject(x, l, "nn::attention: width", text() << width, text("a multiple of ") << heads << " heads");
+      reject(x, l, "nn::attention: width", message() << width, message("a multiple of ") << heads << " heads");
   }
   constexpr arrays parts(const array& x,
                          source_line l) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views

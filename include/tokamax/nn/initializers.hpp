@@ -13,7 +13,7 @@ using initializer = array (*)(const random::key&, const shape&);
 /// errors  "parameter: shape" for negative extents
 constexpr array parameter(const shape& s, dtype type = f32) {
   if (!are_extents(s))
-    return tokamax::detail::impossible(type, "parameter: shape", text() << s, "extents from 0 on", {});
+    return tokamax::detail::impossible(type, "parameter: shape", message() << s, "extents from 0 on", {});
   return array(array_type{type, false, s});
 }
 

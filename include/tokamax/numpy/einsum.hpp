@@ -167,7 +167,7 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
   const detail::einsum_equation e = detail::parse_einsum(equation, xs);
   if (!e.ok || !detail::labels_fit(e, xs)) {
     reject(xs.data(), xs.count(), l, "einsum: equation", equation.empty() ? "an empty one" : equation,
-           text() << xs.count() << " operands, first " << xs[0].type());
+           message() << xs.count() << " operands, first " << xs[0].type());
     return xs[0];
   }
   detail::einsum_term t = detail::diagonals({xs[0], e.operands[0]});

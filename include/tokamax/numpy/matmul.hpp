@@ -23,7 +23,7 @@ struct matmul_options {
 constexpr array matmul(const array& a, const array& b, const matmul_options& o = {},
                        source_line l = source_line::current()) {
   const int ra = a.rank(), rb = b.rank();
-  auto refuse = [&](const text& what, const text& found, const text& expected) {
+  auto refuse = [&](const message& what, const message& found, const message& expected) {
     reject(a.trace() ? a.trace() : b.trace(), l, what, found, expected);
     return a;
   };
@@ -39,7 +39,7 @@ constexpr array matmul(const array& a, const array& b, const matmul_options& o =
   for (int i = 0; i < ra - 2; ++i) sa.push_back(a.extent(i));
   for (int i = 0; i < rb - 2; ++i) sb.push_back(b.extent(i));
   lead = broadcast_shapes(sa, sb, ok);
-  if (!ok) return refuse("matmul: batch extents", b.type(), text("extents of 1 or those of ") << a.type());
+  if (!ok) return refuse("matmul: batch extents", b.type(), message("extents of 1 or those of ") << a.type());
   auto widen = [&](const array& x, int keep) {
     shape s = lead;
     for (int i = x.rank() - keep; i < x.rank(); ++i) s.push_back(x.extent(i));

@@ -17,8 +17,8 @@ constexpr array take(const array& x, const array& indices, int axis = 0, source_
   axis = checked_axis("take: axis", axis, x, l);
   if (x.rank() == 0) return x;
   if (x.extent(axis) > most_indices) {
-    reject(x.trace() ? x.trace() : indices.trace(), l, "take: extent", text() << x.extent(axis),
-           text("at most ") << most_indices);
+    reject(x.trace() ? x.trace() : indices.trace(), l, "take: extent", message() << x.extent(axis),
+           message("at most ") << most_indices);
     return x;
   }
   array i = indices;

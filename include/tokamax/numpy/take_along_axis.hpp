@@ -22,11 +22,11 @@ constexpr array take_along_axis(const array& x, const array& given, int axis = -
   for (int i = 0; ok && i < x.rank(); ++i) ok = i == axis || indices.extent(i) == x.extent(i);
   const call here{.inputs = &indices, .count = 1, .trace = x.trace() ? x.trace() : indices.trace(), .where = l};
   if (!ok) {
-    here.fail("take_along_axis: indices", indices.type(), text("i32 or i64 shaped like ") << x.type());
+    here.fail("take_along_axis: indices", indices.type(), message("i32 or i64 shaped like ") << x.type());
     return x;
   }
   if (x.size() > most_indices) {  // positions are i32
-    here.fail("take_along_axis: elements", x.type(), text("at most ") << most_indices);
+    here.fail("take_along_axis: elements", x.type(), message("at most ") << most_indices);
     return x;
   }
   const auto number = [](double v) { return array(v, {i32, false, {}}); };

@@ -113,8 +113,8 @@ inline constexpr op attention_vjp_p{
     .attributes = schema<attention_options>,
     .infer_all = [](const call& c) -> types {
       if (!detail::has_products(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
-        c.fail("attention_vjp: k, v", text(c[1].type()) << ", " << c[2].type(),
-               text("[B,S,K,H] for q ") << c[0].type());
+        c.fail("attention_vjp: k, v", message(c[1].type()) << ", " << c[2].type(),
+               message("[B,S,K,H] for q ") << c[0].type());
       else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()))
         detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
       return {c[0].type(), c[1].type(), c[2].type()};
@@ -147,11 +147,12 @@ inline constexpr op attention_p{
       if (!detail::has_products(c[0].dtype()) || c[0].rank() != 4)
         c.fail("attention: q", c[0].type(), "floats [B,T,N,H]");
       else if (!detail::attention_shapes_fit(c[0], c[1], c[2]))
-        c.fail("attention: k, v", text(c[1].type()) << ", " << c[2].type(), text("[B,S,K,H] for q ") << c[0].type());
+        c.fail("attention: k, v", message(c[1].type()) << ", " << c[2].type(),
+               message("[B,S,K,H] for q ") << c[0].type());
       else if (is_dyn(c[0].extent(3)))
         c.fail("dynamic extent: attention", c[0].type(), "heads of a known size");
       else
-        lse.extents = {c[0].extent(0), c[0].extent(2), c[0].extent(1)};
+        lse.shape = {c[0].extent(0), c[0].extent(2), c[0].extent(1)};
       return {c[0].type(), lse, lse};
     },
     .compose = [](const call& c) -> arrays {

@@ -31,7 +31,7 @@ inline constexpr op cross_entropy_vjp_p{
     .precision = {.kernels_in_f32 = true},
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0 || c[1].dtype() != i32)
-        return c.fail("cross_entropy_vjp: logits, labels", text(c[0].type()) << ", " << c[1].type(), "floats, i32");
+        return c.fail("cross_entropy_vjp: logits, labels", message(c[0].type()) << ", " << c[1].type(), "floats, i32");
       detail::extents_are(c, 1, 4, detail::leading(c[0]));
       return c[0].type();
     },
@@ -56,12 +56,12 @@ inline constexpr op cross_entropy_p{
     .precision = {.kernels_in_f32 = true},
     .infer_all = [](const call& c) -> types {
       array_type t{carrying(c[0].dtype()), false, {}};
-      for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      for (int i = 0; i + 1 < c[0].rank(); ++i) t.shape.push_back(c[0].extent(i));
       const bool logits = is_floating(c[0].dtype()) && c[0].rank() > 0;
       if (!logits)
         c.fail("softmax_cross_entropy: logits", c[0].type(), "floats with an axis of classes");
-      else if (c[1].dtype() != i32 || !(c[1].shape() == t.extents))
-        c.fail("softmax_cross_entropy: labels", c[1].type(), text("i32") << t.extents);
+      else if (c[1].dtype() != i32 || !(c[1].shape() == t.shape))
+        c.fail("softmax_cross_entropy: labels", c[1].type(), message("i32") << t.shape);
       return {t, t, t};
     },
     // The logit of the label is computed as a masked sum. A label outside the classes has none, and its loss is NaN.

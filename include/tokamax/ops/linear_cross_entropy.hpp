@@ -41,7 +41,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
       const bool fit = detail::has_products(c[0].dtype()) && c[0].rank() > 0 && c[1].rank() == 2 &&
                        c[1].dtype() == c[0].dtype() && c[1].extent(features) == c[0].extent(-1) && c[2].dtype() == i32;
       if (!fit)
-        c.fail("linear_cross_entropy_vjp: x, weights", text(c[0].type()) << ", " << c[1].type(),
+        c.fail("linear_cross_entropy_vjp: x, weights", message(c[0].type()) << ", " << c[1].type(),
                "[..,D], [D,V] of one dtype");
       else
         detail::extents_are(c, 2, 5, detail::leading(c[0]));
@@ -77,15 +77,15 @@ inline constexpr op linear_cross_entropy_p{
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       array_type t{carrying(c[0].dtype()), false, {}};
-      for (int i = 0; i + 1 < c[0].rank(); ++i) t.extents.push_back(c[0].extent(i));
+      for (int i = 0; i + 1 < c[0].rank(); ++i) t.shape.push_back(c[0].extent(i));
       const bool transposed = c.attrs<linear_cross_entropy_options>().transposed;
       if (!detail::has_products(c[0].dtype()) || c[0].rank() == 0)
         c.fail("linear_cross_entropy: x", c[0].type(), "floats with an axis of features");
       else if (c[1].rank() != 2 || c[1].dtype() != c[0].dtype() || c[1].extent(transposed ? 1 : 0) != c[0].extent(-1))
         c.fail("linear_cross_entropy: weights", c[1].type(),
-               text(transposed ? "[V,D]" : "[D,V]") << " of the dtype and the D of " << c[0].type());
-      else if (c[2].dtype() != i32 || !(c[2].shape() == t.extents))
-        c.fail("linear_cross_entropy: labels", c[2].type(), text("i32") << t.extents);
+               message(transposed ? "[V,D]" : "[D,V]") << " of the dtype and the D of " << c[0].type());
+      else if (c[2].dtype() != i32 || !(c[2].shape() == t.shape))
+        c.fail("linear_cross_entropy: labels", c[2].type(), message("i32") << t.shape);
       return {t, t, t};
     },
     .compose = [](const call& c) -> arrays {

@@ -41,14 +41,14 @@ inline constexpr op rotary_embedding_p{
     .attributes = schema<rotary_embedding_options>,
     .infer = [](const call& c) -> array_type {
       const array_type x = c[0].type();
-      if ((x.type != f32 && x.type != bf16 && x.type != f64) || x.extents.rank() < 3 || x.extents[-1] <= 0 ||
-          x.extents[-1] % 2 != 0)
+      if ((x.dtype != f32 && x.dtype != bf16 && x.dtype != f64) || x.shape.rank() < 3 || x.shape[-1] <= 0 ||
+          x.shape[-1] % 2 != 0)
         return c.fail("rotary_embedding: x", x, "f32, bf16 or f64 [...,T,N,H], H = 2, 4, ...");
       shape places;  // [..., T]
-      for (int i = 0; i + 2 < x.extents.rank(); ++i) places.push_back(x.extents[i]);
+      for (int i = 0; i + 2 < x.shape.rank(); ++i) places.push_back(x.shape[i]);
       bool fit = c[1].dtype() == i32;
       if (!(broadcast_shapes(c[1].shape(), places, fit) == places) || !fit)
-        return c.fail("rotary_embedding: positions", c[1].type(), text("i32 that fits ") << places);
+        return c.fail("rotary_embedding: positions", c[1].type(), message("i32 that fits ") << places);
       if (!(c.attrs<rotary_embedding_options>().base >= 1))
         return c.fail("rotary_embedding: base", "less than 1", "at least 1");
       return x;

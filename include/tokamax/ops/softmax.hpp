@@ -15,7 +15,7 @@ namespace detail {
 /// Row ops work on the last axis of their operands. The functions below swap any other axis with it.
 constexpr array_type row_infer(const call& c) {
   if (!is_floating(c[0].dtype()) || c[0].rank() == 0)
-    return c.fail(text(c.self->name) << ": x", c[0].type(), "floats with an axis");
+    return c.fail(message(c.self->name) << ": x", c[0].type(), "floats with an axis");
   return c[0].type();
 }
 }  // namespace detail
@@ -26,7 +26,7 @@ inline constexpr op softmax_vjp_p{
     .precision = {.kernels_in_f32 = true},
     .infer = [](const call& c) -> array_type {
       if (c[1].shape() != c[0].shape())
-        return c.fail("softmax_vjp: ct", c[1].type(), text("extents of ") << c[0].type());
+        return c.fail("softmax_vjp: ct", c[1].type(), message("extents of ") << c[0].type());
       return detail::row_infer(c);
     },
     // dx = y * (ct - sum(ct * y))

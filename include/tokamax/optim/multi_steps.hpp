@@ -25,7 +25,7 @@ struct multi_steps {
   int every = 1;
 
   constexpr multi_steps(Inner i, int n) : inner(i), every(n) {
-    if (n < 1) reject(nullptr, location(), "multi_steps: every", text() << n, "1 or more");
+    if (n < 1) reject(nullptr, location(), "multi_steps: every", message() << n, "1 or more");
   }
 
   template <class Params>

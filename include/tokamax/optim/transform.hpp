@@ -84,7 +84,7 @@ constexpr void require_shapes(const char* what, const Updates& updates, const Pa
   const auto look = [&](const array& u, const array& p) {
     if (!is_floating(p.dtype()) || u.shape() == p.shape()) return;
     const array both[] = {u, p};
-    reject(both, 2, l, what, u.type(), text("the shape of its parameter, ") << p.type());
+    reject(both, 2, l, what, u.type(), message("the shape of its parameter, ") << p.type());
   };
   for_each_leaf(look, updates, params);
 }

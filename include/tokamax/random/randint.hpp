@@ -39,7 +39,7 @@ constexpr array randint(const key& k, const shape& s, const array& low, const ar
   for (const array* bound : {&low, &high}) {
     const double end = highest_of(type) + (narrow && bound == &high);
     if (bound->is_literal() && !(bound->literal() >= lowest_of(type) && bound->literal() <= end)) {
-      reject(k, l, "randint: bound", bound == &low ? "low" : "high", text("a number that fits ") << name(type));
+      reject(k, l, "randint: bound", bound == &low ? "low" : "high", message("a number that fits ") << name(type));
       return k;
     }
   }

@@ -47,14 +47,15 @@ inline constexpr op threefry2x32_p{
       const array &keys = c[0], &first = c[1];
       bool ok = keys.dtype() == u32 && keys.rank() > 0 && keys.extent(-1) == 2;
       if (!ok) return c.fail("random: key", keys.type(), "u32[2]");
-      if (!are_extents(extents)) return c.fail("random: shape", text() << extents, "extents from 0 on");
+      if (!are_extents(extents)) return c.fail("random: shape", message() << extents, "extents from 0 on");
       ok = first.dtype() == u32 && first.rank() == keys.rank() - 1;
       for (int i = 0; ok && i < first.rank(); ++i) ok = first.extent(i) == keys.extent(i);
-      if (!ok) return c.fail("threefry2x32: first counter", first.type(), text("u32, one per key of ") << keys.type());
+      if (!ok)
+        return c.fail("threefry2x32: first counter", first.type(), message("u32, one per key of ") << keys.type());
       array_type t = first.type();
       t.weak = false;
-      for (std::int64_t e : extents) t.extents.push_back(e);
-      if (pairs) t.extents.push_back(2);
+      for (std::int64_t e : extents) t.shape.push_back(e);
+      if (pairs) t.shape.push_back(2);
       return t;
     },
     .compose = [](const call& c) -> arrays {

@@ -21,8 +21,8 @@ template <class Parameter, class Given>
 void check_argument(const Given& given, std::size_t position) {
   if constexpr (typed_array<Parameter> && std::same_as<Given, array>)
     if (!fits(Parameter::static_type, given.type()))
-      throw error("jit: argument", std::string(text(given.type()).view()),
-                  std::string(text(Parameter::static_type).view()), "argument " + std::to_string(position));
+      throw error("jit: argument", std::string(message(given.type()).view()),
+                  std::string(message(Parameter::static_type).view()), "argument " + std::to_string(position));
 }
 template <class F, class Result, class... Parameter, class... Given>
 void check_arguments(Result (F::*)(Parameter...) const, const Given&... given) {

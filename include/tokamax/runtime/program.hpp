@@ -25,14 +25,14 @@ namespace detail {
 constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
-    if (!n.kind || ops[n.kind] < known || !n.kind->compose || n.kind->bodies.count) continue;
+    if (!n.op || ops[n.op] < known || !n.op->compose || n.op->bodies.count) continue;
     graph inner;
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) {
       const array_type& t = g[g.operand(n, k)].type;
       in.push_back(array(&inner, inner.input(t), t));
     }
-    n.kind->compose(call_of(g, n, in, &inner));
+    n.op->compose(call_of(g, n, in, &inner));
     add_ops(ops, inner);
   }
   for (const graph& body : g.bodies) add_ops(ops, body);
@@ -61,7 +61,7 @@ constexpr void trace_program_into(auto& out) {
   trace_into(g, F{}, out.result, default_of<Args>...);
   out.error = g.error;
   if (g.error.failed) return;
-  for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.extents);
+  for (int i : g.inputs) out.dynamic = out.dynamic || is_dynamic(g[i].type.shape);
   numbering<const op*> ops;
   add_ops(ops, g);
   out.error = freezer(out.program, out.size, ops).run(g);
@@ -123,7 +123,7 @@ inline constexpr bool needs_no_kernel(const op& o) {
 /// Is a node of this kind in the live part of a program or of one of its bodies? A trace also has dead nodes.
 constexpr bool uses(const graph& g, const op& o) {
   for (const node& n : g.nodes)
-    if (n.kind == &o) return true;
+    if (n.op == &o) return true;
   for (const graph& body : g.bodies)
     if (uses(body, o)) return true;
   return false;

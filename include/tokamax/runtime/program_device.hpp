@@ -47,9 +47,9 @@ void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, 
   for (int k = 0; k < n; ++k) {
     const array_type& t = in[k].type();
     const bool literal = in[k].is_literal();
-    f(static_cast<std::int64_t>(t.type) << 2 | t.weak << 1 | literal);
-    f(t.extents.rank());
-    for (const std::int64_t e : t.extents) f(e);
+    f(static_cast<std::int64_t>(t.dtype) << 2 | t.weak << 1 | literal);
+    f(t.shape.rank());
+    for (const std::int64_t e : t.shape) f(e);
     if (literal) f(static_cast<std::int64_t>(in[k].literal_bits().value));
   }
   for (int k = 0; k < word_count; ++k) f(w[k]);
@@ -64,7 +64,7 @@ inline arrays outputs_of(program_run& run, const std::vector<array_type>& types,
 }
 inline std::vector<array_type> output_types(const graph& g) {
   std::vector<array_type> types;
-  for (const int id : g.outputs) types.push_back({g[id].type.type, g[id].type.weak, g[id].type.extents});
+  for (const int id : g.outputs) types.push_back({g[id].type.dtype, g[id].type.weak, g[id].type.shape});
   return types;
 }
 }  // namespace detail

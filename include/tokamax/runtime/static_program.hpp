@@ -145,8 +145,8 @@ TOKAMAX_COMPILED_ONCE void static_program::reject(int position, const void* give
     const array &a = place.leaf(given), &expected = place.leaf(t.like);
     const bool lacks_data = concrete && !a.is_concrete();
     if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
-      throw error("jit: argument", std::string(text(a.type()).view()) + (lacks_data ? " without data" : ""),
-                  std::string(text(expected.type()).view()), place.path);
+      throw error("jit: argument", std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
+                  std::string(message(expected.type()).view()), place.path);
   }
   throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
 }
@@ -166,7 +166,7 @@ TOKAMAX_COMPILED_ONCE void static_program::make_results(detail::program_run& run
   for (const auto& place : result_.layout.leaves) {
     array& a = const_cast<array&>(place.leaf(result));
     array_type type{a.dtype(), false, a.shape()};
-    for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols);
+    for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = resolve(type.shape[i], symbols);
     a = run.make_output(type, where);
   }
 }

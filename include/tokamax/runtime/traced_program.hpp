@@ -41,7 +41,12 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
                                                                          const kernel_table& table) {
   auto p = std::make_unique<owned_program>();
   lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return table.find(o).run; });
-  p->tables = make_plan(p->lowered, [&](const op& o) { return table.find(o).takes; }, one_of_each_symbol);
+  const auto takes = [&](const op& o) {
+    kernel_takes t = table.find(o).takes;
+    t.producer = t.producer && table.joins_loops;
+    return t;
+  };
+  p->tables = make_plan(p->lowered, takes, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   for (const op* o : p->tables.ops) {
@@ -63,9 +68,9 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
   graph g(traced);
   for (int i = 0; i < g.count(); ++i) {
     node& n = g.nodes[i];
-    if (n.kind != &captured_p) continue;
+    if (n.op != &captured_p) continue;
     captured.push_back(g.captured[g.words_of(n)[0]]);
-    n.kind = nullptr;
+    n.op = nullptr;
     g.inputs.push_back(i);
   }
   return g;
@@ -110,7 +115,7 @@ struct found_symbols {
 };
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void found_symbols::reject(const array_type& declared, const array_type& given, int position) {
-  throw error("jit: argument", std::string(text(given).view()), std::string(text(declared).view()),
+  throw error("jit: argument", std::string(message(given).view()), std::string(message(declared).view()),
               "argument " + std::to_string(position));
 }
 #endif
@@ -122,7 +127,7 @@ void take_leaves(program_run& run, device& where, Tree&& tree) {
   for_each_leaf(
       [&](const array& a) {
         if (!a.is_concrete())
-          throw error("jit: argument", std::string(text(a.type()).view()) + " without data", "a concrete array");
+          throw error("jit: argument", std::string(message(a.type()).view()) + " without data", "a concrete array");
         run.add_input(a, movable && !a.is_literal(), where);
       },
       tree);
@@ -136,7 +141,7 @@ Result results_like(const Result& skeleton, program_run& run, const std::int64_t
       [&](auto& leaf) {
         array& a = static_cast<array&>(leaf);
         array_type type = a.type();
-        for (int i = 0; i < type.extents.rank(); ++i) type.extents[i] = resolve(type.extents[i], symbols);
+        for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = resolve(type.shape[i], symbols);
         a = run.make_output(type, where);
       },
       result);
@@ -256,9 +261,9 @@ class traced_program {
     visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
     auto leaf = [&](const auto& a) {
       const array_type& t = detail::declared_type(a);
-      visit(static_cast<std::int64_t>(t.type) << 1 | t.weak);
-      visit(t.extents.rank());
-      for (std::int64_t e : t.extents) visit(e);
+      visit(static_cast<std::int64_t>(t.dtype) << 1 | t.weak);
+      visit(t.shape.rank());
+      for (std::int64_t e : t.shape) visit(e);
     };
     (for_each_leaf(leaf, given), ...);
   }

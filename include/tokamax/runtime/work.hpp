@@ -32,7 +32,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
       e.bytes += (in_place ? 2 : 1) * bytes_of(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
     if (k >= a.in_count) continue;
     in.push_back(array(array_type{v.type, false, v.extents}));
-    e.name.append(" ").append(text(in.back().type()).view());
+    e.name.append(" ").append(message(in.back().type()).view());
   }
   if (a.out_count == 0) return e;
   const array_view& first = *a.out;
@@ -55,7 +55,7 @@ constexpr loop_label label_of(const plan_view& p, int k) {
     const instruction& line = p.instructions[i];
     if (line.kind != instruction_kind::apply) continue;
     ++label.count;
-    if (label.names.length + static_cast<int>(line.function->name.size()) >= text::capacity) continue;
+    if (label.names.length + static_cast<int>(line.function->name.size()) >= message::capacity) continue;
     label.names << ' ' << line.function->name;
     ++label.named;
   }
@@ -67,7 +67,7 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   profile::event e;
   shape extents;
   for (int i = 0; i < a.rank; ++i) extents.push_back(a.extents[i]);
-  e.name.append("loop ").append((text() << extents).view()).append(label.names.view());
+  e.name.append("loop ").append((message() << extents).view()).append(label.names.view());
   if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
   for (int k = 0; k < a.slots; ++k)
     e.bytes += bytes_of(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);

@@ -112,10 +112,10 @@ constexpr void require_floats(graph& g, const char* what, const Tree& tree, sour
 /// Requires that floating leaves of `given` have the types of `wanted`.
 constexpr void require_types(graph& g, const char* what, const arrays& given, const arrays& wanted, source_line l) {
   if (given.count() != wanted.count())
-    reject(&g, l, what, text() << given.count() << " leaves", text() << wanted.count());
+    reject(&g, l, what, message() << given.count() << " leaves", message() << wanted.count());
   for (int k = 0; k < given.count() && k < wanted.count(); ++k)
     if (is_floating(wanted[k].dtype()) && given[k].type() != wanted[k].type())
-      reject(&g, l, what, given[k].type(), text("the type of its leaf, ") << wanted[k].type());
+      reject(&g, l, what, given[k].type(), message("the type of its leaf, ") << wanted[k].type());
 }
 
 }  // namespace detail

@@ -72,7 +72,7 @@ constexpr Tree associative_scan(const F& f, const Tree& x, associative_scan_opti
         const int axis = checked_axis("associative_scan: axis", options.axis, all[0], l);
         for (const array& a : all)
           if (a.rank() <= axis || a.extent(axis) != all[0].extent(axis) || is_dyn(a.extent(axis))) {
-            reject(&g, l, "associative_scan: length", a.type(), text("one known extent at axis ") << axis);
+            reject(&g, l, "associative_scan: length", a.type(), message("one known extent at axis ") << axis);
             return given;
           }
         const auto turned = [&](const Tree& tree) -> Tree {

@@ -11,7 +11,7 @@
 namespace tokamax::detail {
 
 constexpr array body_input(graph& g, const array_type& t) {
-  const array_type strong{t.type, false, t.extents};
+  const array_type strong{t.dtype, false, t.shape};
   return array(&g, g.input(strong), strong);
 }
 
@@ -87,13 +87,13 @@ constexpr arrays call_first_body(const call& c) {
 constexpr types types_of_first_body(const call& c) {
   const graph& body = c.body(0);
   types t;
-  for (const int o : body.outputs) t.push_back({body[o].type.type, false, body[o].type.extents});
+  for (const int o : body.outputs) t.push_back({body[o].type.dtype, false, body[o].type.shape});
   return t;
 }
 
 /// Does a node do something outside of the program, itself or in one of its bodies?
 constexpr bool has_ordered_effect(const graph& g, const node& n) {
-  if (n.kind->effect == effect_kind::ordered) return true;
+  if (n.op->effect == effect_kind::ordered) return true;
   for (int b = 0; b < body_count(n); ++b) {
     const graph& body = g.bodies[g.words_of(n)[b]];
     for (const int e : body.effects)
@@ -127,10 +127,10 @@ constexpr void drop_effects(graph& g, int kept, const call& c) {
   for (int k = kept; k < g.effects.count(); ++k) {
     const int id = g.effects[k];
     const node& n = g[id];
-    if (n.kind->effect == effect_kind::ordered && is_used(g, id))
-      c.fail(text(n.kind->name) << ": derivative", text("its result inside of ") << c.self->name,
+    if (n.op->effect == effect_kind::ordered && is_used(g, id))
+      c.fail(message(n.op->name) << ": derivative", message("its result inside of ") << c.self->name,
              "a call outside of what derivatives compute again");
-    const int running = n.kind->compose ? 1 : body_count(n);  // rules of functions have not run
+    const int running = n.op->compose ? 1 : body_count(n);  // rules of functions have not run
     for (int b = 0; b < running; ++b) drop_effects(g.bodies[g.words_of(n)[b]], 0, c);
   }
   g.effects.resize(static_cast<std::size_t>(kept));
@@ -138,7 +138,7 @@ constexpr void drop_effects(graph& g, int kept, const call& c) {
 
 /// Refuses effects that vmap would make happen for examples that would not have come to them.
 constexpr void refuse_effects(const call& c, const char* expected) {
-  c.fail(text(c.self->name) << ": vmap", "an effect outside of the program", expected);
+  c.fail(message(c.self->name) << ": vmap", "an effect outside of the program", expected);
 }
 
 constexpr array zero_like(const array& x) { return array(0.0, {x.dtype(), false, x.shape()}); }
@@ -182,14 +182,14 @@ constexpr arrays with_tangents(const call& c, int first, const vec<int>& in, con
 /// The bits of an operand that is a constant of the trace; null if it is none.
 constexpr const node* constant_operand(const call& c, int k) {
   const node& n = (*c.trace)[c[k].id()];
-  return n.kind == &constant_p ? &n : nullptr;
+  return n.op == &constant_p ? &n : nullptr;
 }
 /// A value in the place of a result, whose type is not weak.
 constexpr array as_result(graph& g, const array& x) { return lift(g, convert_element_type(x, x.dtype())); }
 
 constexpr array_type stacked_type(const array_type& t, std::int64_t n) {
-  array_type s{t.type, false, {n}};
-  for (std::int64_t e : t.extents) s.extents.push_back(e);
+  array_type s{t.dtype, false, {n}};
+  for (std::int64_t e : t.shape) s.shape.push_back(e);
   return s;
 }
 /// A body for the whole batch of the call c. Inputs in `batched` have the batch axis, and so have results in `results`.
@@ -204,7 +204,7 @@ constexpr graph batched_body(const graph& body, const call& c, const vec<char>& 
       continue;
     }
     batches.push_back(body_input(b, stacked_type(t, n)));
-    examples.push_back(placeholder(b, {t.type, false, t.extents}));
+    examples.push_back(placeholder(b, {t.dtype, false, t.shape}));
     args.push_back(examples.back());
   }
   arrays ys = inline_graph(b, body, args.data());
@@ -228,7 +228,7 @@ constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from, 
   vec<char> depends(body.nodes.size(), 0);
   for (int k = 0; k < body.inputs.count(); ++k) depends[body.inputs[k]] = from[k];
   for (int i = 0; i < body.count(); ++i) {
-    if (axis != 0 && body[i].kind && is_along(body, body[i], axis)) depends[i] = 1;
+    if (axis != 0 && body[i].op && is_along(body, body[i], axis)) depends[i] = 1;
     for (int k = 0; k < body[i].operand_count && !depends[i]; ++k) depends[i] = depends[body.operand(body[i], k)];
   }
   vec<char> out;

@@ -19,8 +19,8 @@ namespace detail {
 constexpr words pack_types(const types& list, bool ordered) {
   words w{ordered, list.count()};
   for (const array_type& t : list) {
-    pack_value(w, t.type);
-    pack_value(w, t.extents);
+    pack_value(w, t.dtype);
+    pack_value(w, t.shape);
   }
   return w;
 }
@@ -28,8 +28,8 @@ constexpr types unpack_types(const std::int64_t* w) {
   ++w;
   types list(static_cast<std::size_t>(*w++));
   for (array_type& t : list) {
-    unpack_value(w, t.type);
-    unpack_value(w, t.extents);
+    unpack_value(w, t.dtype);
+    unpack_value(w, t.shape);
   }
   return list;
 }
@@ -69,7 +69,7 @@ void run_callback(const kernel_arguments& a) {
     const array_view& v = a.out[k];
     const array_type wanted{v.type, false, v.extents};
     if (!out[k].is_concrete() || !(out[k].type() == wanted))
-      throw error("callback: result", std::string(text(out[k].type()).view()), std::string(text(wanted).view()));
+      throw error("callback: result", std::string(message(out[k].type()).view()), std::string(message(wanted).view()));
     if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
       std::memcpy(v.data, out[k].bytes(), bytes);
   }

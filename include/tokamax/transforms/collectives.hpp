@@ -35,7 +35,7 @@ inline constexpr op all_gather_p{
     .attributes = schema<axis_attributes>,
     .infer = [](const call& c) -> array_type {
       array_type t{c[0].dtype(), false, {c.attrs<axis_attributes>().size}};
-      for (const std::int64_t e : c[0].shape()) t.extents.push_back(e);
+      for (const std::int64_t e : c[0].shape()) t.shape.push_back(e);
       return t;
     },
     .vjp = [](const call& c) -> arrays {  // each entry gets its row of the sum of all cotangents
@@ -60,7 +60,7 @@ constexpr array gathered(const char* what, const array& x, std::string_view name
   graph* g = graph_around(x);
   const named_axis* axis = g ? g->find_axis(name) : nullptr;
   if (!axis) {
-    reject(g, l, text(what) << ": axis name", name, "the axis_name of a vmap around it");
+    reject(g, l, message(what) << ": axis name", name, "the axis_name of a vmap around it");
     return with_leading_axis(x, 1);
   }
   return bind(all_gather_p, {x}, axis_attributes{named_axis::identifier(name), axis->size}, l);
@@ -134,8 +134,8 @@ constexpr array ppermute(const array& x, std::string_view axis_name,
   vec<std::int64_t> from(static_cast<std::size_t>(n), -1);
   for (const auto& [source, target] : pairs) {
     if (source < 0 || source >= n || target < 0 || target >= n || from[static_cast<int>(target)] >= 0) {
-      reject(detail::graph_around(x), l, "ppermute: pair", text() << source << " to " << target,
-             text("entries below ") << n << ", each a receiver once");
+      reject(detail::graph_around(x), l, "ppermute: pair", message() << source << " to " << target,
+             message("entries below ") << n << ", each a receiver once");
       return x;
     }
     from[static_cast<int>(target)] = source;

@@ -47,31 +47,31 @@ class compute_dtype_pass {
     for (int k = 0; k < from_.inputs.count(); ++k) set(from_.inputs[k], lift(to_, args[k]), entered);
     const vec<char> live = live_nodes(from_);
     for (int i = 0; i < from_.count(); ++i)
-      if (live[i] && from_[i].kind && !is_elementwise(from_[i]) && !from_[i].kind->precision.sums)
+      if (live[i] && from_[i].op && !is_elementwise(from_[i]) && !from_[i].op->precision.sums)
         for (int k = 0; k < from_[i].operand_count; ++k) leaves_[from_.operand(from_[i], k)] = 1;
     for (int i = 0; i < from_.count(); ++i)
-      if (live[i] && from_[i].kind) repeat(i, from_[i]);
+      if (live[i] && from_[i].op) repeat(i, from_[i]);
     arrays results;
-    for (const int o : from_.outputs) results.push_back(as(o, from_[o].type.type));
+    for (const int o : from_.outputs) results.push_back(as(o, from_[o].type.dtype));
     return results;
   }
 
  private:
   enum state : char { unchanged, loose, entered, chained, narrow, wide };
-  static constexpr bool is_elementwise(const node& n) { return n.kind->memory.kind == op_kind::elementwise; }
+  static constexpr bool is_elementwise(const node& n) { return n.op->memory.kind == op_kind::elementwise; }
 
   constexpr void set(int i, const array& value, state f32_state) {
     values_[i] = value;
-    if (from_[i].type.type == f32) states_[i] = value.dtype() == policy_.compute ? narrow : f32_state;
+    if (from_[i].type.dtype == f32) states_[i] = value.dtype() == policy_.compute ? narrow : f32_state;
   }
   /// The value of node i: of dtype `t`, if it was f32.
   constexpr array as(int i, dtype t) const {
-    if (from_[i].type.type != f32 || values_[i].dtype() == t) return values_[i];
+    if (from_[i].type.dtype != f32 || values_[i].dtype() == t) return values_[i];
     return lift(to_, convert_element_type(values_[i], t));
   }
 
   constexpr void repeat(int i, const node& n) {
-    const op& o = *n.kind;
+    const op& o = *n.op;
     if (&o == &get_p) {
       const int tuple = from_.operand(n, 0);
       return set(i, tuples_[tuple_of_[tuple]][static_cast<int>(*from_.words_of(n))],
@@ -115,8 +115,8 @@ class compute_dtype_pass {
       else
         in.push_back(as(operand, t));
     }
-    arrays out = emit(to_, *n.kind, in.data(), in.count(), w, n.where);
-    if (!n.kind->infer_all) return set(i, lift(to_, out[0]), f32_state);
+    arrays out = emit(to_, *n.op, in.data(), in.count(), w, n.where);
+    if (!n.op->infer_all) return set(i, lift(to_, out[0]), f32_state);
     states_[i] = f32_state;
     tuple_of_.resize(from_.nodes.size(), -1);
     tuple_of_[i] = tuples_.count();

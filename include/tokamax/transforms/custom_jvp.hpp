@@ -151,8 +151,8 @@ struct custom_jvp_function {
     arrays in;
     for (int k = 0; k < rule.inputs.count(); ++k) {
       const array_type& t = rule[rule.inputs[k]].type;
-      if (k >= count && k < 2 * count && !is_floating(t.type))
-        in.push_back(array(0.0, {t.type, false, t.extents}));
+      if (k >= count && k < 2 * count && !is_floating(t.dtype))
+        in.push_back(array(0.0, {t.dtype, false, t.shape}));
       else
         in.push_back(array(&changed, changed.input(t), t));
     }

@@ -30,7 +30,7 @@ constexpr auto trace_rule(graph& g, rule_body& rule, const F& f, const Args&... 
 /// Rejects a rule if the leaves of its result are not those of the function's result.
 constexpr void require_like(graph& g, const char* what, const arrays& found, const arrays& wanted, source_line l) {
   if (found.count() != wanted.count()) {
-    reject(&g, l, what, text() << found.count() << " leaves", text() << wanted.count());
+    reject(&g, l, what, message() << found.count() << " leaves", message() << wanted.count());
     return;
   }
   for (int k = 0; k < found.count(); ++k)
@@ -63,7 +63,7 @@ constexpr void append_flags(vec<char>& to, const call& c, int first, int count) 
 }
 
 constexpr void refuse_closed_over(const call& c) {
-  c.fail(text(c.self->name) << ": derivative", "with respect to a value that the function closes over",
+  c.fail(message(c.self->name) << ": derivative", "with respect to a value that the function closes over",
          "one with respect to arguments");
 }
 

@@ -79,7 +79,7 @@ constexpr void debug_print(const print_format& line, const Args&... args) {
     w.push_back(format[k]);
   }
   if (braces != in.count())
-    reject(in.data(), in.count(), line.where, "debug_print: arguments", text() << in.count(), text() << braces);
+    reject(in.data(), in.count(), line.where, "debug_print: arguments", message() << in.count(), message() << braces);
   bind_all(debug_print_p, in.data(), in.count(), w, line.where);
 }
 

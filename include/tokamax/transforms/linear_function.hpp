@@ -25,7 +25,7 @@ constexpr vec<char> late_nodes(const graph& g, int known, const arrays& linear) 
   for (const array& a : linear) late[a.id()] = 1;
   for (int i = known; i < g.count(); ++i) {
     const node& n = g[i];
-    if (n.kind && n.kind->memory.kind == op_kind::barrier) late[i] = 1;
+    if (n.op && n.op->memory.kind == op_kind::barrier) late[i] = 1;
     for (int k = 0; k < n.operand_count && !late[i]; ++k) late[i] = late[g.operand(n, k)];
   }
   return late;
@@ -49,7 +49,7 @@ constexpr linear_program cut_linear_here(const graph& g, int known, const arrays
   const vec<char> live = live_nodes(whole);
   vec<char> is_residual(g.nodes.size(), 0);
   const auto keep = [&](int id) {
-    if (late[id] || is_residual[id] || g[id].kind == &constant_p) return;
+    if (late[id] || is_residual[id] || g[id].op == &constant_p) return;
     is_residual[id] = 1;
     whole.inputs.push_back(id);
   };
@@ -58,7 +58,7 @@ constexpr linear_program cut_linear_here(const graph& g, int known, const arrays
   for (const array& r : results) keep(r.id());
   linear_program out;
   out.residuals = whole.inputs;
-  for (const int id : whole.inputs) whole.nodes[id].kind = nullptr, whole.nodes[id].operand_count = 0;
+  for (const int id : whole.inputs) whole.nodes[id].op = nullptr, whole.nodes[id].operand_count = 0;
   for (const array& a : linear) whole.inputs.push_back(a.id());
   arrays in;
   for (const int id : whole.inputs) in.push_back(array(&out.program, out.program.input(g[id].type), g[id].type));
@@ -77,7 +77,7 @@ constexpr arrays linear_inputs(graph& g, const arrays& types) {
   for (const array& a : types) {
     const array_type t{a.dtype(), false, a.shape()};
     in.push_back(array());
-    if (is_floating(t.type)) in.back() = array(&g, g.input(t), t);
+    if (is_floating(t.dtype)) in.back() = array(&g, g.input(t), t);
   }
   return in;
 }

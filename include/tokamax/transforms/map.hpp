@@ -35,7 +35,7 @@ constexpr auto map(const F& f, const Xs& xs, map_options options = {}, source_li
         const bool sequence = !all.empty() && all[0].rank() > 0;
         const std::int64_t n = sequence ? all[0].extent(0) : 0;
         if (size < 1 || is_dyn(n)) {
-          reject(&g, l, "map: batch_size", text() << size, "1 or more, of a length that is known");
+          reject(&g, l, "map: batch_size", message() << size, "1 or more, of a length that is known");
           return loop(f, given);
         }
         const auto batches = vmap(f, {}, l);

@@ -43,8 +43,8 @@ constexpr arrays remat_vjp_here(const call& c) {
   for (const array& ct : backward(b, ys, cts, again)) b.outputs.push_back(ct.exists() ? lift(b, ct).id() : -1);
   for (int k = results; k < ys.count(); ++k) {  // the results from here on are the saved values
     const int id = ys[k].id();
-    if (!b[id].kind) continue;
-    b.nodes[id].kind = nullptr;
+    if (!b[id].op) continue;
+    b.nodes[id].op = nullptr;
     b.nodes[id].operand_count = 0;
     b.inputs.push_back(id);
     in.push_back(lift(*c.trace, optimization_barrier(c.outputs[k])));
@@ -99,7 +99,7 @@ constexpr arrays remat_jvp(const call& c) {
 inline constexpr auto nothing_saveable = [](const graph&, const node&) { return false; };
 inline constexpr auto everything_saveable = [](const graph&, const node&) { return true; };
 /// Keeps the results of products, which cost most to compute.
-inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.kind->precision.has_algorithm; };
+inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.op->precision.has_algorithm; };
 
 namespace detail {
 /// Appends the values that a policy saves to the results of a body. Returns their number.
@@ -108,7 +108,7 @@ constexpr int save_results(graph& body, const Policy& saves) {
   int saved = 0;
   for (int i = 0; i < body.count(); ++i) {
     const node& n = body[i];
-    if (!n.kind || n.operand_count == 0 || n.type.type == dtype::none || !saves(body, n)) continue;
+    if (!n.op || n.operand_count == 0 || n.type.dtype == dtype::none || !saves(body, n)) continue;
     body.outputs.push_back(i);
     ++saved;
   }

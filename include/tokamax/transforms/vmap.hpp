@@ -109,21 +109,21 @@ struct vmap_function {
     if constexpr (!std::is_same_v<Out, detail::nothing_given>) {
       detail::append_axes(places, result, out_axes);
       if (const auto count = count_leaves(result); places.size() != count)
-        reject(&g, where, "vmap: out_axes", text() << places.count() << " entries",
-               text("one for each of ") << static_cast<int>(count) << " leaves");
+        reject(&g, where, "vmap: out_axes", message() << places.count() << " entries",
+               message("one for each of ") << static_cast<int>(count) << " leaves");
       return places;
     }
     const vec<int> counts = detail::leaves_of_elements(result);
     const int given = options.out_axes.rank();
     if (given > 1 && given != counts.count())
-      reject(&g, where, "vmap: out_axes", text() << options.out_axes,
-             text("one entry, or one for each of ") << counts.count() << " results");
+      reject(&g, where, "vmap: out_axes", message() << options.out_axes,
+             message("one entry, or one for each of ") << counts.count() << " results");
     for (int element = 0; element < counts.count(); ++element)
       for (int k = 0; k < counts[element]; ++k)
         places.push_back(given == 0 ? 0 : options.out_axes[given == counts.count() ? element : 0]);
     return places;
   }
-  constexpr void refuse(graph& g, text found, text expected) const {
+  constexpr void refuse(graph& g, message found, message expected) const {
     reject(&g, where, "vmap: in_axes", found, expected);
   }
   /// The axis of each leaf of the arguments.
@@ -133,15 +133,15 @@ struct vmap_function {
     if constexpr (std::is_same_v<In, detail::nothing_given>) {
       const int given = options.in_axes.rank();
       if (given != 0 && given != sizeof...(Args))
-        refuse(g, text() << options.in_axes, text("one entry for each of ") << sizeof...(Args) << " arguments");
+        refuse(g, message() << options.in_axes, message("one entry for each of ") << sizeof...(Args) << " arguments");
       int argument = 0;
       (detail::append_axes(places, args, argument < given ? options.in_axes[argument++] : 0), ...);
     } else {
       static_assert(std::tuple_size_v<In> == sizeof...(Args), "tokamax: vmap: in_axes has one entry an argument");
       detail::append_axes(places, std::tie(args...), in_axes);
       if (const auto count = count_leaves(std::tie(args...)); places.size() != count)
-        refuse(g, text() << places.count() << " entries",
-               text("one for each of ") << static_cast<int>(count) << " leaves");
+        refuse(g, message() << places.count() << " entries",
+               message("one for each of ") << static_cast<int>(count) << " leaves");
     }
     return places;
   }
@@ -162,10 +162,10 @@ struct vmap_function {
             const array b = detail::move_axis(a, checked_axis("vmap: in_axes", axis, a, where), 0, where);
             if (n == -1) n = b.extent(0);
             if (b.rank() == 0 || n != b.extent(0))
-              reject(&g, where, "vmap: batch extent", b.type(), text("a leading extent of ") << n);
+              reject(&g, where, "vmap: batch extent", b.type(), message("a leading extent of ") << n);
             array_type t = b.type();
-            t.extents = {};
-            for (int i = 1; i < b.rank(); ++i) t.extents.push_back(b.extent(i));
+            t.shape = {};
+            for (int i = 1; i < b.rank(); ++i) t.shape.push_back(b.extent(i));
             examples.push_back(placeholder(g, t));
             batches.push_back(b);
             static_cast<array&>(a) = examples.back();

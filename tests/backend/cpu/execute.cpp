@@ -54,9 +54,9 @@ namespace {
 void collect(const graph& g, std::map<std::string, std::set<dtype>>& seen) {
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
-    if (!n.kind) continue;
-    auto& types = seen[std::string(n.kind->name)];
-    for (int k = 0; k < n.operand_count; ++k) types.insert(g[g.operand(n, k)].type.type);
+    if (!n.op) continue;
+    auto& types = seen[std::string(n.op->name)];
+    for (int k = 0; k < n.operand_count; ++k) types.insert(g[g.operand(n, k)].type.dtype);
   }
   for (const graph& body : g.bodies) collect(body, seen);
 }

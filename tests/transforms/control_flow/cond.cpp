@@ -75,7 +75,7 @@ TEST_CASE("a choice that is known when it is traced is the branch, at once and a
     const graph g = make_graph(f, array({f32, false, {3}}));
     const vec<char> live = live_nodes(g);
     for (int i = 0; i < g.count(); ++i)
-      if (live[i] && g[i].kind) names += std::string(g[i].kind->name) + " ";
+      if (live[i] && g[i].op) names += std::string(g[i].op->name) + " ";
     return names;
   };
   const auto twice = [](const array& v) { return v + v; };

@@ -69,7 +69,7 @@ TEST_CASE("a batch of one condition for all is one loop without selects") {
   array y;
   trace_into(g, vmap(f), y, array(zeros({4})));
   for (const graph& body : g.bodies)
-    for (const node& n : body.nodes) CHECK((!n.kind || n.kind->name != "select"));
+    for (const node& n : body.nodes) CHECK((!n.op || n.op->name != "select"));
   CHECK(vmap(f)(array(ones({4}))).values<float>()[3] == 8.0f);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a loop that is known not to be entered is not there") {
   const auto loops_in = [](const auto& f) {
     int loops = 0;
     const graph g = make_graph(f, array({f32, false, {3}}));
-    for (const node& n : g.nodes) loops += n.kind && n.kind->bodies.count != 0;
+    for (const node& n : g.nodes) loops += n.op && n.op->bodies.count != 0;
     return loops;
   };
   const auto grow = [](const array& c) { return c * 2.0f; };

@@ -9,15 +9,15 @@ namespace tokamax {
 namespace detail {
 constexpr array_type unsigned_infer(const call& c) {
   const array_type t = same_type_infer(c);
-  return is_unsigned(t.type) && bits_of(t.type) >= 32
+  return is_unsigned(t.dtype) && bits_of(t.dtype) >= 32
              ? t
-             : c.fail(text(c.self->name) << ": dtype", c[0].type(), "u32 or u64");
+             : c.fail(message(c.self->name) << ": dtype", c[0].type(), "u32 or u64");
 }
 constexpr array_type signed_infer(const call& c) {
   const array_type t = same_type_infer(c);
-  return is_signed(t.type) && bits_of(t.type) >= 32
+  return is_signed(t.dtype) && bits_of(t.dtype) >= 32
              ? t
-             : c.fail(text(c.self->name) << ": dtype", c[0].type(), "i32 or i64");
+             : c.fail(message(c.self->name) << ": dtype", c[0].type(), "i32 or i64");
 }
 template <class F, int Arity>
 constexpr op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),

@@ -163,7 +163,7 @@ inline constexpr op select_p = elementwise<select_fn, 3>({
     .stablehlo = "stablehlo.select",
     .infer = [](const call& c) -> array_type {
       if (c[0].dtype() != bool_ || !(c[0].shape() == c[1].shape()))
-        return c.fail("select: condition", c[0].type(), text("bool") << c[1].shape());
+        return c.fail("select: condition", c[0].type(), message("bool") << c[1].shape());
       if (!(c[1].type() == c[2].type())) return c.fail("select: operand types", c[2].type(), c[1].type());
       return {c[1].dtype(), c[1].type().weak && c[2].type().weak, c[1].shape()};
     },

@@ -21,15 +21,16 @@ constexpr const char* refusal(const op& o, dtype t) {
 constexpr array_type same_type_infer(const call& c) {
   array_type t = c[0].type();
   for (int i = 1; i < c.count; ++i) {
-    if (!(c[i].type() == t)) return c.fail(text(c.self->name) << ": operand types", c[i].type(), t);
+    if (!(c[i].type() == t)) return c.fail(message(c.self->name) << ": operand types", c[i].type(), t);
     t.weak = t.weak && c[i].type().weak;
   }
-  if (const char* const wanted = refusal(*c.self, t.type)) return c.fail(text(c.self->name) << ": dtype", t, wanted);
+  if (const char* const wanted = refusal(*c.self, t.dtype))
+    return c.fail(message(c.self->name) << ": dtype", t, wanted);
   return t;
 }
 constexpr array_type compare_infer(const call& c) {
   array_type t = same_type_infer(c);
-  t.type = bool_;
+  t.dtype = bool_;
   t.weak = false;
   return t;
 }
@@ -74,7 +75,7 @@ constexpr array broadcast_to_here(const array& x, const shape& s, source_line l)
   if (x.shape() == s) return x;
   bool ok = x.rank() <= s.rank() && are_extents(s);
   if (!ok || !(broadcast_shapes(x.shape(), s, ok) == s && ok)) {
-    reject(x, l, "broadcast_to: shape", x.type(), text("extents of 1 or those of ") << s);
+    reject(x, l, "broadcast_to: shape", x.type(), message("extents of 1 or those of ") << s);
     return x;
   }
   if (x.is_literal() && !unmet({x.dtype(), false, s})) return x.reshaped(s);
@@ -91,7 +92,7 @@ constexpr array broadcast_to(const array& x, const shape& s, source_line l = sou
 namespace detail {
 /// Rejects operands whose dtypes do not promote to a common one: 8-bit floats must be converted by the user.
 constexpr void refuse_promotion(const op& o, const array* x, int n, dtype a, dtype b, location where) {
-  reject(x, n, where, text(o.name) << ": dtypes", text(name(a)) << " with " << name(b),
+  reject(x, n, where, message(o.name) << ": dtypes", message(name(a)) << " with " << name(b),
          "dtypes that promote, or astype");
 }
 /// Gives the operands one dtype (JAX's promotion) and one shape (NumPy's broadcasting).
@@ -110,7 +111,8 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
     if (x[i].shape() == s) continue;
     s = broadcast_shapes(s, x[i].shape(), ok);
     if (!ok) {
-      reject(x, N, where, text(o.name) << ": shapes", x[i].type(), text("extents of 1 or those of ") << x[0].type());
+      reject(x, N, where, message(o.name) << ": shapes", x[i].type(),
+             message("extents of 1 or those of ") << x[0].type());
       return;
     }
   }
@@ -127,8 +129,8 @@ constexpr void unify(const op& o, array (&x)[N], location where, int first_value
 constexpr int try_add_same_type(graph& g, const op& o, const array_type& type, int a, int b, location where) {
   if (g.error.failed) return -1;
   const node* const nodes = g.nodes.data();
-  const bool constant_a = nodes[a].kind == &constant_p, constant_b = b >= 0 && nodes[b].kind == &constant_p;
-  if ((constant_a && (b < 0 || constant_b)) || o.infer != same_type_infer || o.simplify || refusal(o, type.type))
+  const bool constant_a = nodes[a].op == &constant_p, constant_b = b >= 0 && nodes[b].op == &constant_p;
+  if ((constant_a && (b < 0 || constant_b)) || o.infer != same_type_infer || o.simplify || refusal(o, type.dtype))
     return -1;
   int ids[2] = {a, b};
   if (constant_a || constant_b) {
@@ -140,7 +142,7 @@ constexpr int try_add_same_type(graph& g, const op& o, const array_type& type, i
 /// The constant that `unify` makes of a weak literal beside a node, or -1 if the general path is needed.
 constexpr int constant_beside(const array& node, const array& literal, location where) {
   const array_type &t = literal.type(), &type = node.type();
-  if (!literal.is_literal() || !t.weak || t.extents.count != 0 || t.type != type.type || type.weak) return -1;
+  if (!literal.is_literal() || !t.weak || t.shape.count != 0 || t.dtype != type.dtype || type.weak) return -1;
   return add_constant(*node.trace(), literal.literal_bits(), type, where);
 }
 constexpr array binary_here(const op& o, const array& a, const array& b, location where) {
@@ -192,7 +194,7 @@ constexpr bool is_constant(const array& a, double v) {
   if (!a.trace()) return false;
   const graph& g = *a.trace();
   const node& n = g.nodes[a.id()];
-  return n.kind == &constant_p && as_double(constant_bits(g, n), n.type.type) == v;
+  return n.op == &constant_p && as_double(constant_bits(g, n), n.type.dtype) == v;
 }
 }  // namespace detail
 

@@ -45,7 +45,7 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
         for (int b = 1; b < static_cast<int>(count); ++b) {
           const int leaves_here = bodies[b].outputs.count(), leaves_of_first = bodies[0].outputs.count();
           if (leaves_here != leaves_of_first)
-            reject(&g, where, what, text() << leaves_here << " leaves", text() << leaves_of_first);
+            reject(&g, where, what, message() << leaves_here << " leaves", message() << leaves_of_first);
           for (int k = 0; k < leaves_here && k < leaves_of_first; ++k)
             if (!(type_of(b, k) == type_of(0, k))) reject(&g, where, what, type_of(b, k), type_of(0, k));
         }

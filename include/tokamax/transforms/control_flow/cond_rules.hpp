@@ -50,7 +50,7 @@ constexpr graph backward_branch(const call& c, const graph& branch, const vec<ch
   arrays args, floating, cts;
   for (int i : branch.inputs) args.push_back(body_input(b, branch[i].type));
   for (int o : branch.outputs)
-    if (is_floating(branch[o].type.type)) cts.push_back(body_input(b, branch[o].type));
+    if (is_floating(branch[o].type.dtype)) cts.push_back(body_input(b, branch[o].type));
   for (const array& y : inline_graph(b, branch, args.data()))
     if (is_floating(y.dtype())) floating.push_back(lift(b, y));
   drop_effects(b, 0, c);

@@ -13,7 +13,7 @@ namespace tokamax {
 namespace detail {
 constexpr void check_bound(std::int64_t bound, location where) {
   if (bound < std::numeric_limits<std::int32_t>::min() || bound > std::numeric_limits<std::int32_t>::max())
-    reject(nullptr, where, "fori_loop: bound", text() << bound, "an i32");
+    reject(nullptr, where, "fori_loop: bound", message() << bound, "an i32");
 }
 }  // namespace detail
 

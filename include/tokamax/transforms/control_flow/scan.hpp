@@ -33,7 +33,7 @@ constexpr Xs entry_of(const Xs& sequence) {
 /// Rejects a body that returns another type of carry than it takes.
 constexpr void require_carry(graph& g, const graph& body, const arrays& carry, int stacked, source_line l) {
   const int found = body.outputs.count() - stacked;
-  if (found != carry.count()) reject(&g, l, "scan: carry", text() << found << " leaves", text() << carry.count());
+  if (found != carry.count()) reject(&g, l, "scan: carry", message() << found << " leaves", message() << carry.count());
   for (int k = 0; k < found && k < carry.count(); ++k) {
     const array_type wanted{carry[k].dtype(), false, carry[k].shape()};
     if (const array_type& t = body[body.outputs[k]].type; !(t == wanted)) reject(&g, l, "scan: carry", t, wanted);
@@ -61,12 +61,12 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
         for (const array& x : leaves(sequence)) {
           if (!known && x.rank() > 0) length = x.extent(0), known = true;
           if (x.rank() == 0 || x.extent(0) != length)
-            reject(&g, l, "scan: length", x.type(), text("a leading extent of ") << length);
+            reject(&g, l, "scan: length", x.type(), message("a leading extent of ") << length);
         }
         if (options.length < -1 || (length < 0 && !is_dyn(length)))
-          reject(&g, l, "scan: length", text() << options.length, "0 or more, or something to scan");
+          reject(&g, l, "scan: length", message() << options.length, "0 or more, or something to scan");
         if (options.unroll < 1 || (options.unroll > 1 && is_dyn(length)))
-          reject(&g, l, "scan: unroll", text() << options.unroll, "1 or more, of a length that is known");
+          reject(&g, l, "scan: unroll", message() << options.unroll, "1 or more, of a length that is known");
         vec<graph> bodies(1);
         const body_result out = detail::trace_body_of(g, bodies[0], l, f, carry, detail::entry_of(sequence));
         arrays operands = leaves(carry);

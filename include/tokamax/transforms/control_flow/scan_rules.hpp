@@ -28,8 +28,8 @@ constexpr arrays scan_of_nothing(const call& c);
 void run_scan(const kernel_arguments& a);
 
 constexpr array_type entry_type(const array_type& t) {
-  array_type s{t.type, false, {}};
-  for (int i = 1; i < t.extents.rank(); ++i) s.extents.push_back(t.extents[i]);
+  array_type s{t.dtype, false, {}};
+  for (int i = 1; i < t.shape.rank(); ++i) s.shape.push_back(t.shape[i]);
   return s;
 }
 }  // namespace detail
@@ -74,7 +74,7 @@ constexpr arrays scan_vjp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
   const int nc = w.carries, ns = w.sequences, nk = w.constants, ny = w.stacked;
-  auto differentiable = [](const array_type& t) { return is_floating(t.type); };
+  auto differentiable = [](const array_type& t) { return is_floating(t.dtype); };
 
   // 1. the forward loop once more, with every incoming carry as a further stacked result
   graph saving(body);
@@ -97,7 +97,7 @@ constexpr arrays scan_vjp_here(const call& c) {
   for (int k = 0; k < ns; ++k) args.push_back(body_input(b, entry_type(c[nc + k].type())));
   for (int k = 0; k < ny; ++k)
     if (const array_type& t = body[body.outputs[nc + k]].type; differentiable(t))
-      y_ct.push_back(body_input(b, {t.type, false, t.extents}));
+      y_ct.push_back(body_input(b, {t.dtype, false, t.shape}));
   for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
   const arrays ys = inline_graph(b, body, args.data());
   drop_effects(b, 0, c);

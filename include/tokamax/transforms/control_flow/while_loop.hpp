@@ -22,12 +22,12 @@ constexpr Carry while_loop(const Predicate& predicate, const Body& body, const C
         detail::trace_body_of(g, bodies[0], l, [&](const Carry& c) { return array(predicate(c)); }, carry);
         detail::trace_body_of(g, bodies[1], l, [&](const Carry& c) -> Carry { return body(c); }, carry);
         const array_type verdict = bodies[0][bodies[0].outputs[0]].type;
-        if (verdict.type != bool_ || verdict.extents.rank() != 0)
+        if (verdict.dtype != bool_ || verdict.shape.rank() != 0)
           reject(&g, l, "while_loop: predicate", verdict, "a bool scalar");
         arrays operands = leaves(carry);
         const int carries = operands.count();
         if (bodies[1].outputs.count() != carries)
-          reject(&g, l, "while_loop: carry", text() << bodies[1].outputs.count() << " leaves", text() << carries);
+          reject(&g, l, "while_loop: carry", message() << bodies[1].outputs.count() << " leaves", message() << carries);
         for (int k = 0; k < carries && k < bodies[1].outputs.count(); ++k)
           if (const array_type& t = bodies[1][bodies[1].outputs[k]].type; !(t == operands[k].type()))
             reject(&g, l, "while_loop: carry", t, operands[k].type());

@@ -139,7 +139,7 @@ constexpr arrays never_entered_here(const call& c) {
   }
   const array goes_on = lift(g, inline_graph(g, predicate, in.data())[0]);
   const node& verdict = g[goes_on.id()];
-  if (verdict.kind != &constant_p || constant_bits(g, verdict).value != 0) return {};
+  if (verdict.op != &constant_p || constant_bits(g, verdict).value != 0) return {};
   for (int k = 0; k < c.attrs<while_attributes>().carries; ++k) carries.push_back(as_result(*c.trace, c[k]));
   return carries;
 }

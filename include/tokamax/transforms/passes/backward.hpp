@@ -19,13 +19,13 @@ constexpr vec<char> active_nodes(const graph& g, const vec<int>& wrt, int top) {
   vec<char> active(static_cast<std::size_t>(top) + 1, 0);
   int first = top;
   for (int w : wrt) {
-    if (w <= top && is_floating(g[w].type.type)) active[w] = 1;
+    if (w <= top && is_floating(g[w].type.dtype)) active[w] = 1;
     if (w < first) first = w;
   }
   for (int i = first; i <= top; ++i) {
     const node& n = g[i];
-    if (active[i] || (n.kind && n.kind->algebra.constant)) continue;
-    if (n.type.type != dtype::none && !is_floating(n.type.type)) continue;
+    if (active[i] || (n.op && n.op->algebra.constant)) continue;
+    if (n.type.dtype != dtype::none && !is_floating(n.type.dtype)) continue;
     for (int k = 0; k < n.operand_count && !active[i]; ++k) active[i] = active[g.operand(n, k)];
   }
   return active;
@@ -50,11 +50,11 @@ struct recalled_call {
       flags.push_back(o < active.count() ? active[o] : char(0));
     }
     for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
-    c = call_of(*n.kind, inputs, attributes, &g, n.where);
+    c = call_of(*n.op, inputs, attributes, &g, n.where);
     c.type = n.type;
     c.flags = flags.data();
-    if (n.kind->infer_all) {
-      const types ts = n.kind->infer_all(c);
+    if (n.op->infer_all) {
+      const types ts = n.op->infer_all(c);
       for (int k = 0; k < ts.count(); ++k)
         outputs.push_back(array(&g, add_node(g, get_p, &id, 1, {k}, ts[k], n.where), ts[k]));
     } else {
@@ -69,16 +69,14 @@ struct recalled_call {
 /// a + b. If one of them is the result of an op that can add to an existing array, that rule is used. So the gradient of
 /// a table that is looked up twice is one array.
 constexpr array add_cotangents(graph& g, const array& a, const array& b) {
-  const auto rule = [&](const array& x) {
-    return x.trace() == &g && g[x.id()].kind ? g[x.id()].kind->add_to : nullptr;
-  };
+  const auto rule = [&](const array& x) { return x.trace() == &g && g[x.id()].op ? g[x.id()].op->add_to : nullptr; };
   if (a.dtype() != b.dtype() || a.shape() != b.shape() || !(rule(a) || rule(b))) return a + b;
   const array &sum = rule(b) ? a : b, &added = rule(b) ? b : a;
   const node n = g[added.id()];
   arrays in;
   for (int k = 0; k < n.operand_count; ++k) in.push_back(node_array(g, g.operand(n, k)));
   const words w(g.words_of(n), static_cast<std::size_t>(n.word_count));
-  return rule(added)(call_of(*n.kind, in, w, &g, n.where), sum);
+  return rule(added)(call_of(*n.op, in, w, &g, n.where), sum);
 }
 
 }  // namespace detail
@@ -115,7 +113,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   for (int at = order.count() - 1; at >= 0; --at) {
     const int i = order[at];
     if (!ct[i].exists() && list[i] < 0) continue;
-    const op* kind = g[i].kind;
+    const op* kind = g[i].op;
     if (!kind) continue;
     if (kind == &get_p) {
       const int t = g.operand(g[i], 0);
@@ -143,7 +141,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
       const arrays composed = kind->compose(inner);
       in_cts = backward_here(g, composed, out_cts, vars);
     } else {
-      r.c.fail(text(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
+      r.c.fail(message(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
       continue;
     }
     for (int k = 0; k < in_cts.count(); ++k)

@@ -45,11 +45,11 @@ constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batche
 }
 /// Does a node, or one of its bodies, refer to the named axis?
 constexpr bool is_along(const graph& g, const node& n, std::int64_t axis) {
-  if (n.kind->axis != axis_role::none && *g.words_of(n) == axis) return true;
+  if (n.op->axis != axis_role::none && *g.words_of(n) == axis) return true;
   for (int b = 0; b < body_count(n); ++b) {
     const graph& body = g.bodies[g.words_of(n)[b]];
     for (const node& inner : body.nodes)
-      if (inner.kind && is_along(body, inner, axis)) return true;
+      if (inner.op && is_along(body, inner, axis)) return true;
   }
   return false;
 }
@@ -62,7 +62,7 @@ constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>
     if (y.trace() == &g) needed[y.id()] = 1;
   for (const int e : effects) needed[e] = 1;
   for (int i = top; i >= 0; --i) {
-    if (!needed[i] || !g[i].kind) continue;
+    if (!needed[i] || !g[i].op) continue;
     for (int k = 0; k < g[i].operand_count; ++k) needed[g.operand(g[i], k)] = 1;
     along[i] = is_along(g, g[i], axis);
   }
@@ -102,7 +102,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
     if (xs[k].id() <= top && batched_xs[k].exists()) now[xs[k].id()] = batched_xs[k], mapped[xs[k].id()] = 1;
   const vec<char> along = detail::nodes_along(g, ys, effects, top, axis);
   for (int i = 0; i <= top; ++i) {
-    const op* kind = g[i].kind;
+    const op* kind = g[i].op;
     if (now[i].exists() || !kind || kind == &get_p) continue;
     const bool effect = next_effect < effects.count() && effects[next_effect] == i;  // made again, so that order stays
     next_effect += effect;
@@ -131,7 +131,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
     } else if (kind->compose) {
       out = detail::batch_composed(g, r, i);
     } else {
-      r.c.fail(text(kind->name) << ": vmap", "no batch rule", "a rule or compose");
+      r.c.fail(message(kind->name) << ": vmap", "no batch rule", "a rule or compose");
       continue;
     }
     for (int k = 0; k < out.values.count(); ++k) {

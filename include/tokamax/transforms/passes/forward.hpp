@@ -66,7 +66,7 @@ constexpr arrays derived_jvp(graph& g, call& c) {
     var_tangents.push_back(c.tangents[k]);
   }
   if (!o.compose) {
-    c.fail(text(o.name) << ": derivative", "no jvp rule", "a rule or compose");
+    c.fail(message(o.name) << ": derivative", "no jvp rule", "a rule or compose");
     return arrays();
   }
   call inner = c;
@@ -101,7 +101,7 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
   vec<char> active = detail::active_nodes(g, ids, top);
   detail::keep_needed(g, ys, active);
   for (int i = 0; i <= top; ++i) {
-    const op* kind = g[i].kind;
+    const op* kind = g[i].op;
     if (!active[i] || tangent[i].exists() || !kind || kind == &get_p) continue;
     detail::recalled_call r(g, i, active);
     arrays in_tangents;

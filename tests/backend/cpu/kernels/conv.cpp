@@ -28,7 +28,7 @@ conv_options along(int d, std::int64_t stride = 1, std::int64_t low = 0, std::in
 void check(const conv_options& o, const shape& image, const shape& window, dtype t = f32) {
   const function f = [o](const arrays& a) -> arrays { return conv_general_dilated(a[0], a[1], o); };
   const array x = noise(image, 1, t), w = noise(window, 2, t);
-  INFO(text(x.type()).view() << text(w.type()).view());
+  INFO(message(x.type()).view() << message(w.type()).view());
   check_threads(f, {x, w}, 1e-6);
   const array ct = noise(f({x, w})[0].shape(), 3, t);
   check_threads(vjp_of(f, 2), {x, w, ct}, 1e-6);
