@@ -137,6 +137,9 @@ struct kernel_table {
   std::string_view device;         ///< its name, for errors
   kernel_set (*find)(const op&);   ///< the kernels of an op; it is empty if there are none
   loop_function interpreted_loop;  ///< runs any fused loop from its instructions
+  /// Do kernels take producers (see `takes_producer`)? An interpreted loop gains nothing when a kernel runs it part by part:
+  /// its instructions cost more than the memory that it saves. Compiled loops do gain, so static programs do not ask this.
+  bool joins_loops = false;
 };
 
 /// The kernels of the host for an op: those that its descriptor names, or a function in host code.
