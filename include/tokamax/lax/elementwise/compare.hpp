@@ -13,6 +13,7 @@ constexpr array select(const array& condition, const array& on_true, const array
 namespace detail {
 constexpr arrays no_gradient(const call&) { return arrays(); }
 
+/// The descriptor of a comparison: two operands of one dtype, truth values as the result, and no gradient.
 template <class F>
 constexpr op comparison(std::string_view name, kernel_set (*kernels)(), accepts dtypes = accepts::numbers) {
   return elementwise<F, 2>({.name = name,
@@ -23,14 +24,12 @@ constexpr op comparison(std::string_view name, kernel_set (*kernels)(), accepts 
                             .vjp = no_gradient,
                             .kernels = kernels});
 }
+/// The descriptor of an op on truth values.
 template <class F, int Arity>
 constexpr op logical(std::string_view name, std::string_view stablehlo, kernel_set (*kernels)()) {
   return elementwise<F, Arity, std::int64_t>(
       {.name = name, .stablehlo = stablehlo, .dtypes = accepts::booleans, .vjp = no_gradient, .kernels = kernels});
 }
-}  // namespace detail
-
-namespace detail {
 /// Truth values compare like the integers 0 and 1.
 constexpr array ordered(const op& o, const array& a, const array& b, location l) {
   if (a.dtype() != bool_ || b.dtype() != bool_) return binary(o, a, b, l);
@@ -38,6 +37,7 @@ constexpr array ordered(const op& o, const array& a, const array& b, location l)
 }
 }  // namespace detail
 
+// A comparison with NaN is false, so `ne` is the opposite of `eq` and not a comparison of its own.
 struct eq_fn {
   template <class V>
   static constexpr auto apply(V a, V b) {
@@ -151,6 +151,7 @@ constexpr array logical_not(const array& a, source_line l = source_line::current
   return detail::unary(logical_not_p, convert_element_type(a, bool_), l);
 }
 
+/// The second operand where the first one is true, and the third one elsewhere.
 struct select_fn {
   template <class M, class V>
   static constexpr V apply(M c, V a, V b) {

@@ -18,6 +18,7 @@ constexpr op float_function(op o) {
 }
 }  // namespace detail
 
+/// e^x. It is its own derivative.
 struct exp_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -34,6 +35,7 @@ inline constexpr op exp_p = detail::float_function<exp_fn>({
 template <>
 struct element_of<exp_p> : exp_fn {};
 
+/// e^x - 1 with the derivative e^x, which is the result plus 1.
 struct expm1_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -50,6 +52,7 @@ inline constexpr op expm1_p = detail::float_function<expm1_fn>({
 template <>
 struct element_of<expm1_p> : expm1_fn {};
 
+/// The natural logarithm, with the derivative 1 / x.
 struct log_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -66,6 +69,7 @@ inline constexpr op log_p = detail::float_function<log_fn>({
 template <>
 struct element_of<log_p> : log_fn {};
 
+/// log(1 + x), with the derivative 1 / (1 + x).
 struct log1p_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -82,6 +86,7 @@ inline constexpr op log1p_p = detail::float_function<log1p_fn>({
 template <>
 struct element_of<log1p_p> : log1p_fn {};
 
+/// The square root r, with the derivative 1 / (2 r).
 struct sqrt_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -98,6 +103,7 @@ inline constexpr op sqrt_p = detail::float_function<sqrt_fn>({
 template <>
 struct element_of<sqrt_p> : sqrt_fn {};
 
+/// 1 / sqrt(x), with the derivative -r / (2 x) of the result r.
 struct rsqrt_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -114,6 +120,7 @@ inline constexpr op rsqrt_p = detail::float_function<rsqrt_fn>({
 template <>
 struct element_of<rsqrt_p> : rsqrt_fn {};
 
+/// The hyperbolic tangent t, with the derivative (1 - t)(1 + t), which keeps its digits where t is near 1.
 struct tanh_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -130,6 +137,7 @@ inline constexpr op tanh_p = detail::float_function<tanh_fn>({
 template <>
 struct element_of<tanh_p> : tanh_fn {};
 
+/// s = 1 / (1 + e^-x), with the derivative s (1 - s).
 struct logistic_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -146,6 +154,7 @@ inline constexpr op logistic_p = detail::float_function<logistic_fn>({
 template <>
 struct element_of<logistic_p> : logistic_fn {};
 
+/// The sine of an angle in radians, with the derivative cos(x).
 struct sin_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -162,6 +171,7 @@ inline constexpr op sin_p = detail::float_function<sin_fn>({
 template <>
 struct element_of<sin_p> : sin_fn {};
 
+/// The cosine of an angle in radians, with the derivative -sin(x).
 struct cos_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -188,6 +198,7 @@ constexpr arrays chain_in_f32(const call& c, const array& at, const D& d) {
 }
 }  // namespace detail
 
+/// The error function, with the derivative 2 / sqrt(pi) e^(-x^2).
 struct erf_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -206,6 +217,7 @@ inline constexpr op erf_p = detail::float_function<erf_fn>({
 template <>
 struct element_of<erf_p> : erf_fn {};
 
+/// The largest integer that is not above x.
 struct floor_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -222,6 +234,7 @@ inline constexpr op floor_p = detail::float_function<floor_fn>({
 template <>
 struct element_of<floor_p> : floor_fn {};
 
+/// The smallest integer that is not below x.
 struct ceil_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -238,6 +251,7 @@ inline constexpr op ceil_p = detail::float_function<ceil_fn>({
 template <>
 struct element_of<ceil_p> : ceil_fn {};
 
+/// The nearest integer. Halves go to the even one.
 struct round_fn {
   template <class V>
   static constexpr V apply(V x) {
@@ -254,48 +268,54 @@ inline constexpr op round_p = detail::float_function<round_fn>({
 template <>
 struct element_of<round_p> : round_fn {};
 
-/// Elementary functions, element by element; integers become f32 first.
-/// source  jax.numpy
-constexpr array exp(const array& x, source_line l) { return detail::float_unary(exp_p, x, l); }  // e^x
+// Elementary functions, element by element, as in jax.numpy. Integers become f32 first.
+
+/// e^x
+constexpr array exp(const array& x, source_line l) { return detail::float_unary(exp_p, x, l); }
+/// e^x - 1, accurate near 0
 constexpr array expm1(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(expm1_p, x, l);
-}  // e^x - 1, accurate near 0
-constexpr array log(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(log_p, x, l);
-}  // natural logarithm
+}
+/// natural logarithm
+constexpr array log(const array& x, source_line l = source_line::current()) { return detail::float_unary(log_p, x, l); }
+/// log(1 + x), accurate near 0
 constexpr array log1p(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(log1p_p, x, l);
-}  // log(1 + x), accurate near 0
+}
+/// square root
 constexpr array sqrt(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(sqrt_p, x, l);
-}  // square root
+}
+/// 1 / sqrt(x)
 constexpr array rsqrt(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(rsqrt_p, x, l);
-}  // 1 / sqrt(x)
+}
+/// hyperbolic tangent
 constexpr array tanh(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(tanh_p, x, l);
-}  // hyperbolic tangent
+}
+/// 1 / (1 + e^-x)
 constexpr array logistic(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(logistic_p, x, l);
-}  // 1 / (1 + e^-x)
-constexpr array sin(const array& x, source_line l) {
-  return detail::float_unary(sin_p, x, l);
-}  // sine of an angle in radians
-constexpr array cos(const array& x, source_line l) {
-  return detail::float_unary(cos_p, x, l);
-}  // cosine of an angle in radians
-constexpr array erf(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(erf_p, x, l);
-}  // error function
+}
+/// sine of an angle in radians
+constexpr array sin(const array& x, source_line l) { return detail::float_unary(sin_p, x, l); }
+/// cosine of an angle in radians
+constexpr array cos(const array& x, source_line l) { return detail::float_unary(cos_p, x, l); }
+/// error function
+constexpr array erf(const array& x, source_line l = source_line::current()) { return detail::float_unary(erf_p, x, l); }
+/// largest integer not above x
 constexpr array floor(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(floor_p, x, l);
-}  // largest integer not above x
+}
+/// smallest integer not below x
 constexpr array ceil(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(ceil_p, x, l);
-}  // smallest integer not below x
+}
+/// nearest integer, halves to the even one
 constexpr array round(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(round_p, x, l);
-}  // nearest integer, halves to the even one
+}
 
 constexpr array power(const array& x, const array& y, source_line l = source_line::current());
 

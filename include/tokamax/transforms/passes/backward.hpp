@@ -81,6 +81,29 @@ constexpr array add_cotangents(graph& g, const array& a, const array& b) {
 
 }  // namespace detail
 
+constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt);
+
+namespace detail {
+
+/// The cotangents of the operands of a call, by the rule of its op. An op without a rule is differentiated as the smaller
+/// ops that it means. Nothing, and a diagnostic, if it has neither.
+constexpr arrays operand_cotangents(graph& g, recalled_call& r) {
+  const op& o = *r.c.self;
+  if (o.vjp) return o.vjp(r.c);
+  if (!o.compose) {
+    r.c.fail(message(o.name) << ": derivative", "no vjp rule", "a rule or compose");
+    return {};
+  }
+  arrays vars, cts;
+  for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
+  for (int k = 0; k < r.outputs.count(); ++k) cts.push_back(r.c.cotangents[k]);
+  call inner = r.c;
+  inner.inputs = vars.data();
+  return backward_here(g, o.compose(inner), cts, vars);
+}
+
+}  // namespace detail
+
 constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
   int top = -1;
   vec<int> wrt_ids;
@@ -92,7 +115,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     int output = 0, next = -1;
     array ct;
   };
-  vec<array> ct(static_cast<std::size_t>(top) + 1);
+  vec<array> ct(static_cast<std::size_t>(top) + 1);  // by node: the sum of what its users have passed on so far
   vec<int> list(static_cast<std::size_t>(top) + 1, -1);
   vec<entry> entries;
   auto accumulate = [&](int id, const array& value) {
@@ -113,9 +136,9 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
   for (int at = order.count() - 1; at >= 0; --at) {
     const int i = order[at];
     if (!ct[i].exists() && list[i] < 0) continue;
-    const op* kind = g[i].op;
-    if (!kind) continue;
-    if (kind == &get_p) {
+    const op* o = g[i].op;
+    if (!o) continue;
+    if (o == &get_p) {
       const int t = g.operand(g[i], 0);
       entries.push_back({static_cast<int>(*g.words_of(g[i])), list[t], ct[i]});
       list[t] = entries.count() - 1;
@@ -123,27 +146,14 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     }
     detail::recalled_call r(g, i, active);
     arrays out_cts;
-    if (kind->infer_all) {
+    if (o->infer_all) {
       out_cts = arrays(static_cast<std::size_t>(r.outputs.count()));
       for (int e = list[i]; e >= 0; e = entries[e].next) out_cts[entries[e].output] = entries[e].ct;
     } else {
       out_cts.push_back(ct[i]);
     }
     r.c.cotangents = out_cts.data();
-    arrays in_cts;
-    if (kind->vjp) {
-      in_cts = kind->vjp(r.c);
-    } else if (kind->compose) {  // no rule: trace the meaning of the op, and go backwards through that
-      arrays vars;
-      for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
-      call inner = r.c;
-      inner.inputs = vars.data();
-      const arrays composed = kind->compose(inner);
-      in_cts = backward_here(g, composed, out_cts, vars);
-    } else {
-      r.c.fail(message(kind->name) << ": derivative", "no vjp rule", "a rule or compose");
-      continue;
-    }
+    const arrays in_cts = detail::operand_cotangents(g, r);
     for (int k = 0; k < in_cts.count(); ++k)
       if (r.flags[k]) accumulate(r.inputs[k].id(), in_cts[k]);
   }

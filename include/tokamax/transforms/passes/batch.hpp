@@ -96,14 +96,14 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
   const vec<int> effects = detail::take_effects(g, xs, batched_xs);
   if (!effects.empty() && effects.back() > top) top = effects.back();
   int next_effect = 0;
-  vec<array> now(static_cast<std::size_t>(top) + 1);
-  vec<char> mapped(now.size(), 0);
+  vec<array> now(static_cast<std::size_t>(top) + 1);  // by node: its value for the batch, where that is another node
+  vec<char> mapped(now.size(), 0);                    // by node: has that value the batch axis?
   for (int k = 0; k < xs.count(); ++k)
     if (xs[k].id() <= top && batched_xs[k].exists()) now[xs[k].id()] = batched_xs[k], mapped[xs[k].id()] = 1;
   const vec<char> along = detail::nodes_along(g, ys, effects, top, axis);
   for (int i = 0; i <= top; ++i) {
-    const op* kind = g[i].op;
-    if (now[i].exists() || !kind || kind == &get_p) continue;
+    const op* o = g[i].op;
+    if (now[i].exists() || !o || o == &get_p) continue;
     const bool effect = next_effect < effects.count() && effects[next_effect] == i;  // made again, so that order stays
     next_effect += effect;
     bool changed = along[i] || effect, any = along[i];
@@ -121,17 +121,17 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
     r.c.batch_size = n;
     r.c.axis = axis;
     batched_arrays out;
-    if (!any) {
-      out.values = detail::emit(g, *kind, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
+    if (!any) {  // an operand is new but has no batch axis: the same op, on the new operands
+      out.values = detail::emit(g, *o, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
       out.mapped = vec<char>(out.values.size(), 0);
-    } else if (kind->batch) {
-      out.values = kind->batch(r.c);
-      const bool gathered = kind->axis == axis_role::gathers && r.attributes[0] == axis;
+    } else if (o->batch) {
+      out.values = o->batch(r.c);
+      const bool gathered = o->axis == axis_role::gathers && r.attributes[0] == axis;
       out.mapped = vec<char>(out.values.size(), !gathered);
-    } else if (kind->compose) {
+    } else if (o->compose) {
       out = detail::batch_composed(g, r, i);
     } else {
-      r.c.fail(message(kind->name) << ": vmap", "no batch rule", "a rule or compose");
+      r.c.fail(message(o->name) << ": vmap", "no batch rule", "a rule or compose");
       continue;
     }
     for (int k = 0; k < out.values.count(); ++k) {

@@ -8,7 +8,7 @@
 
 namespace tokamax {
 
-constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys);
+constexpr arrays forward(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys);  // defined below
 
 namespace detail {
 
@@ -34,8 +34,8 @@ constexpr arrays derived_jvp(graph& g, call& c) {
     }
     return total;
   }
-  if (o.vjp) {  // the vjp is linear in the cotangent: its transpose is the jvp
-    int outputs = 0;
+  if (o.vjp) {        // the vjp is linear in the cotangent: its transpose is the jvp
+    int outputs = 0;  // u: a variable in place of the cotangent of each output
     for (int k = 0; o.infer_all ? k < o.infer_all(c).count() : k < 1; ++k) ++outputs;
     arrays u;
     for (int k = 0; k < outputs; ++k)
@@ -60,7 +60,7 @@ constexpr arrays derived_jvp(graph& g, call& c) {
       if (u[k].exists()) out[k] = t[j++];
     return out;
   }
-  arrays vars, var_tangents;
+  arrays vars, var_tangents;  // no rule at all: the smaller ops that the op means are pushed forward
   for (int k = 0; k < c.count; ++k) {
     vars.push_back(bind(variable_p, {c[k]}, words{}, c.where));
     var_tangents.push_back(c.tangents[k]);
@@ -91,7 +91,7 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
-  vec<array> tangent(static_cast<std::size_t>(top) + 1);
+  vec<array> tangent(static_cast<std::size_t>(top) + 1);  // by node; what does not exist is zero
   vec<int> ids;
   for (int k = 0; k < xs.count(); ++k) {
     if (!tangents[k].exists() || !is_floating(xs[k].dtype())) continue;
@@ -101,8 +101,8 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
   vec<char> active = detail::active_nodes(g, ids, top);
   detail::keep_needed(g, ys, active);
   for (int i = 0; i <= top; ++i) {
-    const op* kind = g[i].op;
-    if (!active[i] || tangent[i].exists() || !kind || kind == &get_p) continue;
+    const op* o = g[i].op;
+    if (!active[i] || tangent[i].exists() || !o || o == &get_p) continue;
     detail::recalled_call r(g, i, active);
     arrays in_tangents;
     bool any = false;
@@ -110,11 +110,11 @@ constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents
       in_tangents.push_back(x.id() <= top ? tangent[x.id()] : array());
       any = any || in_tangents.back().exists();
     }
-    if (!any) continue;
+    if (!any) continue;  // all tangents are zero, and so is the tangent of the result
     r.c.tangents = in_tangents.data();
     arrays out;
-    if (kind->jvp)
-      out = kind->jvp(r.c);
+    if (o->jvp)
+      out = o->jvp(r.c);
     else
       out = detail::derived_jvp(g, r.c);
     for (int k = 0; k < out.count(); ++k)

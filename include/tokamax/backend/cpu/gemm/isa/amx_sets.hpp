@@ -14,6 +14,8 @@
 #if defined(__x86_64__) && defined(__linux__)
 namespace tokamax::cpu_backend::detail {
 
+/// Products of bfloat16: C is 2 x 2 tiles of 16 x 16 sums of f32. A step multiplies pairs of terms, so panels of A and of B
+/// hold pairs. Rows of A that are bfloat16 already are read where they lie.
 inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
   microkernel_set k{.terms = 2,
                     .a_in_place = true,
@@ -39,6 +41,7 @@ inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
   return k;
 }();
 
+/// Products of int8: the same tiles with sums of i32. A step multiplies four terms.
 inline constexpr microkernel_set gemm_amx_int8 = [] {
   microkernel_set k{.terms = 4,
                     .a_in_place = true,
@@ -64,6 +67,7 @@ inline constexpr microkernel_set gemm_amx_int8 = [] {
   return k;
 }();
 
+/// The set for products of these numbers. Products of f32 split each number into two or three of bfloat16.
 TOKAMAX_BODY const microkernel_set& amx_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::int8:

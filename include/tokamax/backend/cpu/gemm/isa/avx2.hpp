@@ -45,7 +45,7 @@ template <int Rows, int Vectors>
     for (std::int64_t p = 0; p < k; ++p, a += a_step, b += b_step)
       add_step_avx2<Rows, Vectors, true>(sum, nullptr, a, a_row, b);
   } else {
-    __m256i kept[Vectors];
+    __m256i kept[Vectors];  // the lanes that the row of B has
     for (int v = 0; v < Vectors; ++v) kept[v] = first_of_8(columns - 8 * v);
     for (std::int64_t p = 0; p < k; ++p, a += a_step, b += b_step)
       add_step_avx2<Rows, Vectors, false>(sum, kept, a, a_row, b);
@@ -53,6 +53,7 @@ template <int Rows, int Vectors>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
+/// Products of f32. Few rows take wider tiles, so that there are enough independent sums to hide the latency of each.
 inline constexpr microkernel_set gemm_avx2 = {
     .terms = 1,
     .a_in_place = true,

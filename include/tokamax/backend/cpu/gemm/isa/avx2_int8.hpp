@@ -35,6 +35,7 @@ namespace tokamax::cpu_backend::detail {
   }
   return all;
 }
+/// The first n of 16 bytes; zeros behind.
 [[gnu::target("avx2"), gnu::always_inline]] inline __m128i first_16_bytes(const std::int8_t* from,
                                                                           std::int64_t n) noexcept {
   if (n >= 16) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -53,7 +54,7 @@ namespace tokamax::cpu_backend::detail {
 [[gnu::target("avx2")]] inline void pack_int8_columns(const pack_call<std::int8_t>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto word = [&](std::int64_t quad) { return reinterpret_cast<__m128i*>(packed + quad * lanes_padded); };
-  if (lane_stride == 1) {
+  if (lane_stride == 1) {  // rows of the source are steps: four of them are interleaved byte by byte
     for (std::int64_t p = 0; p < steps; p += 4) {
       __m128i r[4];
   #pragma GCC unroll 4
@@ -70,6 +71,7 @@ namespace tokamax::cpu_backend::detail {
     }
     return;
   }
+  // Rows of the source are lanes: 8 lanes of 32 steps are transposed as words of four steps, whose halves are then sorted.
   const __m256i halves =
       _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
   for (std::int64_t half = 0; half < 2; ++half) {
@@ -101,7 +103,7 @@ namespace tokamax::cpu_backend::detail {
 [[gnu::target("avx2")]] inline void pack_int8_rows(const pack_call<std::int8_t>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto quad = [&](std::int64_t q, std::int64_t lane) { return packed + 2 * (q * lanes_padded + lane); };
-  if (lane_stride == 1 && lanes_padded <= 8) {
+  if (lane_stride == 1 && lanes_padded <= 8) {  // rows of the source are steps: a transposition of 4 x 8 words
     for (std::int64_t p = 0; p < steps; p += 4) {
       __m128i r[4];
   #pragma GCC unroll 4
@@ -117,7 +119,7 @@ namespace tokamax::cpu_backend::detail {
     }
     return;
   }
-  for (std::int64_t l = 0; l < lanes_padded; ++l) {
+  for (std::int64_t l = 0; l < lanes_padded; ++l) {  // rows of the source are lanes: 16 steps make four groups
     for (std::int64_t p = 0; p < steps; p += 16) {
       const std::int64_t left = l < lanes ? std::min<std::int64_t>(16, steps - p) : 0;
       std::int8_t gathered[16];
@@ -130,6 +132,7 @@ namespace tokamax::cpu_backend::detail {
   }
 }
 
+/// A register tile of Rows x 16 sums of i32. Each half of a step widens the bytes of B to 16 bits and multiplies two terms.
 template <int Rows>
 [[gnu::target("avx2,fma")]] void tile_int8_avx2(const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;

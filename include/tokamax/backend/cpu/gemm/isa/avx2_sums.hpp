@@ -14,6 +14,7 @@
 #if defined(__x86_64__)
 namespace tokamax::cpu_backend::detail {
 
+/// a + b, as i32 or as f32.
 template <bool Integer>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 add_sums_of(__m256 a, __m256 b) noexcept {
   if constexpr (Integer)
@@ -68,7 +69,7 @@ template <bool Integer, int Rows, int Vectors>
     }
     return;
   }
-  alignas(32) float lanes[8 * Vectors];
+  alignas(32) float lanes[8 * Vectors];  // a row of the tile, of which C has the first `columns` sums
   #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
     float* const to = c + r * ldc;

@@ -24,7 +24,7 @@ namespace tokamax::cpu_backend::detail {
   return _mm256_load_ps(words);
 }
 
-/// A tile of microkernel_set::turned: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
+/// A tile of microkernel_set::transposed_b: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
 /// bfloat16, two, as the panels of A have them. The hardware follows 8 streams, and would not follow more.
 template <int Rows, pack_source S, bool Whole>
 [[gnu::target("avx2,fma")]] void transposed_b_tile_of(const tile_call& call) noexcept {
@@ -69,6 +69,7 @@ template <int Rows, pack_source S, bool Whole>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
+/// The tile for `columns` of C.
 template <int Rows, pack_source S>
 void transposed_b_tile(const tile_call& call) noexcept {
   const auto tile =

@@ -22,6 +22,7 @@ struct f32_term {
     return _mm512_fmadd_ps(row, column, sum);
   }
 };
+/// Two terms of bfloat16 in each lane. The instruction adds both products to the sum of f32.
 struct bfloat16_pair {
   static constexpr bool initial_sums = false;
   [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512 combine(__m512 a, __m512 b) noexcept {
@@ -46,7 +47,7 @@ struct int8_quad {
   }
 };
 
-/// Writes sums to C, in the lanes that C has.
+/// Writes sums to C, in the lanes that C has. C is added to, or overwritten, or written past the caches.
 template <int Rows, int Vectors, bool Whole, class Term>
 [[gnu::target("avx512f"), gnu::always_inline]] inline void store_tile(__m512 (&sum)[Rows][Vectors],
                                                                       [[maybe_unused]] const __mmask16* kept, float* c,
@@ -115,22 +116,23 @@ add_steps(__m512 (&sum)[Rows][Vectors], const __mmask16* kept, std::int64_t k, c
       b += b_step;
     }
   }
-  for (; p < k; ++p) {
+  for (; p < k; ++p) {  // the steps that are left
     add_step<Rows, Vectors, Whole, Term>(sum, kept, third, a_row, b, panel);
     for (const float*& row : third) row += a_step;
     b += b_step;
   }
 }
 
-// Whole tiles load without a mask: some machines split masked loads. Twins read two packed panels of 32 columns.
-template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
+/// A register tile of Rows x 16 Vectors sums. Whole tiles load without a mask, because some machines split masked loads. A
+/// tile of two panels reads two packed panels of 32 columns.
+template <int Rows, int Vectors, bool Whole, class Term, bool TwoPanels = false>
 [[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx512vnni,fma,avx2")]] void tile_avx512_of(
     const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
   [[maybe_unused]] __mmask16 kept[Vectors] = {};
   __m512 sum[Rows][Vectors];
   const std::int64_t panel =
-      Twins ? (k + Term::initial_sums) * b_step : 32;  // distance to the columns of every second vector
+      TwoPanels ? (k + Term::initial_sums) * b_step : 32;  // distance to the columns of every second vector
   if constexpr (!Whole) {
   #pragma GCC unroll 24
     for (int v = 0; v < Vectors; ++v) {
@@ -146,7 +148,7 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
     prefetch_to_write(c + r * ldc);
     if constexpr (Vectors > 1) prefetch_to_write(c + r * ldc + 16);
   }
-  if (mode == tile_mode::resume) {
+  if (mode == tile_mode::resume) {  // C holds the sums of the k blocks before this one
   #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 24
@@ -156,7 +158,7 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
       }
     }
   }
-  if constexpr (Term::initial_sums) {
+  if constexpr (Term::initial_sums) {  // the first step of the panel of B is a row of sums, not of terms
   #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
   #pragma GCC unroll 24
@@ -172,6 +174,7 @@ template <int Rows, int Vectors, bool Whole, class Term, bool Twins = false>
   store_tile<Rows, Vectors, Whole, Term>(sum, kept, c, ldc, mode);
 }
 
+/// The tile for `columns` of C: without masks if all its vectors are whole.
 template <int Rows, int Vectors, class Term = f32_term>
 void tile_avx512(const tile_call& call) noexcept {
   if (call.columns == 16 * Vectors) {
@@ -185,6 +188,8 @@ void tile_avx512(const tile_call& call) noexcept {
 template <int Rows, class Term>
 constexpr gemm_tile_fn two_panel_tile = tile_avx512_of<Rows, 4, true, Term, true>;
 
+/// Products of f32. 14 x 32 sums fill 28 of the 32 registers; two hold a row of B and one an element of A. Few rows take
+/// wider tiles, so that there are enough independent sums to hide the latency of each.
 inline constexpr microkernel_set gemm_avx512 = {
     .terms = 1,
     .a_in_place = true,

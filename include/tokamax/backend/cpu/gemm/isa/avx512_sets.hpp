@@ -13,11 +13,13 @@
 #if defined(__x86_64__)
 namespace tokamax::cpu_backend::detail {
 
+/// Products of f32 numbers that are rounded to bfloat16 while they are packed, for machines without bfloat16 instructions.
 inline constexpr microkernel_set gemm_avx512_rounding = rounding(gemm_avx512, pack_avx2<pack_source::rounded>);
 
 template <int Rows>
 inline constexpr gemm_tile_fn pair_tile = tile_avx512<Rows, 2, bfloat16_pair>;
 
+/// Products of bfloat16: a step multiplies pairs of terms and adds them to sums of f32.
 inline constexpr microkernel_set gemm_avx512_bfloat16 = {
     .terms = 2,
     .a_in_place = true,
@@ -34,6 +36,8 @@ inline constexpr microkernel_set gemm_avx512_bfloat16 = {
     .pack_bfloat16 = pack_pairs<std::uint16_t>,
 };
 
+/// Products of int8: a step multiplies four terms and adds them to sums of i32. Rows of A are packed as unsigned bytes (see
+/// `int8_quad`), and panels of B begin with the sums that make up for it.
 inline constexpr microkernel_set gemm_avx512_int8 = [] {
   microkernel_set k{.terms = 4,
                     .a_in_place = false,
@@ -58,6 +62,7 @@ inline constexpr microkernel_set gemm_avx512_int8 = [] {
   return k;
 }();
 
+/// The set for products of these numbers; that of f32 for the others.
 TOKAMAX_BODY const microkernel_set& avx512_kernels(microkernel_numbers numbers) noexcept {
   switch (numbers) {
     case microkernel_numbers::rounded:

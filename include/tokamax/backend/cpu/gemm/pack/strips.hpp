@@ -37,6 +37,7 @@ using pack_element = std::conditional_t<S == pack_source::bfloat16, std::uint16_
 template <pack_source S>
 constexpr std::int64_t line_elements = 64 / sizeof(pack_element<S>);
 
+/// One value of a panel as f32.
 template <pack_source S>
 float packed_value(pack_element<S> x) noexcept {
   if constexpr (S == pack_source::bfloat16)
@@ -47,6 +48,7 @@ float packed_value(pack_element<S> x) noexcept {
     return x;
 }
 
+/// Packs a panel on any machine. This is the meaning of the faster packers.
 template <pack_source S>
 void pack_portable(const pack_call<pack_element<S>>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
@@ -63,6 +65,7 @@ void pack_portable(const pack_call<pack_element<S>>& call) noexcept {
 }
 
 #if defined(__x86_64__)
+/// Eight values that are f32 in the source, as they are packed.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 packed_vector(__m256 value) noexcept {
   if constexpr (S != pack_source::rounded) {
@@ -77,6 +80,7 @@ template <pack_source S>
   }
 }
 
+/// Eight values of the source, as they are packed.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 load_packed(const pack_element<S>* from) noexcept {
   if constexpr (S == pack_source::bfloat16) {
@@ -87,7 +91,7 @@ template <pack_source S>
   }
 }
 
-// Loads the first n of 8 floats. If the width of a panel is not a multiple of 8, n is even.
+/// Stores the first n of 8 floats.
 [[gnu::target("avx2,fma")]] inline void store_lanes(float* to, __m256 v, std::int64_t n) noexcept {
   if (n >= 8) {
     _mm256_storeu_ps(to, v);
@@ -107,7 +111,7 @@ template <pack_source S>
   if ((n & 1) != 0) _mm_store_ss(to, part);
 }
 
-// Transposes a square: word j of row i becomes word i of row j.
+/// Transposes a square: word j of row i becomes word i of row j.
 [[gnu::target("avx2"), gnu::always_inline]] inline void transpose_words(__m256 (&r)[8]) noexcept {
   __m256 t[8];
   #pragma GCC unroll 4
@@ -131,7 +135,7 @@ template <pack_source S>
   for (int l = 0; l < 8; ++l) r[l] = t[l];
 }
 
-// Packs 8 lanes that are contiguous along the steps, by one 8x8 transpose. Lanes that the matrix does not have are zero.
+/// Packs 8 lanes that are contiguous along the steps, by one 8x8 transpose. Lanes that the matrix does not have are zero.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void pack_transposed(float* packed, std::int64_t lanes_padded,
                                                                             std::int64_t kept, std::int64_t lanes,
@@ -152,7 +156,7 @@ template <pack_source S>
   }
 }
 
-// Packs contiguous lanes, 8 at a time. The last 8 overlap the ones before.
+/// Packs contiguous lanes, 8 at a time. The last 8 overlap the ones before.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_copied(float* packed, std::int64_t lanes_padded, std::int64_t steps,
                                              const pack_element<S>* source, std::int64_t step_stride) noexcept {
@@ -168,12 +172,12 @@ template <pack_source S>
   }
 }
 
-// A mask with all bits of the first n of 8 lanes.
+/// A mask with all bits of the first n of 8 lanes.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256i first_of_8(std::int64_t n) noexcept {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-// Loads the first n of 8 values, with zeros behind them.
+/// Loads the first n of 8 values, with zeros behind them.
 template <pack_source S>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 load_packed_first(const pack_element<S>* from,
                                                                                 std::int64_t n) noexcept {
@@ -186,7 +190,7 @@ template <pack_source S>
   }
 }
 
-// Packs fewer than 8 contiguous lanes.
+/// Packs fewer than 8 contiguous lanes.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_narrow(float* packed, std::int64_t lanes_padded, std::int64_t lanes,
                                              std::int64_t steps, const pack_element<S>* source,
@@ -200,6 +204,7 @@ template <pack_source S>
   }
 }
 
+/// Packs a panel of f32: lanes that lie side by side are copied, and steps that do are transposed.
 template <pack_source S>
 [[gnu::target("avx2,fma")]] void pack_avx2(const pack_call<pack_element<S>>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
