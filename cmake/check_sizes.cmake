@@ -9,9 +9,7 @@ set(comment_limit 12)
 # file:function, each with its reason.
 set(long_functions
     "backend/cpu/attention/forward.hpp:attention_chunk"
-    "backend/cpu/attention/backward.hpp:backward_block"
-    "lax/conv.hpp:conv_batch"
-    "transforms/control_flow/scan_rules.hpp:scan_vjp_here")
+    "backend/cpu/attention/backward.hpp:backward_block")
 set(large_folders base core)
 
 set(no_function "namespace|struct|class|enum|union|if|for|while|switch|do|else|catch|try|inline constexpr op|case|default|extern|static_assert|return|requires|using|template|public|private|protected")

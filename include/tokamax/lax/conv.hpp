@@ -111,53 +111,62 @@ constexpr bool conv_amounts_fit(const array& x, const array& w, const conv_optio
   return ok;
 }
 
+/// The window of a batch as one with more features: [window..., I, features].
+constexpr array conv_window_of_batch(const call& c, std::int64_t groups) {
+  const int rank = c[1].type().shape.rank() - 1;
+  const std::int64_t n = c.batch_size;
+  array rhs = c[1];
+  axes p;
+  for (int i = 0; i < rank - 1; ++i) p.push_back(i + 1);
+  shape s;
+  for (int i = 1; i < rank; ++i) s.push_back(rhs.extent(i));
+  s.push_back(mul_extent(n, rhs.extent(rank)));
+  if (c.batched(0)) {  // [n, window..., I, O] -> [window..., I, n O]
+    p.push_back(0);
+    p.push_back(rank);
+    return reshape(transpose(rhs, p), s);
+  }
+  shape cut;  // -> [window..., I, G, n, O / G], so that a group keeps its features together
+  for (int i = 0; i < rank; ++i) cut.push_back(rhs.extent(i));
+  cut.push_back(groups);
+  cut.push_back(rhs.extent(rank) / groups);
+  p.push_back(rank);
+  p.push_back(0);
+  p.push_back(rank + 1);
+  return reshape(transpose(reshape(rhs, cut), p), s);
+}
+
+/// The image of a batch, next to a window of the batch: each entry becomes a group of the convolution.
+constexpr array conv_image_of_batch(const call& c, conv_options& o) {
+  const int rank = c[1].type().shape.rank() - 1;
+  const array& lhs = c[0];
+  const std::int64_t n = c.batch_size;
+  if (o.batch_groups > 1) {  // [n, G N, ...] -> [n G N, ...]
+    shape t{mul_extent(n, lhs.extent(1))};
+    for (int i = 2; i <= rank; ++i) t.push_back(lhs.extent(i));
+    o.batch_groups *= static_cast<int>(n);
+    return reshape(lhs, t);
+  }
+  axes q;  // [n, N, ..., C] -> [N, ..., n C]
+  shape t;
+  for (int i = 1; i < rank; ++i) q.push_back(i), t.push_back(lhs.extent(i));
+  q.push_back(0);
+  q.push_back(rank);
+  t.push_back(mul_extent(n, lhs.extent(rank)));
+  o.feature_groups *= static_cast<int>(n);
+  return reshape(transpose(lhs, q), t);
+}
+
 /// The batch rule. If both operands have the new axis, it becomes part of the groups. If only the image has it, it becomes
 /// part of the batch axis, and if only the window has it, part of the output features.
 constexpr arrays conv_batch(const call& c) {
   auto o = c.attrs<conv_options>();
-  const int d = o.strides.rank(), rank = d + 2;
+  const int rank = o.strides.rank() + 2;
   const std::int64_t n = c.batch_size, groups = o.feature_groups * o.batch_groups;
   if (c.batched(1)) {
     const bool both = c.batched(0);
-    array rhs = c[1];
-    axes p;
-    for (int i = 0; i < d + 1; ++i) p.push_back(i + 1);
-    shape s;
-    if (both) {  // [n, window..., I, O] -> [window..., I, n O]
-      p.push_back(0);
-      p.push_back(rank);
-      rhs = transpose(rhs, p);
-    } else {  // -> [window..., I, G, n, O / G]
-      shape cut;
-      for (int i = 0; i < rank; ++i) cut.push_back(rhs.extent(i));
-      cut.push_back(groups);
-      cut.push_back(rhs.extent(rank) / groups);
-      p.push_back(rank);
-      p.push_back(0);
-      p.push_back(rank + 1);
-      rhs = transpose(reshape(rhs, cut), p);
-    }
-    for (int i = 0; i < d + 1; ++i) s.push_back(c[1].extent(i + 1));
-    s.push_back(mul_extent(n, c[1].extent(rank)));
-    rhs = reshape(rhs, s);
-    array lhs = c[0];
-    if (both && o.batch_groups > 1) {  // [n, G N, ...] -> [n G N, ...]
-      lhs = reshape(lhs, [&] {
-        shape t{mul_extent(n, lhs.extent(1))};
-        for (int i = 2; i <= rank; ++i) t.push_back(lhs.extent(i));
-        return t;
-      }());
-      o.batch_groups *= static_cast<int>(n);
-    } else if (both) {  // [n, N, ..., C] -> [N, ..., n C]
-      axes q;
-      shape t;
-      for (int i = 1; i < rank; ++i) q.push_back(i), t.push_back(lhs.extent(i));
-      q.push_back(0);
-      q.push_back(rank);
-      t.push_back(mul_extent(n, lhs.extent(rank)));
-      lhs = reshape(transpose(lhs, q), t);
-      o.feature_groups *= static_cast<int>(n);
-    }
+    const array rhs = conv_window_of_batch(c, groups);
+    const array lhs = both ? conv_image_of_batch(c, o) : c[0];
     const array y = conv_general_dilated(lhs, rhs, o);  // [N, out..., features]
     shape cut, result{n};
     axes q{both ? rank - 1 : rank};

@@ -68,87 +68,94 @@ constexpr arrays scan_of_nothing(const call& c) {
   return out;
 }
 
-/// The backward loop. Its carry holds the cotangents of the carries, and the sums of those of the closed-over values. Its
-/// body runs the forward body again from the saved carry, and pulls the cotangents back through it.
-constexpr arrays scan_vjp_here(const call& c) {
+/// The forward loop once more, with every incoming carry as a further stacked result. Effects happen in the original loop.
+constexpr arrays scan_saving_carries(const call& c) {
+  auto w = c.attrs<scan_attributes>();
+  graph saving(c.body(0));
+  drop_effects(saving, 0, c);
+  for (int k = 0; k < w.carries; ++k) saving.outputs.push_back(saving.inputs[k]);
+  w.stacked += w.carries;
+  arrays operands;
+  for (int k = 0; k < c.count; ++k) operands.push_back(c[k]);
+  return bind_bodies(c, {std::move(saving)}, pack(w), operands);
+}
+
+/// The type of an operand inside the loop, where nothing is weak.
+constexpr array_type strong(const array_type& t) { return {t.dtype, false, t.shape}; }
+
+/// One step of the backward loop. It runs the forward body again from the saved carry, and pulls the cotangents back.
+///   inputs   [cotangents of carries, sums of cotangents of closed-over values], [saved carries, sequences, cotangents of
+///            stacked results], closed-over values; cotangents of floating values only
+///   results  [cotangents of carries, sums of cotangents of closed-over values], [cotangents of sequences]
+constexpr graph scan_backward_body(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
   const int nc = w.carries, ns = w.sequences, nk = w.constants, ny = w.stacked;
-  auto differentiable = [](const array_type& t) { return is_floating(t.dtype); };
-
-  // 1. the forward loop once more, with every incoming carry as a further stacked result
-  graph saving(body);
-  drop_effects(saving, 0, c);  // effects happen in the original loop
-  scan_attributes sw = w;
-  for (int k = 0; k < nc; ++k) saving.outputs.push_back(saving.inputs[k]);
-  sw.stacked += nc;
-  arrays operands;
-  for (int k = 0; k < c.count; ++k) operands.push_back(c[k]);
-  const arrays forward_results = bind_bodies(c, {std::move(saving)}, pack(sw), operands);
-
-  // 2. the backward body
   graph b;
   arrays carry_ct, constant_sum, args, y_ct;
   for (int k = 0; k < nc; ++k)
-    if (differentiable(c[k].type())) carry_ct.push_back(body_input(b, {c[k].dtype(), false, c[k].shape()}));
-  for (int k = 0; k < nk; ++k)
-    if (differentiable(c[nc + ns + k].type())) constant_sum.push_back(body_input(b, c[nc + ns + k].type()));
-  for (int k = 0; k < nc; ++k) args.push_back(body_input(b, {c[k].dtype(), false, c[k].shape()}));
+    if (is_floating(c[k].dtype())) carry_ct.push_back(body_input(b, strong(c[k].type())));
+  for (int k = nc + ns; k < c.count; ++k)
+    if (is_floating(c[k].dtype())) constant_sum.push_back(body_input(b, c[k].type()));
+  for (int k = 0; k < nc; ++k) args.push_back(body_input(b, strong(c[k].type())));
   for (int k = 0; k < ns; ++k) args.push_back(body_input(b, entry_type(c[nc + k].type())));
   for (int k = 0; k < ny; ++k)
-    if (const array_type& t = body[body.outputs[nc + k]].type; differentiable(t))
-      y_ct.push_back(body_input(b, {t.dtype, false, t.shape}));
+    if (const array_type& t = body[body.outputs[nc + k]].type; is_floating(t.dtype))
+      y_ct.push_back(body_input(b, strong(t)));
   for (int k = 0; k < nk; ++k) args.push_back(body_input(b, c[nc + ns + k].type()));
+
   const arrays ys = inline_graph(b, body, args.data());
   drop_effects(b, 0, c);
   arrays out, cts;
   for (int k = 0, i = 0; k < nc; ++k)
-    if (differentiable(c[k].type())) out.push_back(lift(b, ys[k])), cts.push_back(carry_ct[i++]);
-  for (int k = 0, i = 0; k < ny; ++k)
-    if (differentiable(ys[nc + k].type())) out.push_back(lift(b, ys[nc + k])), cts.push_back(y_ct[i++]);
+    if (is_floating(c[k].dtype())) out.push_back(lift(b, ys[k])), cts.push_back(carry_ct[i++]);
+  for (int k = nc, i = 0; k < nc + ny; ++k)
+    if (is_floating(ys[k].dtype())) out.push_back(lift(b, ys[k])), cts.push_back(y_ct[i++]);
   const arrays pulled = backward(b, out, cts, args);
-  auto pulled_or_zero = [&](int k) {
-    return lift(b, pulled[k].exists() ? pulled[k] : array(0.0, {args[k].dtype(), false, args[k].shape()}));
+  const auto pulled_or_zero = [&](int k) {
+    return lift(b, pulled[k].exists() ? pulled[k] : array(0.0, strong(args[k].type())));
   };
   for (int k = 0; k < nc; ++k)
-    if (differentiable(args[k].type())) b.outputs.push_back(pulled_or_zero(k).id());
-  for (int k = 0, i = 0; k < nk; ++k)
-    if (differentiable(args[nc + ns + k].type()))
-      b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(nc + ns + k)).id());
-  int xs_out = 0;
-  for (int k = 0; k < ns; ++k)
-    if (differentiable(args[nc + k].type())) b.outputs.push_back(pulled_or_zero(nc + k).id()), ++xs_out;
+    if (is_floating(args[k].dtype())) b.outputs.push_back(pulled_or_zero(k).id());
+  for (int k = nc + ns, i = 0; k < c.count; ++k)
+    if (is_floating(args[k].dtype())) b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(k)).id());
+  for (int k = nc; k < nc + ns; ++k)
+    if (is_floating(args[k].dtype())) b.outputs.push_back(pulled_or_zero(k).id());
+  return b;
+}
 
-  // 3. the backward loop
-  scan_attributes bw;
-  bw.carries = carry_ct.count() + constant_sum.count();
-  bw.sequences = nc + ns + y_ct.count();
-  bw.constants = nk;
-  bw.stacked = xs_out;
-  bw.length = w.length;
-  bw.reverse = !w.reverse;
-  auto ct_or_zero = [&](int k) { return c.cotangents[k].exists() ? c.cotangents[k] : array(0.0, c.outputs[k].type()); };
+/// The backward loop. Its carry holds the cotangents of the carries, and the sums of those of the closed-over values.
+constexpr arrays scan_vjp_here(const call& c) {
+  const auto w = c.attrs<scan_attributes>();
+  const int nc = w.carries, ns = w.sequences, ny = w.stacked;
+  const auto floating = [&](int first, int n) {
+    int count = 0;
+    for (int k = first; k < first + n; ++k) count += is_floating(c[k].dtype());
+    return count;
+  };
+  const auto ct_or_zero = [&](int k) {
+    return c.cotangents[k].exists() ? c.cotangents[k] : array(0.0, c.outputs[k].type());
+  };
+  const arrays saved = scan_saving_carries(c);
   arrays in;
   for (int k = 0; k < nc; ++k)
-    if (differentiable(c[k].type())) in.push_back(ct_or_zero(k));
-  for (int k = 0; k < nk; ++k)
-    if (differentiable(c[nc + ns + k].type()))
-      in.push_back(array(0.0, {c[nc + ns + k].dtype(), false, c[nc + ns + k].shape()}));
-  for (int k = 0; k < nc; ++k) in.push_back(forward_results[nc + ny + k]);
-  for (int k = 0; k < ns; ++k) in.push_back(c[nc + k]);
-  for (int k = 0; k < ny; ++k)
-    if (differentiable(body[body.outputs[nc + k]].type)) in.push_back(ct_or_zero(nc + k));
-  for (int k = 0; k < nk; ++k) in.push_back(c[nc + ns + k]);
-  const arrays results = bind_bodies(c, {std::move(b)}, pack(bw), in);
+    if (is_floating(c[k].dtype())) in.push_back(ct_or_zero(k));
+  for (int k = nc + ns; k < c.count; ++k)
+    if (is_floating(c[k].dtype())) in.push_back(array(0.0, strong(c[k].type())));
+  scan_attributes bw{.carries = in.count(), .constants = w.constants, .length = w.length, .reverse = !w.reverse};
+  for (int k = 0; k < nc; ++k) in.push_back(saved[nc + ny + k]);
+  for (int k = nc; k < nc + ns; ++k) in.push_back(c[k]);
+  for (int k = nc; k < nc + ny; ++k)
+    if (is_floating(c.outputs[k].dtype())) in.push_back(ct_or_zero(k));
+  bw.sequences = in.count() - bw.carries;
+  bw.stacked = floating(nc, ns);
+  for (int k = nc + ns; k < c.count; ++k) in.push_back(c[k]);
+  const arrays results = bind_bodies(c, {scan_backward_body(c)}, pack(bw), in);
 
   arrays grads(static_cast<std::size_t>(c.count));
-  int carry_at = 0, constant_at = carry_ct.count(), x_at = bw.carries;
-  for (int k = 0; k < nc; ++k)
-    if (differentiable(c[k].type())) grads[k] = results[carry_at++];
-  for (int k = 0; k < ns; ++k)
-    if (differentiable(c[nc + k].type())) grads[nc + k] = results[x_at++];
-  for (int k = 0; k < nk; ++k)
-    if (differentiable(c[nc + ns + k].type())) grads[nc + ns + k] = results[constant_at++];
+  int carry_at = 0, constant_at = floating(0, nc), x_at = bw.carries;
+  for (int k = 0; k < c.count; ++k)
+    if (is_floating(c[k].dtype())) grads[k] = results[k < nc ? carry_at++ : k < nc + ns ? x_at++ : constant_at++];
   return grads;
 }
 constexpr arrays scan_vjp(const call& c) { return linked<detail::scan_vjp_here>(c); }
