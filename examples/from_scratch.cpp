@@ -449,7 +449,7 @@ constexpr arrays jvp(const F& f, const arrays& in, const arrays& tangents) {
   return outputs_of(g, ts);
 }
 
-// In tokamax this is transforms/passes/backward.hpp and transforms/forward.hpp. A missing vjp is derived there as well.
+// In tokamax this is transforms/passes/backward.hpp and forward.hpp. A missing vjp is derived there as well.
 
 // ---- 6. Batches -----------------------------------------------------------------------------------------------------
 

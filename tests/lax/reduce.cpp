@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/statistics.hpp>
+#include <tokamax/runtime/traced_program.hpp>
 
 #include "support/check_op.hpp"
 
@@ -110,4 +111,13 @@ TEST_CASE("axes that are not there are rejected") {
                     contains("reduce_sum: axis: found [2], expected axes of f32[2,3]") && contains("reduce.cpp"));
   CHECK_THROWS_WITH(max(x, {{0, 0}}), contains("reduce_max: axis"));
   CHECK_THROWS_WITH(argmax(x, 2), contains("argmax: axis: found 2"));
+}
+
+TEST_CASE("sums of narrow integers make no wide copy of the operand") {
+  for (const dtype d : {i8, u8, i16, bool_}) {
+    INFO(name(d));
+    const graph g = trace([](const arrays& x) -> arrays { return {sum(x[0], {{1}})}; }, {{d, false, {64, 4096}}});
+    const auto p = detail::owned_program::make(g, kernel_table_of<cpu_tag>());
+    CHECK(p->tables.regions[0].total_bytes <= 64 * 4);  // the results alone
+  }
 }
