@@ -96,9 +96,9 @@ umbrella_write_or_check(tokamax.hpp "${umbrellas}")
 # Ops with kernels, and what the CPU kernels of backend/cpu/kernels/ make of them. The library is compiled in parts, which
 # base/compiled_once.hpp names; a kernel of none of these lists is in MOVEMENT, and an op without a kernel in ELEMENTWISE.
 set(parts ELEMENTWISE REDUCE ROWS MOVEMENT PRODUCTS)
-set(kernels_of_REDUCE argmax cumulative lanes reduce reduce_plan)
+set(kernels_of_REDUCE argmax cumulative lanes reduce)
 set(kernels_of_ROWS attention cross_entropy floats layer_norm rms_norm rotary_embedding softmax)
-set(kernels_of_PRODUCTS conv conv_rhs_vjp dot_general gemm_precision linear_cross_entropy)
+set(kernels_of_PRODUCTS conv dot_general gemm_precision linear_cross_entropy)
 foreach(header IN LISTS headers)
   if(header MATCHES "^backend/cpu/kernels/(.*)\\.hpp$")
     set(name ${CMAKE_MATCH_1})

@@ -7,8 +7,10 @@
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
 //   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
 //   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.
+//   backend/cpu/conv/convolution.hpp              convolution as products of the window with the rows of a padded image.
 //   backend/cpu/conv/frame.hpp                    which rows and columns of a padded image the window of a convolution covers.
 //   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image without copying it.
+//   backend/cpu/conv/window_gradient.hpp          the gradient of a convolution's window.
 //   backend/cpu/device.hpp                        the processor as a device, and the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
@@ -44,6 +46,9 @@
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
 //   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.
+//   backend/cpu/reduce/plan.hpp                   the operations of reductions, and the loops over their axes.
+//   backend/cpu/reduce/source.hpp                 gives a reduction its operand: from memory, or made piece by piece.
+//   backend/cpu/reduce/tree.hpp                   reductions over any axes, in a tree that the shape alone fixes.
 //   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
 //   backend/cpu/row_ops/rotary_embedding.hpp      turns pairs of features by angles that are computed once for all heads.

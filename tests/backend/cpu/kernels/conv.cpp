@@ -1,7 +1,7 @@
 // tests/backend/cpu/kernels/conv.cpp: convolutions and their gradients of all shapes, the same bits on any number of threads.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu/conv/window_gradient.hpp>
 #include <tokamax/backend/cpu/kernels/conv.hpp>
-#include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
 
 #include "support/threads.hpp"
 

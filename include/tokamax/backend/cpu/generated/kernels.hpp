@@ -93,7 +93,6 @@
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
-  #include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
 #else
 namespace tokamax {
 template <>
@@ -158,7 +157,6 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
-  #include <tokamax/backend/cpu/kernels/reduce_source.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
@@ -197,7 +195,6 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
 
 #if TOKAMAX_COMPILES(PRODUCTS)
   #include <tokamax/backend/cpu/kernels/conv.hpp>
-  #include <tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp>
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>

@@ -3,7 +3,8 @@
 // tested by tests/lax/reduce.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/kernels/reduce.hpp>  // max_of, min_of, reduce_row
+#include <tokamax/backend/cpu/device.hpp>       // cpu_tag
+#include <tokamax/backend/cpu/reduce/tree.hpp>  // max_of, min_of, reduce_row
 
 namespace tokamax {
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>               // cpu_tag
-#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // sum_of
-#include <tokamax/backend/cpu/vector/lanes.hpp>         // lanes, dispatch
-#include <tokamax/backend/cpu/vector/threads.hpp>       // parallel_for, scratch
-#include <tokamax/lax/gather.hpp>                       // gather_p, scatter_add_p, scatter_add_onto_p
-#include <tokamax/runtime/kernel.hpp>                   // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
+#include <tokamax/backend/cpu/reduce/plan.hpp>     // sum_of
+#include <tokamax/backend/cpu/vector/lanes.hpp>    // lanes, dispatch
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
+#include <tokamax/lax/gather.hpp>                  // gather_p, scatter_add_p, scatter_add_onto_p
+#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n
 #include <limits>     // quiet_NaN

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                    // cpu_tag
-#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>       // axis_groups
+#include <tokamax/backend/cpu/reduce/plan.hpp>               // axis_groups
 #include <tokamax/backend/cpu/row_ops/rotary_embedding.hpp>  // the routine
 #include <tokamax/backend/cpu/vector/floats.hpp>             // copied_floats
 #include <tokamax/ops/rotary_embedding.hpp>                  // rotary_embedding_p

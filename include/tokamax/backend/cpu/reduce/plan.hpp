@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/reduce_plan.hpp: the operations of reductions, and the loops over their axes.
+// tokamax/backend/cpu/reduce/plan.hpp: the operations of reductions, and the loops over their axes.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/reduce.cpp
 #pragma once

@@ -1,19 +1,15 @@
-// tokamax/backend/cpu/kernels/conv_rhs_vjp.hpp: the gradient of a convolution's window.
+// tokamax/backend/cpu/conv/window_gradient.hpp: the gradient of a convolution's window.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
-#include <tokamax/backend/cpu/device.hpp>         // cpu_tag
-#include <tokamax/backend/cpu/gemm/gemm.hpp>      // microkernel_set
-#include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
-#include <tokamax/lax/conv.hpp>                   // conv_rhs_vjp_p
+#include <tokamax/backend/cpu/conv/frame.hpp>      // conv_frame
+#include <tokamax/backend/cpu/gemm/gemm.hpp>       // microkernel_set
+#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
 #include <algorithm>  // min, max, clamp, copy_n, fill_n
 
-namespace tokamax {
-
-namespace cpu_backend::detail {
+namespace tokamax::cpu_backend::detail {
 
 struct conv_rhs_rows;
 struct conv_rhs_parts;
@@ -184,23 +180,4 @@ inline void conv_rhs_vjp(const conv_rhs_problem& c) {
   });
 }
 
-}  // namespace cpu_backend::detail
-
-/// The gradient of a window [window..., C / groups, O] from an image [N, space..., C] and a cotangent [N, places..., O].
-inline void kernel(op_c<conv_rhs_vjp_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu_backend::detail;
-  const array_view &x = a.in[0], &ct = a.in[1], &w = a.out[0];
-  if (w.size() == 0) return;
-  const auto o = a.attrs<conv_rhs_vjp_options>();
-  const cpu_backend::float_result<struct conv_rhs_result> out(w);
-  if (ct.size() == 0) return void(std::fill_n(out.data(), w.size(), 0.0f));
-  conv_rhs_vjp({.frame = {x, w, ct, o.of_conv()},
-                .image = cpu_backend::dense_floats<struct conv_rhs_image>(x),
-                .ct = cpu_backend::dense_floats<struct conv_rhs_ct>(ct),
-                .out = out.data(),
-                .channels = w.extent(-2),
-                .features = w.extent(-1) / o.feature_groups,
-                .groups = o.feature_groups});
-}
-
-}  // namespace tokamax
+}  // namespace tokamax::cpu_backend::detail

@@ -1,6 +1,6 @@
-// tests/backend/cpu/kernels/reduce_plan.cpp: axes of one kind that touch become one loop.
+// tests/backend/cpu/reduce/plan.cpp: axes of one kind that touch become one loop.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>
+#include <tokamax/backend/cpu/reduce/plan.hpp>
 
 #include "support/catch.hpp"
 

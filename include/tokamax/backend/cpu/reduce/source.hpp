@@ -1,11 +1,11 @@
-// tokamax/backend/cpu/kernels/reduce_source.hpp: gives a reduction its operand: from memory, or made piece by piece.
+// tokamax/backend/cpu/reduce/source.hpp: gives a reduction its operand: from memory, or made piece by piece.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/joined.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/kernels/reduce_plan.hpp>  // reduce_plan, reduce_strip
-#include <tokamax/backend/cpu/vector/threads.hpp>       // scratch
-#include <tokamax/core/kernel_arguments.hpp>            // kernel_arguments, joined_loop
+#include <tokamax/backend/cpu/reduce/plan.hpp>     // reduce_plan, reduce_strip
+#include <tokamax/backend/cpu/vector/threads.hpp>  // scratch
+#include <tokamax/core/kernel_arguments.hpp>       // kernel_arguments, joined_loop
 
 #include <algorithm>  // min, max
 #include <cstddef>    // byte
