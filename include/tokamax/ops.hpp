@@ -1,18 +1,36 @@
 // tokamax/ops.hpp: all of ops.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   ops/activations.hpp           the nonlinearities between layers.
-//   ops/attention.hpp             scaled dot-product attention with grouped heads, causal or masked.
-//   ops/cross_entropy.hpp         the loss of classification, without a table of probabilities in memory.
-//   ops/layer_norm.hpp            normalise the last axis to zero mean and unit variance.
-//   ops/linear_cross_entropy.hpp  the loss of a last layer and its softmax, without all logits in memory.
-//   ops/rms_norm.hpp              scale the last axis to a root mean square of one.
-//   ops/rotary_embedding.hpp      turn pairs of features by angles that grow with the position.
-//   ops/softmax.hpp               softmax, log_softmax and logsumexp, stable for large values.
+//   ops/activations.hpp                  the nonlinearities between layers.
+//   ops/attention.hpp                    scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
+//   ops/attention/attention.hpp          the op attention and its gradients, which devices have kernels for.
+//   ops/attention/flex_attention.hpp     attention whose scores and mask are functions of the caller.
+//   ops/attention/layout.hpp             the attributes of attention, and the products with heads that are grouped by key.
+//   ops/attention/mask.hpp               which keys a query sees, as a value that is made of ranges, booleans and the causal rule.
+//   ops/attention/operands.hpp           checks the arrays of dot_product_attention, and gives them one batch axis.
+//   ops/attention/options.hpp            how dot_product_attention is asked to behave.
+//   ops/attention/partial_attention.hpp  attention to a part of the keys, and how such parts become one result.
+//   ops/attention/plain.hpp              attention in plain ops, with everything that may be done to its scores.
+//   ops/attention/with_options.hpp       attention with any options in plain ops, from arrays with any batch axes.
+//   ops/cross_entropy.hpp                the loss of classification, without a table of probabilities in memory.
+//   ops/layer_norm.hpp                   normalise the last axis to zero mean and unit variance.
+//   ops/linear_cross_entropy.hpp         the loss of a last layer and its softmax, without all logits in memory.
+//   ops/rms_norm.hpp                     scale the last axis to a root mean square of one.
+//   ops/rotary_embedding.hpp             turn pairs of features by angles that grow with the position.
+//   ops/softmax.hpp                      softmax, log_softmax and logsumexp, stable for large values.
 #pragma once
 
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/ops/attention.hpp>
+#include <tokamax/ops/attention/attention.hpp>
+#include <tokamax/ops/attention/flex_attention.hpp>
+#include <tokamax/ops/attention/layout.hpp>
+#include <tokamax/ops/attention/mask.hpp>
+#include <tokamax/ops/attention/operands.hpp>
+#include <tokamax/ops/attention/options.hpp>
+#include <tokamax/ops/attention/partial_attention.hpp>
+#include <tokamax/ops/attention/plain.hpp>
+#include <tokamax/ops/attention/with_options.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>

@@ -381,6 +381,28 @@ def reductions(r):
     r.case("logsumexp_minus_inf", lambda v: jax.nn.logsumexp(v), f32(-inf, 0, 1), grad=(0,))
 
 
+def attention_options(r):
+    r.note("attention_options: operands of the following attention_ rows, which have .out and .dq, .dk, .dv, .dbias for .ct")
+    q, k, v = grid((2, 4, 4, 3), seed=71), grid((2, 5, 2, 3), seed=72), grid((2, 5, 2, 3), seed=73)
+    bias, ct = grid((1, 4, 4, 5), seed=74), grid((2, 4, 4, 3), seed=75)
+    mask = jnp.asarray(np.random.RandomState(76).rand(2, 1, 4, 5) > 0.4)
+    q_lengths, k_lengths = i32(3, 4), i32(5, 2)
+    for name, value in dict(q=q, k=k, v=v, bias=bias, ct=ct, mask=mask, q_lengths=q_lengths, k_lengths=k_lengths).items():
+        r.put(f"attention_options.{name}", value)
+    lengths = dict(query_seq_lengths=q_lengths, key_value_seq_lengths=k_lengths)
+    cases = dict(bias=dict(bias=True), bias_mask=dict(bias=True, mask=mask), lengths=lengths,
+                 causal_lengths=dict(is_causal=True, **lengths), window=dict(local_window_size=(2, 1)),
+                 causal_window=dict(is_causal=True, local_window_size=(1, 0)),
+                 everything=dict(bias=True, mask=mask, is_causal=True, scale=0.3, local_window_size=3, **lengths))
+    for name, options in cases.items():
+        biased = options.pop("bias", False)
+        attend = lambda a, b, c, d: jax.nn.dot_product_attention(a, b, c, bias=d if biased else None, **options)
+        out, pull = jax.vjp(attend, q, k, v, bias)
+        r.put(f"attention_{name}.out", out)
+        for gradient, value in zip(("dq", "dk", "dv", "dbias") if biased else ("dq", "dk", "dv"), pull(ct)):
+            r.put(f"attention_{name}.{gradient}", value)
+
+
 def networks(r):
     x = grid((2, 3, 6), seed=4)
     scale, offset = grid((6,), seed=5), grid((6,), seed=6)
@@ -407,6 +429,8 @@ def networks(r):
     mask = jnp.asarray(np.random.RandomState(16).rand(1, 2, 3, 5) > 0.3)
     r.put("attention_masked.in3", mask)
     r.case("attention_masked", lambda a, b, c: attend(a, b, c, mask=mask), q, k, v, grad=(0, 1, 2))
+
+    attention_options(r)
 
     logits, labels = grid((4, 6), seed=17, scale=3), i32(0, 5, 2, 2)
     r.put("softmax_cross_entropy.in1", labels)

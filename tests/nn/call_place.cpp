@@ -87,7 +87,8 @@ TEST_CASE("a mistake inside a composed function is reported where the function w
   CHECK(here([] { return softmax_cross_entropy(rows, x); }));
   CHECK(here([] { return softmax_cross_entropy(rows, truth); }));
   CHECK(here([] { return linear_cross_entropy(rows, rows, ids); }));
-  CHECK(here([] { return dot_product_attention(x, x, x); }));
+  CHECK(here([] { return dot_product_attention(rows, rows, rows); }));
+  CHECK(here([] { return dot_product_attention(x, x, x, {.bias = rows}); }));
   CHECK(here([] { return einsum("ij,jk->ik", {rows, rows}); }));
   CHECK(here([] { return avg_pool(x, {7}); }));
   CHECK(here([] { return cumsum(x, 5); }));

@@ -75,7 +75,7 @@ const std::map<std::string, f64_case>& cases() {
        {{q}, [](arguments a) { return rotary_embedding(a[0], astype(positions, i64), {.interleaved = true}); }}},
       {"attention", {{q, k, v}, [](arguments a) { return dot_product_attention(a[0], a[1], a[2]); }}},
       {"causal_attention",
-       {{q, k, v}, [](arguments a) { return dot_product_attention(a[0], a[1], a[2], {.causal = true}); }}},
+       {{q, k, v}, [](arguments a) { return dot_product_attention(a[0], a[1], a[2], {.is_causal = true}); }}},
       {"cross_entropy", {{x}, [](arguments a) { return softmax_cross_entropy(a[0], labels); }}},
       {"distribution_cross_entropy", {{x}, [](arguments a) { return softmax_cross_entropy(a[0], softmax(a[0])); }}},
       {"linear_cross_entropy", {{x, weights}, [](arguments a) { return linear_cross_entropy(a[0], a[1], labels); }}},

@@ -117,7 +117,9 @@ TEST_CASE("the work of convolutions and attention is counted") {
   tk::conv2d(tk::full({2, 8, 8, 3}, 1.0), tk::full({3, 3, 3, 4}, 1.0));
   const tk::array q = tk::full({2, 16, 4, 8}, 0.1);
   tk::dot_product_attention(q, q, q);
-  const auto attend = [&](const tk::array& v) { return tk::sum(tk::dot_product_attention(q, q, v, {.causal = true})); };
+  const auto attend = [&](const tk::array& v) {
+    return tk::sum(tk::dot_product_attention(q, q, v, {.is_causal = true}));
+  };
   tk::grad(attend)(q);
   std::vector<double> flops;
   for (const event& e : recording.events())

@@ -325,7 +325,7 @@ std::vector<row> rows() {
       {"attention",
        [](o x) {
          return arrays{dot_product_attention(x[0], x[1], x[2]),
-                       dot_product_attention(x[0], x[1], x[2], {.causal = true})};
+                       dot_product_attention(x[0], x[1], x[2], {.is_causal = true})};
        },
        "n,5,4,8;n,5,2,8;n,5,2,8|2,n,4,8;2,n,2,8;2,n,2,8|n,m,4,8;n,m,2,8;n,m,2,8|2,n,4,8;2,m,2,8;2,m,2,8",
        "n,2,5,4,8;n,2,5,2,8;n,2,5,2,8"},

@@ -98,7 +98,7 @@ case_list row_cases() {
       }
     for (const bool causal : {false, true})
       for (const auto algorithm : {dot_algorithm::unspecified, dot_algorithm::bf16_bf16_f32}) {
-        const attention_options o{.causal = causal, .algorithm = algorithm};
+        const attention_attributes o{.causal = causal, .algorithm = algorithm};
         add(
             cases, named("attention", t), [=](const arrays& v) { return attention(v[0], v[1], v[2], o); },
             {noise({2, 37, 6, 16}, 1, t), noise({2, 37, 3, 16}, 2, t), noise({2, 37, 3, 16}, 3, t)},

@@ -52,7 +52,7 @@
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/transpose.hpp>
 #include <tokamax/ops/activations.hpp>
-#include <tokamax/ops/attention.hpp>
+#include <tokamax/ops/attention/attention.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
@@ -501,7 +501,7 @@ TOKAMAX_KERNELS attribute_schema schema<pad_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
-TOKAMAX_KERNELS attribute_schema schema<attention_options>();
+TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<layer_norm_options>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();

@@ -18,7 +18,7 @@ namespace cpu_backend::detail {
 // These functions turn kernel arguments into those of cpu_backend::attention.
 inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
   const array_view &q = a.in[0], &k = a.in[1];
-  const auto o = a.attrs<attention_options>();
+  const auto o = a.attrs<attention_attributes>();
   return {.batch = q.extent(0),
           .queries = q.extent(1),
           .keys = k.extent(1),
@@ -29,7 +29,7 @@ inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
           .causal = o.causal};
 }
 inline gemm_precision attention_precision(const kernel_arguments& a) noexcept {
-  const dot_algorithm d = tokamax::detail::algorithm_of(a.in[0].type, a.attrs<attention_options>().algorithm);
+  const dot_algorithm d = tokamax::detail::algorithm_of(a.in[0].type, a.attrs<attention_attributes>().algorithm);
   return d == dot_algorithm::bf16_bf16_f32 ? gemm_precision::bfloat16 : gemm_precision::f32;
 }
 inline heads_view<void> dense_heads(void* data, const array_view& v, bool bfloat16) noexcept {

@@ -1,0 +1,77 @@
+// tokamax/ops/attention/layout.hpp: the attributes of attention, and the products with heads that are grouped by key.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/attention.cpp
+#pragma once
+
+#include <tokamax/lax/dot_general.hpp>          // dot_general
+#include <tokamax/lax/elementwise/compare.hpp>  // select
+#include <tokamax/lax/iota.hpp>                 // iota
+#include <tokamax/lax/reshape.hpp>              // reshape
+
+namespace tokamax {
+
+/// The attributes of the op attention.
+struct attention_attributes {
+  bool causal = false;                                   ///< query t sees keys 0 ... t; hidden values must be finite
+  double scale = 0;                                      ///< of the scores
+  dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
+};
+
+namespace detail {
+
+inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // JAX's score of a hidden key, a finite number
+
+constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no constant expression in clang 19
+  double r = 1;
+  while (r * r * x > 1) r *= 0.5;
+  for (int i = 0; i < 60; ++i) r *= 1.5 - 0.5 * x * r * r;
+  return r;
+}
+
+// The products of attention. Heads are grouped by the key they share: N = K * G, head n = k * G + g.
+//   per query  [B, K, G, T, *]      per key  [B, K, S, *]
+struct attention_layout {
+  std::int64_t groups;  // G
+  attention_attributes options;
+  constexpr explicit attention_layout(const array& q, const array& k, const attention_attributes& o)
+      : groups(q.extent(2) / k.extent(2)), options(o) {
+    options.algorithm = algorithm_of(q.dtype(), o.algorithm);
+  }
+
+  constexpr array per_query(const array& x) const {  // [B, T, N, H]
+    const array y = reshape(carried(x), {x.extent(0), x.extent(1), x.extent(2) / groups, groups, x.extent(3)});
+    return transpose(y, {0, 2, 3, 1, 4});
+  }
+  constexpr array per_key(const array& x) const { return transpose(carried(x), {0, 2, 1, 3}); }  // [B, S, K, H]
+  constexpr array per_row(const array& x) const {                                                // [B, N, T]
+    return reshape(x, {x.extent(0), x.extent(1) / groups, groups, x.extent(2), 1});
+  }
+  static constexpr array merge_query(const array& x, dtype type) {  // [B, K, G, T, H] -> [B, T, N, H]
+    const array y = transpose(x, {0, 3, 1, 2, 4});
+    return astype(reshape(y, {y.extent(0), y.extent(1), mul_extent(y.extent(2), y.extent(3)), y.extent(4)}), type);
+  }
+  static constexpr array merge_key(const array& x, dtype type) { return astype(transpose(x, {0, 2, 1, 3}), type); }
+
+  constexpr array times_keys(const array& a, const array& b) const {  // [.., T, H], [.., S, H] -> [.., T, S]
+    return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
+  }
+  constexpr array sum_keys(const array& p, const array& b) const {  // [.., T, S], [.., S, H] -> [.., T, H]
+    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
+  }
+  constexpr array sum_queries(const array& p, const array& a) const {  // [.., T, S], [.., T, H] -> [.., S, H]
+    return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
+  }
+  constexpr array scores(const array& q, const array& k) const {  // [B, K, G, T, S]
+    const array s = times_keys(q, k) * options.scale;
+    if (!options.causal) return s;
+    return select(iota(i32, s.shape(), 3) >= iota(i32, s.shape(), 4), s, masked_score);
+  }
+};
+
+constexpr bool attention_shapes_fit(const array& q, const array& k, const array& v) {
+  return q.rank() == 4 && k.rank() == 4 && v.shape() == k.shape() && q.extent(0) == k.extent(0) &&
+         q.extent(3) == k.extent(3) && k.extent(2) > 0 && q.extent(2) % k.extent(2) == 0;
+}
+
+}  // namespace detail
+}  // namespace tokamax

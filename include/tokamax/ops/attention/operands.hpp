@@ -1,0 +1,144 @@
+// tokamax/ops/attention/operands.hpp: checks the arrays of dot_product_attention, and gives them one batch axis.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/attention/options.cpp
+#pragma once
+
+#include <tokamax/ops/attention/options.hpp>  // attention_options
+#include <tokamax/ops/attention/plain.hpp>    // score_terms
+
+namespace tokamax::detail {
+
+/// The extents of dot_product_attention, whose arrays have any number of batch axes.
+struct attention_extents {
+  shape batch;  // the batch axes
+  std::int64_t queries, keys, heads;
+  source_line where;
+  const array& q;
+
+  constexpr attention_extents(const array& query, const array& key, source_line l)
+      : queries(query.extent(-3)), keys(key.extent(-3)), heads(query.extent(-2)), where(l), q(query) {
+    for (int i = 0; i + 3 < query.rank(); ++i) batch.push_back(query.extent(i));
+  }
+
+  constexpr std::int64_t all_batches() const {
+    std::int64_t n = 1;
+    for (const std::int64_t e : batch) n = mul_extent(n, e);
+    return n;
+  }
+  /// x [batch..., a, b, c] -> [B, a, b, c]
+  constexpr array flat(const array& x) const {
+    if (x.rank() == 4) return x;
+    return reshape(x, {all_batches(), x.extent(-3), x.extent(-2), x.extent(-1)}, where);
+  }
+  /// x [B, rest...] -> [batch..., rest...]
+  constexpr array unflat(const array& x) const {
+    if (batch.rank() == 1) return x;
+    shape s = batch;
+    for (int i = 1; i < x.rank(); ++i) s.push_back(x.extent(i));
+    return reshape(x, s, where);
+  }
+
+  /// x, whose axes are those of [batch..., rest...] from the right with these extents or 1, as [B or 1, rest...].
+  /// errors  "dot_product_attention: `name`" if its extents are others
+  constexpr array broadcast(const char* name, const array& x, const shape& rest) const {
+    shape all = batch, mine;
+    for (const std::int64_t e : rest) all.push_back(e);
+    bool fits = x.rank() <= all.rank(), repeats = true, whole = true;
+    for (int i = 0; fits && i < all.rank(); ++i) {
+      const int axis = i - all.rank() + x.rank();
+      mine.push_back(axis < 0 ? 1 : x.extent(axis));
+      fits = mine[i] == 1 || mine[i] == all[i];
+      if (i >= batch.rank()) continue;
+      repeats = repeats && mine[i] == 1;
+      whole = whole && mine[i] == all[i];
+    }
+    if (!fits) {
+      reject(q, where, message("dot_product_attention: ") << name, x.type(),
+             message("extents of 1 or those of ") << all);
+      return x;
+    }
+    shape flattened{1};
+    if (!repeats) flattened[0] = all_batches();
+    for (int i = batch.rank(); i < all.rank(); ++i) flattened.push_back(mine[i]);
+    if (repeats || whole) return reshape(x, flattened, where);
+    for (int i = 0; i < batch.rank(); ++i) mine[i] = batch[i];
+    return reshape(broadcast_to(x, mine, where), flattened, where);
+  }
+  constexpr array per_pair(const char* name, const array& x) const {
+    return broadcast(name, x, {heads, queries, keys});
+  }
+  /// Booleans [batch..., N, T, S] or 1 as [B or 1, ...].
+  constexpr array booleans(const char* name, const array& x) const {
+    if (x.dtype() != bool_)
+      reject(q, where, message("dot_product_attention: ") << name, x.type(), "booleans that fit [B,N,T,S]");
+    return per_pair(name, x);
+  }
+  /// Integers [batch..., n] or fewer axes.
+  constexpr array integers(const char* name, const array& x, const shape& rest) const {
+    if (!is_integer(x.dtype())) reject(q, where, message("dot_product_attention: ") << name, x.type(), "integers");
+    return broadcast(name, x, rest);
+  }
+};
+
+/// Do the queries, keys and values of dot_product_attention fit? If not, the mistake is recorded or thrown.
+constexpr bool attention_operands_fit(const array& q, const array& k, const array& v, source_line l) {
+  if (!is_floating(q.dtype()) || q.rank() < 3) {
+    reject(q, l, "attention: q", q.type(), "floats [B,T,N,H]");
+    return false;
+  }
+  if (is_dyn(q.extent(-1))) {
+    reject(q, l, "dynamic extent: attention", q.type(), "heads of a known size");
+    return false;
+  }
+  bool fits = k.rank() == q.rank() && v.rank() == q.rank() && is_floating(k.dtype()) && is_floating(v.dtype());
+  for (int i = 0; fits && i + 3 < q.rank(); ++i) fits = k.extent(i) == q.extent(i) && v.extent(i) == q.extent(i);
+  fits = fits && k.extent(-3) == v.extent(-3) && k.extent(-2) == v.extent(-2) && k.extent(-1) == q.extent(-1) &&
+         k.extent(-2) > 0 && q.extent(-2) % k.extent(-2) == 0;
+  if (!fits)
+    reject(q, l, "attention: k, v", message(k.type()) << ", " << v.type(), message("[B,S,K,H] for q ") << q.type());
+  return fits;
+}
+
+/// The positions of queries [B or 1, T] and keys [B or 1, S].
+struct attention_positions {
+  array q, k;
+  constexpr attention_positions(const attention_extents& at, const attention_options& o)
+      : q(iota(i32, {at.queries}, 0, at.where)), k(iota(i32, {at.keys}, 0, at.where)) {
+    if (o.q_indices.exists()) q = at.integers("q_indices", o.q_indices, {at.queries});
+    if (o.k_indices.exists()) k = at.integers("k_indices", o.k_indices, {at.keys});
+  }
+};
+
+/// Which keys each query sees, [B or 1, N or 1, T or 1, S or 1]. It does not exist if it is all of them.
+constexpr array attention_seen(const attention_extents& at, const attention_positions& positions,
+                               const attention_options& o) {
+  const source_line l = at.where;
+  attention_mask mask = o.mask;
+  mask.is_causal = mask.is_causal || o.is_causal;
+  const auto per_key = [&](const char* name, array& x) {  // [B, N, S]
+    if (x.exists()) x = at.integers(name, x, {at.heads, at.keys});
+  };
+  const auto per_query = [&](const char* name, array& x) {  // [B, N, T]
+    if (x.exists()) x = at.integers(name, x, {at.heads, at.queries});
+  };
+  if (mask.bool_mask.exists()) mask.bool_mask = at.booleans("mask", mask.bool_mask);
+  per_key("mask.q_start", mask.q_start);
+  per_key("mask.q_end", mask.q_end);
+  per_query("mask.k_start", mask.k_start);
+  per_query("mask.k_end", mask.k_end);
+  if (o.key_value_seq_lengths.exists()) {
+    const array lengths = at.integers("key_value_seq_lengths", o.key_value_seq_lengths, {});
+    mask = mask & attention_mask{.k_end = reshape(lengths, {lengths.extent(0), 1, 1}, l)};
+  }
+  const array q = with_heads(positions.q, l);  // [B, 1, T]
+  const auto& window = o.local_window_size;
+  if (window.left != attention_window::unlimited)
+    mask = mask & attention_mask{.k_start = q - located(static_cast<int>(window.left), l)};
+  if (window.right != attention_window::unlimited)
+    mask = mask & attention_mask{.k_end = q + located(static_cast<int>(window.right) + 1, l)};
+  const array seen = mask.as_array(positions.q, positions.k, l);
+  if (!seen.exists() || seen.rank() == 4) return seen;
+  return expand_dims(seen, 0, l);
+}
+
+}  // namespace tokamax::detail
