@@ -1,6 +1,8 @@
 // tests/lax/dot_general.cpp: contractions over any axes, and matmul.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/transpose.hpp>
 #include <tokamax/numpy/matmul.hpp>
 
 #include "support/check_op.hpp"
@@ -71,6 +73,61 @@ TEST_CASE("i8 is summed in i8 or in i32") {
   }
   static_assert(matmul(array(array_type{i8, false, {2, 3}}), array(array_type{i8, false, {3, 4}}), {i32}).type() ==
                 array_type{i32, false, {2, 4}});
+}
+
+TEST_CASE("integers of every width are exact, in any layout and preferred dtype") {
+  // x [2, 3, 37] and y [3, 5, 2], contracted over two axes that no one stride reaches; z [37, 3, 2] is x transposed
+  for (const dtype from : {i4, i8, i16, i32, i64, u4, u8, u16, u32, u64})
+    for (const dtype to : {i4, i8, i16, i32, i64, u4, u8, u16, u32, u64}) {
+      if (!tokamax::detail::sums_in(from, to)) continue;
+      CAPTURE(name(from), name(to));
+      const auto integers = [&](const shape& s, unsigned seed) {
+        const array v = convert_element_type(noise(s, seed) * 2000.0f, i64);
+        return convert_element_type(v * v * v * v * v, from);
+      };
+      const array x = integers({2, 3, 37}, 1), y = integers({3, 5, 2}, 2), z = integers({37, 3, 2}, 3);
+      const array free = dot_general(x, y, {{0, 1}, {2, 0}, {}, {}, to});                      // [37, 5]
+      const array square = dot_general(x, transpose(z, {2, 1, 0}), {{2}, {2}, {0}, {0}, to});  // [2, 3, 3]
+      REQUIRE(free.dtype() == to);
+      dispatch(from, [&]<dtype From>() {
+        dispatch(to, [&]<dtype To>() {
+          if constexpr (is_integer(From) && is_integer(To)) {
+            const auto a = x.values<element_t<From>>(), b = y.values<element_t<From>>(),
+                       c = z.values<element_t<From>>();
+            const auto found = free.values<element_t<To>>(), squares = square.values<element_t<To>>();
+            bool right = found.size() == 185 && squares.size() == 18;
+            for (std::size_t i = 0; right && i < 185; ++i) {
+              std::uint64_t sum = 0;
+              for (std::size_t p = 0; p < 6; ++p)
+                sum += static_cast<std::uint64_t>(a[p * 37 + i / 5]) *
+                       static_cast<std::uint64_t>(b[(p % 3 * 5 + i % 5) * 2 + p / 3]);
+              right = found[i] == static_cast<element_t<To>>(sum);
+            }
+            for (std::size_t i = 0; right && i < 18; ++i) {
+              std::uint64_t sum = 0;
+              for (std::size_t p = 0; p < 37; ++p)
+                sum += static_cast<std::uint64_t>(a[i / 3 * 37 + p]) *
+                       static_cast<std::uint64_t>(c[(p * 3 + i % 3) * 2 + i / 9]);
+              right = squares[i] == static_cast<element_t<To>>(sum);
+            }
+            REQUIRE(right);
+          }
+        });
+      });
+    }
+}
+
+TEST_CASE("products of f64 keep the contract, and their digits for a huge k") {
+  const auto dims = [](axes lc, axes rc, axes lb, axes rb) { return pack(dot_dimensions{lc, rc, lb, rb}); };
+  check_op(dot_general_p, {{{noise({3, 37}, 1, f64), noise({37, 5}, 2, f64)}, dims({1}, {0}, {}, {})},
+                           {{noise({37, 3}, 1, f64), noise({5, 37}, 2, f64)}, dims({0}, {1}, {}, {})},
+                           {{noise({3, 2, 4}, 1, f64), noise({4, 5, 2}, 2, f64)}, dims({2}, {0}, {1}, {2})},
+                           {{noise({2, 3, 4}, 1, f64), noise({4, 3, 5}, 2, f64)}, dims({1, 2}, {1, 0}, {}, {})},
+                           {{noise({2, 3}, 1, f64), noise({4}, 2, f64)}, dims({}, {}, {}, {})},
+                           {{noise({2, 0}, 1, f64), noise({0, 3}, 2, f64)}, dims({1}, {0}, {}, {})}});
+  const array third = full({1, 300000}, 1.0 / 3, f64), ones = transpose(third, {1, 0}) * 3.0;
+  CHECK(matmul(third, ones).values<double>()[0] == Approx(100'000).epsilon(1e-13));
+  CHECK(matmul(concatenate({third, third}, 0), ones).values<double>()[1] == Approx(100'000).epsilon(1e-13));
 }
 
 TEST_CASE("bf16 may give its f32 sums") {

@@ -1,8 +1,9 @@
-// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16 and int8, next to Eigen's and oneDNN's where it is installed,
-// and to what is chosen among them.
+// bench/backend/cpu/gemm.cpp: GFLOP/s of products in f32, bfloat16, int8, f64 and wider integers, next to Eigen's and oneDNN's
+// where it is installed, and to what is chosen among them.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/gemm/choose/choice.hpp>
 #include <tokamax/backend/cpu/gemm/gemm.hpp>
+#include <tokamax/backend/cpu/gemm/typed.hpp>
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/backend/eigen/gemm.hpp>
 #include <tokamax/base/bfloat16.hpp>
@@ -59,6 +60,12 @@ const std::vector<shape_case> cases = {{256, 256, 256},
                                        {16, 3072, 768},
                                        {16, 3072, 768, false, true}};
 
+// Products of f64 and of wide integers.
+const std::vector<shape_case> typed_cases = {
+    {64, 64, 64},    {256, 256, 256},    {256, 256, 256, true}, {256, 256, 256, false, true},
+    {512, 512, 512}, {1024, 1024, 1024}, {1, 1024, 1024},       {1, 1024, 1024, false, true},
+    {4, 1024, 1024}};
+
 struct contender {
   const char* impl;
   std::function<void()> work;
@@ -66,7 +73,7 @@ struct contender {
 
 std::string_view only;  // of the command line: a part of the names of the cases that are measured
 
-void report(const shape_case& s, const char* dtype, const std::vector<contender>& all, double peak) {
+void report(const shape_case& s, const char* dtype, const std::vector<contender>& all, double peak = 0) {
   if (s.name(dtype).find(only) == std::string::npos) return;
   const int repeats = static_cast<int>(std::clamp(0.2 / s.gigaflops(), 1.0, 200.0));
   std::vector<std::function<void()>> works;
@@ -78,7 +85,7 @@ void report(const shape_case& s, const char* dtype, const std::vector<contender>
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double rate = s.gigaflops() * repeats / seconds[i];
     bench::report("gemm", s.name(dtype), all[i].impl, rate, "GFLOP/s");
-    if (i == 0) fmt::print("  {:.2f} of the peak\n", rate / peak);
+    if (i == 0 && peak > 0) fmt::print("  {:.2f} of the peak\n", rate / peak);
   }
 }
 
@@ -100,7 +107,7 @@ matrix<T> values(std::int64_t rows, std::int64_t columns) {
   std::uint32_t bits = 1;
   for (T& x : all) {
     bits = bits * 1664525u + 1013904223u;
-    if constexpr (sizeof(T) == 1)
+    if constexpr (std::is_integral_v<T>)
       x = static_cast<T>(bits >> 24);
     else
       x = T(static_cast<float>(bits >> 8) / 8388608.0f - 1.0f);
@@ -241,6 +248,37 @@ void int8_case(const shape_case& s, double peak) {
   report(s, "int8", all, peak);
 }
 
+// f64 and integers wider than int8, without a peak to compare with. T is the type that Eigen multiplies, Word ours.
+template <class T, class Word = T>
+void typed_case(const shape_case& s, const char* dtype) {
+  const auto a = values<T>(s.m, s.k), b = values<T>(s.k, s.n);
+  matrix<T> c(static_cast<std::size_t>(s.m * s.n));
+  const auto view_of = [](const matrix<T>& x, std::int64_t rows, std::int64_t columns, bool transposed) {
+    const auto* const data = reinterpret_cast<const Word*>(x.data());
+    return transposed ? cpu_backend::typed_matrices<Word>{data, 0, 1, rows}
+                      : cpu_backend::typed_matrices<Word>{data, 0, columns, 1};
+  };
+  using rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  report(s, dtype,
+         {{"tokamax",
+           [&] {
+             cpu_backend::typed_gemm<Word>({1, s.m, s.n, s.k, view_of(a, s.m, s.k, s.a_transposed),
+                                            view_of(b, s.k, s.n, s.b_transposed), reinterpret_cast<Word*>(c.data())});
+           }},
+          {"eigen", [&] {
+             Eigen::Map<rows> to(c.data(), s.m, s.n);
+             const Eigen::Map<const rows> left(a.data(), s.m, s.k), right(b.data(), s.k, s.n);
+             const Eigen::Map<const columns> turned_left(a.data(), s.m, s.k), turned(b.data(), s.k, s.n);
+             if (s.a_transposed)
+               to.noalias() = turned_left * right;
+             else if (s.b_transposed)
+               to.noalias() = left * turned;
+             else
+               to.noalias() = left * right;
+           }}});
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -257,6 +295,11 @@ int main(int count, char** words) {
     f32_case(s, machine.flops * 1e-9);
     bfloat16_case(s, machine.bfloat16_flops * 1e-9);
     int8_case(s, int8_peak * 1e-9);
+  }
+  for (const shape_case& s : typed_cases) {
+    typed_case<double>(s, "f64");
+    typed_case<std::int32_t, std::uint32_t>(s, "i32");
+    typed_case<std::int64_t, std::uint64_t>(s, "i64");
   }
   fmt::print("\nchosen\n{}", tokamax::blas::choices().to_text());
 }

@@ -41,6 +41,9 @@
 //   backend/cpu/gemm/pack/strips.hpp              copies strips of a matrix into the order in which the GEMM tiles read them.
 //   backend/cpu/gemm/packed_matrix.hpp            the right operand of matrix products, packed once for many of them.
 //   backend/cpu/gemm/problem.hpp                  one matrix product, and the panels of its operands.
+//   backend/cpu/gemm/typed.hpp                    matrix products of f64 and of integers.
+//   backend/cpu/gemm/typed_row.hpp                one row times a matrix of f64 or of integers, read where it lies.
+//   backend/cpu/gemm/typed_tile.hpp               register tiles of products of f64 and of integers, and their packed operands.
 //   backend/cpu/kernels_of.hpp                    what a program finds of an op and of a fused loop on the CPU.
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.

@@ -191,8 +191,7 @@ inline constexpr op dot_general_p{
 /// shapes  contracted and batched extents agree pairwise
 /// dtypes  operands are promoted to one dtype. The result has that dtype, or a wider one of its kind that
 ///         `preferred_element_type` names, such as i32 for i8. bf16 is always summed in f32, and so are f32 operands that
-///         `algorithm` rounds to bf16. Other 16- and 8-bit floats are multiplied in f32. Integers wrap around. Products of
-///         f64 and of integers other than i8 are plain loops
+///         `algorithm` rounds to bf16. Other 16- and 8-bit floats are multiplied in f32. Integers wrap around
 /// errors  "dot_general: axes" that an operand does not have or has twice, "matmul: inner extents",
 ///         "dot_general: batch extents", "dot_general: preferred type"
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind

@@ -4,14 +4,14 @@
 
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
 #include <tokamax/backend/cpu/gemm/gemm.hpp>               // gemm
+#include <tokamax/backend/cpu/gemm/typed.hpp>              // typed_gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
-#include <tokamax/backend/cpu/vector/element.hpp>          // conversions of other dtypes
-#include <tokamax/backend/cpu/vector/lanes.hpp>            // dispatch_size
-#include <tokamax/backend/cpu/vector/threads.hpp>          // parallel_for
+#include <tokamax/backend/cpu/vector/floats.hpp>           // convert_elements
+#include <tokamax/backend/cpu/vector/threads.hpp>          // scratch
 #include <tokamax/lax/dot_general.hpp>                     // dot_general_p
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
 
-#include <vector>  // vector
+#include <type_traits>  // is_floating_point_v
 
 namespace tokamax {
 
@@ -45,87 +45,59 @@ struct dot_scratch_a;
 struct dot_scratch_b;
 struct dot_scratch_c;
 
-/// An element of a floating dtype with at most 32 bits, as a float.
-inline float float_at(const array_view& v, std::int64_t at) {
-  return dispatch(v.type, [&]<dtype E>() -> float {
-    if constexpr (is_floating(E))
-      return static_cast<float>(v.as<element_t<E>>()[at]);
-    else
-      return 0;
-  });
-}
+/// An operand as matrices [batch, rows, columns], each of which is some of its axes.
+struct dot_operand {
+  array_view v;
+  axes batch, rows, columns;
 
-/// A dense copy of an operand in f32, with its axes in the given order, for layouts that gemm cannot read.
-template <class Tag>
-array_view dense_copy(const array_view& v, const axes& order) {
-  array_view d;
-  d.type = f32;
-  for (std::int64_t a : order) d.extents.push_back(v.extent(static_cast<int>(a)));
-  d.strides = row_major(d.extents);
-  float* to = scratch<Tag>(d.size() + 1);
-  d.data = to;
-  shape index = d.extents;
-  for (int i = 0; i < index.rank(); ++i) index[i] = 0;
-  for (std::int64_t n = 0, total = d.size(); n < total; ++n) {
-    std::int64_t at = 0;
-    for (int i = 0; i < order.rank(); ++i) at += index[i] * v.stride(static_cast<int>(order[i]));
-    to[n] = v.type == f32 ? v.as<float>()[at] : float_at(v, at);
-    for (int i = index.rank() - 1; i >= 0 && ++index[i] == d.extents[i]; --i) index[i] = 0;
+  bool regular() const { return join(v, batch).regular && join(v, rows).regular && join(v, columns).regular; }
+
+  /// Replaces the operand by a dense copy with elements of type T, in scratch memory named by Tag.
+  template <class T, class Tag>
+  void copy() {
+    array_view turned = v;
+    int i = 0;
+    for (const axes* const some : {&batch, &rows, &columns})
+      for (const std::int64_t axis : *some) {
+        turned.extents[i] = v.extent(static_cast<int>(axis));
+        turned.strides[i++] = v.stride(static_cast<int>(axis));
+      }
+    T* const to = reinterpret_cast<T*>(scratch<Tag>(ceil_div(v.size() * std::int64_t{sizeof(T)}, 4) + 1));
+    dispatch(v.type, [&]<dtype E>() {
+      constexpr bool floats = std::is_floating_point_v<T> && is_floating(E) && (E == f64) == (sizeof(T) == 8);
+      if constexpr (floats || (std::is_integral_v<T> && is_integer(E) && bits_of(E) <= 8 * int{sizeof(T)}))
+        convert_elements<element_t<E>>(turned, to);
+    });
+    v = {to, dtype_of<T>, turned.extents, row_major(turned.extents)};
+    const int nb = batch.rank(), nr = rows.rank();
+    batch = iota_axes(nb);
+    rows = tokamax::detail::range_axes(nb, nr);
+    columns = tokamax::detail::range_axes(nb + nr, columns.rank());
   }
-  return d;
-}
+};
 
 inline gemm_element gemm_element_of(const array_view& v) noexcept {
   return v.type == bf16 ? gemm_element::bfloat16 : v.type == i8 ? gemm_element::int8 : gemm_element::f32;
 }
 
-/// Products of numbers of type T in plain loops. Integers are computed modulo 2^64, and the result keeps its low bits.
+/// Products of doubles, or of integers in unsigned ones of type T, of which a narrower result keeps the low bits.
 template <class T>
-void plain_dot(const array_view& a, const array_view& b, const array_view& c, const dot_dimensions& d) {
-  using S = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, T>;
-  // fa and fb are the free axes: those that are neither contracted nor batched.
-  const axes fa = other_axes(a.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
-  const axes fb = other_axes(b.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
-  // The offset in memory of the n-th element along the axes `which`.
-  auto offset = [](const array_view& v, const axes& which, std::int64_t n) {
-    std::int64_t at = 0;
-    for (int i = which.rank() - 1; i >= 0; --i) {
-      const auto axis = static_cast<int>(which[i]);
-      at += n % v.extent(axis) * v.stride(axis);
-      n /= v.extent(axis);
-    }
-    return at;
+void typed_products(dot_operand& x, dot_operand& y, const array_view& c) {
+  if (size_of(x.v.type) != sizeof(T) || !x.regular()) x.copy<T, dot_scratch_a>();
+  if (size_of(y.v.type) != sizeof(T) || !y.regular()) y.copy<T, dot_scratch_b>();
+  const auto matrices = [](const dot_operand& o) {
+    return typed_matrices<T>{o.v.as<const T>(), join(o.v, o.batch).stride, join(o.v, o.rows).stride,
+                             join(o.v, o.columns).stride};
   };
-  // The number of elements along the axes `which`.
-  auto count = [](const array_view& v, const axes& which) {
-    std::int64_t n = 1;
-    for (std::int64_t i : which) n *= v.extent(static_cast<int>(i));
-    return n;
-  };
-  const std::int64_t batches = count(a, d.lhs_batch), m = count(a, fa), n = count(b, fb),
-                     k = count(a, d.lhs_contracting);
-  const auto places = [&](const array_view& v, const axes& which) {
-    std::vector<std::int64_t> at(static_cast<std::size_t>(k));
-    for (std::int64_t x = 0; x < k; ++x) at[static_cast<std::size_t>(x)] = offset(v, which, x);
-    return at;
-  };
-  // The offsets of the terms of a sum, which are the same for all elements of the result.
-  const std::vector<std::int64_t> along_a = places(a, d.lhs_contracting), along_b = places(b, d.rhs_contracting);
-  parallel_for(batches * m, [&](std::int64_t row) {
-    const std::int64_t s = row / m, i = row % m;
-    const T* const from_a = a.as<const T>() + offset(a, d.lhs_batch, s) + offset(a, fa, i);
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T* const from_b = b.as<const T>() + offset(b, d.rhs_batch, s) + offset(b, fb, j);
-      S sum = 0;
-      for (std::size_t x = 0; x < along_a.size(); ++x)
-        sum += static_cast<S>(from_a[along_a[x]]) * static_cast<S>(from_b[along_b[x]]);
-      const std::int64_t at = row * n + j;
-      if constexpr (is_integer(dtype_of<T>))
-        dispatch(c.type, [&]<dtype R>() { c.as<element_t<R>>()[at] = static_cast<element_t<R>>(sum); });
-      else
-        c.as<T>()[at] = sum;
-    }
-  });
+  const bool narrow = size_of(c.type) < static_cast<int>(sizeof(T));
+  T* const to = narrow ? reinterpret_cast<T*>(scratch<dot_scratch_c>(c.size() + 1)) : c.as<T>();
+  typed_gemm<T>({join(x.v, x.batch).extent, join(x.v, x.rows).extent, join(y.v, y.columns).extent,
+                 join(x.v, x.columns).extent, matrices(x), matrices(y), to});
+  if (narrow)
+    dispatch(c.type, [&]<dtype E>() {
+      if constexpr (is_integer(E) && bits_of(E) <= 8)
+        for (std::int64_t i = 0; i < c.size(); ++i) c.as<element_t<E>>()[i] = static_cast<element_t<E>>(to[i]);
+    });
 }
 
 /// Products of i8, summed in i32; an i8 result keeps the low bits.
@@ -147,50 +119,38 @@ inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, 
 }  // namespace cpu_backend::detail
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. If such axes do not have
-/// one stride, or the dtype is none that gemm reads, the operand is copied first. f64 and most integers take plain loops.
+/// one stride, or the dtype is none that the products read, the operand is copied first.
 inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   using namespace cpu_backend::detail;
-  dot_dimensions d = a.attrs<dot_dimensions>();
-  array_view x = a.in[0], y = a.in[1];
-  axes fx = other_axes(x.rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch));
-  axes fy = other_axes(y.rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch));
-  auto regular = [](const array_view& v, const axes& p, const axes& q, const axes& r) {
-    return join(v, p).regular && join(v, q).regular && join(v, r).regular;
-  };
-  // Replaces an operand by a dense copy [batch, rows, columns] and renumbers its axes.
-  auto straighten = [&]<class Tag>(array_view& v, axes& batch, axes& rows, axes& columns) {
-    v = dense_copy<Tag>(v, tokamax::detail::merged(tokamax::detail::merged(batch, rows), columns));
-    const int nb = batch.rank(), nr = rows.rank();
-    batch = iota_axes(nb);
-    rows = tokamax::detail::range_axes(nb, nr);
-    columns = tokamax::detail::range_axes(nb + nr, columns.rank());
-  };
-  // Integers wider than i8 and f64 have no fast kernel. Products of i8 have one, but only for regular operands.
-  const bool straight =
-      regular(x, d.lhs_batch, fx, d.lhs_contracting) && regular(y, d.rhs_batch, d.rhs_contracting, fy);
-  if (x.type == f64 ||
-      (is_integer(x.type) && (x.type != i8 || (a.out[0].type != i8 && a.out[0].type != i32) || !straight)))
-    return dispatch(x.type, [&]<dtype E>() {
-      if constexpr (E == f64 || is_integer(E)) plain_dot<element_t<E>>(x, y, a.out[0], d);
-    });
+  const auto d = a.attrs<dot_dimensions>();
+  const array_view& out = a.out[0];
+  dot_operand x{a.in[0], d.lhs_batch,
+                other_axes(a.in[0].rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)), d.lhs_contracting};
+  dot_operand y{a.in[1], d.rhs_batch, d.rhs_contracting,
+                other_axes(a.in[1].rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch))};
+  const dtype type = x.v.type;
+  const bool int8 = type == i8 && (out.type == i8 || out.type == i32) && x.regular() && y.regular();
+  if (type == f64) return typed_products<double>(x, y, out);
+  if (is_integer(type) && !int8) {
+    if (bits_of(out.type) == 64) return typed_products<std::uint64_t>(x, y, out);
+    if (bits_of(out.type) == 32) return typed_products<std::uint32_t>(x, y, out);
+    return typed_products<std::uint16_t>(x, y, out);
+  }
   // Floats that gemm does not read, such as f16, become f32 on the way.
-  const auto converted = [](const array_view& v) { return is_floating(v.type) && v.type != f32 && v.type != bf16; };
-  if (converted(x) || !regular(x, d.lhs_batch, fx, d.lhs_contracting))
-    straighten.template operator()<dot_scratch_a>(x, d.lhs_batch, fx, d.lhs_contracting);
-  if (converted(y) || !regular(y, d.rhs_batch, d.rhs_contracting, fy))
-    straighten.template operator()<dot_scratch_b>(y, d.rhs_batch, d.rhs_contracting, fy);
+  const bool converted = is_floating(type) && type != f32 && type != bf16;
+  if (converted || !x.regular()) x.copy<float, dot_scratch_a>();
+  if (converted || !y.regular()) y.copy<float, dot_scratch_b>();
   // From here on the operands are [batch, m, k] and [batch, k, n] with one stride for each axis.
-  const joint_axis bx = join(x, d.lhs_batch), by = join(y, d.rhs_batch);
-  const joint_axis m = join(x, fx), n = join(y, fy), kx = join(x, d.lhs_contracting), ky = join(y, d.rhs_contracting);
+  const joint_axis bx = join(x.v, x.batch), by = join(y.v, y.batch);
+  const joint_axis m = join(x.v, x.rows), n = join(y.v, y.columns), kx = join(x.v, x.columns), ky = join(y.v, y.rows);
   const std::int64_t batches = bx.extent;
   // gemm writes f32. A narrower result is rounded from scratch memory at the end.
-  const bool narrow = is_floating(a.out[0].type) && a.out[0].type != f32;
-  float* c = narrow ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : a.out[0].as<float>();
-  const cpu_backend::matrix_view va{x.data, m.stride, kx.stride, gemm_element_of(x)},
-      vb{y.data, ky.stride, n.stride, gemm_element_of(y)};
-  if (x.type == i8)
-    return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, a.out[0]);
-  const auto precision = cpu_backend::gemm_precision_of(a.in[0].type, d.algorithm);
+  const bool narrow = is_floating(out.type) && out.type != f32;
+  float* c = narrow ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : out.as<float>();
+  const cpu_backend::matrix_view va{x.v.data, m.stride, kx.stride, gemm_element_of(x.v)},
+      vb{y.v.data, ky.stride, n.stride, gemm_element_of(y.v)};
+  if (int8) return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, out);
+  const auto precision = cpu_backend::gemm_precision_of(type, d.algorithm);
   if (batches == 1)
     cpu_backend::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, cpu_backend::gemm_mode::assign, {},
                       precision);
@@ -198,10 +158,10 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
     cpu_backend::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
                               m.extent * n.extent, cpu_backend::gemm_mode::assign, {}, precision);
   if (narrow)
-    dispatch(a.out[0].type, [&]<dtype E>() {
+    dispatch(out.type, [&]<dtype E>() {
       if constexpr (is_floating(E))
         for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i)
-          a.out[0].as<element_t<E>>()[i] = static_cast<element_t<E>>(c[i]);
+          out.as<element_t<E>>()[i] = static_cast<element_t<E>>(c[i]);
     });
 }
 

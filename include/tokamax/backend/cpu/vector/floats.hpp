@@ -7,7 +7,8 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 #include <tokamax/runtime/kernel.hpp>              // array_view
 
-#include <algorithm>  // min
+#include <algorithm>    // min
+#include <type_traits>  // is_same_v
 
 namespace tokamax::cpu_backend {
 
@@ -20,10 +21,10 @@ inline bool is_dense(const array_view& v) noexcept {
 }
 
 namespace detail {
-/// Copies the elements of v to `to` as floats in row-major order. Threads share the rows, and rows without gaps are
-/// read as vectors.
-template <class T>
-void widen(const array_view& v, float* to) {
+/// Copies the elements of v, of type T, to `to` in row-major order. Threads share the rows, and rows without gaps are
+/// read as vectors where both types are floats of at most 32 bits.
+template <class T, class To>
+void convert_elements(const array_view& v, To* to) {
   const int last = v.rank() - 1;
   const std::int64_t cols = last < 0 ? 1 : v.extent(last), step = last < 0 ? 1 : v.stride(last);
   const std::int64_t rows = cols ? v.size() / cols : 0;
@@ -36,13 +37,13 @@ void widen(const array_view& v, float* to) {
         from += rest % v.extent(i) * v.stride(i);
         rest /= v.extent(i);
       }
-      float* const row = to + r * cols;
+      To* const row = to + r * cols;
       std::int64_t j = 0;
-      if constexpr (std::is_same_v<typename lanes<T>::scalar, float>)
+      if constexpr (std::is_same_v<typename lanes<T>::scalar, float> && std::is_same_v<To, float>)
         if (step == 1)
           for (; j + lanes<T>::size <= cols; j += lanes<T>::size)
             lanes<float>::store(row + j, lanes<T>::load(from + j));
-      for (; j < cols; ++j) row[j] = static_cast<float>(from[j * step]);
+      for (; j < cols; ++j) row[j] = static_cast<To>(from[j * step]);
     }
   });
 }
@@ -53,7 +54,7 @@ template <class Tag>
 const float* copied_floats(const array_view& v) {
   float* const to = scratch<Tag>(std::max<std::int64_t>(1, v.size()));
   dispatch(v.type, [&]<dtype E>() {
-    if constexpr (is_floating(E)) detail::widen<element_t<E>>(v, to);
+    if constexpr (is_floating(E)) detail::convert_elements<element_t<E>>(v, to);
   });
   return to;
 }
