@@ -1,4 +1,4 @@
-// tokamax/tokamax.hpp: all of tokamax but data.hpp, checkpoint.hpp and profile.hpp, which are included beside it.
+// tokamax/tokamax.hpp: all of tokamax but data.hpp, checkpoint.hpp, profile.hpp and benchmarking.hpp, which are included beside it.
 // SPDX-License-Identifier: Apache-2.0
 //
 //   backend/cpu.hpp  all of backend/cpu.

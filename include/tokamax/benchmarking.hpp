@@ -1,0 +1,16 @@
+// tokamax/benchmarking.hpp: all of benchmarking. A program includes it where it measures itself.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (it reads and writes JSON, as checkpoint does)
+//
+//   benchmarking/diff_summary.hpp         how far two arrays differ, in a few numbers, and whether that is close enough.
+//   benchmarking/elements_as_doubles.hpp  the elements of an array of any dtype as doubles.
+//   benchmarking/fraction_tolerances.hpp  tolerances that hold for shares of the elements of an array.
+//   benchmarking/numeric_summary.hpp      the range and the means of an array, in a few numbers.
+//   benchmarking/random_initialize.hpp    gives data to abstract arrays, the same for the same seed.
+#pragma once
+
+#include <tokamax/benchmarking/diff_summary.hpp>
+#include <tokamax/benchmarking/elements_as_doubles.hpp>
+#include <tokamax/benchmarking/fraction_tolerances.hpp>
+#include <tokamax/benchmarking/numeric_summary.hpp>
+#include <tokamax/benchmarking/random_initialize.hpp>
