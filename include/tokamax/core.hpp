@@ -6,6 +6,8 @@
 //   core/bind.hpp              apply an op to arrays: trace it, run it, or work out its type.
 //   core/buffer.hpp            reference-counted storage.
 //   core/buffer_pool.hpp       the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
+//   core/composed.hpp          the meaning of a call in smaller ops, as a graph.
+//   core/cost.hpp              the cost of calls and of graphs, from the facts of their ops.
 //   core/dependencies.hpp      the nodes that some values depend on, in an order that the program alone decides.
 //   core/device.hpp            where arrays lie and programs run: memory, a queue, and kernels for ops.
 //   core/eager.hpp             ops and graphs that run at once, on the device of their data.
@@ -17,6 +19,7 @@
 //   core/literal_data.hpp      the elements of arrays that are one number everywhere, for those who read them.
 //   core/named_scope.hpp       names for the parts of a program, which its nodes keep.
 //   core/op.hpp                the op descriptor: a name and rules, which are constexpr functions with one signature.
+//   core/op_cost.hpp           the work of an op: floating-point operations, transcendental functions, and bytes.
 //   core/open_graph.hpp        functions of constants that are traced while compiling, inside other traces or outside.
 //   core/partition.hpp         split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp             arrays as text, in NumPy's format.
@@ -35,6 +38,8 @@
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/buffer.hpp>
 #include <tokamax/core/buffer_pool.hpp>
+#include <tokamax/core/composed.hpp>
+#include <tokamax/core/cost.hpp>
 #include <tokamax/core/dependencies.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
@@ -46,6 +51,7 @@
 #include <tokamax/core/literal_data.hpp>
 #include <tokamax/core/named_scope.hpp>
 #include <tokamax/core/op.hpp>
+#include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/open_graph.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>

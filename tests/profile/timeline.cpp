@@ -40,7 +40,8 @@ TEST_CASE("a compiled program records its kernels and loops") {
   CHECK(dot->flops == 2 * 4 * 8 * 16);
   CHECK(dot->bfloat16_flops == 0);
   CHECK(dot->bytes == 4 * (4 * 8 + 8 * 16 + 4 * 16));
-  CHECK(loop->flops == 2 * 64);
+  CHECK(loop->flops == 64);
+  CHECK(loop->transcendentals == 64);
   CHECK(loop->bytes == 2 * 4 * 64);
   CHECK(dot->duration > 0);
   CHECK(loop->begin >= dot->begin + dot->duration);
@@ -89,7 +90,8 @@ TEST_CASE("repeated elements count once, and long loops are cut short by name on
   CHECK(sum->bytes == 4 * (32 + 8 + 32));
   const event& chain = recording.events().back();
   CHECK(chain.name == "loop [8] tanh add tanh add tanh add tanh add tanh add tanh add tanh add +26");
-  CHECK(chain.flops == 40 * 8);
+  CHECK(chain.flops == 20 * 8);
+  CHECK(chain.transcendentals == 20 * 8);
 }
 
 TEST_CASE("a loop of a program holds the steps of its body") {
@@ -136,9 +138,9 @@ TEST_CASE("a recording becomes a file of trace events") {
   CHECK(text.str() ==
         "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
         "{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"one\", \"ts\": 0, \"dur\": 2, \"args\": {\"flops\": 7, "
-        "\"bytes\": 8}},\n"
+        "\"transcendentals\": 0, \"bytes\": 8}},\n"
         "{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"two\", \"ts\": 3, \"dur\": 1, \"args\": {\"flops\": 0, "
-        "\"bytes\": 0}}\n]}\n");
+        "\"transcendentals\": 0, \"bytes\": 0}}\n]}\n");
   std::filesystem::remove(file);
   CHECK_THROWS_WITH(tk::profile::write_trace({}, "/nowhere/trace.json"),
                     contains("profile: found a file that cannot be"));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>       // inline_graph, ambient_trace
+#include <tokamax/core/composed.hpp>    // composed
 #include <tokamax/lax/dot_general.hpp>  // dot_algorithm
 
 namespace tokamax {
@@ -41,20 +41,7 @@ struct lowering {
     }
     // The meaning of the op is traced into a graph of its own, which is then lowered into `to`: it may contain ops
     // without a kernel again.
-    graph inner;
-    arrays in;
-    for (int k = 0; k < c.count; ++k) in.push_back(array(&inner, inner.input(c[k].type()), c[k].type()));
-    call asked = c;
-    asked.inputs = in.data();
-    asked.trace = &inner;
-    words w = c.attribute_words();
-    for (int b = 0; b < body_count(c); ++b) {
-      inner.bodies.push_back(graph(c.body(b)));
-      w[b] = b;
-    }
-    asked.attributes = w.data();
-    const ambient_trace scope(inner);
-    for (const array& y : o.compose(asked)) inner.outputs.push_back(lift(inner, y).id());
+    const graph inner = composed(c);
     leaves_unused = leaves_unused || inner.outputs.size() > 1;
     return inline_graph(to, inner, c.inputs, *this);
   }

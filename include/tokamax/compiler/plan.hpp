@@ -111,10 +111,11 @@ constexpr bool carries_in_place(const plan_buffer* buffers, const std::int64_t* 
   return buffers[numbers[body.outputs + k]].donor == k;
 }
 
-/// The names of the ops in a fused loop, for profiles.
+/// The names of the ops in a fused loop and what they cost for each element, for profiles.
 struct loop_label {
   message names;  ///< the names of the first ops
   int count = 0, named = 0;
+  double flops = 0, transcendentals = 0;
 };
 
 /// Everything that the executor reads, as growable tables. Programs that are known while compiling freeze it.

@@ -7,6 +7,7 @@
 #include <tokamax/base/reflect.hpp>        // fields: options to attribute words
 #include <tokamax/base/rule.hpp>           // rule
 #include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/op_cost.hpp>        // cost_facts
 #include <tokamax/core/schema.hpp>         // attribute_schema
 #include <tokamax/core/spelled.hpp>        // spelled
 
@@ -142,11 +143,6 @@ struct kernel_set;
 /// The arguments of a kernel; see core/kernel_arguments.hpp.
 struct kernel_arguments;
 
-/// The work of a call, for profiles.
-struct op_cost {
-  double flops = 0, bfloat16_flops = 0;  ///< the second counts products of bfloat16
-};
-
 /// The dtypes for which an elementwise op is defined.
 enum class accepts : std::uint8_t { all, numbers, integers, floating, booleans };
 
@@ -194,6 +190,8 @@ struct body_facts {
   int (*carries)(const std::int64_t* attributes) = nullptr;
   /// Exactly one of the bodies runs. It gets the operands from the second one on, and computes all results.
   bool branches = false;
+  /// Loops of a known length: how often the bodies run, for these attributes.
+  std::int64_t (*repeats)(const std::int64_t* attributes) = nullptr;
   constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
@@ -245,6 +243,7 @@ struct op {
   reduction_facts reduction = {};
   effect_kind effect = effect_kind::none;
   precision_facts precision = {};
+  cost_facts cost = {};
   axis_role axis = axis_role::none;
   attribute_schema (*attributes)() = nullptr;        ///< names and kinds of the attributes, `schema` of their record
   array_type (*infer)(const call&) = nullptr;        ///< dtype and shape rule; the only place that rejects arguments
@@ -259,7 +258,6 @@ struct op {
   spelled (*spell)(const spelled*) = nullptr;                   ///< elementwise: the element function as text
   kernel_set (*kernels)() = nullptr;                            ///< what a run-time trace executes
   void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
-  op_cost (*cost)(const call&) = nullptr;          ///< of a call whose `type` is set; null: one operation an element
 };
 
 /// A call of `o`. The arrays and attribute words must outlive it.
@@ -281,6 +279,18 @@ constexpr call call_of(const graph& g, const node& n, const vec<array>& in, grap
   call c = call_of(*n.op, in.data(), in.count(), g.words_of(n), n.word_count, trace, n.where);
   c.type = n.type;
   return c;
+}
+
+/// The bytes of an array, and of the operands of a call from number `first` on: for `cost_facts::bytes`.
+constexpr double bytes_of(const array_type& t) {
+  double bytes = static_cast<double>(size_of(t.dtype));
+  for (std::int64_t e : t.shape) bytes *= static_cast<double>(e);
+  return bytes;
+}
+constexpr double bytes_of_operands(const call& c, int first) {
+  double bytes = 0;
+  for (int k = first; k < c.count; ++k) bytes += bytes_of(c[k].type());
+  return bytes;
 }
 
 /// How many of the attribute words of a node are bodies.

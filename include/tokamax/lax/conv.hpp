@@ -211,6 +211,10 @@ struct conv_rhs_vjp_options {
 inline constexpr op conv_rhs_vjp_p{
     .name = "conv_rhs_vjp",
     .precision = {.kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) -> op_cost {
+      return {2.0 * static_cast<double>(c[1].size()) * static_cast<double>(size(c.type.shape)) /
+              static_cast<double>(c.type.shape[-1])};
+    }},
     .attributes = schema<conv_rhs_vjp_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_rhs_vjp_options>();
@@ -224,16 +228,15 @@ inline constexpr op conv_rhs_vjp_p{
       return detail::conv_rhs_cotangent(c[0], c[1], o.window, o.of_conv());
     },
     .kernels = kernels_of<conv_rhs_vjp_p>,
-    .cost = [](const call& c) -> op_cost {
-      return {2.0 * static_cast<double>(c[1].size()) * static_cast<double>(size(c.type.shape)) /
-                  static_cast<double>(c.type.shape[-1]),
-              0};
-    },
 };
 
 inline constexpr op conv_general_dilated_p{
     .name = "conv_general_dilated",
     .stablehlo = "stablehlo.convolution",
+    .cost = {.operations = [](const call& c) -> op_cost {
+      return {2.0 * static_cast<double>(size(c.type.shape)) * static_cast<double>(c[1].size()) /
+              static_cast<double>(c[1].extent(-1))};
+    }},
     .attributes = schema<conv_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_options>();
@@ -275,11 +278,6 @@ inline constexpr op conv_general_dilated_p{
     },
     .batch = detail::conv_batch,
     .kernels = kernels_of<conv_general_dilated_p>,
-    .cost = [](const call& c) -> op_cost {
-      return {2.0 * static_cast<double>(size(c.type.shape)) * static_cast<double>(c[1].size()) /
-                  static_cast<double>(c[1].extent(-1)),
-              0};
-    },
 };
 
 namespace detail {

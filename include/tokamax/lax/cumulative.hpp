@@ -16,6 +16,7 @@ inline constexpr op cumsum_p{
     .name = "cumsum",
     .algebra = {.linear = true},
     .precision = {.sums = true},
+    .cost = {.operations = [](const call& c) -> op_cost { return {static_cast<double>(c[0].size())}; }},
     .attributes = schema<cumulative_options>,
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<cumulative_options>().axis;

@@ -71,6 +71,10 @@ constexpr bool has_products(dtype t) { return t == f32 || t == bf16 || t == f64;
 constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
   return type == bf16 && asked != dot_algorithm::f32_f32_f32 ? dot_algorithm::bf16_bf16_f32 : asked;
 }
+/// The cost of products with this many operations.
+constexpr op_cost product_cost(double flops, dtype operands, dot_algorithm asked) {
+  return {flops, algorithm_of(operands, asked) == dot_algorithm::bf16_bf16_f32 ? flops : 0};
+}
 /// May products of `operand` be summed in `sum`? It must be of the same kind and at least as wide.
 constexpr bool sums_in(dtype operand, dtype sum) {
   return info(operand).kind == info(sum).kind && bits_of(operand) <= bits_of(sum);
@@ -105,6 +109,15 @@ inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
     .precision = {.has_algorithm = true, .product_operands = 2},
+    .cost = {.operations = [](const call& c) -> op_cost {
+      const auto d = c.attrs<dot_dimensions>();
+      double shared = 1;  // extents that both operands have
+      for (std::int64_t i : detail::merged(d.lhs_contracting, d.lhs_batch))
+        shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
+      const double flops =
+          shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
+      return detail::product_cost(flops, c[0].dtype(), d.algorithm);
+    }},
     .attributes = schema<dot_dimensions>,
     .infer = [](const call& c) -> array_type {
       const auto d = c.attrs<dot_dimensions>();
@@ -174,16 +187,6 @@ inline constexpr op dot_general_p{
       return transpose(y, p);
     },
     .kernels = kernels_of<dot_general_p>,
-    .cost = [](const call& c) -> op_cost {
-      const auto d = c.attrs<dot_dimensions>();
-      double shared = 1;  // extents that both operands have
-      for (std::int64_t i : detail::merged(d.lhs_contracting, d.lhs_batch))
-        shared *= static_cast<double>(c[0].extent(static_cast<int>(i)));
-      const double flops =
-          shared > 0 ? 2.0 * static_cast<double>(c[0].size()) * static_cast<double>(c[1].size()) / shared : 0;
-      if (detail::algorithm_of(c[0].dtype(), d.algorithm) == dot_algorithm::bf16_bf16_f32) return {0, flops};
-      return {flops, 0};
-    },
 };
 
 /// Contracts two arrays: result axes are [batch, lhs free, rhs free].

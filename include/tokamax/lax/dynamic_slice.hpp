@@ -51,6 +51,7 @@ constexpr array dynamic_update(const arrays& operands, const dynamic_slice_optio
 inline constexpr op dynamic_slice_p{
     .name = "dynamic_slice",
     .stablehlo = "stablehlo.dynamic_slice",
+    .cost = {.bytes = [](const call& c) { return 2 * bytes_of(c.type) + bytes_of_operands(c, 1); }},
     .attributes = schema<dynamic_slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();
@@ -84,6 +85,7 @@ inline constexpr op dynamic_update_slice_p{
     .name = "dynamic_update_slice",
     .stablehlo = "stablehlo.dynamic_update_slice",
     .memory = {.overwrites = 0},
+    .cost = {.bytes = [](const call& c) { return bytes_of(c[1].type()) + bytes_of_operands(c, 1); }},
     .attributes = schema<dynamic_slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [sizes, batch] = c.attrs<dynamic_slice_options>();

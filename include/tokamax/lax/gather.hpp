@@ -52,12 +52,17 @@ constexpr array_type scatter_type(const call& c, const array& indices, const arr
   for (int i = n; i < updates.rank(); ++i) t.shape.push_back(updates.extent(i));
   return t;
 }
+/// Each update is read, and so is the element that it is added to, which is then written.
+constexpr double scattered_bytes(const array& indices, const array& updates) {
+  return bytes_of(indices.type()) + 3 * bytes_of(updates.type());
+}
 }  // namespace detail
 
 inline constexpr op gather_p{
     .name = "gather",
     .stablehlo = "stablehlo.gather",
     .precision = {.selects = true},
+    .cost = {.bytes = [](const call& c) { return 2 * bytes_of(c.type) + bytes_of(c[1].type()); }},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1) return c.fail("gather: table", c[0].type(), "at least one axis");
       if (!detail::is_index(c[1].dtype())) return c.fail("gather: index dtype", c[1].type(), "i32 or i64");
@@ -81,6 +86,8 @@ inline constexpr op scatter_add_p{
     .name = "scatter_add",
     .stablehlo = "stablehlo.scatter",
     .precision = {.sums = true},
+    .cost = {.operations = [](const call& c) -> op_cost { return {static_cast<double>(c[1].size())}; },
+             .bytes = [](const call& c) { return bytes_of(c.type) + detail::scattered_bytes(c[0], c[1]); }},
     .attributes = schema<scatter_attributes>,
     .infer = [](const call& c) -> array_type {
       return detail::scatter_type(c, c[0], c[1], c.attrs<scatter_attributes>().rows);
@@ -112,6 +119,8 @@ inline constexpr op scatter_add_onto_p{
     .name = "scatter_add_onto",
     .memory = {.overwrites = 0},
     .precision = {.sums = true},
+    .cost = {.operations = [](const call& c) -> op_cost { return {static_cast<double>(c[2].size())}; },
+             .bytes = [](const call& c) { return detail::scattered_bytes(c[1], c[2]); }},
     .infer = [](const call& c) -> array_type {
       if (c[0].rank() < 1 || c[0].dtype() == bool_)
         return c.fail("scatter_add: operand", c[0].type(), "numbers with at least one axis");

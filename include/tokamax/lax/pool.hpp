@@ -129,6 +129,9 @@ constexpr array split_batches(const array& y, std::int64_t batches, std::int64_t
 inline constexpr op max_pool_vjp_p{
     .name = "max_pool_vjp",
     .precision = {.kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) -> op_cost {
+      return {static_cast<double>(c[1].size() * size(c.attrs<max_pool_attributes>().window))};
+    }},
     .attributes = schema<max_pool_attributes>,
     .infer = [](const call& c) -> array_type { return c[0].type(); },
     .compose = [](const call& c) -> arrays {
@@ -144,6 +147,9 @@ inline constexpr op max_pool_vjp_p{
 
 inline constexpr op max_pool_p{
     .name = "max_pool",
+    .cost = {.operations = [](const call& c) -> op_cost {
+      return {static_cast<double>(size(c.type.shape) * (size(c.attrs<max_pool_attributes>().window) - 1))};
+    }},
     .attributes = schema<max_pool_attributes>,
     .infer = [](const call& c) -> array_type {
       const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();

@@ -150,18 +150,22 @@ constexpr array_type arg_infer(const call& c) {
 constexpr arrays arg_batch(const call& c) {
   return bind(*c.self, {c[0]}, arg_attributes{c.attrs<arg_attributes>().axis + 1}, c.where);
 }
+/// One for each element but the first of those that are compared.
+constexpr op_cost comparisons(const call& c) { return {static_cast<double>(c[0].size() - size(c.type.shape))}; }
 constexpr array arg_reduce(const op& o, const char* what, const array& x, int axis, location l) {
   return bind(o, {x}, arg_attributes{checked_axis(what, axis, x, l)}, l);
 }
 }  // namespace detail
 
 inline constexpr op argmax_p{.name = "argmax",
+                             .cost = {.operations = detail::comparisons},
                              .attributes = schema<arg_attributes>,
                              .infer = detail::arg_infer,
                              .vjp = detail::no_gradient,
                              .batch = detail::arg_batch,
                              .kernels = kernels_of<argmax_p>};
 inline constexpr op argmin_p{.name = "argmin",
+                             .cost = {.operations = detail::comparisons},
                              .attributes = schema<arg_attributes>,
                              .infer = detail::arg_infer,
                              .vjp = detail::no_gradient,

@@ -46,6 +46,7 @@ inline constexpr op slice_p{
                      }
                      return offset != no_extent;  // of the copied operand it is one, as `infer` has seen
                    }},
+    .cost = {.bytes = [](const call& c) { return 2 * bytes_of(c.type); }},
     .attributes = schema<slice_options>,
     .infer = [](const call& c) -> array_type {
       const auto [start, limit, stride] = c.attrs<slice_options>();

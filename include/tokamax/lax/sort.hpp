@@ -17,12 +17,19 @@ namespace detail {
 constexpr arrays sort_all(const op& o, const arrays& operands, const sort_options& options, location where) {
   return bind_all(o, operands.data(), operands.count(), pack(options), where);
 }
+/// n log2 n for each row of n elements.
+constexpr op_cost sort_cost(const call& c) {
+  const std::int64_t n = c[0].extent(c.attrs<sort_options>().axis);
+  const int halvings = n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
+  return {static_cast<double>(c[0].size()) * halvings};
+}
 }  // namespace detail
 
 /// Moves all operands as sorting the first one requires. NaN counts as the largest value; equal keys keep their order.
 inline constexpr op sort_p{
     .name = "sort",
     .stablehlo = "stablehlo.sort",
+    .cost = {.operations = detail::sort_cost},
     .attributes = schema<sort_options>,
     .infer_all = [](const call& c) -> types {
       const int axis = c.attrs<sort_options>().axis;

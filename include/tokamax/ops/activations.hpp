@@ -61,6 +61,7 @@ struct gelu_fn {
 inline constexpr op gelu_p = detail::float_function<gelu_fn>({
     .name = "gelu",
     .stablehlo = "tokamax.gelu",
+    .cost = {.flops = 3, .transcendentals = 1},
     .vjp = [](const call& c) -> arrays {
       const array x = detail::carried(c[0]), density = exp(x * x * -0.5) * 0.3989422804014327;
       return astype(detail::carried(c.ct()) * (normal_cdf(x) + x * density), c[0].dtype());

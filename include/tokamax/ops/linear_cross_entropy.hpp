@@ -23,11 +23,13 @@ constexpr array linear_logits(const array& x, const array& weights, const linear
   return dot_general(x, weights, {{x.rank() - 1}, {o.transposed ? 1 : 0}, {}, {}, carrying(x.dtype()), o.algorithm});
 }
 
-/// `products` of 2 N D V operations.
+/// `products` of 2 N D V operations, and N V exponentials.
 constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
-  const double flops = products * 2.0 * static_cast<double>(c[2].size()) * static_cast<double>(c[1].size());
-  const dot_algorithm algorithm = algorithm_of(c[0].dtype(), c.attrs<linear_cross_entropy_options>().algorithm);
-  return algorithm == dot_algorithm::bf16_bf16_f32 ? op_cost{0, flops} : op_cost{flops, 0};
+  const auto o = c.attrs<linear_cross_entropy_options>();
+  const auto rows = static_cast<double>(c[2].size());
+  op_cost cost = product_cost(products * 2.0 * rows * static_cast<double>(c[1].size()), c[0].dtype(), o.algorithm);
+  cost.transcendentals = rows * static_cast<double>(c[1].extent(o.transposed ? 0 : 1));
+  return cost;
 }
 }  // namespace detail
 
@@ -35,6 +37,7 @@ constexpr op_cost linear_cross_entropy_cost(const call& c, int products) {
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
     .precision = {.has_algorithm = true, .kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); }},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       const int features = c.attrs<linear_cross_entropy_options>().transposed ? 1 : 0;
@@ -66,7 +69,6 @@ inline constexpr op linear_cross_entropy_vjp_p{
       return {astype(dx, c[0].dtype()), astype(dw, c[1].dtype())};
     },
     .kernels = kernels_of<linear_cross_entropy_vjp_p>,
-    .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); },
 };
 
 /// The loss and, for the backward pass, the logarithm of the normaliser of each row and its correction, as cross_entropy
@@ -74,6 +76,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
     .precision = {.has_algorithm = true, .kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) { return detail::linear_cross_entropy_cost(c, 1); }},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
       array_type t{carrying(c[0].dtype()), false, {}};
@@ -103,7 +106,6 @@ inline constexpr op linear_cross_entropy_p{
       return {d[0], d[1], array()};
     },
     .kernels = kernels_of<linear_cross_entropy_p>,
-    .cost = [](const call& c) { return detail::linear_cross_entropy_cost(c, 1); },
 };
 
 /// The cross entropy between labels and the softmax of x W, one value for each row. The logits [..., V] are never in

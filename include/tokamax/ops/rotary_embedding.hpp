@@ -31,6 +31,11 @@ constexpr array rotary_angles(const call& c, std::int64_t half, double base) {
       power(full({}, base, carrying(c[0].dtype())), counted(c, {half}, 0) / static_cast<double>(-half));
   return expand_dims(expand_dims(astype(c[1], carrying(c[0].dtype())), -1), -1) * frequency;
 }
+/// Two products and a sum for each element, and a sine or cosine for each feature of a position.
+constexpr op_cost rotary_cost(const call& c) {
+  return {.flops = 3.0 * static_cast<double>(c[0].size()),
+          .transcendentals = static_cast<double>(c[1].size() * c[0].extent(-1))};
+}
 }  // namespace detail
 
 /// The op is linear in x and orthogonal, so its transpose turns by the negative angles.
@@ -38,6 +43,7 @@ inline constexpr op rotary_embedding_p{
     .name = "rotary_embedding",
     .stablehlo = "tokamax.rotary_embedding",
     .precision = {.kernels_in_f32 = true},
+    .cost = {.operations = detail::rotary_cost},
     .attributes = schema<rotary_embedding_options>,
     .infer = [](const call& c) -> array_type {
       const array_type x = c[0].type();
@@ -88,7 +94,6 @@ inline constexpr op rotary_embedding_p{
       return rotary_embedding(x, positions, c.attrs<rotary_embedding_options>());
     },
     .kernels = kernels_of<rotary_embedding_p>,
-    .cost = [](const call& c) { return op_cost{3.0 * static_cast<double>(c[0].size()), 0}; },
 };
 
 /// Rotary position embedding. Pair i of the features of each head turns by an angle, which is the position times a

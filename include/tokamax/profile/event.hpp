@@ -20,6 +20,7 @@ struct event {
   bool outer = false;                    ///< contains other events, whose time is counted in its own
   std::string scope{};                   ///< the part of the program that it belongs to: `blocks[3].attend`
   std::string device{};                  ///< the name of the device that did it
+  double transcendentals = 0;            ///< exp, log, tanh and the like, which are not among the flops
 };
 
 /// Receives an event for every step that programs run on its thread.

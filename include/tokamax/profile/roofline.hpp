@@ -32,6 +32,7 @@ inline void add_to(event& sum, const event& e) {
   sum.flops += e.flops;
   sum.bfloat16_flops += e.bfloat16_flops;
   sum.bytes += e.bytes;
+  sum.transcendentals += e.transcendentals;
 }
 inline std::string row(const event& e, std::int64_t calls, double all_seconds, const roofline& limits) {
   const double seconds = static_cast<double>(e.duration) * 1e-9;

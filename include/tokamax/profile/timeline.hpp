@@ -46,7 +46,8 @@ inline void write_trace(const std::vector<event>& events, const std::filesystem:
   for (const event& e : events) {
     out << std::exchange(separator, ",\n") << R"({"ph": "X", "pid": 1, "tid": 1, "name": ")" << e.name << R"(", "ts": )"
         << static_cast<double>(e.begin - start) / 1e3 << ", \"dur\": " << static_cast<double>(e.duration) / 1e3
-        << R"(, "args": {"flops": )" << e.flops + e.bfloat16_flops << ", \"bytes\": " << e.bytes;
+        << R"(, "args": {"flops": )" << e.flops + e.bfloat16_flops << ", \"transcendentals\": " << e.transcendentals
+        << ", \"bytes\": " << e.bytes;
     if (!e.scope.empty()) out << R"(, "scope": ")" << e.scope << '"';
     out << "}}";
   }

@@ -3,6 +3,7 @@
 // tested by tests/profile/timeline.cpp
 #pragma once
 
+#include <tokamax/core/cost.hpp>       // operations_of
 #include <tokamax/profile/event.hpp>   // event
 #include <tokamax/runtime/kernel.hpp>  // kernel_arguments, loop_arguments
 
@@ -26,24 +27,20 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
   const bool in_place = o.memory.overwrites >= 0 && a.out_count > 0 && a.in[o.memory.overwrites].data == a.out[0].data;
   for (int k = 0; k < a.in_count + a.out_count; ++k) {
     const array_view& v = a.in[k];  // results follow the operands
-    const bool kept =
-        in_place && (k == o.memory.overwrites || k == a.in_count);  // most of it is neither read nor written
-    if (!kept)
-      e.bytes += (in_place ? 2 : 1) * bytes_of(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
+    e.bytes += bytes_of(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
     if (k >= a.in_count) continue;
     in.push_back(array(array_type{v.type, false, v.extents}));
     e.name.append(" ").append(message(in.back().type()).view());
   }
   if (a.out_count == 0) return e;
   const array_view& first = *a.out;
-  op_cost cost{static_cast<double>(first.size()), 0};
-  if (o.cost) {
-    call c = call_of(o, in.data(), in.count(), a.attributes, a.attribute_count);
-    c.type = {first.type, false, first.extents};
-    cost = o.cost(c);
-  }
-  e.flops = cost.flops;
+  call c = call_of(o, in.data(), in.count(), a.attributes, a.attribute_count);
+  c.type = {first.type, false, first.extents};
+  if (o.cost.bytes && (o.memory.overwrites < 0 || in_place)) e.bytes = o.cost.bytes(c);
+  const op_cost cost = operations_of(c);
+  e.flops = cost.flops - cost.bfloat16_flops;
   e.bfloat16_flops = cost.bfloat16_flops;
+  e.transcendentals = cost.transcendentals;
   if (e.bfloat16_flops > 0) e.name += ", products in bf16";
   return e;
 }
@@ -55,6 +52,8 @@ constexpr loop_label label_of(const plan_view& p, int k) {
     const instruction& line = p.instructions[i];
     if (line.kind != instruction_kind::apply) continue;
     ++label.count;
+    label.flops += line.function->cost.flops;
+    label.transcendentals += line.function->cost.transcendentals;
     if (label.names.length + static_cast<int>(line.function->name.size()) >= message::capacity) continue;
     label.names << ' ' << line.function->name;
     ++label.named;
@@ -71,7 +70,9 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
   for (int k = 0; k < a.slots; ++k)
     e.bytes += bytes_of(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
-  e.flops = static_cast<double>(label.count) * static_cast<double>(size(extents));
+  const auto elements = static_cast<double>(size(extents));
+  e.flops = label.flops * elements;
+  e.transcendentals = label.transcendentals * elements;
   return e;
 }
 
@@ -83,6 +84,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a, const loop
   e.name.append(" of").append(label.names.view());
   e.bytes += loop.bytes;
   e.flops += loop.flops;
+  e.transcendentals += loop.transcendentals;
   return e;
 }
 

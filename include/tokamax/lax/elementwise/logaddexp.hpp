@@ -19,6 +19,7 @@ inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
     .stablehlo = "tokamax.logaddexp",
     .dtypes = accepts::floating,
     .algebra = {.commutative = true},
+    .cost = {.flops = 8, .transcendentals = 2},
     .vjp = [](const call& c) -> arrays {
       const array share = logistic(c[0] - c[1]);  // of x in the sum
       return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};

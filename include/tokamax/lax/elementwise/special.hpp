@@ -26,6 +26,7 @@ inline constexpr op fma_p = elementwise<fma_fn, 3>({
     .name = "fma",
     .stablehlo = "tokamax.fma",
     .dtypes = accepts::floating,
+    .cost = {.flops = 2},
     .vjp = [](const call& c) -> arrays {
       return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array(), c.ct()};
     },
@@ -105,6 +106,7 @@ struct erf_inv_fn {
 inline constexpr op erf_inv_p = detail::float_function<erf_inv_fn>({
     .name = "erf_inv",
     .stablehlo = "tokamax.erf_inv",
+    .cost = {.flops = 37, .transcendentals = 2},
     .vjp = [](const call& c) -> arrays {
       return detail::chain_in_f32(c, c.out(), [](const array& y) { return exp(y * y) * 0.8862269254527580; });
     },
@@ -123,6 +125,7 @@ struct normal_cdf_fn {
 inline constexpr op normal_cdf_p = detail::float_function<normal_cdf_fn>({
     .name = "normal_cdf",
     .stablehlo = "tokamax.normal_cdf",
+    .cost = {.flops = 2, .transcendentals = 1},
     .vjp = [](const call& c) -> arrays {
       return detail::chain_in_f32(c, c[0], [](const array& x) { return exp(x * x * -0.5) * 0.3989422804014327; });
     },

@@ -29,6 +29,7 @@ struct exp_fn {
 inline constexpr op exp_p = detail::float_function<exp_fn>({
     .name = "exp",
     .stablehlo = "stablehlo.exponential",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * c.out(); },
     .kernels = kernels_of<exp_p>,
 });
@@ -46,6 +47,7 @@ struct expm1_fn {
 inline constexpr op expm1_p = detail::float_function<expm1_fn>({
     .name = "expm1",
     .stablehlo = "stablehlo.exponential_minus_one",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() + 1.0); },
     .kernels = kernels_of<expm1_p>,
 });
@@ -63,6 +65,7 @@ struct log_fn {
 inline constexpr op log_p = detail::float_function<log_fn>({
     .name = "log",
     .stablehlo = "stablehlo.log",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() / c[0]; },
     .kernels = kernels_of<log_p>,
 });
@@ -80,6 +83,7 @@ struct log1p_fn {
 inline constexpr op log1p_p = detail::float_function<log1p_fn>({
     .name = "log1p",
     .stablehlo = "stablehlo.log_plus_one",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() / (c[0] + 1.0); },
     .kernels = kernels_of<log1p_p>,
 });
@@ -97,6 +101,7 @@ struct sqrt_fn {
 inline constexpr op sqrt_p = detail::float_function<sqrt_fn>({
     .name = "sqrt",
     .stablehlo = "stablehlo.sqrt",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * 0.5 / c.out(); },
     .kernels = kernels_of<sqrt_p>,
 });
@@ -114,6 +119,7 @@ struct rsqrt_fn {
 inline constexpr op rsqrt_p = detail::float_function<rsqrt_fn>({
     .name = "rsqrt",
     .stablehlo = "stablehlo.rsqrt",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() / c[0] * -0.5); },
     .kernels = kernels_of<rsqrt_p>,
 });
@@ -131,6 +137,7 @@ struct tanh_fn {
 inline constexpr op tanh_p = detail::float_function<tanh_fn>({
     .name = "tanh",
     .stablehlo = "stablehlo.tanh",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * ((1.0 - c.out()) * (1.0 + c.out())); },
     .kernels = kernels_of<tanh_p>,
 });
@@ -148,6 +155,7 @@ struct logistic_fn {
 inline constexpr op logistic_p = detail::float_function<logistic_fn>({
     .name = "logistic",
     .stablehlo = "stablehlo.logistic",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * (c.out() * (1.0 - c.out())); },
     .kernels = kernels_of<logistic_p>,
 });
@@ -165,6 +173,7 @@ struct sin_fn {
 inline constexpr op sin_p = detail::float_function<sin_fn>({
     .name = "sin",
     .stablehlo = "stablehlo.sine",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return c.ct() * cos(c[0]); },
     .kernels = kernels_of<sin_p>,
 });
@@ -182,6 +191,7 @@ struct cos_fn {
 inline constexpr op cos_p = detail::float_function<cos_fn>({
     .name = "cos",
     .stablehlo = "stablehlo.cosine",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays { return -(c.ct() * sin(c[0])); },
     .kernels = kernels_of<cos_p>,
 });
@@ -209,6 +219,7 @@ struct erf_fn {
 inline constexpr op erf_p = detail::float_function<erf_fn>({
     .name = "erf",
     .stablehlo = "tokamax.erf",
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays {
       return detail::chain_in_f32(c, c[0], [](const array& x) { return exp(-(x * x)) * 1.1283791670955126; });
     },
@@ -330,6 +341,7 @@ inline constexpr op pow_p = elementwise<pow_fn, 2>({
     .name = "pow",
     .stablehlo = "stablehlo.power",
     .dtypes = accepts::floating,
+    .cost = transcendental,
     .vjp = [](const call& c) -> arrays {
       // d/dx = y x^(y-1), and 0 where y is 0, so that x^-1 is not computed where it is infinite. d/dy = log(x) x^y, where
       // log(0) counts as 0, so that the gradient of 0^y is not NaN.

@@ -37,13 +37,14 @@ constexpr arrays joined_batch(const call& c) {
 }  // namespace detail
 
 namespace detail {
-/// `products` products of 2 T S H operations for each head, and half of that under a causal mask.
+/// `products` products of 2 T S H operations and T S exponentials for each head, and half of that under a causal mask.
 constexpr op_cost attention_cost(const call& c, int products) {
   const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
   const auto o = c.attrs<attention_attributes>();
-  const double flops = products * 2.0 * pairs * (o.causal ? 0.5 : 1.0);
-  if (algorithm_of(c[0].dtype(), o.algorithm) == dot_algorithm::bf16_bf16_f32) return {0, flops};
-  return {flops, 0};
+  const double seen = o.causal ? 0.5 : 1.0;
+  op_cost cost = product_cost(products * 2.0 * pairs * seen, c[0].dtype(), o.algorithm);
+  cost.transcendentals = pairs * seen / static_cast<double>(c[0].extent(-1));
+  return cost;
 }
 }  // namespace detail
 
@@ -51,6 +52,7 @@ constexpr op_cost attention_cost(const call& c, int products) {
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
     .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) { return detail::attention_cost(c, 5); }},
     .attributes = schema<attention_attributes>,
     .infer_all = [](const call& c) -> types {
       if (!detail::has_products(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
@@ -74,7 +76,6 @@ inline constexpr op attention_vjp_p{
     },
     .batch = detail::joined_batch,
     .kernels = kernels_of<attention_vjp_p>,
-    .cost = [](const call& c) { return detail::attention_cost(c, 5); },
 };
 
 /// Attention. For the backward pass it also returns lse, the logarithm of each query's normaliser, and a correction for
@@ -82,6 +83,7 @@ inline constexpr op attention_vjp_p{
 inline constexpr op attention_p{
     .name = "attention",
     .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
+    .cost = {.operations = [](const call& c) { return detail::attention_cost(c, 2); }},
     .attributes = schema<attention_attributes>,
     .infer_all = [](const call& c) -> types {
       array_type lse{carrying(c[0].dtype()), false, {}};
@@ -129,7 +131,6 @@ inline constexpr op attention_p{
     },
     .batch = detail::joined_batch,
     .kernels = kernels_of<attention_p>,
-    .cost = [](const call& c) { return detail::attention_cost(c, 2); },
 };
 
 /// {out, lse, correction}: dot_product_attention, the logarithm of each query's normaliser, and the correction for its

@@ -37,7 +37,9 @@ constexpr array_type entry_type(const array_type& t) {
 inline constexpr op scan_p{
     .name = "scan",
     .unique = true,
-    .bodies = {.count = 1, .carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; }},
+    .bodies = {.count = 1,
+               .carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; },
+               .repeats = [](const std::int64_t* w) { return unpack<scan_attributes>(w).length; }},
     .attributes = schema<scan_attributes>,
     .infer_all = [](const call& c) -> types {
       const auto w = c.attrs<scan_attributes>();
