@@ -23,6 +23,9 @@ function(tokamax_link_kernels core headers)
 #include <tokamax/backend/cpu/@header@.hpp>
 ]] @ONLY)
       list(APPEND sources ${source})
+      if(part MATCHES "RULES|GRAPH" AND NOT TOKAMAX_SANITIZE)  # they hold no loops over elements
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2)
+      endif()
     endforeach()
     add_library(tokamax_kernels STATIC EXCLUDE_FROM_ALL ${sources})
     target_link_libraries(tokamax_kernels PRIVATE ${headers})

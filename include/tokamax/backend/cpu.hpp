@@ -50,7 +50,7 @@
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
 //   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.
 //   backend/cpu/reduce/plan.hpp                   the operations of reductions, and the loops over their axes.
-//   backend/cpu/reduce/source.hpp                 gives a reduction its operand: from memory, or made piece by piece.
+//   backend/cpu/reduce/source.hpp                 gives a reduction its operand: from memory, or made or widened piece by piece.
 //   backend/cpu/reduce/tree.hpp                   reductions over any axes, in a tree that the shape alone fixes.
 //   backend/cpu/row_ops/linear_cross_entropy.hpp  a product and the cross entropy of its rows, in pieces.
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.

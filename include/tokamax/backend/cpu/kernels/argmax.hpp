@@ -47,9 +47,9 @@ void arg_extreme(const array_view& x, int axis, std::int32_t* out) {
       if constexpr (!std::is_same_v<T, bool>) {
         if (inner == 1) {
           S best = Op::template start<S>;
-          reduce_source<T> row(p);
+          reduce_source row(reinterpret_cast<const std::byte*>(p), static_cast<std::int64_t>(sizeof(T)));
           for (std::int64_t from = 0; from < n; from += reduce_grain)
-            best = Op::apply(best, reduce_row<Op>(row, from, std::min(reduce_grain, n - from), n));
+            best = Op::apply(best, reduce_row<Op, T>(row, from, std::min(reduce_grain, n - from), n));
           out[k] = static_cast<std::int32_t>(find_first(p, n, best));
           continue;
         }

@@ -10,6 +10,10 @@
 #include <tokamax/core/kernel_arguments.hpp>       // kernel_arguments
 #include <tokamax/lax/reduce.hpp>                  // reduce_attributes
 
+#include <algorithm>    // fill_n, max, min
+#include <bit>          // bit_floor, countr_zero
+#include <type_traits>  // is_same_v, make_signed_t
+
 namespace tokamax::cpu_backend::detail {
 
 // The bits of a sum depend on the order of its terms. Here the order is a tree that depends on the shape only, never on the
@@ -61,95 +65,51 @@ typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
 /// Reduces n <= reduce_grain contiguous elements: blocks of 1024, whose results are combined by halves. After a row of one block
 /// those behind it are read, up to `end`.
 template <class Op, class T>
-typename lanes<T>::scalar reduce_row(reduce_source<T>& in, std::int64_t at, std::int64_t n, std::int64_t end) {
+typename lanes<T>::scalar reduce_row(reduce_source& in, std::int64_t at, std::int64_t n, std::int64_t end) {
   constexpr std::int64_t block = 1024;
-  if (n <= block) return reduce_block<Op>(in.read(at, n, end), n);
+  const auto read = [&](std::int64_t from, std::int64_t count, std::int64_t until) {
+    return reinterpret_cast<const T*>(in.read(from, count, until));
+  };
+  if (n <= block) return reduce_block<Op>(read(at, n, end), n);
   typename lanes<T>::scalar part[reduce_grain / block];
   std::int64_t parts = 0;
   for (std::int64_t from = 0; from < n; from += block) {
     const std::int64_t now = std::min(block, n - from);
-    part[parts++] = reduce_block<Op>(in.read(at + from, now, at + n), now);
+    part[parts++] = reduce_block<Op>(read(at + from, now, at + n), now);
   }
   combine<Op>(part, parts, 1);
   return part[0];
 }
 
-struct reduce_partials;
-
-/// The case in which the innermost axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
-/// The rows of a result are cut into units of about reduce_grain elements. If there is one unit, threads share the results;
-/// otherwise they share the units, whose partial results are combined at the end.
-template <class Op, class T, class Out>
-void reduce_inner(const reduce_plan& p, const kernel_arguments& a, Out* out) {
-  using S = typename lanes<T>::scalar;
-  const std::int64_t rows = p.reduced.total;
-  const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // into which a long row is cut
-  const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(p.inner, 1));
-  const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
-  // Unit u of result k: a piece of a long row, or several short rows.
-  const auto unit = [&](reduce_source<T>& in, std::int64_t k, std::int64_t u, std::int64_t end) -> S {
-    const std::int64_t base = p.kept.offset(k);
-    if (pieces > 1) {
-      const std::int64_t from = u % pieces * reduce_grain, n = std::min(reduce_grain, p.inner - from),
-                         at = base + p.reduced.offset(u / pieces) + from;
-      return reduce_row<Op>(in, at, n, at + n);
-    }
-    const auto row = [&](std::int64_t r) {
-      const std::int64_t at = base + p.reduced.offset(r);
-      return reduce_row<Op>(in, at, p.inner, std::max(end, at + p.inner));
-    };
-    S part[32];  // part[b] is the result of 2^b rows, so that the rows form a tree that grows like a binary counter
-    const std::int64_t from = u * rows_a_unit, to = std::min(rows, from + rows_a_unit);
-    if (to - from == 1) return row(from);
-    std::int64_t done = 0;
-    for (std::int64_t r = from; r < to; ++r) {
-      S s = row(r);
-      int b = 0;
-      for (std::int64_t d = done; d & 1; d >>= 1) s = Op::apply(part[b++], s);
-      part[b] = s;
-      ++done;
-    }
-    S s = start_of<Op, T>;
-    bool first = true;
-    for (int b = 0; b < 32; ++b)
-      if (done >> b & 1) s = first ? part[b] : Op::apply(part[b], s), first = false;
-    return s;
-  };
-  if (units <= 1) {
-    const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * p.inner));
-    parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
-      reduce_source<T> in(a);
-      const std::int64_t to = std::min(p.kept.total, (chunk + 1) * grain);
-      const std::int64_t end = rows == 1 ? to * p.inner : 0;  // one row lies behind the other
-      for (std::int64_t k = chunk * grain; k < to; ++k) out[k] = static_cast<Out>(unit(in, k, 0, end));
-    });
-    return;
-  }
-  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units));
-  parallel_for(p.kept.total * units, [&](std::int64_t t) {
-    reduce_source<T> in(a);
-    partial[t] = unit(in, t / units, t % units, 0);
-  });
-  for (std::int64_t k = 0; k < p.kept.total; ++k) {
-    combine<Op>(partial + k * units, units, 1);
-    out[k] = static_cast<Out>(partial[k * units]);
+/// Rows of n elements: row i begins at `base` and the offset of index `first` + i among `axes`. The caller will read on up
+/// to the element `end`.
+struct row_range {
+  const axis_groups& axes;
+  std::int64_t base, first, count, n, end;
+};
+/// result[i] = row i.
+template <class Op, class T>
+void reduce_row_range(reduce_source& in, const row_range& r, typename lanes<T>::scalar* result) {
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    const std::int64_t at = r.base + r.axes.offset(r.first + i);
+    result[i] = reduce_row<Op, T>(in, at, r.n, std::max(r.end, at + r.n));
   }
 }
 
 /// acc[0, m) = the rows [from, to) of a strip of columns that begins at `base`, reduced eight rows at a time. The strip is so
 /// narrow that `acc` stays in the first-level cache.
 template <class Op, class T>
-void reduce_strip_rows(const reduce_plan& p, const kernel_arguments& a, std::int64_t base, std::int64_t from,
-                       std::int64_t to, std::int64_t m, typename lanes<T>::scalar* acc) {
+void reduce_strip_rows(reduce_source& in, const reduce_plan& p, std::int64_t base, std::int64_t from, std::int64_t to,
+                       std::int64_t m, typename lanes<T>::scalar* acc) {
   using L = lanes<T>;
   using A = lanes<typename L::scalar>;
   constexpr auto start = start_of<Op, T>;
-  reduce_source<T> in(a);
   for (std::int64_t j = 0; j < m; ++j) acc[j] = start;
   for (std::int64_t r = from; r < to; r += 8) {
-    const T* row[8];
+    const std::byte* row[8];
     const std::int64_t n = std::min<std::int64_t>(8, to - r);
     in.read_rows(p, base, r, n, to, m, row);
+    const auto at = [&](int i, std::int64_t j) { return reinterpret_cast<const T*>(row[i]) + j; };
     // Combines up to eight rows at one position.
     auto rows = [&](auto read) {
       if (n == 8)
@@ -161,47 +121,130 @@ void reduce_strip_rows(const reduce_plan& p, const kernel_arguments& a, std::int
     };
     std::int64_t j = 0;
     for (; j + L::size <= m; j += L::size)
-      A::store(acc + j, Op::apply(A::load(acc + j), rows([&](int i) { return L::load(row[i] + j); })));
+      A::store(acc + j, Op::apply(A::load(acc + j), rows([&](int i) { return L::load(at(i, j)); })));
     if (j < m)
-      A::store(
-          acc + j,
-          Op::apply(A::load(acc + j, m - j, start), rows([&](int i) { return L::load(row[i] + j, m - j, start); })),
-          m - j);
+      A::store(acc + j,
+               Op::apply(A::load(acc + j, m - j, start), rows([&](int i) { return L::load(at(i, j), m - j, start); })),
+               m - j);
+  }
+}
+
+/// What depends on the dtype in a reduction. The loops around it know only S, in which elements are combined, so that they
+/// are compiled once for many dtypes.
+template <class S>
+struct reduce_steps {
+  void (*rows)(reduce_source& in, const row_range& r, S* result);
+  void (*strip)(reduce_source& in, const reduce_plan& p, std::int64_t base, std::int64_t from, std::int64_t to,
+                std::int64_t m, S* acc);
+  void (*store)(const S* results, std::int64_t n, std::byte* out, std::int64_t at);  ///< out[at, at + n)
+  widen_function widen = nullptr;
+
+  reduce_source source(const kernel_arguments& a) const { return {a, widen, static_cast<std::int64_t>(sizeof(S))}; }
+};
+
+struct reduce_partials;
+
+/// Combines `count` rows, in a tree that grows like a binary counter.
+template <class Op, class S>
+S reduce_unit(const reduce_steps<S>& steps, reduce_source& in, row_range rows) {
+  constexpr std::int64_t batch = 64;
+  S result[batch], part[32];  // part[b] is the result of 2^b rows
+  std::int64_t done = 0;
+  for (const std::int64_t to = rows.first + rows.count; rows.first < to; rows.first += rows.count) {
+    rows.count = std::min(batch, to - rows.first);
+    steps.rows(in, rows, result);
+    for (std::int64_t i = 0, n; i < rows.count; i += n, done += n) {
+      n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows.count - i)));
+      combine<Op>(result + i, n, 1);
+      S s = result[i];
+      int b = std::countr_zero(static_cast<std::uint64_t>(n));
+      for (; done >> b & 1; ++b) s = Op::apply(part[b], s);
+      part[b] = s;
+    }
+  }
+  int b = std::countr_zero(static_cast<std::uint64_t>(done));
+  S s = part[b];
+  while (++b < 32)
+    if (done >> b & 1) s = Op::apply(part[b], s);
+  return s;
+}
+
+/// The case in which the innermost axis is reduced: each result comes from `reduced.total` rows of contiguous elements.
+/// The rows of a result are cut into units of about reduce_grain elements. If there is one unit, threads share the results;
+/// otherwise they share the units, whose partial results are combined at the end.
+template <class Op, class S>
+void reduce_inner(const reduce_plan& p, const kernel_arguments& a, const reduce_steps<S>& steps) {
+  std::byte* const out = a.out[0].as<std::byte>();
+  const std::int64_t rows = p.reduced.total;
+  const std::int64_t pieces = (p.inner + reduce_grain - 1) / reduce_grain;  // into which a long row is cut
+  const std::int64_t rows_a_unit = std::max<std::int64_t>(1, reduce_grain / p.inner);
+  const std::int64_t units = pieces > 1 ? rows * pieces : (rows + rows_a_unit - 1) / rows_a_unit;
+  if (units == 1) {
+    const std::int64_t grain = std::max<std::int64_t>(1, reduce_grain / (rows * p.inner));
+    parallel_for((p.kept.total + grain - 1) / grain, [&](std::int64_t chunk) {
+      reduce_source in = steps.source(a);
+      constexpr std::int64_t batch = 512;
+      S result[batch];
+      const std::int64_t to = std::min(p.kept.total, (chunk + 1) * grain);
+      for (std::int64_t k = chunk * grain; k < to; k += batch) {
+        const std::int64_t n = std::min(batch, to - k);
+        if (rows == 1)  // one row lies behind the other
+          steps.rows(in, {p.kept, 0, k, n, p.inner, to * p.inner}, result);
+        else
+          for (std::int64_t i = 0; i < n; ++i)
+            result[i] = reduce_unit<Op>(steps, in, {p.reduced, p.kept.offset(k + i), 0, rows, p.inner, 0});
+        steps.store(result, n, out, k);
+      }
+    });
+    return;
+  }
+  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units));
+  parallel_for(p.kept.total * units, [&](std::int64_t t) {
+    reduce_source in = steps.source(a);
+    const std::int64_t base = p.kept.offset(t / units), u = t % units;
+    if (pieces > 1) {
+      const std::int64_t from = u % pieces * reduce_grain, n = std::min(reduce_grain, p.inner - from);
+      steps.rows(in, {p.reduced, base + from, u / pieces, 1, n, 0}, partial + t);
+    } else {
+      const std::int64_t from = u * rows_a_unit, n = std::min(rows - from, rows_a_unit);
+      partial[t] = reduce_unit<Op>(steps, in, {p.reduced, base, from, n, p.inner, 0});
+    }
+  });
+  for (std::int64_t k = 0; k < p.kept.total; ++k) {
+    combine<Op>(partial + k * units, units, 1);
+    steps.store(partial + k * units, 1, out, k);
   }
 }
 
 /// The case in which the innermost axis is kept: rows are combined element by element, strip by strip. If there are many
 /// rows, they are cut into units of reduce_rows rows, whose results are combined by halves at the end.
-template <class Op, class T, class Out>
-void reduce_outer(const reduce_plan& p, const kernel_arguments& arguments, Out* out) {
-  using L = lanes<T>;
-  using S = typename L::scalar;
+template <class Op, class S>
+void reduce_outer(const reduce_plan& p, const kernel_arguments& a, const reduce_steps<S>& steps) {
+  std::byte* const out = a.out[0].as<std::byte>();
   const std::int64_t rows = p.reduced.total, m = p.inner;
   const std::int64_t units = std::max<std::int64_t>(1, (rows + reduce_rows - 1) / reduce_rows);
   const std::int64_t strips = (m + reduce_strip - 1) / reduce_strip;
-  auto finish = [&](std::int64_t k, std::int64_t from, std::int64_t n, const S* acc) {
-    for (std::int64_t j = 0; j < n; ++j) out[k * m + from + j] = static_cast<Out>(acc[j]);
-  };
   if (units == 1) {
     const std::int64_t tasks = p.kept.total * strips;
     const std::int64_t grain =
         std::max<std::int64_t>(1, reduce_grain / std::max<std::int64_t>(1, rows * std::min(m, reduce_strip)));
     parallel_for((tasks + grain - 1) / grain, [&](std::int64_t chunk) {
+      reduce_source in = steps.source(a);
       alignas(64) S acc[static_cast<std::size_t>(reduce_strip)];
       for (std::int64_t t = chunk * grain; t < std::min(tasks, (chunk + 1) * grain); ++t) {
         const std::int64_t k = t / strips, from = t % strips * reduce_strip, n = std::min(reduce_strip, m - from);
-        reduce_strip_rows<Op, T>(p, arguments, p.kept.offset(k) + from, 0, rows, n, acc);
-        finish(k, from, n, acc);
+        steps.strip(in, p, p.kept.offset(k) + from, 0, rows, n, acc);
+        steps.store(acc, n, out, k * m + from);
       }
     });
     return;
   }
   S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units * m));  // [kept, units, m]
   parallel_for(p.kept.total * units * strips, [&](std::int64_t t) {
+    reduce_source in = steps.source(a);
     const std::int64_t k = t / strips / units, u = t / strips % units, from = t % strips * reduce_strip;
-    reduce_strip_rows<Op, T>(p, arguments, p.kept.offset(k) + from, u * reduce_rows,
-                             std::min(rows, (u + 1) * reduce_rows), std::min(reduce_strip, m - from),
-                             partial + (k * units + u) * m + from);
+    steps.strip(in, p, p.kept.offset(k) + from, u * reduce_rows, std::min(rows, (u + 1) * reduce_rows),
+                std::min(reduce_strip, m - from), partial + (k * units + u) * m + from);
   });
   parallel_for(p.kept.total * strips, [&](std::int64_t t) {
     using A = lanes<S>;
@@ -209,31 +252,61 @@ void reduce_outer(const reduce_plan& p, const kernel_arguments& arguments, Out* 
     S* base = partial + k * units * m + from;
     for (std::int64_t apart = 1; apart < units; apart *= 2)
       for (std::int64_t u = 0; u + apart < units; u += 2 * apart) {
-        S *a = base + u * m, *b = base + (u + apart) * m;
+        S *to = base + u * m, *other = base + (u + apart) * m;
         std::int64_t j = 0;
-        for (; j + A::size <= n; j += A::size) A::store(a + j, Op::apply(A::load(a + j), A::load(b + j)));
-        for (; j < n; ++j) a[j] = Op::apply(a[j], b[j]);
+        for (; j + A::size <= n; j += A::size) A::store(to + j, Op::apply(A::load(to + j), A::load(other + j)));
+        for (; j < n; ++j) to[j] = Op::apply(to[j], other[j]);
       }
-    finish(k, from, n, base);
+    steps.store(base, n, out, k * m + from);
   });
 }
 
+/// Do the loops of a reduction read T itself? Other dtypes, of bytes, are widened first.
+template <class T>
+inline constexpr bool reduced_directly = sizeof(T) > 1 || std::is_same_v<T, bool>;
+
 template <class Op, class T, class Out = T>
 void reduce_typed(const kernel_arguments& a) {
+  using S = typename lanes<T>::scalar;
+  using Read = std::conditional_t<reduced_directly<T>, T, S>;
   const reduce_plan p(a.in[0].extents, a.attrs<reduce_attributes>().axis);
-  Out* out = a.out[0].as<Out>();
+  if (p.reduced.total == 0 || p.inner == 0) {
+    std::fill_n(a.out[0].as<Out>(), a.out[0].size(), static_cast<Out>(start_of<Op, T>));
+    return;
+  }
+  reduce_steps<S> steps{reduce_row_range<Op, Read>, reduce_strip_rows<Op, Read>,
+                        [](const S* results, std::int64_t n, std::byte* out, std::int64_t at) {
+                          Out* const to = reinterpret_cast<Out*>(out) + at;
+                          for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<Out>(results[i]);
+                        }};
+  if constexpr (!reduced_directly<T>)
+    steps.widen = [](const std::byte* from, std::int64_t n, std::byte* to) {
+      for (std::int64_t i = 0; i < n; ++i)
+        reinterpret_cast<S*>(to)[i] = static_cast<S>(reinterpret_cast<const T*>(from)[i]);
+    };
   if (p.inner_reduced)
-    reduce_inner<Op, T>(p, a, out);
+    reduce_inner<Op>(p, a, steps);
   else
-    reduce_outer<Op, T>(p, a, out);
+    reduce_outer<Op>(p, a, steps);
 }
+
+/// The type in which numbers of T are reduced: sums of unsigned integers have the bits of signed ones.
+template <class Op, class T>
+struct reduced_as {
+  using type = T;
+};
+template <class T>
+  requires(std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+struct reduced_as<sum_of, T> {
+  using type = std::make_signed_t<T>;
+};
 
 template <class Op>
 void reduce_numbers(const kernel_arguments& a) {
   dispatch(a.in[0].type, [&]<dtype Element>() {
     using T = element_t<Element>;
     if constexpr (!std::is_same_v<T, bool>)
-      reduce_typed<Op, T>(a);
+      reduce_typed<Op, typename reduced_as<Op, T>::type>(a);
     else if constexpr (std::is_same_v<Op, min_of>)
       reduce_typed<and_of, T>(a);
     else
