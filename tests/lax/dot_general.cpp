@@ -138,6 +138,22 @@ TEST_CASE("bf16 may give its f32 sums") {
   check_function(f, {noise({2, 3, 9}, 1, bf16), noise({2, 9, 5}, 2, bf16)}, {.order = 1});
 }
 
+TEST_CASE("a narrow result is the rounded wide one, for any number of threads") {
+  for (const auto& [m, k, n] : {std::array{1, 3, 1}, std::array{5, 1, 7}, std::array{3, 0, 5}, std::array{0, 4, 2},
+                                std::array{131, 9, 129}, std::array{2, 70, 16385}})
+    for (const auto& [narrow, wide] : {std::pair{bf16, f32}, std::pair{f16, f32}, std::pair{i8, i32}}) {
+      INFO(name(narrow) << " " << m << " " << k << " " << n);
+      const array a = convert_element_type(noise({m, k}, 1) * 50.0f, narrow),
+                  b = convert_element_type(noise({k, n}, 2) * 50.0f, narrow);
+      for (int threads : {1, 3}) {
+        cpu_backend::set_num_threads(threads);
+        const array x = matmul(a, b), y = convert_element_type(matmul(a, b, {wide}), narrow);
+        CHECK(all(x == y).item<bool>());
+      }
+      cpu_backend::set_num_threads(0);
+    }
+}
+
 TEST_CASE("extents and dtypes that do not fit are rejected") {
   const array a = zeros({2, 3}), b = zeros({4, 2});
   CHECK_THROWS_WITH(

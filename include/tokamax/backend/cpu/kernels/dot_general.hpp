@@ -7,10 +7,12 @@
 #include <tokamax/backend/cpu/gemm/typed.hpp>              // typed_gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
 #include <tokamax/backend/cpu/vector/floats.hpp>           // convert_elements
-#include <tokamax/backend/cpu/vector/threads.hpp>          // scratch
+#include <tokamax/backend/cpu/vector/lanes.hpp>            // lanes
+#include <tokamax/backend/cpu/vector/threads.hpp>          // parallel_for, scratch
 #include <tokamax/lax/dot_general.hpp>                     // dot_general_p
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
 
+#include <algorithm>    // copy_n, min
 #include <type_traits>  // is_floating_point_v
 
 namespace tokamax {
@@ -100,6 +102,28 @@ void typed_products(dot_operand& x, dot_operand& y, const array_view& c) {
     });
 }
 
+/// Stores n sums in a narrower dtype: floats are rounded, and integers keep their low bits.
+template <class T>
+void store_narrow(T* to, const typename lanes<T>::scalar* sums, std::int64_t n) {
+  constexpr std::int64_t grain = 1 << 14;
+  parallel_for(ceil_div(n, grain), [=](std::int64_t chunk) {
+    using V = typename lanes<T>::vector;
+    std::int64_t i = chunk * grain;
+    const std::int64_t end = std::min(n, i + grain);
+    for (; i + width <= end; i += width) lanes<T>::store(to + i, load<V>(sums + i));
+    if (i < end) lanes<T>::store(to + i, load_partial<V>(sums + i, end - i), end - i);
+  });
+}
+/// Stores f32 sums as a result of another floating dtype.
+inline void store_sums(const array_view& result, const float* sums) {
+  dispatch(result.type, [&]<dtype E>() {
+    if constexpr (is_floating(E) && size_of(E) < 4)
+      store_narrow(result.as<element_t<E>>(), sums, result.size());
+    else if constexpr (E == f64)
+      std::copy_n(sums, result.size(), result.as<double>());
+  });
+}
+
 /// Products of i8, summed in i32; an i8 result keeps the low bits.
 inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k, const matrix_view& a,
                           std::int64_t a_batch_stride, const matrix_view& b, std::int64_t b_batch_stride,
@@ -111,8 +135,7 @@ inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, 
         bi{b.at(0, 0) + i * b_batch_stride, b.row_stride, b.column_stride, b.element};
     std::int32_t* const to = narrow ? sums : sums + i * m * n;
     gemm(m, n, k, ai, bi, to, n);
-    if (narrow)
-      for (std::int64_t j = 0; j < m * n; ++j) c.as<std::int8_t>()[i * m * n + j] = static_cast<std::int8_t>(to[j]);
+    if (narrow) store_narrow(c.as<std::int8_t>() + i * m * n, to, m * n);
   }
 }
 
@@ -144,9 +167,9 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   const joint_axis bx = join(x.v, x.batch), by = join(y.v, y.batch);
   const joint_axis m = join(x.v, x.rows), n = join(y.v, y.columns), kx = join(x.v, x.columns), ky = join(y.v, y.rows);
   const std::int64_t batches = bx.extent;
-  // gemm writes f32. A narrower result is rounded from scratch memory at the end.
-  const bool narrow = is_floating(out.type) && out.type != f32;
-  float* c = narrow ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : out.as<float>();
+  // gemm writes f32. Another result is converted from scratch memory at the end.
+  const bool apart = is_floating(out.type) && out.type != f32;
+  float* c = apart ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : out.as<float>();
   const cpu_backend::matrix_view va{x.v.data, m.stride, kx.stride, gemm_element_of(x.v)},
       vb{y.v.data, ky.stride, n.stride, gemm_element_of(y.v)};
   if (int8) return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, out);
@@ -157,12 +180,7 @@ inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
   else
     cpu_backend::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
                               m.extent * n.extent, cpu_backend::gemm_mode::assign, {}, precision);
-  if (narrow)
-    dispatch(out.type, [&]<dtype E>() {
-      if constexpr (is_floating(E))
-        for (std::int64_t i = 0; i < batches * m.extent * n.extent; ++i)
-          out.as<element_t<E>>()[i] = static_cast<element_t<E>>(c[i]);
-    });
+  if (apart) store_sums(out, c);
 }
 
 }  // namespace tokamax
