@@ -1,23 +1,28 @@
 // tokamax/ops.hpp: all of ops.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   ops/activations.hpp                  the nonlinearities between layers.
-//   ops/attention.hpp                    scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
-//   ops/attention/attention.hpp          the op attention and its gradients, which devices have kernels for.
-//   ops/attention/flex_attention.hpp     attention whose scores and mask are functions of the caller.
-//   ops/attention/layout.hpp             the attributes of attention, and the products with heads that are grouped by key.
-//   ops/attention/mask.hpp               which keys a query sees, as a value that is made of ranges, booleans and the causal rule.
-//   ops/attention/operands.hpp           checks the arrays of dot_product_attention, and gives them one batch axis.
-//   ops/attention/options.hpp            how dot_product_attention is asked to behave.
-//   ops/attention/partial_attention.hpp  attention to a part of the keys, and how such parts become one result.
-//   ops/attention/plain.hpp              attention in plain ops, with everything that may be done to its scores.
-//   ops/attention/with_options.hpp       attention with any options in plain ops, from arrays with any batch axes.
-//   ops/cross_entropy.hpp                the loss of classification, without a table of probabilities in memory.
-//   ops/layer_norm.hpp                   normalise the last axis to zero mean and unit variance.
-//   ops/linear_cross_entropy.hpp         the loss of a last layer and its softmax, without all logits in memory.
-//   ops/rms_norm.hpp                     scale the last axis to a root mean square of one.
-//   ops/rotary_embedding.hpp             turn pairs of features by angles that grow with the position.
-//   ops/softmax.hpp                      softmax, log_softmax and logsumexp, stable for large values.
+//   ops/activations.hpp                   the nonlinearities between layers.
+//   ops/attention.hpp                     scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
+//   ops/attention/attention.hpp           the op attention and its gradients, which devices have kernels for.
+//   ops/attention/flex_attention.hpp      attention whose scores and mask are functions of the caller.
+//   ops/attention/layout.hpp              the attributes of attention, and the products with heads that are grouped by key.
+//   ops/attention/mask.hpp                which keys a query sees, as a value that is made of ranges, booleans and the causal rule.
+//   ops/attention/operands.hpp            checks the arrays of dot_product_attention, and gives them one batch axis.
+//   ops/attention/options.hpp             how dot_product_attention is asked to behave.
+//   ops/attention/partial_attention.hpp   attention to a part of the keys, and how such parts become one result.
+//   ops/attention/plain.hpp               attention in plain ops, with everything that may be done to its scores.
+//   ops/attention/with_options.hpp        attention with any options in plain ops, from arrays with any batch axes.
+//   ops/cross_entropy.hpp                 the loss of classification, without a table of probabilities in memory.
+//   ops/gated_linear_unit.hpp             a product of two projections, one of them after an activation.
+//   ops/layer_norm.hpp                    normalise an axis to zero mean and unit variance.
+//   ops/linear_cross_entropy.hpp          the loss of a last layer and its softmax, without all logits in memory.
+//   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
+//   ops/ragged_dot.hpp                    products of groups of rows with a matrix for each group, as experts need them.
+//   ops/ragged_gather.hpp                 rows by index within a range, which carry tokens to experts and back.
+//   ops/rms_norm.hpp                      scale an axis to a root mean square of one.
+//   ops/rotary_embedding.hpp              turn pairs of features by angles that grow with the position.
+//   ops/softmax.hpp                       softmax, log_softmax and logsumexp, stable for large values.
+//   ops/triangle_multiplication.hpp       pairs updated along the two other sides of their triangles, as in AlphaFold.
 #pragma once
 
 #include <tokamax/ops/activations.hpp>
@@ -32,8 +37,13 @@
 #include <tokamax/ops/attention/plain.hpp>
 #include <tokamax/ops/attention/with_options.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
+#include <tokamax/ops/gated_linear_unit.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
+#include <tokamax/ops/linear_softmax_cross_entropy.hpp>
+#include <tokamax/ops/ragged_dot.hpp>
+#include <tokamax/ops/ragged_gather.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/ops/triangle_multiplication.hpp>

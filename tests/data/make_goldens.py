@@ -1,6 +1,6 @@
 """tests/data/make_goldens.py: write the golden values of this folder with JAX and Optax.
 
-    python make_goldens.py [random promotion ops optim]
+    python make_goldens.py [random promotion ops model_ops optim]
 
 Needs jax, optax and numpy; the tests only read the files it leaves behind. Every file is plain text, one array a line,
 `#` starts a comment:
@@ -543,6 +543,65 @@ def indexing(r):
     r.case("tile_2x1", lambda v: jnp.tile(v, (2, 1)), x, grad=(0,))
 
 
+def write_model_ops():
+    r = Rows(header("Values and gradients of the operations of models"))
+    r.note("ragged_dot: lhs [M, K], rhs of the form, group_sizes [G]; two rows are in no group")
+    lhs, sizes = grid((8, 5), seed=1), i32(2, 0, 3, 1)
+    numbers = lambda contract, ragged, group: lax.RaggedDotDimensionNumbers(  # noqa: E731
+        dot_dimension_numbers=(contract, ((), ())), lhs_ragged_dimensions=ragged, rhs_group_dimensions=group)
+    r.case("ragged_dot", lax.ragged_dot, lhs, grid((4, 5, 3), seed=2), sizes, grad=(0, 1))
+    for name, dims, rhs in (("transposed", numbers(((1,), (2,)), (0,), (0,)), grid((4, 3, 5), seed=2)),
+                            ("contracting", numbers(((0,), (0,)), (0,), ()), grid((8, 3), seed=2))):
+        r.case(f"ragged_dot_{name}", lambda a, b, n, dims=dims: lax.ragged_dot_general(a, b, n, dims), lhs, rhs, sizes,
+               grad=(0, 1) if name == "transposed" else None)  # JAX has no gradients of the other one
+
+    r.note("gated_linear_unit: x [2, 3, 4], weights [4, 2, 5], silu of the first product times the second")
+    x, w = grid((2, 3, 4), seed=3), grid((4, 2, 5), seed=4)
+    r.case("gated_linear_unit", lambda x, w: jax.nn.silu(x @ w[:, 0]) * (x @ w[:, 1]), x, w, grad=(0, 1))
+
+    def norm(x, g, b, axis, mean=True, more=0.0):
+        v = jnp.moveaxis(x, axis, -1)
+        centred = v - v.mean(-1, keepdims=True) if mean else v
+        y = centred * lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-6) * (g + more) + b
+        return jnp.moveaxis(y, -1, axis)
+
+    r.note("layer_norm of axis 1: x [3, 4, 2], scale + 1, offset; rms_norm of axis 0: x, scale + 0.5")
+    x = grid((3, 4, 2), seed=5)
+    r.case("layer_norm_axis1", lambda x, g, b: norm(x, g, b, 1, more=1.0), x, grid((4,), seed=6), grid((4,), seed=7),
+           grad=(0, 1, 2))
+    r.case("rms_norm_axis0", lambda x, g: norm(x, g, 0.0, 0, mean=False, more=0.5), x, grid((3,), seed=8), grad=(0, 1))
+
+    def loss(x, w, b, labels, rows):
+        z = 3.0 * jnp.tanh((x @ w + b) / 3.0)
+        lse = jax.nn.logsumexp(z, -1)
+        safe = jnp.where(labels == -100, 0, labels)
+        hit = 0.9 * jnp.take_along_axis(z, safe[:, None], -1)[:, 0] + 0.1 * z.mean(-1)
+        rows = jnp.where(labels == -100, 0.0, rows)
+        return ((lse - hit + 0.01 * lse * lse) * rows).sum() / rows.sum()
+
+    r.note("linear_softmax_cross_entropy: x [6, 4], weights [4, 7], bias [7], labels (-100 is ignored), weights of rows; soft")
+    r.note("cap 3, label smoothing 0.1, z-loss 0.01, mean")
+    r.case("linear_softmax_cross_entropy", loss, grid((6, 4), seed=9), grid((4, 7), seed=10), grid((7,), seed=11),
+           i32(0, 6, -100, 3, 2, -100), f32(1, 0.5, 2, 1, 0.25, 1), grad=(0, 1, 2))
+
+    def triangle(x, mask, pin, gin, pout, gout, *, outgoing):
+        x = norm(x, 1.0, 0.0, -1)
+        ab = jax.nn.sigmoid(jnp.einsum("ijc,cth->ijth", x, gin)) * jnp.einsum("ijc,cth->ijth", x, pin)
+        ab = jnp.where(mask[:, :, None, None], ab, 0)
+        a, b = ab[:, :, 0], ab[:, :, 1]
+        y = jnp.einsum("ikc,jkc->ijc" if outgoing else "kjc,kic->ijc", a, b)
+        return (norm(y, 1.0, 0.0, -1) @ pout) * jax.nn.sigmoid(x @ gout)
+
+    r.note("triangle multiplication: x [4, 4, 3], mask, projection and gate in [3, 2, 5], out [5, 6] and [3, 6]")
+    mask = jnp.asarray(np.random.RandomState(12).rand(4, 4) < 0.8)
+    for outgoing in (True, False):
+        r.case("triangle_outgoing" if outgoing else "triangle_incoming",
+               lambda *a, outgoing=outgoing: triangle(*a, outgoing=outgoing), grid((4, 4, 3), seed=13), mask,
+               grid((3, 2, 5), seed=14), grid((3, 2, 5), seed=15), grid((5, 6), seed=16), grid((3, 6), seed=17),
+               grad=(0, 2, 3, 4, 5))
+    r.save("model_ops.txt")
+
+
 def write_ops():
     r = Rows(header("Values and gradients of single operations"))
     for part in (elementwise, reductions, networks, convolutions, indexing):
@@ -656,6 +715,7 @@ def write_optim():
 
 
 if __name__ == "__main__":
-    writers = dict(random=write_random, promotion=write_promotion, ops=write_ops, optim=write_optim)
+    writers = dict(random=write_random, promotion=write_promotion, ops=write_ops, model_ops=write_model_ops,
+                   optim=write_optim)
     for which in sys.argv[1:] or writers:
         writers[which]()

@@ -30,6 +30,21 @@ int main() {
   trace<matrix, vector>([](array x, array v) { return tk::softmax_vjp(x, pick(0, 1) ? x : v); });
   // expects: "layer_norm: scale".*"f32\[2\]".*"f32\[3\]"
   trace<matrix, vector>([](array x, array v) { return tk::layer_norm(x, tk::slice(v, {0}, {pick(2, 3)}), v); });
+  // expects: "layer_norm: axis".*"2".*"an axis of f32\[2,3\]"
+  trace<matrix>([](array x) { return tk::layer_norm(x, {}, {}, {.axis = pick(2, 1)}); });
+  // expects: "ragged_dot: rhs".*"f32\[1,2,3\]".*"\[G,K,N\] with the K of f32\[2,3\]"
+  trace<matrix, square, ids>([](array x, array w, array i) {
+    return tk::ragged_dot(x, tk::expand_dims(pick(1, 0) ? x : w, 0), tk::slice_in_dim(i, 0, 1, 0));
+  });
+  // expects: "gated_linear_unit: weights".*"f32\[2,3\]".*"\[K,N\] of the dtype and the K of f32\[2,3\]"
+  trace<matrix, square>(
+      [](array x, array w) { return tk::gated_linear_unit(x, std::pair<array, array>{w, pick(1, 0) ? x : w}); });
+  // expects: "ragged_gather_reduce: group".*"2".*"a divisor of 3"
+  trace<vector, ids>([](array x, array i) { return tk::ragged_gather_reduce(x, i, x, i >= 0, pick(2, 3)); });
+  // expects: "linear_softmax_cross_entropy_loss: options".*label_smoothing at most 1"
+  trace<square, ids>([](array x, array i) {
+    return tk::linear_softmax_cross_entropy_loss(x, i, x, {.label_smoothing = pick(2.0, 0.5)});
+  });
   // expects: "attention: k, v".*"\[B,S,K,H\] for q
   trace<image>([](array x) { return tk::dot_product_attention(x, tk::slice_in_dim(x, 0, pick(3, 4), 2), x); });
   // expects: "rotary_embedding: positions".*"i32\[2\]".*"i32 that fits \[1,4\]"

@@ -80,13 +80,113 @@ TEST_CASE("layer_norm in bf16 rounds the result of f32 arithmetic") {
   CHECK(tk::test::distance(astype(y, tk::f32), norm({astype(rounded, tk::f32), a.scale, a.offset})) < 4e-3);
 }
 
+namespace {
+
+/// layer_norm of axis `axis` of x in double, without parameters.
+std::vector<double> plain(const array& x, int axis, bool subtract_mean) {
+  const auto v = x.values<float>();
+  std::vector<double> y(v.size());
+  const std::int64_t n = x.extent(axis);
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.extent(i);
+  for (std::int64_t row = 0; row < x.size() / (n ? n : 1); ++row) {
+    const auto at = [&](std::int64_t j) {
+      return static_cast<std::size_t>(row / inner * inner * n + row % inner + j * inner);
+    };
+    double mean = 0, square = 0;
+    for (std::int64_t j = 0; j < n && subtract_mean; ++j)
+      mean += static_cast<double>(v[at(j)]) / static_cast<double>(n);
+    for (std::int64_t j = 0; j < n; ++j)
+      square +=
+          (static_cast<double>(v[at(j)]) - mean) * (static_cast<double>(v[at(j)]) - mean) / static_cast<double>(n);
+    for (std::int64_t j = 0; j < n; ++j) y[at(j)] = (static_cast<double>(v[at(j)]) - mean) / std::sqrt(square + 1e-6);
+  }
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("layer_norm of every axis, with and without means and parameters") {
+  using tk::test::noise;
+  for (const tk::shape& s : {tk::shape{64}, {128, 32}, {8, 7, 32}, {5, 42}, {24, 32, 40}, {3, 0, 2}, {0, 4}, {3, 1}})
+    for (int axis = -s.rank(); axis < s.rank(); ++axis)
+      for (const bool subtract_mean : {true, false}) {
+        const array x = noise(s, 1);
+        const std::int64_t n = s[axis < 0 ? axis + s.rank() : axis];
+        const array g = noise({n}, 2), b = noise({n}, 3);
+        CAPTURE(tk::message(x.type()).view(), axis, subtract_mean);
+        const tk::layer_norm_options o{.axis = axis, .subtract_mean = subtract_mean};
+        const array bare = tk::layer_norm(x, {}, {}, o);
+        const auto expected = plain(x, axis < 0 ? axis + s.rank() : axis, subtract_mean);
+        double wrong = 0;
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          wrong = std::fmax(wrong, std::fabs(static_cast<double>(bare.values<float>()[i]) - expected[i]));
+        CHECK(wrong < 4e-6);
+        tk::shape along(s);
+        for (int i = 0; i < s.rank(); ++i) along[i] = 1;
+        along[axis < 0 ? axis + s.rank() : axis] = n;
+        const array scale = reshape(g, along), offset = reshape(b, along);
+        CHECK(tk::test::distance(tk::layer_norm(x, g, {}, o), bare * scale) < 2e-6);
+        CHECK(tk::test::distance(tk::layer_norm(x, {}, b, o), bare + offset) < 2e-6);
+        const array all = tk::layer_norm(x, g, b, {.axis = axis, .scale_offset = 1, .subtract_mean = subtract_mean});
+        CHECK(tk::test::distance(all, bare * (scale + 1.0) + offset) < 2e-6);
+        const auto r = tk::layer_norm_with_residuals(x, g, b, o);
+        CHECK(tk::test::distance(r.out, tk::layer_norm(x, g, b, o)) == 0);
+        CHECK(tk::test::distance((x - expand_dims(r.mean, axis)) * expand_dims(r.rstd, axis), bare) < 2e-6);
+        if (!subtract_mean) {
+          CHECK(tk::test::distance(tk::rms_norm(x, {}, {.axis = axis}), bare) < 1e-6);
+          CHECK(tk::test::distance(tk::rms_norm(x, g, {.axis = axis, .scale_offset = 0.5}), bare * (scale + 0.5)) <
+                2e-6);
+        }
+      }
+}
+
+TEST_CASE("layer_norm and rms_norm of other axes are those of JAX") {
+  tk::test::check_golden(
+      "layer_norm_axis1",
+      [](const tk::arrays& v) -> tk::arrays {
+        return tk::layer_norm(v[0], v[1], v[2], {.axis = 1, .scale_offset = 1});
+      },
+      3, 4e-6, "model_ops.txt");
+  tk::test::check_golden(
+      "rms_norm_axis0",
+      [](const tk::arrays& v) -> tk::arrays { return tk::rms_norm(v[0], v[1], {.axis = 0, .scale_offset = 0.5}); }, 2,
+      4e-6, "model_ops.txt");
+}
+
+TEST_CASE("layer_norm with options keeps the contract of functions, in bf16 too") {
+  using tk::test::noise;
+  for (const tk::dtype t : {tk::f32, tk::bf16})
+    for (const bool subtract_mean : {true, false})
+      tk::test::check_function(
+          [=](const tk::arrays& v) -> tk::arrays {
+            const auto r = tk::layer_norm_with_residuals(
+                v[0], v[1], v[2], {.axis = 0, .scale_offset = 1, .subtract_mean = subtract_mean});
+            return {r.out, r.mean, r.rstd};
+          },
+          {noise({4, 3}, 1, t), noise({4}, 2), noise({4}, 3)}, {.order = 1});
+  const array half = noise({6, 5}, 1, tk::bf16);
+  CHECK(tk::layer_norm(half, {}, noise({5}, 2), {.subtract_mean = false}).dtype() == tk::bf16);
+  CHECK(tk::layer_norm(half, noise({5}, 2, tk::bf16), noise({5}, 3, tk::bf16), {.scale_offset = 1}).dtype() ==
+        tk::bf16);
+}
+
+TEST_CASE("layer_norm says what is wrong with its options") {
+  const array x(floats({2, 5})), wrong(floats({4}));
+  CHECK_THROWS_WITH(tk::layer_norm(x, {}, {}, {.axis = 2}), contains("layer_norm: axis") && contains("f32[2,5]"));
+  CHECK_THROWS_WITH(tk::rms_norm(x, {}, {.axis = -3}), contains("rms_norm: axis"));
+  CHECK_THROWS_WITH(tk::layer_norm(x, {}, wrong, {.subtract_mean = false}), contains("layer_norm: offset"));
+  CHECK_THROWS_WITH(tk::layer_norm(x, wrong, {}, {.scale_offset = 1}), contains("layer_norm: scale"));
+  CHECK_THROWS_WITH(tk::rms_norm(x, array(floats({5})), {.axis = 0}), contains("rms_norm: scale"));
+}
+
 TEST_CASE("layer_norm keeps the contract of ops") {
   using tk::test::noise;
   for (const tk::dtype t : {tk::f32, tk::bf16})
     tk::test::check_op(tk::layer_norm_p,
-                       {{{noise({3, 5}, 1, t), noise({5}, 2), noise({5}, 3)}, pack(tk::layer_norm_options{})}});
+                       {{{noise({3, 5}, 1, t), noise({5}, 2), noise({5}, 3)}, pack(tk::norm_attributes{})}});
   tk::test::check_op(tk::layer_norm_p,
-                     {{{noise({2, 2, 19}, 1), noise({19}, 2), noise({19}, 3)}, pack(tk::layer_norm_options{1e-3})}});
+                     {{{noise({2, 2, 19}, 1), noise({19}, 2), noise({19}, 3)}, pack(tk::norm_attributes{1e-3})}});
   tk::test::check_op(tk::layer_norm_vjp_p,
-                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::layer_norm_options{})}});
+                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::norm_attributes{})}});
 }

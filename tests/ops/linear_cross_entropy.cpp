@@ -136,6 +136,13 @@ TEST_CASE("linear_cross_entropy keeps the contract of ops") {
     for (const bool transposed : {false, true}) {
       const tk::words options = tk::pack(tk::linear_cross_entropy_options{.transposed = transposed});
       const array x = noise({3, 4}, 1, t), w = noise(transposed ? tk::shape{5, 4} : tk::shape{4, 5}, 2, t);
+      const tk::words all = tk::pack(
+          tk::linear_cross_entropy_options{.transposed = transposed, .logits_soft_cap = 2, .label_smoothing = 0.25});
+      const array bias = noise({5}, 6, t);
+      tk::test::check_op(tk::linear_cross_entropy_p, {{{x, w, labels, bias}, all}}, {.order = 1});
+      tk::test::check_op(tk::linear_cross_entropy_vjp_p,
+                         {{{x, w, labels, noise({3}, 3) + 2.0, noise({3}, 4), noise({3}, 5), bias}, all}},
+                         {.order = 1});
       tk::test::check_op(tk::linear_cross_entropy_p, {{{x, w, labels}, options}});
       tk::test::check_op(tk::linear_cross_entropy_vjp_p,
                          {{{x, w, labels, noise({3}, 3) + 2.0, noise({3}, 4), noise({3}, 5)}, options}});

@@ -54,8 +54,8 @@ TEST_CASE("rms_norm of a batch is the batch of rms_norms") {
 TEST_CASE("rms_norm keeps the contract of ops") {
   using tk::test::noise;
   for (const tk::dtype t : {tk::f32, tk::bf16})
-    tk::test::check_op(tk::rms_norm_p, {{{noise({3, 5}, 1, t), noise({5}, 2)}, pack(tk::rms_norm_options{})}});
-  tk::test::check_op(tk::rms_norm_p, {{{noise({2, 2, 19}, 1), noise({19}, 2)}, pack(tk::rms_norm_options{1e-3})}});
+    tk::test::check_op(tk::rms_norm_p, {{{noise({3, 5}, 1, t), noise({5}, 2)}, pack(tk::norm_attributes{})}});
+  tk::test::check_op(tk::rms_norm_p, {{{noise({2, 2, 19}, 1), noise({19}, 2)}, pack(tk::norm_attributes{1e-3})}});
   tk::test::check_op(tk::rms_norm_vjp_p,
-                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::rms_norm_options{})}});
+                     {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::norm_attributes{})}});
 }

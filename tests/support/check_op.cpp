@@ -243,9 +243,9 @@ void check_op(const op& o, const std::vector<example>& examples, const check_opt
 
 namespace {
 
-bool has_golden(const std::string& name) {
+bool has_golden(const std::string& file, const std::string& name) {
   try {
-    return golden("ops.txt", name).exists();
+    return golden(file, name).exists();
   } catch (const error&) {
     return false;
   }
@@ -262,21 +262,21 @@ void check_near(const array& found, const array& expected, double tolerance) {
 
 }  // namespace
 
-void check_golden(const std::string& name, const function& f, int inputs, double tolerance) {
+void check_golden(const std::string& name, const function& f, int inputs, double tolerance, const std::string& file) {
   arrays x;
-  for (int k = 0; k < inputs; ++k) x.push_back(golden("ops.txt", name + ".in" + std::to_string(k)));
+  for (int k = 0; k < inputs; ++k) x.push_back(golden(file, name + ".in" + std::to_string(k)));
   INFO("golden " << name);
-  const array out = f(put_here(x))[0], expected = golden("ops.txt", name + ".out");
+  const array out = f(put_here(x))[0], expected = golden(file, name + ".out");
   check_near(out, expected, tolerance);
-  if (!has_golden(name + ".ct")) return;
+  if (!has_golden(file, name + ".ct")) return;
   arrays pull = x;
-  pull.push_back(golden("ops.txt", name + ".ct"));
+  pull.push_back(golden(file, name + ".ct"));
   const arrays gradients = execute_graph(trace(vjp_of(f, inputs), types_of(listed(pull))), put_here(pull));
   for (int k = 0, j = 0; k < inputs; ++k) {
     if (!is_floating(x[k].dtype())) continue;
     INFO("gradient " << k);
-    if (has_golden(name + ".grad" + std::to_string(k)))
-      check_near(gradients[j], golden("ops.txt", name + ".grad" + std::to_string(k)), tolerance);
+    if (has_golden(file, name + ".grad" + std::to_string(k)))
+      check_near(gradients[j], golden(file, name + ".grad" + std::to_string(k)), tolerance);
     ++j;
   }
 }

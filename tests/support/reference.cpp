@@ -5,6 +5,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/conv.hpp>
+#include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/elementwise/division.hpp>
 #include <tokamax/lax/gather.hpp>
@@ -114,6 +115,21 @@ values reverse(const asked& a) {
     for (std::int64_t i : dimensions)
       from[static_cast<int>(i)] = y.extent(static_cast<int>(i)) - 1 - from[static_cast<int>(i)];
     y.data[k] = a.in[0].data[place(y.type.shape, from)];
+  });
+  return {y};
+}
+values cumsum(const asked& a) {
+  const auto [axis, reverse] = a.attrs<cumulative_options>();
+  value y = {a.n.type, a.in[0].data};
+  const std::int64_t n = y.extent(axis);
+  for_each_place(y.type.shape, [&](const shape& at, std::size_t) {
+    const std::int64_t i = at[axis];
+    if (i == 0) return;
+    shape here = at, before = at;
+    here[axis] = reverse ? n - 1 - i : i;
+    before[axis] = reverse ? n - i : i - 1;
+    double& sum = y.data[place(y.type.shape, here)];
+    sum = wrap(sum + y.data[place(y.type.shape, before)], y.type.dtype);
   });
   return {y};
 }
@@ -393,6 +409,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&argmin_p, [](const asked& a) { return r::argument(a, -1); }},
       {&dot_general_p, r::dot_general},
       {&conv_general_dilated_p, r::conv},
+      {&cumsum_p, r::cumsum},
       {&gather_p, r::gather},
       {&scatter_add_p, r::scatter_add},
       {&iota_p, r::iota},

@@ -9,6 +9,11 @@
 
 namespace tokamax {
 
+/// The activation that returns its argument, for functions that take one.
+struct no_activation {
+  constexpr const array& operator()(const array& x) const { return x; }
+};
+
 struct relu_fn {
   template <class V>
   static constexpr V apply(V x) {  // NaN passes

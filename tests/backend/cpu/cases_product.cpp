@@ -3,6 +3,7 @@
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/pool.hpp>
+#include <tokamax/ops/ragged_dot.hpp>
 
 #include "cases.hpp"
 
@@ -128,9 +129,28 @@ void add_pools(case_list& cases) {
 
 }  // namespace
 
+void add_ragged(case_list& cases) {
+  const array sizes = array::from<std::int32_t>({3, 0, 17, 1, 40, 0, 9}, {1, 7}),
+              first = array::from<std::int32_t>({2});
+  for (const dtype t : {f32, bf16})
+    for (const auto form :
+         {ragged_dot_form::standard, ragged_dot_form::transposed_rhs, ragged_dot_form::ragged_contracting}) {
+      const shape rhs = form == ragged_dot_form::standard         ? shape{1, 7, 37, 29}
+                        : form == ragged_dot_form::transposed_rhs ? shape{1, 7, 29, 37}
+                                                                  : shape{1, 83, 29};
+      add_pair(
+          cases, named("ragged_dot", t),
+          [=](const arrays& x) -> arrays {
+            return bind(ragged_dot_p, {x[0], x[1], sizes, first}, ragged_dot_attributes{.form = form}, location{});
+          },
+          noise({1, 83, 37}, 4, t), noise(rhs, 8, t));
+    }
+}
+
 case_list product_cases() {
   case_list cases;
   add_dots(cases);
+  add_ragged(cases);
   add_convolutions(cases);
   add_pools(cases);
   return cases;

@@ -56,6 +56,7 @@
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
+#include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
@@ -119,8 +120,7 @@ inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag>{true, {.producer = 
 #if TOKAMAX_COMPILES(ROWS)
   #include <tokamax/backend/cpu/kernels/attention.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
-  #include <tokamax/backend/cpu/kernels/layer_norm.hpp>
-  #include <tokamax/backend/cpu/kernels/rms_norm.hpp>
+  #include <tokamax/backend/cpu/kernels/norm.hpp>
   #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
   #include <tokamax/backend/cpu/kernels/softmax.hpp>
 #else
@@ -198,6 +198,7 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
 #else
 namespace tokamax {
 template <>
@@ -210,6 +211,8 @@ template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 }  // namespace tokamax
 #endif
 
@@ -353,6 +356,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -462,6 +466,7 @@ TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
@@ -502,9 +507,9 @@ TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
 TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<layer_norm_options>();
+TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
-TOKAMAX_KERNELS attribute_schema schema<rms_norm_options>();
+TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
 TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
 TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
@@ -648,6 +653,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &layer_norm_p,
           &linear_cross_entropy_vjp_p,
           &linear_cross_entropy_p,
+          &ragged_dot_p,
           &rms_norm_vjp_p,
           &rms_norm_p,
           &rotary_embedding_p,

@@ -20,6 +20,9 @@ struct linear_classes {
   matrix_view weights;  ///< [features, classes]
   const std::int32_t* labels;
   gemm_precision precision = gemm_precision::f32;
+  const float* bias = nullptr;  ///< [classes], or null
+  float soft_cap = 0;           ///< 0: logits are not capped
+  float smoothing = 0;          ///< the share of all classes in the target
 };
 
 namespace detail {
@@ -48,9 +51,22 @@ void for_logits(const linear_classes& c, F f) {
   }
 }
 
-/// A normaliser sum * exp(shift), to which others can be added.
+/// Adds the bias of the classes from `first` on to a row of logits, and caps them.
+inline void finish_logits(const linear_classes& c, float* row, std::int64_t first, std::int64_t classes) noexcept {
+  if (c.bias != nullptr)
+    for_vectors(classes, [=, bias = c.bias + first](std::int64_t j, auto lanes) {
+      lanes.put(row + j, lanes(row + j) + lanes(bias + j));
+    });
+  if (c.soft_cap > 0) {
+    const f32v cap(c.soft_cap);
+    for_vectors(classes,
+                [=](std::int64_t j, auto lanes) { lanes.put(row + j, tanh_rational(lanes(row + j) / cap) * cap); });
+  }
+}
+
+/// A normaliser sum * exp(shift), to which others can be added, and the sum of the logits, if it is needed.
 struct joined_normaliser {
-  double shift, sum;
+  double shift, sum, total;
   void add(const shifted_sum& other) noexcept {
     const auto s = static_cast<double>(other.shift), more = static_cast<double>(other.sum);
     if (s > shift) {
@@ -61,6 +77,44 @@ struct joined_normaliser {
     }
   }
 };
+
+/// Replaces the logits of row `row`, for classes from `first` on, by their cotangents.
+inline void logits_to_cotangents(const linear_classes& c, float* z, std::int64_t row, std::int64_t first,
+                                 std::int64_t classes, float lse, float ct_probabilities, float ct_label) noexcept {
+  finish_logits(c, z, first, classes);
+  const f32v sum(lse), scale(ct_probabilities);
+  const std::int64_t at = class_of(c.labels[row], c.classes) - first;
+  const bool here = at >= 0 && at < classes;
+  const auto slope = [cap = c.soft_cap](auto v) {
+    const auto tanh = v / decltype(v)(cap);
+    return decltype(v)(1.0f) - tanh * tanh;
+  };
+  const float hit = here ? ct_label * (1 - c.smoothing) * (c.soft_cap > 0 ? slope(z[at]) : 1.0f) : 0.0f;
+  if (c.soft_cap > 0 || c.smoothing != 0) {
+    const f32v others(ct_label * c.smoothing / static_cast<float>(c.classes));
+    for_vectors(classes, [=, capped = c.soft_cap > 0](std::int64_t j, auto lanes) {
+      const f32v v = lanes(z + j), ct = exp_bounded(v - sum) * scale - others;
+      lanes.put(z + j, capped ? f32v(ct * slope(v)) : ct);
+    });
+  } else {
+    for_vectors(classes,
+                [=](std::int64_t j, auto lanes) { lanes.put(z + j, exp_bounded(lanes(z + j) - sum) * scale); });
+  }
+  if (here) z[at] -= hit;
+}
+
+/// The sums of the columns of x [rows, columns], added to `sums` or written there. The order of the rows is kept.
+inline void add_columns(const float* x, std::int64_t rows, std::int64_t columns, float* sums, bool add) {
+  constexpr std::int64_t together = 128;
+  parallel_for((columns + together - 1) / together, [=](std::int64_t chunk) {
+    const std::int64_t from = chunk * together, count = std::min(together, columns - from);
+    double total[together] = {};
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < count; ++j) total[j] += static_cast<double>(x[r * columns + from + j]);
+    for (std::int64_t j = 0; j < count; ++j)
+      sums[from + j] = (add ? sums[from + j] : 0.0f) + static_cast<float>(total[j]);
+  });
+}
 }  // namespace detail
 
 /// loss[r] = lse[r] - logits[r, label] with lse[r] = log(sum(exp(logits[r]))), for logits = x weights. The probabilities
@@ -74,22 +128,31 @@ inline void linear_cross_entropy(const linear_classes& c, float* loss, float* ls
   auto* const all =
       reinterpret_cast<normaliser*>(scratch<detail::linear_normalisers>(floats * std::max<std::int64_t>(1, c.rows)));
   for (std::int64_t r = 0; r < c.rows; ++r) {
-    all[r] = {-std::numeric_limits<double>::infinity(), 0};
+    all[r] = {-std::numeric_limits<double>::infinity(), 0, 0};
     loss[r] = std::numeric_limits<float>::quiet_NaN();
   }
   detail::for_logits(
-      c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, const float* logits) {
-        for_rows(rows, classes, [=](std::int64_t r) {
-          const float* const of_row = logits + r * classes;
+      c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, float* logits) {
+        for_rows(rows, classes, [=, &c](std::int64_t r) {
+          float* const of_row = logits + r * classes;
+          detail::finish_logits(c, of_row, first, classes);
           all[row + r].add(detail::normaliser_of(of_row, classes));
+          if (c.smoothing != 0)
+            all[row + r].total +=
+                static_cast<double>(sum_row(classes, [=](std::int64_t j, auto lanes) { return lanes(of_row + j); }));
           const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
           if (at >= first && at < first + classes) loss[row + r] = of_row[at - first];
         });
       });
   for (std::int64_t r = 0; r < c.rows; ++r) {
-    const auto [shift, sum] = all[r];
+    const auto [shift, sum, total] = all[r];
     const double log_sum = std::log(sum);
-    loss[r] = static_cast<float>(log_sum + (shift - static_cast<double>(loss[r])));
+    auto target = static_cast<double>(loss[r]);
+    if (c.smoothing != 0) {
+      const auto s = static_cast<double>(c.smoothing);
+      target = target * (1 - s) + total * s / static_cast<double>(c.classes);
+    }
+    loss[r] = static_cast<float>(log_sum + (shift - target));
     const detail::log_normaliser log = detail::log_of(static_cast<float>(shift), static_cast<float>(log_sum));
     lse[r] = log.lse;
     correction[r] = log.correction;
@@ -100,13 +163,18 @@ inline void linear_cross_entropy(const linear_classes& c, float* loss, float* ls
 ///
 ///   dlogits[r, j] = exp(logits[r, j] - lse[r]) * ct_probabilities[r] - (j == label) * ct_label[r]
 ///
-/// shapes  dx [rows, features] dense, dweights [features, classes] dense, or [classes, features] if `transposed`
+/// with the smoothed target in the place of (j == label), and times the derivative of the cap.
+///
+/// shapes  dx [rows, features] dense, dweights [features, classes] dense, or [classes, features] if `transposed`; dbias
+///         [classes] or null
 inline void linear_cross_entropy_backward(const linear_classes& c, const float* lse, const float* ct_probabilities,
-                                          const float* ct_label, float* dx, float* dweights, bool transposed) {
+                                          const float* ct_label, float* dx, float* dweights, bool transposed,
+                                          float* dbias = nullptr) {
   const std::int64_t d = c.features;
   if (c.rows == 0 || c.classes == 0) {  // empty sums
     std::fill_n(dx, c.rows * d, 0.0f);
     std::fill_n(dweights, c.classes * d, 0.0f);
+    if (dbias != nullptr) std::fill_n(dbias, c.classes, 0.0f);
     return;
   }
   const auto turned = [](const void* data, std::int64_t row_stride, std::int64_t column_stride, gemm_element element) {
@@ -114,15 +182,11 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
   };
   detail::for_logits(
       c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, float* logits) {
-        for_rows(rows, classes, [=](std::int64_t r) {
-          float* const of_row = logits + r * classes;
-          const f32v sum(lse[row + r]), scale(ct_probabilities[row + r]);
-          for_vectors(classes, [=](std::int64_t j, auto lanes) {
-            lanes.put(of_row + j, exp_bounded(lanes(of_row + j) - sum) * scale);
-          });
-          const std::int64_t at = detail::class_of(c.labels[row + r], c.classes);
-          if (at >= first && at < first + classes) of_row[at - first] -= ct_label[row + r];
+        for_rows(rows, classes, [=, &c](std::int64_t r) {
+          detail::logits_to_cotangents(c, logits + r * classes, row + r, first, classes, lse[row + r],
+                                       ct_probabilities[row + r], ct_label[row + r]);
         });
+        if (dbias != nullptr) detail::add_columns(logits, rows, classes, dbias + first, row > 0);
         const matrix_view dlogits{logits, classes, 1};
         const matrix_view x{c.x.at(row, 0), c.x.row_stride, c.x.column_stride, c.x.element};
         gemm(rows, d, classes, dlogits,
