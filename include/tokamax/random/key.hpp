@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/random/threefry.hpp>  // threefry2x32
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/random/threefry.hpp>     // threefry2x32
 
 #include <array>  // std::array: the keys of a split
 
@@ -24,8 +25,11 @@ struct key : array {
     if (!std::is_constant_evaluated() && !ambient_graph) return concrete(seed);
     return iota(u32, {2}, 0) * array(static_cast<double>(seed), {u32, false, {}});  // 0, seed
   }
-  static array concrete(std::uint32_t seed) { return array::from<std::uint32_t>({0, seed}); }
+  static array concrete(std::uint32_t seed);
 };
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE array key::concrete(std::uint32_t seed) { return array::from<std::uint32_t>({0, seed}); }
+#endif
 
 /// The keys of all positions of `extents`: [extents, 2], to be mapped over.
 /// source  jax.random.split with a shape

@@ -60,6 +60,7 @@
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/random/key.hpp>
 #include <tokamax/random/samplers.hpp>
 #include <tokamax/random/threefry.hpp>
 #include <tokamax/runtime/device_put.hpp>
