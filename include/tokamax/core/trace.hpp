@@ -55,7 +55,7 @@ constexpr Tree with_leaves(Tree tree, const arrays& values, int from = 0) {
 template <class... Trees>
 constexpr graph* trace_of(const Trees&... trees) {
   graph* g = nullptr;
-  auto look = [&](const array& a) {
+  [[maybe_unused]] auto look = [&](const array& a) {  // unused without trees
     if (!std::is_constant_evaluated()) detail::require_live(a, {});
     graph* t = a.trace();
     if (t && t != g && (!t->floating || t->open) && (!g || detail::precedence(*t) > detail::precedence(*g))) g = t;

@@ -144,6 +144,9 @@ class jit_function {
   /// call with shapes whose program is not kept traces f again.
   void keep_programs(std::size_t most) const { dynamic_->set_capacity(most); }
 
+  /// The device on which it runs.
+  const Device& device() const { return device_; }
+
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
   template <class... Args>
   using for_types = program<tag, F, Args...>;

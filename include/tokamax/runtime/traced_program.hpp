@@ -259,7 +259,7 @@ class traced_program {
   template <class Skeleton, class Visit, class... Given>
   static void each_number(Visit visit, const Given&... given) {
     visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
-    auto leaf = [&](const auto& a) {
+    [[maybe_unused]] auto leaf = [&](const auto& a) {  // unused without arguments
       const array_type& t = detail::declared_type(a);
       visit(static_cast<std::int64_t>(t.dtype) << 1 | t.weak);
       visit(t.shape.rank());

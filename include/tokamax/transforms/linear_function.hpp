@@ -116,6 +116,8 @@ class linear_function {
     return run(source_line{}, detail::as_argument<true>(first), detail::as_argument<true>(second),
                detail::as_argument<true>(rest)...);
   }
+  /// The values that the function reads besides its argument: those of the forward pass that a pullback needs.
+  constexpr const std::vector<array>& residuals() const { return residuals_; }
 
  private:
   template <class... Args>

@@ -1,0 +1,27 @@
+// tokamax/benchmarking/json.hpp: measurements as JSON, and back.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/benchmarking/benchmark_data.hpp>  // benchmark_data
+#include <tokamax/checkpoint/metadata.hpp>          // metadata
+
+namespace tokamax {
+
+/// Measurements as a JSON object with the names of the fields, and with the median. With `indent` at least 0 the text has
+/// a line for each field. The program needs the target tokamax::checkpoint.
+/// source  tokamax's BenchmarkData.asdict
+inline std::string to_json(const benchmark_data& d, int indent = -1) {
+  nlohmann::json json = checkpoint::metadata{}.set("data", d).entries["data"];
+  json["median_evaluation_time_ms"] = d.median_evaluation_time_ms();
+  return json.dump(indent);
+}
+
+/// The measurements in a text that `to_json` has written. `where` is what errors name, such as a file.
+/// errors  tokamax::error for a text that is no JSON, and for a field that is missing or of another type
+inline benchmark_data benchmark_data_from_json(std::string_view text, const std::string& where = "benchmark_data") {
+  checkpoint::metadata m;
+  m.entries["benchmark_data"] = checkpoint::parse_json(text, where);
+  return m.get<benchmark_data>("benchmark_data");
+}
+
+}  // namespace tokamax
