@@ -24,7 +24,7 @@ set(fences xsimd Eigen dnnl nlohmann CLI cuda)
 set(fence_xsimd "^xsimd/" "^include/tokamax/backend/cpu/vector/simd\\.hpp$")
 set(fence_Eigen "^Eigen/" "^(include/tokamax/backend/(cpu/linalg\\.hpp|eigen/.*)|bench/.*)$")
 set(fence_dnnl "^(oneapi/dnnl/)?dnnl" "^(include/tokamax/backend/onednn/|bench/)")
-set(fence_nlohmann "^nlohmann/" "^(include/tokamax|tests)/checkpoint/")
+set(fence_nlohmann "^nlohmann/" "^(include/tokamax|tests)/checkpoint/|^bench/support/table.cpp")
 set(fence_CLI "^CLI/" "^examples/")
 set(fence_cuda "^cu(da|blas|dnn)[^/]*\\.h" "^(include/tokamax|tests|bench)/backend/cuda/")
 
