@@ -353,10 +353,15 @@ inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept 
 
 /// Widens `width` bfloat16 bit patterns; exact.
 inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
+#if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 widens through two halves unless the instruction is named
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return f32v(_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+#else
   detail::vector_t<std::uint16_t, f32v::size> half;
   std::memcpy(&half, p, sizeof half);
   const auto wide = __builtin_convertvector(half, detail::native_t<u32v>);
   return bitcast<f32v>(detail::from_native<u32v>(wide << 16));
+#endif
 }
 
 /// The nearest bfloat16, ties to even; NaN stays NaN (quiet, of the same sign).
@@ -371,7 +376,13 @@ inline f32v round_to_bfloat16(f32v v) noexcept {
 namespace detail {
 /// The upper halves of values that are bfloat16 already.
 inline vector_t<std::uint16_t, f32v::size> upper_halves(f32v v) noexcept {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(v.data), 16);
+  return __builtin_bit_cast(vector_t<std::uint16_t, f32v::size>,
+                            _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+#else
   return __builtin_convertvector(__builtin_bit_cast(native_t<u32v>, v.data) >> 16, vector_t<std::uint16_t, f32v::size>);
+#endif
 }
 }  // namespace detail
 
