@@ -10,7 +10,7 @@ set(comment_limit 12)
 set(long_functions
     "backend/cpu/attention/forward.hpp:attention_chunk"
     "backend/cpu/attention/backward.hpp:backward_block")
-set(large_folders base core)
+set(large_folders)
 
 set(no_function "namespace|struct|class|enum|union|if|for|while|switch|do|else|catch|try|inline constexpr op|case|default|extern|static_assert|return|requires|using|template|public|private|protected")
 file(GLOB_RECURSE headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/*/*.hpp)

@@ -1,6 +1,6 @@
 // tests/transforms/vmap.cpp: functions of one example on batches.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/tree_like.hpp>
+#include <tokamax/base/tree/tree_like.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (programs that use Hana include it: it is dear)
 #pragma once
-#include <tokamax/base/reflect.hpp>  // fields_of
+#include <tokamax/base/tree/reflect.hpp>  // fields_of
 
 #include <boost/hana/accessors.hpp>       // accessors
 #include <boost/hana/concept/struct.hpp>  // Struct

@@ -1,10 +1,10 @@
 // tokamax/base/tree.hpp: functions over all leaves of nested structs, tuples and sequences.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/copy_tree.hpp>      // copy_tree
-#include <tokamax/base/error.hpp>          // error
-#include <tokamax/base/tree_walk.hpp>      // walk
+#include <tokamax/base/compiled_once.hpp>   // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/error.hpp>           // error
+#include <tokamax/base/tree/copy_tree.hpp>  // copy_tree
+#include <tokamax/base/tree/tree_walk.hpp>  // walk
 
 #include <cstddef>      // size_t
 #include <string>       // string

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/copy_tree.hpp>   // copy_tree
-#include <tokamax/random/key.hpp>       // key, split
-#include <tokamax/random/randint.hpp>   // randint
-#include <tokamax/random/samplers.hpp>  // normal, bernoulli
+#include <tokamax/base/tree/copy_tree.hpp>  // copy_tree
+#include <tokamax/random/key.hpp>           // key, split
+#include <tokamax/random/randint.hpp>       // randint
+#include <tokamax/random/samplers.hpp>      // normal, bernoulli
 
 #include <algorithm>  // min, max
 

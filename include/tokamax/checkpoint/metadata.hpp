@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/reflect.hpp>     // record, field_name
-#include <tokamax/checkpoint/json.hpp>  // json
+#include <tokamax/base/tree/reflect.hpp>  // record, field_name
+#include <tokamax/checkpoint/json.hpp>    // json
 
 #include <cmath>    // isfinite
 #include <cstdlib>  // strtod

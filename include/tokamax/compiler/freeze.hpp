@@ -3,8 +3,8 @@
 // tested by tests/runtime/program.cpp
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>  // plan
-#include <tokamax/core/inline.hpp>    // live_nodes
+#include <tokamax/compiler/plan.hpp>      // plan
+#include <tokamax/core/graph/inline.hpp>  // live_nodes
 
 namespace tokamax {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/composed.hpp>    // composed
-#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
+#include <tokamax/core/graph/composed.hpp>  // composed
+#include <tokamax/lax/dot_general.hpp>      // dot_algorithm
 
 namespace tokamax {
 

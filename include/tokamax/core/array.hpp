@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/error.hpp>          // error
-#include <tokamax/base/tree.hpp>           // is_leaf
-#include <tokamax/base/vec.hpp>            // vec
-#include <tokamax/core/device.hpp>         // device
-#include <tokamax/core/graph.hpp>          // graph, location
-#include <tokamax/core/literal_data.hpp>   // literal_storage
+#include <tokamax/base/compiled_once.hpp>        // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/error.hpp>                // error
+#include <tokamax/base/tree.hpp>                 // is_leaf
+#include <tokamax/base/vec.hpp>                  // vec
+#include <tokamax/core/device.hpp>               // device
+#include <tokamax/core/graph.hpp>                // graph, location
+#include <tokamax/core/memory/literal_data.hpp>  // literal_storage
 
 #include <algorithm>    // copy_n
 #include <concepts>     // integral

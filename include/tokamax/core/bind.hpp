@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/linked.hpp>         // linked
-#include <tokamax/core/arguments.hpp>      // check_result
-#include <tokamax/core/eager.hpp>          // run_eagerly
-#include <tokamax/core/effect.hpp>         // has_effect
-#include <tokamax/core/op.hpp>             // op, call
-#include <tokamax/core/open_graph.hpp>     // meet
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/linked.hpp>            // linked
+#include <tokamax/core/arguments.hpp>         // check_result
+#include <tokamax/core/eager.hpp>             // run_eagerly
+#include <tokamax/core/effect.hpp>            // has_effect
+#include <tokamax/core/graph/open_graph.hpp>  // meet
+#include <tokamax/core/op.hpp>                // op, call
 
 namespace tokamax {
 

@@ -3,8 +3,8 @@
 // tested by tests/backend/far/device.cpp
 #pragma once
 
-#include <tokamax/base/error.hpp>   // error
-#include <tokamax/core/buffer.hpp>  // handle
+#include <tokamax/base/error.hpp>          // error
+#include <tokamax/core/memory/buffer.hpp>  // handle
 
 #include <memory>       // unique_ptr
 #include <string>       // string

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/vec.hpp>          // vec
-#include <tokamax/core/buffer.hpp>       // handle: constants captured at run time
-#include <tokamax/core/scope_names.hpp>  // scope_names
-#include <tokamax/core/trace_life.hpp>   // trace_life
-#include <tokamax/core/type.hpp>         // array_type
+#include <tokamax/base/vec.hpp>            // vec
+#include <tokamax/core/memory/buffer.hpp>  // handle: constants captured at run time
+#include <tokamax/core/scope_names.hpp>    // scope_names
+#include <tokamax/core/trace_life.hpp>     // trace_life
+#include <tokamax/core/type.hpp>           // array_type
 
 #include <cstdint>          // int64_t
 #include <source_location>  // source_location

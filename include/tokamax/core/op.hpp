@@ -4,8 +4,8 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/modular.hpp>        // modular
-#include <tokamax/base/reflect.hpp>        // fields: options to attribute words
 #include <tokamax/base/rule.hpp>           // rule
+#include <tokamax/base/tree/reflect.hpp>   // fields: options to attribute words
 #include <tokamax/core/array.hpp>          // array
 #include <tokamax/core/op_cost.hpp>        // cost_facts
 #include <tokamax/core/schema.hpp>         // attribute_schema

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree.hpp>       // tree_map_with_path
-#include <tokamax/base/tree_path.hpp>  // matching
-#include <tokamax/core/array.hpp>      // array
+#include <tokamax/base/tree.hpp>            // tree_map_with_path
+#include <tokamax/base/tree/tree_path.hpp>  // matching
+#include <tokamax/core/array.hpp>           // array
 
 #include <utility>  // pair
 

@@ -3,10 +3,10 @@
 // tested by tests/compiler/parse.cpp
 #pragma once
 
-#include <tokamax/base/dtype.hpp>    // dtype
-#include <tokamax/base/reflect.hpp>  // field names
-#include <tokamax/base/shape.hpp>    // shape
-#include <tokamax/base/vec.hpp>      // vec
+#include <tokamax/base/dtype.hpp>         // dtype
+#include <tokamax/base/shape.hpp>         // shape
+#include <tokamax/base/tree/reflect.hpp>  // field names
+#include <tokamax/base/vec.hpp>           // vec
 
 #include <string_view>  // string_view
 #include <type_traits>  // is_same_v

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/copy_tree.hpp>     // copy_tree
-#include <tokamax/core/dependencies.hpp>  // order_captures
-#include <tokamax/core/inline.hpp>        // lift, execute_graph
+#include <tokamax/base/tree/copy_tree.hpp>      // copy_tree
+#include <tokamax/core/graph/dependencies.hpp>  // order_captures
+#include <tokamax/core/graph/inline.hpp>        // lift, execute_graph
 
 #include <tuple>  // tuple
 

@@ -4,7 +4,7 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/memory.hpp>     // assign_arenas
-#include <tokamax/core/buffer.hpp>         // handle, buffer_pool
+#include <tokamax/core/memory/buffer.hpp>  // handle, buffer_pool
 #include <tokamax/runtime/kernel.hpp>      // array_view, kernel_function
 #include <tokamax/runtime/work.hpp>        // work_of
 

@@ -9,7 +9,7 @@
 #include <memory>  // unique_ptr
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+  #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
 
   #include <mutex>    // lock_guard
   #include <utility>  // exchange

@@ -11,7 +11,7 @@
 #include <utility>  // move
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+  #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
 
   #include <iterator>       // prev
   #include <list>           // list

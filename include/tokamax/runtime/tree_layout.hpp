@@ -3,9 +3,9 @@
 // tested by tests/runtime/static_program.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/tree_walk.hpp>      // walk
-#include <tokamax/core/array.hpp>          // array
+#include <tokamax/base/compiled_once.hpp>   // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/tree/tree_walk.hpp>  // walk
+#include <tokamax/core/array.hpp>           // array
 
 #include <string>  // paths
 #include <vector>  // vector

@@ -3,9 +3,9 @@
 // tested by tests/profile/timeline.cpp
 #pragma once
 
-#include <tokamax/core/cost.hpp>       // operations_of
-#include <tokamax/profile/event.hpp>   // event
-#include <tokamax/runtime/kernel.hpp>  // kernel_arguments, loop_arguments
+#include <tokamax/core/graph/cost.hpp>  // operations_of
+#include <tokamax/profile/event.hpp>    // event
+#include <tokamax/runtime/kernel.hpp>   // kernel_arguments, loop_arguments
 
 namespace tokamax::detail {
 

@@ -3,10 +3,10 @@
 // tested by tests/transforms/precision.cpp
 #pragma once
 
-#include <tokamax/base/linked.hpp>      // linked
-#include <tokamax/core/inline.hpp>      // live_nodes, emit
-#include <tokamax/lax/convert.hpp>      // convert_element_type
-#include <tokamax/lax/dot_general.hpp>  // dot_algorithm
+#include <tokamax/base/linked.hpp>        // linked
+#include <tokamax/core/graph/inline.hpp>  // live_nodes, emit
+#include <tokamax/lax/convert.hpp>        // convert_element_type
+#include <tokamax/lax/dot_general.hpp>    // dot_algorithm
 
 namespace tokamax {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/cost.hpp>              // cost_of
+#include <tokamax/core/graph/cost.hpp>        // cost_of
 #include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 namespace tokamax {

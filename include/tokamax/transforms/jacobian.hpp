@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree_like.hpp>             // tree_map to other leaves
+#include <tokamax/base/tree/tree_like.hpp>        // tree_map to other leaves
 #include <tokamax/lax/transpose.hpp>              // transpose
 #include <tokamax/numpy/arange.hpp>               // eye
 #include <tokamax/transforms/arguments.hpp>       // has_aux

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>                 // linked
-#include <tokamax/core/inline.hpp>                 // inline_graph
+#include <tokamax/core/graph/inline.hpp>           // inline_graph
 #include <tokamax/core/trace.hpp>                  // in_trace
 #include <tokamax/transforms/body.hpp>             // forward_body
 #include <tokamax/transforms/passes/backward.hpp>  // backward

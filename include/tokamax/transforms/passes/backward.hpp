@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>                 // linked
-#include <tokamax/core/dependencies.hpp>           // dependencies
+#include <tokamax/core/graph/dependencies.hpp>     // dependencies
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +: cotangents add up
 #include <tokamax/lax/stop_gradient.hpp>           // variable
 

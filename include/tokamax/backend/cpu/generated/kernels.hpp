@@ -11,13 +11,13 @@
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/bind.hpp>
-#include <tokamax/core/buffer.hpp>
-#include <tokamax/core/buffer_pool.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
 #include <tokamax/core/effect.hpp>
-#include <tokamax/core/inline.hpp>
-#include <tokamax/core/literal_data.hpp>
+#include <tokamax/core/graph/inline.hpp>
+#include <tokamax/core/memory/buffer.hpp>
+#include <tokamax/core/memory/buffer_pool.hpp>
+#include <tokamax/core/memory/literal_data.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/print.hpp>
 #include <tokamax/core/spelled.hpp>

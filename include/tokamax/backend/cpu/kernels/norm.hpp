@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/norm.hpp: layer_norm, rms_norm and their gradients, one pass over the rows each.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/layer_norm.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>         // cpu_tag

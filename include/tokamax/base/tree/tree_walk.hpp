@@ -1,9 +1,9 @@
-// tokamax/base/tree_walk.hpp: the one recursion behind all tree functions.
+// tokamax/base/tree/tree_walk.hpp: the one recursion behind all tree functions.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/tree.cpp
 #pragma once
-#include <tokamax/base/tree_node.hpp>  // kind_of
-#include <tokamax/base/vec.hpp>        // vec
+#include <tokamax/base/tree/tree_node.hpp>  // kind_of
+#include <tokamax/base/vec.hpp>             // vec
 
 #include <cstddef>      // size_t
 #include <iterator>     // size

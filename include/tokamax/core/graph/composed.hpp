@@ -1,4 +1,4 @@
-// tokamax/core/composed.hpp: the meaning of a call in smaller ops, as a graph.
+// tokamax/core/graph/composed.hpp: the meaning of a call in smaller ops, as a graph.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/lower.cpp
 #pragma once

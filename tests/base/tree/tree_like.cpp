@@ -1,6 +1,6 @@
-// tests/base/tree_like.cpp: leaves become values of other types, in trees of the same structure.
+// tests/base/tree/tree_like.cpp: leaves become values of other types, in trees of the same structure.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/tree_like.hpp>
+#include <tokamax/base/tree/tree_like.hpp>
 
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-// tokamax/base/tree_structure.hpp: takes a tree apart into its structure and its leaves, and puts it together again.
+// tokamax/base/tree/tree_structure.hpp: takes a tree apart into its structure and its leaves, and puts it together again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <tokamax/base/tree.hpp>  // for_each_leaf

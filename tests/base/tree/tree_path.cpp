@@ -1,6 +1,6 @@
-// tests/base/tree_path.cpp
+// tests/base/tree/tree_path.cpp
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/tree_path.hpp>
+#include <tokamax/base/tree/tree_path.hpp>
 
 using tokamax::matching;
 using tokamax::path_matches;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/reflect.hpp>
+#include <tokamax/base/tree/reflect.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,10 +1,10 @@
-// tokamax/core/buffer.hpp: reference-counted storage.
+// tokamax/core/memory/buffer.hpp: reference-counted storage.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/requirements.hpp>  // checked before all else
-#include <tokamax/core/buffer_pool.hpp>   // buffer_block, buffer_pool
-#include <tokamax/core/event.hpp>         // event
+#include <tokamax/base/requirements.hpp>        // checked before all else
+#include <tokamax/core/event.hpp>               // event
+#include <tokamax/core/memory/buffer_pool.hpp>  // buffer_block, buffer_pool
 
 #include <atomic>  // atomic_ref
 #include <type_traits>

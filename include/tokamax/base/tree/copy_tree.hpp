@@ -1,7 +1,7 @@
-// tokamax/base/copy_tree.hpp: a copy of a tree, also of what its unique_ptrs own.
+// tokamax/base/tree/copy_tree.hpp: a copy of a tree, also of what its unique_ptrs own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/tree_walk.hpp>  // alternative_count
+#include <tokamax/base/tree/tree_walk.hpp>  // alternative_count
 
 #include <cstddef>      // size_t
 #include <tuple>        // get

@@ -1,6 +1,6 @@
-// tests/base/tree_structure.cpp: trees are taken apart and put together.
+// tests/base/tree/tree_structure.cpp: trees are taken apart and put together.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/tree_structure.hpp>
+#include <tokamax/base/tree/tree_structure.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"

@@ -1,6 +1,6 @@
-// tests/base/copy_tree.cpp: copies share nothing with what they were made of.
+// tests/base/tree/copy_tree.cpp: copies share nothing with what they were made of.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/copy_tree.hpp>
+#include <tokamax/base/tree/copy_tree.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,6 @@
-// tokamax/core/buffer_pool.hpp: the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
+// tokamax/core/memory/buffer_pool.hpp: the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/core/buffer.cpp
+// tested by tests/core/memory/buffer.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
@@ -9,7 +9,7 @@
 #include <cstdint>  // uint64_t
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/core/fork_mutexes.hpp>  // fork_mutexes
+  #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
 
   #if defined(__linux__)
     #include <sys/mman.h>  // mmap, munmap, madvise

@@ -1,9 +1,9 @@
-// tokamax/base/tree_like.hpp: a tree with the structure of another tree, but with leaves of another type.
+// tokamax/base/tree/tree_like.hpp: a tree with the structure of another tree, but with leaves of another type.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/fixed_string.hpp>  // names
-#include <tokamax/base/tree.hpp>          // for_each_leaf_with_path
-#include <tokamax/base/tree_path.hpp>     // call_on_leaf
+#include <tokamax/base/fixed_string.hpp>    // names
+#include <tokamax/base/tree.hpp>            // for_each_leaf_with_path
+#include <tokamax/base/tree/tree_path.hpp>  // call_on_leaf
 
 #include <array>        // field names
 #include <cstddef>      // size_t

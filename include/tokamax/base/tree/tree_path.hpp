@@ -1,4 +1,4 @@
-// tokamax/base/tree_path.hpp: leaves chosen by their paths.
+// tokamax/base/tree/tree_path.hpp: leaves chosen by their paths.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <tokamax/base/requirements.hpp>  // checked before all else

@@ -1,9 +1,9 @@
-// tokamax/core/cost.hpp: the cost of calls and of graphs, from the facts of their ops.
+// tokamax/core/graph/cost.hpp: the cost of calls and of graphs, from the facts of their ops.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/cost_analysis.cpp
 #pragma once
 
-#include <tokamax/core/composed.hpp>  // composed
+#include <tokamax/core/graph/composed.hpp>  // composed
 
 #include <algorithm>  // max
 

@@ -1,4 +1,4 @@
-// tokamax/core/inline.hpp: copy the nodes of one graph into another, and replace some of them on the way.
+// tokamax/core/graph/inline.hpp: copy the nodes of one graph into another, and replace some of them on the way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// tokamax/core/dependencies.hpp: the nodes that some values depend on, in an order that the program alone decides.
+// tokamax/core/graph/dependencies.hpp: the nodes that some values depend on, in an order that the program alone decides.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/order.cpp
 #pragma once

@@ -1,6 +1,6 @@
-// tests/core/buffer.cpp: shared blocks, and the pool that hands them out again.
+// tests/core/memory/buffer.cpp: shared blocks, and the pool that hands them out again.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/core/buffer.hpp>
+#include <tokamax/core/memory/buffer.hpp>
 
 #include "support/catch.hpp"
 

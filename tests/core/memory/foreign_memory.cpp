@@ -1,5 +1,5 @@
-// tests/core/foreign_memory.cpp: arrays over memory of others are read, never written, and let go of once.
-#include <tokamax/core/foreign_memory.hpp>
+// tests/core/memory/foreign_memory.cpp: arrays over memory of others are read, never written, and let go of once.
+#include <tokamax/core/memory/foreign_memory.hpp>
 
 #include <tokamax/tokamax.hpp>
 

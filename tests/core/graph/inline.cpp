@@ -1,7 +1,7 @@
-// tests/core/inline.cpp: a graph repeated in another one.
+// tests/core/graph/inline.cpp: a graph repeated in another one.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/core/inline.hpp>
+#include <tokamax/core/graph/inline.hpp>
 #include <tokamax/core/trace.hpp>
 #include <tokamax/lax/elementwise/unary.hpp>
 

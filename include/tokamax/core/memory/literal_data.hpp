@@ -1,10 +1,10 @@
-// tokamax/core/literal_data.hpp: the elements of arrays that are one number everywhere, for those who read them.
+// tokamax/core/memory/literal_data.hpp: the elements of arrays that are one number everywhere, for those who read them.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/core/array.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/buffer.hpp>         // handle
+#include <tokamax/core/memory/buffer.hpp>  // handle
 #include <tokamax/core/type.hpp>           // array_type, element_bits
 
 #include <cstddef>  // byte

@@ -1,4 +1,4 @@
-// tokamax/core/fork_mutexes.hpp: mutexes that a child made by fork() finds free, and what they guard whole.
+// tokamax/core/memory/fork_mutexes.hpp: mutexes that a child made by fork() finds free, and what they guard whole.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (only functions that are compiled once use it)
 // tested by tests/runtime/traced_program.cpp

@@ -1,4 +1,4 @@
-// tokamax/core/open_graph.hpp: functions of constants that are traced while compiling, inside other traces or outside.
+// tokamax/core/graph/open_graph.hpp: functions of constants that are traced while compiling, inside other traces or outside.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/core/trace.cpp
 #pragma once

@@ -1,6 +1,6 @@
-// tokamax/base/field_count.hpp: how many fields a plain struct has, found by trying initialisers.
+// tokamax/base/tree/field_count.hpp: how many fields a plain struct has, found by trying initialisers.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/base/reflect.cpp
+// tested by tests/base/tree/reflect.cpp
 #pragma once
 
 #include <tokamax/base/requirements.hpp>  // checked before all else

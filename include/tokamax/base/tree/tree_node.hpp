@@ -1,9 +1,9 @@
-// tokamax/base/tree_node.hpp: what a type is inside a tree: a leaf, a static value, or a node that holds others.
+// tokamax/base/tree/tree_node.hpp: what a type is inside a tree: a leaf, a static value, or a node that holds others.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/base/tree.cpp
 #pragma once
-#include <tokamax/base/bfloat16.hpp>  // a static value
-#include <tokamax/base/reflect.hpp>   // fields_of
+#include <tokamax/base/bfloat16.hpp>      // a static value
+#include <tokamax/base/tree/reflect.hpp>  // fields_of
 
 #include <array>        // a sequence
 #include <cstddef>      // size_t

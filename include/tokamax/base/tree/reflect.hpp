@@ -1,7 +1,7 @@
-// tokamax/base/reflect.hpp: fields and field names of plain structs.
+// tokamax/base/tree/reflect.hpp: fields and field names of plain structs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/field_count.hpp>  // aggregate_record
+#include <tokamax/base/tree/field_count.hpp>  // aggregate_record
 
 #include <cstddef>      // size_t
 #include <string_view>  // field names

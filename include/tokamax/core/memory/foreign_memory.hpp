@@ -1,7 +1,7 @@
-// tokamax/core/foreign_memory.hpp: arrays over memory that tokamax did not allocate: another library's, or a file's.
+// tokamax/core/memory/foreign_memory.hpp: arrays over memory that tokamax did not allocate: another library's, or a file's.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it includes <filesystem>, and few programs need it)
-// tested by tests/core/foreign_memory.cpp
+// tested by tests/core/memory/foreign_memory.cpp
 #pragma once
 
 #include <tokamax/core/array.hpp>  // array
