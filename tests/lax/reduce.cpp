@@ -121,3 +121,14 @@ TEST_CASE("sums of narrow integers make no wide copy of the operand") {
     CHECK(p->tables.regions[0].total_bytes <= 64 * 4);  // the results alone
   }
 }
+
+TEST_CASE("long reductions of 64-bit numbers stay in their scratch memory") {
+  const std::int64_t rows = 4096, columns = 24;  // many parts of many columns, whose results are combined at the end
+  for (const dtype d : {i64, f64}) {
+    INFO(name(d));
+    const array x = broadcast_to(reshape(iota(d, {columns}, 0), {1, columns}), {rows, columns});
+    const array y = sum(x, {{0}}), z = sum(reshape(x, {rows * columns}));
+    for (std::int64_t j = 0; j < columns; ++j) CHECK(astype(y, i64).data<std::int64_t>()[j] == rows * j);
+    CHECK(astype(z, i64).item<std::int64_t>() == rows * columns * (columns - 1) / 2);
+  }
+}

@@ -265,7 +265,7 @@ inline void attention_backward(attention_cotangents c) {
   if (pieces > 1 && result.bfloat16)  // the sums of several pieces must not be rounded in between
     c.dquery = {scratch<backward_dquery_scratch>(s.batch * s.queries * row), s.queries * row, row, s.head_size};
   // progress of piece p of head i at [p * heads + i]
-  auto* const done = reinterpret_cast<std::int64_t*>(scratch<backward_progress_scratch>(2 * heads * pieces));
+  auto* const done = scratch<backward_progress_scratch, std::int64_t>(heads * pieces);
   std::fill_n(done, heads * pieces, 0);
   std::atomic<std::int64_t> next = 0;
   parallel_for(heads * pieces, [&](std::int64_t own) {

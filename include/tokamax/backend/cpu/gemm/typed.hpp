@@ -71,8 +71,7 @@ class typed_tasks {
   void multiply_rows(std::int64_t i) const {
     const std::int64_t j0 = i % across_ * columns_, j1 = std::min(g_.n, j0 + columns_), part = i / across_;
     const std::int64_t i0 = part % down_ * rows_, i1 = std::min(g_.m, i0 + rows_), s = part / down_;
-    const auto floats = static_cast<std::int64_t>(sizeof(T) * tile::k_block * tile::most_columns / sizeof(float));
-    T* const panels = reinterpret_cast<T*>(scratch<typed_packed_b>(floats));
+    T* const panels = scratch<typed_packed_b, T>(tile::k_block * tile::most_columns);
     for (std::int64_t p = 0; p < g_.k; p += tile::k_block) {
       const std::int64_t steps = std::min(tile::k_block, g_.k - p);
       for (std::int64_t j = j0; j < j1; j += tile::columns)

@@ -64,7 +64,7 @@ struct dot_operand {
         turned.extents[i] = v.extent(static_cast<int>(axis));
         turned.strides[i++] = v.stride(static_cast<int>(axis));
       }
-    T* const to = reinterpret_cast<T*>(scratch<Tag>(ceil_div(v.size() * std::int64_t{sizeof(T)}, 4) + 1));
+    T* const to = scratch<Tag, T>(v.size() + 1);
     dispatch(v.type, [&]<dtype E>() {
       constexpr bool floats = std::is_floating_point_v<T> && is_floating(E) && (E == f64) == (sizeof(T) == 8);
       if constexpr (floats || (std::is_integral_v<T> && is_integer(E) && bits_of(E) <= 8 * int{sizeof(T)}))
@@ -92,7 +92,7 @@ void typed_products(dot_operand& x, dot_operand& y, const array_view& c) {
                              join(o.v, o.columns).stride};
   };
   const bool narrow = size_of(c.type) < static_cast<int>(sizeof(T));
-  T* const to = narrow ? reinterpret_cast<T*>(scratch<dot_scratch_c>(c.size() + 1)) : c.as<T>();
+  T* const to = narrow ? scratch<dot_scratch_c, T>(c.size() + 1) : c.as<T>();
   typed_gemm<T>({join(x.v, x.batch).extent, join(x.v, x.rows).extent, join(y.v, y.columns).extent,
                  join(x.v, x.columns).extent, matrices(x), matrices(y), to});
   if (narrow)
@@ -129,7 +129,7 @@ inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, 
                           std::int64_t a_batch_stride, const matrix_view& b, std::int64_t b_batch_stride,
                           const array_view& c) {
   const bool narrow = c.type == i8;
-  auto* sums = narrow ? reinterpret_cast<std::int32_t*>(scratch<dot_scratch_c>(m * n + 1)) : c.as<std::int32_t>();
+  auto* sums = narrow ? scratch<dot_scratch_c, std::int32_t>(m * n + 1) : c.as<std::int32_t>();
   for (std::int64_t i = 0; i < batches; ++i) {
     const matrix_view ai{a.at(0, 0) + i * a_batch_stride, a.row_stride, a.column_stride, a.element},
         bi{b.at(0, 0) + i * b_batch_stride, b.row_stride, b.column_stride, b.element};

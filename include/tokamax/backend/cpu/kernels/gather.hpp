@@ -51,7 +51,7 @@ struct scatter_indices;
 /// The indices as i32. Those outside of [0, rows) become -1.
 inline const std::int32_t* scatter_places(const array_view& v, std::int64_t rows) {
   if (v.type == i32) return v.as<const std::int32_t>();
-  auto* const to = reinterpret_cast<std::int32_t*>(scratch<scatter_indices>(std::max<std::int64_t>(1, v.size())));
+  auto* const to = scratch<scatter_indices, std::int32_t>(std::max<std::int64_t>(1, v.size()));
   for (std::int64_t i = 0; i < v.size(); ++i) {
     const std::int64_t row = v.as<const std::int64_t>()[i];
     to[i] = row >= 0 && row < rows ? static_cast<std::int32_t>(row) : -1;
@@ -68,9 +68,8 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
-  auto* first = reinterpret_cast<std::int32_t*>(
-      scratch<scatter_order>(rows + 1 + n));  // [rows + 1]: the start of each row's updates
-  std::int32_t* order = first + rows + 1;     // [n]: positions, by row
+  auto* first = scratch<scatter_order, std::int32_t>(rows + 1 + n);  // [rows + 1]: the start of each row's updates
+  std::int32_t* order = first + rows + 1;                            // [n]: positions, by row
   std::fill_n(first, rows + 1, 0);
   // The counting sort: count the updates of each row, add the counts up, and put each update in its place.
   auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };

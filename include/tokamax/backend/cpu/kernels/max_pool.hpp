@@ -45,7 +45,7 @@ struct pool_window {
 template <class F>
 void each_window(const conv_frame& f, std::int64_t row0, std::int64_t row1, F visit) {
   const std::int64_t most = f.row_window * f.last.window;
-  auto* const at = reinterpret_cast<std::int32_t*>(scratch<max_pool_places>(2 * most + f.row_window));
+  auto* const at = scratch<max_pool_places, std::int32_t>(2 * most + f.row_window);
   std::int32_t *const place = at + most, *const rows = place + most;
   for (std::int64_t row = row0; row < row1; ++row) {
     for (std::int64_t k = 0; k < f.row_window; ++k)

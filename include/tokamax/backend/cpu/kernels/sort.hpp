@@ -54,7 +54,7 @@ struct sort_items;
 /// the numbers that are sorted, so every method is stable.
 template <class T>
 const std::uint64_t* sorted_positions(const T* key, std::int64_t n, std::int64_t stride, bool descending) {
-  auto* items = reinterpret_cast<std::uint64_t*>(scratch<sort_items>(4 * n));  // two arrays of 64-bit items
+  auto* items = scratch<sort_items, std::uint64_t>(2 * n);  // two arrays of 64-bit items
   using bits = decltype(order_of(T{}));
   // Descending order flips the bits of keys, so that equal keys still keep their order.
   const bits turn = descending ? ~bits{} : bits{};

@@ -248,8 +248,7 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   for (int i = 0; i < a.kernel->count; ++i)
     if (bits_of(a.instructions[i].type) == 64) bytes = 8;
   each_part(a, [&](std::int64_t at, std::int64_t count) {
-    auto* registers =
-        reinterpret_cast<std::byte*>(scratch<detail::tile_scratch>(a.kernel->count * (tile_size + width) * bytes / 4));
+    auto* registers = scratch<detail::tile_scratch, std::byte>(a.kernel->count * (tile_size + width) * bytes);
     bool fresh = true;
     for (const std::int64_t end = at + count; at < end;) {
       const std::int64_t row = at / n, column = at % n, left = end - at;

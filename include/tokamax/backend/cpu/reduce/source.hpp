@@ -27,12 +27,12 @@ class reduce_source {
       : reduce_source(a.in[0].as<const std::byte>(), size_of(a.in[0].type)) {
     if (a.producer) {
       producer_ = a.producer;
-      made_ = ready_ = reinterpret_cast<std::byte*>(scratch<reduce_room>(most * size_ / 4));
+      made_ = ready_ = scratch<reduce_room, std::byte>(most * size_);
     }
     if (widen) {
       widen_ = widen;
       read_size_ = widened_size;
-      ready_ = reinterpret_cast<std::byte*>(scratch<widened_room>(most * read_size_ / 4));
+      ready_ = scratch<widened_room, std::byte>(most * read_size_);
     }
   }
 

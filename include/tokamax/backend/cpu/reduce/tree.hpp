@@ -198,7 +198,7 @@ void reduce_inner(const reduce_plan& p, const kernel_arguments& a, const reduce_
     });
     return;
   }
-  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units));
+  S* partial = scratch<reduce_partials, S>(p.kept.total * units);
   parallel_for(p.kept.total * units, [&](std::int64_t t) {
     reduce_source in = steps.source(a);
     const std::int64_t base = p.kept.offset(t / units), u = t % units;
@@ -239,7 +239,7 @@ void reduce_outer(const reduce_plan& p, const kernel_arguments& a, const reduce_
     });
     return;
   }
-  S* partial = reinterpret_cast<S*>(scratch<reduce_partials>(p.kept.total * units * m));  // [kept, units, m]
+  S* partial = scratch<reduce_partials, S>(p.kept.total * units * m);  // [kept, units, m]
   parallel_for(p.kept.total * units * strips, [&](std::int64_t t) {
     reduce_source in = steps.source(a);
     const std::int64_t k = t / strips / units, u = t / strips % units, from = t % strips * reduce_strip;

@@ -124,9 +124,7 @@ inline void add_columns(const float* x, std::int64_t rows, std::int64_t columns,
 /// labels  negative ones count from the end; a label out of range gives NaN
 inline void linear_cross_entropy(const linear_classes& c, float* loss, float* lse, float* correction) {
   using normaliser = detail::joined_normaliser;
-  constexpr std::int64_t floats = sizeof(normaliser) / sizeof(float);
-  auto* const all =
-      reinterpret_cast<normaliser*>(scratch<detail::linear_normalisers>(floats * std::max<std::int64_t>(1, c.rows)));
+  auto* const all = scratch<detail::linear_normalisers, normaliser>(std::max<std::int64_t>(1, c.rows));
   for (std::int64_t r = 0; r < c.rows; ++r) {
     all[r] = {-std::numeric_limits<double>::infinity(), 0, 0};
     loss[r] = std::numeric_limits<float>::quiet_NaN();

@@ -87,7 +87,7 @@ template <class To, class X, class Position>
 void rotary_embedding(const rotary_rows& of, X x, std::int64_t stride, Position position, To* y) {
   const std::int64_t features = of.features, cols = of.heads * features;
   const std::int64_t angles = (of.interleaved ? features : features / 2) + width - 1;  // to the end of the last vector
-  auto* const frequency = reinterpret_cast<double*>(scratch<detail::rotary_frequencies>(2 * angles));  // quarter turns
+  auto* const frequency = scratch<detail::rotary_frequencies, double>(angles);         // quarter turns
   const double unit = (of.inverse != of.interleaved ? -2 : 2) / 3.14159265358979323846;
   for (std::int64_t i = 0; i < angles; ++i) {
     const auto pair = static_cast<double>(of.interleaved ? i / 2 : i);

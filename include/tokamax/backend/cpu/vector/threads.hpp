@@ -103,15 +103,16 @@ scratch_memory& scratch_of() noexcept {
 }
 }  // namespace detail
 
-/// At least `floats` uninitialised floats, aligned to a page, owned by the calling thread and named by Tag.
+/// At least `count` uninitialised elements, aligned to a page, owned by the calling thread and named by Tag.
 ///
 /// The memory is kept and only grows, so a training step allocates in its first run only. The next call with the same Tag
 /// on the same thread invalidates the pointer if it needs more.
 ///
 /// errors  std::bad_alloc when memory is exhausted
-template <class Tag>
-float* scratch(std::int64_t floats) {
-  return detail::scratch_of<Tag>().grow(floats);
+template <class Tag, class T = float>
+T* scratch(std::int64_t count) {
+  constexpr std::int64_t size = sizeof(T), unit = sizeof(float);
+  return reinterpret_cast<T*>(detail::scratch_of<Tag>().grow((count * size + unit - 1) / unit));
 }
 
 }  // namespace tokamax::cpu_backend
