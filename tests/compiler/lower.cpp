@@ -74,9 +74,9 @@ TEST_CASE("attention in bfloat16 and its gradient share rounded queries, keys an
       [](const arrays& x) -> arrays {
         const array y = reshape(tanh(x[0]), {1, 5, 1, 2}), input = reshape(x[0], {1, 5, 1, 2});
         const attention_attributes narrow{.scale = 1, .algorithm = dot_algorithm::bf16_bf16_f32};
-        const arrays out = attention(y, y, input, narrow);
-        const arrays d = attention_vjp(y, y, input, out[0], out[1], out[2], y, narrow);
-        return {d[0], d[2], attention(y, y, y, {.scale = 1})[0]};
+        const arrays out = attention({y, y, input}, narrow);
+        const arrays d = attention_vjp({y, y, input, out[0], out[1], out[2], y}, narrow);
+        return {d[0], d[2], attention({y, y, y}, {.scale = 1})[0]};
       },
       true);
   std::vector<dtype> operands;

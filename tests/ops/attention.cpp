@@ -217,6 +217,19 @@ TEST_CASE("attention keeps the contract of ops") {
       tk::attention_p,
       {{{noise({1, 3, 2, 2}, 1, tk::bf16), noise({1, 3, 1, 2}, 2, tk::bf16), noise({1, 3, 1, 2}, 3, tk::bf16)},
         options}});
+  // a bias for all heads and a mask of keys; queries with a window, some of which see nothing
+  const tk::attention_attributes terms{
+      .scale = 0.5, .soft_cap = 2, .left = 1, .right = 1, .has_bias = true, .has_mask = true};
+  const array bias = noise({1, 1, 3, 4}, 8), seen = array::from<bool>({true, true, false, false}, {1, 1, 1, 4});
+  tk::test::check_op(
+      tk::attention_p,
+      {{{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), bias, seen}, pack(terms)}},
+      {.order = 1});
+  tk::test::check_op(tk::attention_vjp_p,
+                     {{{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
+                        noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6), bias, seen},
+                       pack(terms)}},
+                     {.differentiate = false});
   tk::test::check_op(tk::attention_vjp_p,
                      {{{noise({1, 3, 2, 2}, 1), noise({1, 3, 1, 2}, 2), noise({1, 3, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
                         noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6)},

@@ -632,7 +632,7 @@ TEST_CASE("what makes no sense is refused") {
   t.refuse("rms_norm_vjp", [&] { tk::rms_norm_vjp(x, data({2}), x, {}); });
   t.refuse("cross_entropy_vjp", [&] { tk::cross_entropy_vjp(x, ids({2}), v, v, v); });
   t.refuse("linear_cross_entropy_vjp", [&] { tk::linear_cross_entropy_vjp(x, data({3, 4}), ids({2}), v, v, v, {}); });
-  t.refuse("attention_vjp", [&] { tk::attention_vjp(q, q, q, q, q, q, q, {}); });
+  t.refuse("attention_vjp", [&] { tk::attention_vjp({q, q, q, q, q, q, q}, {}); });
   for (const double bad : {nan, -1.0, 0.0, inf}) {
     t.attempt("clip_by_global_norm " + std::to_string(bad), of(tk::f32, {3}),
               [&] { return tk::optim::clip_by_global_norm(bad).update(v, {}, v).first; });

@@ -3,6 +3,8 @@
 #include <tokamax/backend/cpu/attention/attention.hpp>
 #include <tokamax/base/bfloat16.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 
 #include "support/measure.hpp"
@@ -40,8 +42,12 @@ void measure(const cpu_backend::attention_shape& s, const char* dtype) {
   const double unit =
       static_cast<double>(s.batch * s.heads * s.queries * s.keys * s.head_size) * (s.causal ? 0.5e-9 : 1e-9);
   const int rounds = s.queries < 8192 ? 15 : 3;
-  const std::string name = fmt::format("{} {} B{} T{} N{} K{} H{}", dtype, s.causal ? "causal" : "full", s.batch,
-                                       s.queries, s.heads, s.kv_heads, s.head_size);
+  std::string name = fmt::format("{} {} B{} T{} N{} K{} H{}", dtype, s.causal ? "causal" : "full", s.batch, s.queries,
+                                 s.heads, s.kv_heads, s.head_size);
+  if (s.left >= 0) name += fmt::format(" window {}", s.left);
+  if (s.soft_cap != 0) name += " soft cap";
+  if (s.bias.data != nullptr) name += " bias";
+  if (s.mask.data != nullptr) name += " mask";
   bench::report("attention", name, "tokamax", 4 * unit / bench::median_seconds(forward, rounds), "GFLOP/s");
   bench::report("attention", name + " with gradient", "tokamax", 14 * unit / bench::median_seconds(both, rounds),
                 "GFLOP/s");
@@ -55,6 +61,17 @@ int main(int argc, char** argv) {
   for (const bool causal : {true, false})
     for (const std::int64_t t : {512, 2048, 8192})
       for (const std::int64_t h : {64, 128}) cases.push_back({1, t, t, 4, 4, h, 0.1f, causal});
+  const std::vector<float> bias(2048 * 2048, 0.5f);
+  const std::unique_ptr<bool[]> mask(new bool[2048 * 2048]);
+  std::fill_n(mask.get(), 2048 * 2048, true);
+  cpu_backend::attention_shape plain{1, 2048, 2048, 4, 4, 64, 0.1f, true},
+      window = plain, capped = plain, biased = plain, masked = plain, padded = plain;
+  window.left = 255;
+  capped.soft_cap = 30;
+  biased.bias = {bias.data(), 0, 0, 2048, 1};
+  masked.mask = {mask.get(), 0, 0, 2048, 1};
+  padded.mask = {mask.get(), 0, 0, 0, 1};
+  cases.insert(cases.end(), {window, capped, biased, masked, padded});
   for (const auto& s : cases)
     if (only != "bf16") measure<float>(s, "f32");
   for (const auto& s : cases)

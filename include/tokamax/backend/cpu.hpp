@@ -6,6 +6,7 @@
 //   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
 //   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
+//   backend/cpu/attention/terms.hpp               biases, soft caps, masks and windows of a block of scores.
 //   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.
 //   backend/cpu/conv/convolution.hpp              convolution as products of the window with the rows of a padded image.
 //   backend/cpu/conv/frame.hpp                    which rows and columns of a padded image the window of a convolution covers.

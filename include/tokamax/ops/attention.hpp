@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/lax/slice.hpp>                   // pad
 #include <tokamax/ops/attention/attention.hpp>     // attention
 #include <tokamax/ops/attention/with_options.hpp>  // attention_with_options
 
@@ -9,16 +10,49 @@ namespace tokamax {
 
 namespace detail {
 
-/// Is this attention what the op of that name does?
-constexpr bool is_attention_op(const array& q, const array& v, const attention_options& o) {
-  const attention_mask& m = o.mask;
-  const bool masked = m.bool_mask.exists() || m.q_start.exists() || m.q_end.exists() || m.k_start.exists() ||
-                      m.k_end.exists() || m.is_causal;
-  const bool indexed = o.q_indices.exists() || o.k_indices.exists();
-  const bool sized = o.query_seq_lengths.exists() || o.key_value_seq_lengths.exists() || o.local_window_size.limits();
-  const bool changed = o.bias.exists() || o.sinks.exists() || o.dropout_mask.exists() || o.logits_soft_cap != 0;
-  return !masked && !indexed && !sized && !changed && o.logits_dtype == dtype::none && o.normalize_output &&
-         v.extent(-1) == q.extent(-1);
+/// Can the op attention do this, with other operands?
+constexpr bool is_attention_op(const attention_options& o) {
+  return !o.dropout_mask.exists() && o.logits_dtype == dtype::none && o.normalize_output;
+}
+
+/// x [B, T, N, h] with zeros up to `size` features.
+constexpr array with_features(const array& x, std::int64_t size, source_line l) {
+  if (x.extent(3) == size) return x;
+  return pad(x, 0.0f, {0, 0, 0, 0}, {0, 0, 0, size - x.extent(3)}, {}, l);
+}
+
+/// Attention by the op of that name. Values of another head size than the keys, or the keys, are filled up with zeros.
+constexpr array fast_attention(const array& q, const array& k, const array& v, attention_options o, source_line l) {
+  const attention_extents at(q, k, l);
+  const attention_positions positions(at, o);
+  attention_attributes a{.scale = o.scale, .soft_cap = o.logits_soft_cap, .algorithm = o.algorithm};
+  if (!o.q_indices.exists() && !o.k_indices.exists()) {  // the op knows these
+    a.causal = o.is_causal || o.mask.is_causal;
+    a.left = o.local_window_size.left, a.right = o.local_window_size.right;
+    o.is_causal = o.mask.is_causal = false;
+    o.local_window_size = {};
+  }
+  const std::int64_t size = q.extent(-1), width = v.extent(-1), both = size < width ? width : size;
+  const array values = at.flat(v);
+  arrays in{with_features(at.flat(q), both, l), with_features(at.flat(k), both, l), with_features(values, both, l)};
+  if (o.bias.exists()) {
+    a.has_bias = true;
+    in.push_back(astype(at.per_pair("bias", o.bias), carrying(q.dtype()), l));
+  }
+  const array seen = attention_seen(at, positions, o);
+  if (seen.exists()) {
+    a.has_mask = true;
+    in.push_back(seen);
+  }
+  const arrays results = attention(in, a, l);
+  array y = results[0];
+  if (width < both) y = slice_in_dim(y, 0, width, 3, l);
+  if (o.sinks.exists()) {  // a score more in the sum of weights
+    const array sinks = reshape(o.sinks, {o.sinks.extent(0), 1}, l);
+    const array share = logistic(results[1] - located(astype(sinks, results[1].dtype(), l), l), l);  // [B, N, T]
+    y = y * located(astype(expand_dims(swapaxes(share, 1, 2, l), -1, l), y.dtype(), l), l);
+  }
+  return at.unflat(only_valid_queries(at, positions, o, y));
 }
 
 }  // namespace detail
@@ -57,7 +91,8 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 /// errors  "attention: q", "attention: k, v", "dot_product_attention: " and the name of an option
 /// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
 ///         anything in k, and finite numbers in v
-/// memory  O(T + S) for a head if the options are is_causal, scale and algorithm only; others keep the scores [..., N, T, S]
+/// memory  O(T + S) for a head; the gradients of bias and sinks, and the options dropout_mask, logits_dtype and
+///         normalize_output need the scores [..., N, T, S]
 /// source  jax.nn.dot_product_attention, tokamax.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the
 ///         memory-saving form is Dao et al. 2022, arXiv:2205.14135; sinks are those of Xiao et al. 2023, arXiv:2309.17453
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},
@@ -66,13 +101,10 @@ constexpr array dot_product_attention(const array& q, const array& k, const arra
   if (options.scale == 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
   const array query = detail::for_products(q, l), key = detail::for_products(k, l), value = detail::for_products(v, l);
   array y;
-  if (detail::is_attention_op(q, v, options)) {
-    const detail::attention_extents at(q, k, l);
-    const attention_attributes a{.causal = options.is_causal, .scale = options.scale, .algorithm = options.algorithm};
-    y = at.unflat(attention(at.flat(query), at.flat(key), at.flat(value), a, l)[0]);
-  } else {
+  if (detail::is_attention_op(options))
+    y = detail::fast_attention(query, key, value, options, l);
+  else
     y = detail::attention_with_options(query, key, value, options, {}, detail::unchanged_scores, l).out;
-  }
   return astype(y, q.dtype(), l);
 }
 

@@ -100,12 +100,12 @@ case_list row_cases() {
       for (const auto algorithm : {dot_algorithm::unspecified, dot_algorithm::bf16_bf16_f32}) {
         const attention_attributes o{.causal = causal, .algorithm = algorithm};
         add(
-            cases, named("attention", t), [=](const arrays& v) { return attention(v[0], v[1], v[2], o); },
+            cases, named("attention", t), [=](const arrays& v) { return attention({v[0], v[1], v[2]}, o); },
             {noise({2, 37, 6, 16}, 1, t), noise({2, 37, 3, 16}, 2, t), noise({2, 37, 3, 16}, 3, t)},
             algorithm == dot_algorithm::unspecified ? 2e-5 : 1e-2, 10, causal);
       }
     add(
-        cases, named("attention", t), [=](const arrays& v) { return attention(v[0], v[1], v[2], {}); },
+        cases, named("attention", t), [=](const arrays& v) { return attention({v[0], v[1], v[2]}, {}); },
         {noise({1, 5, 1, 7}, 1, t), noise({1, 131, 1, 7}, 2, t), noise({1, 131, 1, 7}, 3, t)}, 2e-5, 10);
   }
   return cases;

@@ -56,10 +56,23 @@ struct sampled {
   tk::attention_options options;
 };
 
-sampled sample(dice& d, tk::dtype type) {
+struct sizes {
+  std::int64_t B, K, N, T, S, H, h;
+};
+sizes few(dice& d) {
   const auto B = d.pick<std::int64_t>({1, 2}), K = d.pick<std::int64_t>({1, 2}), N = K * d.pick<std::int64_t>({1, 2});
   const auto T = d.pick<std::int64_t>({1, 2, 5}), S = d.pick<std::int64_t>({1, 3, 5, 7});
   const auto H = d.pick<std::int64_t>({1, 4}), h = d.once_in(3) ? d.pick<std::int64_t>({1, 3, 6}) : H;
+  return {B, K, N, T, S, H, h};
+}
+/// More than one block of queries or of keys in kernels.
+sizes many(dice& d) {
+  const auto N = d.pick<std::int64_t>({1, 2}), H = d.pick<std::int64_t>({4, 7});
+  return {1, 1, N, d.pick<std::int64_t>({1, 33, 70, 190, 300}), d.pick<std::int64_t>({31, 150, 290}), H, H};
+}
+
+sampled sample(dice& d, tk::dtype type, const sizes& size) {
+  const auto [B, K, N, T, S, H, h] = size;
   const tk::shape pairs{B, N, T, S};
   sampled x{{d.floats({B, T, N, H}, type), d.floats({B, S, K, H}, type), d.floats({B, S, K, h}, type),
              d.floats(d.shrunk(pairs), type), d.floats({N}, type)},
@@ -73,7 +86,7 @@ sampled sample(dice& d, tk::dtype type) {
   if (d.once_in(6)) o.mask.k_end = d.integers(d.shrunk({B, N, T}), 0, S + 1);
   if (d.once_in(4)) o.key_value_seq_lengths = d.integers(d.shrunk({B}), 0, S);
   if (d.once_in(4)) o.query_seq_lengths = d.integers(d.shrunk({B}), 0, T);
-  if (d.once_in(3)) o.local_window_size = {d.below(4) - 1, d.below(4) - 1};
+  if (d.once_in(3)) o.local_window_size = {d.below(T > 5 ? 80 : 4) - 1, d.below(T > 5 ? 80 : 4) - 1};
   if (d.once_in(6)) o.q_indices = d.integers(d.shrunk({B, T}), 0, 2 * T);
   if (d.once_in(6)) o.k_indices = d.integers(d.shrunk({B, S}), 0, 2 * S);
   if (d.once_in(4)) o.sinks = x.in.sinks;
@@ -145,7 +158,16 @@ TEST_CASE("2400 combinations of options and their gradients are those of loops i
   for (int i = 0; i < 2400; ++i) {
     const tk::dtype type = i % 8 == 0 ? tk::bf16 : i % 8 == 1 ? tk::f16 : i % 8 < 4 ? tk::f64 : tk::f32;
     CAPTURE(i);
-    check_sample(sample(d, type), d);
+    check_sample(sample(d, type, few(d)), d);
+  }
+}
+
+TEST_CASE("options do the same to many queries and keys") {
+  dice d{std::mt19937(9)};
+  for (int i = 0; i < 40; ++i) {
+    const sizes size = many(d);
+    CAPTURE(i, size.N, size.T, size.S, size.H);
+    check_sample(sample(d, i % 4 == 0 ? tk::bf16 : tk::f32, size), d);
   }
 }
 

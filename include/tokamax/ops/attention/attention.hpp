@@ -3,27 +3,116 @@
 // tested by tests/ops/attention.cpp
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>            // max, sum
-#include <tokamax/lax/stop_gradient.hpp>     // the maximum is a constant shift
-#include <tokamax/ops/attention/layout.hpp>  // attention_layout
+#include <tokamax/lax/reduce.hpp>           // max, sum
+#include <tokamax/lax/stop_gradient.hpp>    // the maximum is a constant shift
+#include <tokamax/ops/attention/plain.hpp>  // attention_scores
 
 namespace tokamax {
 
-constexpr arrays attention(const array& q, const array& k, const array& v, attention_attributes options,
+constexpr arrays attention(const arrays& operands, attention_attributes options,
                            source_line l = source_line::current());
-constexpr arrays attention_vjp(const array& q, const array& k, const array& v, const array& out, const array& lse,
-                               const array& correction, const array& ct, attention_attributes options,
+constexpr arrays attention_vjp(const arrays& operands, attention_attributes options,
                                source_line l = source_line::current());
 
 namespace detail {
 
-/// The batch rule of ops whose operands all have a batch as axis 0: the new axis is merged into it.
-constexpr arrays joined_batch(const call& c) {
-  arrays in = with_batch_axis(c);
-  for (array& x : in) {
-    shape s{mul_extent(x.extent(0), x.extent(1))};
-    for (int i = 2; i < x.rank(); ++i) s.push_back(x.extent(i));
-    x = reshape(x, s);
+/// The bias and the mask among the operands of a call, from operand `first` on, and what its attributes hide.
+constexpr score_terms terms_of(const call& c, int first) {
+  const auto o = c.attrs<attention_attributes>();
+  score_terms terms{.soft_cap = o.soft_cap};
+  if (o.has_bias) terms.bias = c[first];
+  if (o.has_mask) terms.seen = c[first + o.has_bias];
+  const array q = iota(i32, {1, 1, c[0].extent(1), 1}, 2), k = iota(i32, {1, 1, 1, c[1].extent(1)}, 3);
+  const auto require = [&](const array& more) { terms.seen = both(terms.seen, more, {}); };
+  if (o.causal) require(q >= k);
+  if (o.left >= 0) require(k >= q - reach(o.left));
+  if (o.right >= 0) require(k <= q + reach(o.right));
+  return terms;
+}
+
+constexpr bool broadcasts_to_pairs(const array& x, const shape& pairs) {
+  bool fits = x.rank() == 4;
+  for (int i = 0; fits && i < 4; ++i) fits = x.extent(i) == 1 || x.extent(i) == pairs[i];
+  return fits;
+}
+/// Rejects a call whose number of operands, bias or mask does not fit.
+constexpr void require_terms(const call& c, int first) {
+  const auto o = c.attrs<attention_attributes>();
+  const shape pairs{c[0].extent(0), c[0].extent(2), c[0].extent(1), c[1].extent(1)};
+  if (c.count != first + o.has_bias + o.has_mask)
+    c.fail(message(c.self->name) << ": operands", message() << c.count, message() << first + o.has_bias + o.has_mask);
+  else if (o.has_bias && (c[first].dtype() != carrying(c[0].dtype()) || !broadcasts_to_pairs(c[first], pairs)))
+    c.fail(message(c.self->name) << ": bias", c[first].type(), message("floats that broadcast to ") << pairs);
+  else if (o.has_mask && (c[c.count - 1].dtype() != bool_ || !broadcasts_to_pairs(c[c.count - 1], pairs)))
+    c.fail(message(c.self->name) << ": mask", c[c.count - 1].type(), message("booleans that broadcast to ") << pairs);
+}
+
+/// The weights of attention, computed again, and the cotangents of the scores before bias and soft cap.
+struct attention_weights {
+  const attention_layout& at;
+  score_terms terms;
+  array s, p;  // [B, N, T, S]
+
+  constexpr attention_weights(const attention_layout& layout, const array& q, const array& k, const array& lse,
+                              const array& correction, const score_terms& changes)
+      : at(layout), terms(changes), s(attention_scores(at, q, k, terms, unchanged_scores)) {
+    p = exp(s - per_row(lse)) * per_row(correction);
+  }
+  static constexpr array per_row(const array& x) { return expand_dims(x, -1); }
+  /// p * inner where scores are seen, times the slope of the soft cap.
+  constexpr array score_cotangents(const array& inner) const {
+    array ds = p * inner, capped = s;
+    if (terms.seen.exists()) {
+      ds = select(terms.seen, ds, 0.0f);
+      capped = select(terms.seen, s, 0.0f);
+    }
+    if (terms.soft_cap == 0) return ds;
+    const array y = capped / terms.soft_cap;
+    return ds * (1.0f - y * y);
+  }
+  /// The cotangents of the scores for those of the result and, if it exists, of lse.
+  constexpr array operator()(const array& v, const array& out, const array& ct, const array& ct_lse) const {
+    array inner;
+    if (ct.exists()) {
+      const array d = at.per_query(ct);
+      const array delta = sum(d * at.per_query(out), {{-1}, true});  // [B, K, G, T, 1]
+      inner = reshape(at.times_keys(d, at.per_key(v)) - delta, s.shape());
+    }
+    if (!ct_lse.exists()) return score_cotangents(inner);
+    if (!inner.exists()) return score_cotangents(per_row(ct_lse));
+    return score_cotangents(inner + per_row(ct_lse));
+  }
+};
+
+/// The sum of x over the axes along which an array of these extents repeats.
+constexpr array sum_to_extents(const array& x, const shape& s) {
+  axes repeated;
+  for (int i = 0; i < x.rank(); ++i)
+    if (s[i] == 1 && x.extent(i) != 1) repeated.push_back(i);
+  if (repeated.rank() == 0) return x;
+  return sum(x, {repeated, true});
+}
+
+/// The batch rule of ops whose operands all have a batch as axis 0: the new axis is merged into it. Biases and masks, from
+/// operand `terms` on, may have one entry for all.
+constexpr arrays joined_batch(const call& c, int terms) {
+  arrays in;
+  const std::int64_t batch = c[0].extent(c.batched(0) ? 1 : 0);
+  for (int i = 0; i < c.count; ++i) {
+    array x = c[i];
+    if (i >= terms && !c.batched(i) && x.extent(0) == 1) {
+      in.push_back(x);
+      continue;
+    }
+    x = with_batch_axis(c, i);
+    shape s = x.shape();
+    if (s[1] != batch) {
+      s[1] = batch;
+      x = broadcast_to(x, s);
+    }
+    shape joined{mul_extent(s[0], s[1])};
+    for (int k = 2; k < x.rank(); ++k) joined.push_back(s[k]);
+    in.push_back(reshape(x, joined));
   }
   arrays out = bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);
   for (array& y : out) {
@@ -34,16 +123,18 @@ constexpr arrays joined_batch(const call& c) {
   return out;
 }
 
-}  // namespace detail
-
-namespace detail {
-/// `products` products of 2 T S H operations and T S exponentials for each head, and half of that under a causal mask.
+/// `products` products of 2 T S H operations and T S exponentials for each head, for the pairs of queries and keys that
+/// attributes do not hide.
 constexpr op_cost attention_cost(const call& c, int products) {
-  const double pairs = static_cast<double>(c[0].size()) * static_cast<double>(c[1].extent(1));
+  const double keys = static_cast<double>(c[1].extent(1)), pairs = static_cast<double>(c[0].size()) * keys;
   const auto o = c.attrs<attention_attributes>();
-  const double seen = o.causal ? 0.5 : 1.0;
-  op_cost cost = product_cost(products * 2.0 * pairs * seen, c[0].dtype(), o.algorithm);
-  cost.transcendentals = pairs * seen / static_cast<double>(c[0].extent(-1));
+  double share = o.causal ? 0.5 : 1.0;
+  if (o.left >= 0 && (o.causal || o.right >= 0)) {
+    const double seen = static_cast<double>(o.left + 1 + (o.causal ? 0 : o.right));
+    share = keys > 0 && seen < keys * share ? seen / keys : share;
+  }
+  op_cost cost = product_cost(products * 2.0 * pairs * share, c[0].dtype(), o.algorithm);
+  cost.transcendentals = pairs * share / static_cast<double>(c[0].extent(-1));
   return cost;
 }
 }  // namespace detail
@@ -58,8 +149,9 @@ inline constexpr op attention_vjp_p{
       if (!detail::has_products(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", message(c[1].type()) << ", " << c[2].type(),
                message("[B,S,K,H] for q ") << c[0].type());
-      else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()))
-        detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
+      else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()) &&
+               detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)}))
+        detail::require_terms(c, 7);
       return {c[0].type(), c[1].type(), c[2].type()};
     },
 
@@ -67,14 +159,13 @@ inline constexpr op attention_vjp_p{
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_attributes>();
       const detail::attention_layout at(c[0], c[1], o);
-      const array q = at.per_query(c[0]), k = at.per_key(c[1]), v = at.per_key(c[2]);
-      const array out = at.per_query(c[3]), ct = at.per_query(c[6]);
-      const array p = exp(at.scores(q, k) - at.per_row(c[4])) * at.per_row(c[5]);
-      const array ds = p * (at.times_keys(ct, v) - sum(ct * out, {{-1}, true})) * o.scale;
-      return {at.merge_query(at.sum_keys(ds, k), c[0].dtype()), at.merge_key(at.sum_queries(ds, q), c[1].dtype()),
-              at.merge_key(at.sum_queries(p, ct), c[2].dtype())};
+      const detail::attention_weights weights(at, c[0], c[1], c[4], c[5], detail::terms_of(c, 7));
+      const array ds = at.grouped(weights(c[2], c[3], c[6], {}) * o.scale), p = at.grouped(weights.p);
+      return {at.merge_query(at.sum_keys(ds, at.per_key(c[1])), c[0].dtype()),
+              at.merge_key(at.sum_queries(ds, at.per_query(c[0])), c[1].dtype()),
+              at.merge_key(at.sum_queries(p, at.per_query(c[6])), c[2].dtype())};
     },
-    .batch = detail::joined_batch,
+    .batch = [](const call& c) -> arrays { return detail::joined_batch(c, 7); },
     .kernels = kernels_of<attention_vjp_p>,
 };
 
@@ -94,60 +185,66 @@ inline constexpr op attention_p{
                message("[B,S,K,H] for q ") << c[0].type());
       else if (is_dyn(c[0].extent(3)))
         c.fail("dynamic extent: attention", c[0].type(), "heads of a known size");
-      else
+      else {
+        detail::require_terms(c, 3);
         lse.shape = {c[0].extent(0), c[0].extent(2), c[0].extent(1)};
+      }
       return {c[0].type(), lse, lse};
     },
     .compose = [](const call& c) -> arrays {
-      const auto o = c.attrs<attention_attributes>();
-      const detail::attention_layout at(c[0], c[1], o);
-      const array s = at.scores(at.per_query(c[0]), at.per_key(c[1]));
-      const array top = stop_gradient(detail::reduce(reduce_max_p, s, {{-1}, true}, {}));
-      const array e = exp(s - top), total = sum(e, {{-1}, true});  // [B, K, G, T, 1]
-      const array out = at.sum_keys(e / total, at.per_key(c[2]));
-      const array lse = reshape(log(total) + top, {c[0].extent(0), c[0].extent(2), c[0].extent(1)});
-      return {at.merge_query(out, c[0].dtype()), lse, ones_like(lse)};
+      const detail::attention_layout at(c[0], c[1], c.attrs<attention_attributes>());
+      const detail::score_terms terms = detail::terms_of(c, 3);
+      const partial_attention y = detail::plain_attention(at, c[0], c[1], c[2], terms, detail::unchanged_scores);
+      const array lse = log(y.denominator) + y.max;
+      array correction = ones_like(lse);
+      if (terms.seen.exists()) correction = stop_gradient(exp(lse - y.max) / y.denominator);  // lse may be one score
+      return {y.out, lse, correction};
     },
     .vjp = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_attributes>();
-      arrays d(3);
-      if (c.cotangents[0].exists())
-        d = attention_vjp(c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.outputs[2], c.cotangents[0], o, {});
-      if (!c.cotangents[1].exists()) return d;
-      // lse is an output of its own in second derivatives: d lse / d s = p
+      const array ct = c.cotangents[0], ct_lse = c.cotangents[1];
+      arrays d(static_cast<std::size_t>(c.count));
+      if (ct.exists()) {
+        arrays in{c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.outputs[2], ct};
+        for (int i = 3; i < c.count; ++i) in.push_back(c[i]);
+        const arrays of_products = attention_vjp(in, o, {});
+        for (int i = 0; i < 3; ++i) d[i] = of_products[i];
+      }
+      const bool bias = o.has_bias && c.needs(3);
+      if (!bias && !ct_lse.exists()) return d;
       const detail::attention_layout at(c[0], c[1], o);
-      const array q = at.per_query(c[0]), k = at.per_key(c[1]);
-      const array p = exp(at.scores(q, k) - at.per_row(c.outputs[1])) * at.per_row(c.outputs[2]);
-      const array ds = p * at.per_row(c.cotangents[1]) * o.scale;
+      const detail::attention_weights weights(at, c[0], c[1], c.outputs[1], c.outputs[2], detail::terms_of(c, 3));
+      if (bias) d[3] = detail::sum_to_extents(weights(c[2], c.outputs[0], ct, ct_lse), c[3].shape());
+      if (!ct_lse.exists()) return d;
+      // lse is an output of its own in second derivatives: d lse / d s = p
+      const array ds = at.grouped(weights.score_cotangents(expand_dims(ct_lse, -1)) * o.scale);
       auto add = [](array& to, const array& more) {
         if (to.exists())
           to = to + more;
         else
           to = more;
       };
-      add(d[0], at.merge_query(at.sum_keys(ds, k), c[0].dtype()));
-      add(d[1], at.merge_key(at.sum_queries(ds, q), c[1].dtype()));
+      add(d[0], at.merge_query(at.sum_keys(ds, at.per_key(c[1])), c[0].dtype()));
+      add(d[1], at.merge_key(at.sum_queries(ds, at.per_query(c[0])), c[1].dtype()));
       return d;
     },
-    .batch = detail::joined_batch,
+    .batch = [](const call& c) -> arrays { return detail::joined_batch(c, 3); },
     .kernels = kernels_of<attention_p>,
 };
 
 /// {out, lse, correction}: dot_product_attention, the logarithm of each query's normaliser, and the correction for its
-/// rounding.
+/// rounding. The operands are q, k, v and those that the attributes announce.
 /// shapes  q [B, T, N, H], k and v [B, S, K, H] -> [B, T, N, H], [B, N, T], [B, N, T]
-constexpr arrays attention(const array& q, const array& k, const array& v, attention_attributes options,
-                           source_line l) {
+constexpr arrays attention(const arrays& operands, attention_attributes options, source_line l) {
+  const array& q = operands[0];
   if (options.scale == 0 && q.rank() > 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
-  const array in[] = {q, k, v};
-  return bind_all(attention_p, in, 3, pack(options), l);
+  return bind_all(attention_p, operands.data(), operands.count(), pack(options), l);
 }
 
-/// The cotangents {dq, dk, dv} of attention for the cotangent `ct` of `out`; options.scale is the number itself.
-constexpr arrays attention_vjp(const array& q, const array& k, const array& v, const array& out, const array& lse,
-                               const array& correction, const array& ct, attention_attributes options, source_line l) {
-  const array in[] = {q, k, v, out, lse, correction, ct};
-  return bind_all(attention_vjp_p, in, 7, pack(options), l);
+/// The cotangents {dq, dk, dv} of attention from q, k, v, out, lse, correction, the cotangent of `out`, and the other
+/// operands that the attributes announce; options.scale is the number itself.
+constexpr arrays attention_vjp(const arrays& operands, attention_attributes options, source_line l) {
+  return bind_all(attention_vjp_p, operands.data(), operands.count(), pack(options), l);
 }
 
 }  // namespace tokamax

@@ -12,14 +12,21 @@ namespace tokamax {
 
 /// The attributes of the op attention.
 struct attention_attributes {
-  bool causal = false;                                   ///< query t sees keys 0 ... t; hidden values must be finite
-  double scale = 0;                                      ///< of the scores
+  bool causal = false;                 ///< query t sees keys 0 ... t; hidden values must be finite
+  double scale = 0;                    ///< of the scores
+  double soft_cap = 0;                 ///< c: scores become c * tanh(score / c); 0: none
+  std::int64_t left = -1, right = -1;  ///< query t sees the keys t - left ... t + right; -1: no limit
+  bool has_bias = false;  ///< is there an operand [B, N, T, S] that is added to the scores? Extents may be 1.
+  bool has_mask = false;  ///< is the last operand booleans [B, N, T, S] of the keys that queries see? Extents may be 1.
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
 
 namespace detail {
 
 inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // JAX's score of a hidden key, a finite number
+
+/// The reach of a window as a literal; positions are below 2^30.
+constexpr int reach(std::int64_t n) { return static_cast<int>(n < (1 << 30) ? n : 1 << 30); }
 
 constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no constant expression in clang 19
   double r = 1;
@@ -43,8 +50,8 @@ struct attention_layout {
     return transpose(y, {0, 2, 3, 1, 4});
   }
   constexpr array per_key(const array& x) const { return transpose(carried(x), {0, 2, 1, 3}); }  // [B, S, K, H]
-  constexpr array per_row(const array& x) const {                                                // [B, N, T]
-    return reshape(x, {x.extent(0), x.extent(1) / groups, groups, x.extent(2), 1});
+  constexpr array grouped(const array& x) const {  // [B, N, T, S] -> [B, K, G, T, S]
+    return reshape(x, {x.extent(0), div_extent(x.extent(1), groups), groups, x.extent(2), x.extent(3)});
   }
   static constexpr array merge_query(const array& x, dtype type) {  // [B, K, G, T, H] -> [B, T, N, H]
     const array y = transpose(x, {0, 3, 1, 2, 4});
@@ -60,11 +67,6 @@ struct attention_layout {
   }
   constexpr array sum_queries(const array& p, const array& a) const {  // [.., T, S], [.., T, H] -> [.., S, H]
     return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
-  }
-  constexpr array scores(const array& q, const array& k) const {  // [B, K, G, T, S]
-    const array s = times_keys(q, k) * options.scale;
-    if (!options.causal) return s;
-    return select(iota(i32, s.shape(), 3) >= iota(i32, s.shape(), 4), s, masked_score);
   }
 };
 

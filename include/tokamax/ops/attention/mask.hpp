@@ -26,7 +26,9 @@ struct attention_mask {
   /// shapes  positions of queries [..., T] and keys [..., S], integers
   constexpr array as_array(const array& q_positions, const array& k_positions,
                            source_line l = source_line::current()) const;
-  /// The same at the positions 0 ... queries - 1 and 0 ... keys - 1.
+  /// The same without repeating what is equal for all heads, queries or keys: some extents may be 1, or missing in front.
+  constexpr array seen(const array& q_positions, const array& k_positions, source_line l) const;
+  /// as_array at the positions 0 ... queries - 1 and 0 ... keys - 1.
   constexpr array as_array(std::int64_t queries, std::int64_t keys, source_line l = source_line::current()) const {
     return as_array(iota(i32, {queries}, 0, l), iota(i32, {keys}, 0, l), l);
   }
@@ -63,22 +65,27 @@ constexpr array with_heads(const array& x, source_line l) {
 }
 }  // namespace detail
 
-constexpr array attention_mask::as_array(const array& q_positions, const array& k_positions, source_line l) const {
+constexpr array attention_mask::seen(const array& q_positions, const array& k_positions, source_line l) const {
   const array q = detail::per_query_row(detail::with_heads(q_positions, l), l);   // [..., T, 1]
   const array k = detail::per_key_column(detail::with_heads(k_positions, l), l);  // [..., 1, S]
-  array seen = bool_mask;
-  const auto require = [&](const array& more) { seen = detail::both(seen, more, l); };
+  array all = bool_mask;
+  const auto require = [&](const array& more) { all = detail::both(all, more, l); };
   if (q_start.exists()) require(q >= located(detail::per_key_column(q_start, l), l));
   if (q_end.exists()) require(q < located(detail::per_key_column(q_end, l), l));
   if (k_start.exists()) require(k >= located(detail::per_query_row(k_start, l), l));
   if (k_end.exists()) require(k < located(detail::per_query_row(k_end, l), l));
   if (is_causal) require(q >= located(k, l));
-  if (!seen.exists()) return seen;
-  shape s{1, q.extent(-2), k.extent(-1)};  // at least the axes N, T and S
+  return all;
+}
+
+constexpr array attention_mask::as_array(const array& q_positions, const array& k_positions, source_line l) const {
+  const array all = seen(q_positions, k_positions, l);
+  if (!all.exists()) return all;
+  const shape pairs{1, q_positions.extent(-1), k_positions.extent(-1)};  // at least the axes N, T and S
   bool fits = true;
-  s = broadcast_shapes(seen.shape(), s, fits);
-  if (!fits) reject(seen, l, "attention_mask: extents", seen.type(), message("[..., N, T, S] with T, S of ") << s);
-  return broadcast_to(seen, s, l);
+  const shape s = broadcast_shapes(all.shape(), pairs, fits);
+  if (!fits) reject(all, l, "attention_mask: extents", all.type(), message("[..., N, T, S] with T, S of ") << s);
+  return broadcast_to(all, s, l);
 }
 
 /// A query sees a key if both masks say so.

@@ -133,12 +133,15 @@ constexpr array attention_seen(const attention_extents& at, const attention_posi
   const array q = with_heads(positions.q, l);  // [B, 1, T]
   const auto& window = o.local_window_size;
   if (window.left != attention_window::unlimited)
-    mask = mask & attention_mask{.k_start = q - located(static_cast<int>(window.left), l)};
+    mask = mask & attention_mask{.k_start = q - located(reach(window.left), l)};
   if (window.right != attention_window::unlimited)
-    mask = mask & attention_mask{.k_end = q + located(static_cast<int>(window.right) + 1, l)};
-  const array seen = mask.as_array(positions.q, positions.k, l);
+    mask = mask & attention_mask{.k_end = q + located(reach(window.right) + 1, l)};
+  const array seen = mask.seen(positions.q, positions.k, l);
   if (!seen.exists() || seen.rank() == 4) return seen;
-  return expand_dims(seen, 0, l);
+  shape s;
+  for (int i = seen.rank(); i < 4; ++i) s.push_back(1);
+  for (const std::int64_t e : seen.shape()) s.push_back(e);
+  return reshape(seen, s, l);
 }
 
 }  // namespace tokamax::detail

@@ -6,6 +6,7 @@
 #include <tokamax/lax/reduce.hpp>                       // max, sum
 #include <tokamax/lax/stop_gradient.hpp>                // the maximum is a constant shift
 #include <tokamax/ops/attention/layout.hpp>             // attention_layout
+#include <tokamax/ops/attention/mask.hpp>               // both
 #include <tokamax/ops/attention/partial_attention.hpp>  // partial_attention
 
 namespace tokamax::detail {
@@ -24,6 +25,9 @@ struct score_terms {
 
 /// JAX's score of a hidden key: 0.7 of the lowest number of the dtype of the scores.
 constexpr double masked_score_of(dtype logits) { return logits == f16 ? -0.7 * 65504 : masked_score; }
+
+/// A function for attention_scores that changes nothing.
+inline constexpr auto unchanged_scores = [](const array& s, const array&) { return s; };
 
 /// scale * q k^T, changed by the terms and by modify(scores, unscaled scores), as numbers of at least f32: [B, N, T, S].
 template <class Modify>
@@ -59,9 +63,8 @@ constexpr partial_attention plain_attention(const attention_layout& at, const ar
   array p = e;
   if (terms.normalize) p = e / total;
   if (terms.dropout_mask.exists()) p = select(terms.dropout_mask, p / (1 - terms.dropout_rate), 0.0f);
-  const shape grouped{s.extent(0), div_extent(s.extent(1), at.groups), at.groups, s.extent(2), s.extent(3)};
   const shape rows{s.extent(0), s.extent(1), s.extent(2)};
-  return {at.merge_query(at.sum_keys(reshape(p, grouped), at.per_key(v)), q.dtype()), reshape(top, rows),
+  return {at.merge_query(at.sum_keys(at.grouped(p), at.per_key(v)), q.dtype()), reshape(top, rows),
           reshape(total, rows)};
 }
 

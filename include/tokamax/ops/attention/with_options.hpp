@@ -25,8 +25,16 @@ constexpr bool attention_options_fit(const array& q, const attention_options& o,
   return false;
 }
 
-/// The scores as they are; see attention_scores.
-inline constexpr auto unchanged_scores = [](const array& s, const array&) { return s; };
+/// y [B, T, N, h] with zeros for queries at or after their length.
+constexpr array only_valid_queries(const attention_extents& at, const attention_positions& positions,
+                                   const attention_options& o, const array& y) {
+  if (!o.query_seq_lengths.exists()) return y;
+  const source_line l = at.where;
+  const array lengths = at.integers("query_seq_lengths", o.query_seq_lengths, {});
+  const array inside = expand_dims(expand_dims(positions.q, -1, l), -1, l) <  // [B, T, 1, 1]
+                       located(reshape(lengths, {lengths.extent(0), 1, 1, 1}, l), l);
+  return select(inside, y, 0.0f, l);
+}
 
 /// Attention of arrays that products take, in plain ops. `more` are further booleans [B or 1, N or 1, T or 1, S or 1] of keys
 /// that queries see, or do not exist. `modify` is that of attention_scores.
@@ -47,12 +55,7 @@ constexpr partial_attention attention_with_options(const array& q, const array& 
   const array queries = at.flat(q), keys = at.flat(k), values = at.flat(v);
   const attention_layout layout(queries, keys, {.scale = o.scale, .algorithm = o.algorithm});
   partial_attention y = plain_attention(layout, queries, keys, values, terms, modify);
-  if (o.query_seq_lengths.exists()) {
-    const array lengths = at.integers("query_seq_lengths", o.query_seq_lengths, {});
-    const array inside = expand_dims(expand_dims(positions.q, -1, l), -1, l) <  // [B, T, 1, 1]
-                         located(reshape(lengths, {lengths.extent(0), 1, 1, 1}, l), l);
-    y.out = select(inside, y.out, 0.0f, l);
-  }
+  y.out = only_valid_queries(at, positions, o, y.out);
   return {at.unflat(y.out), at.unflat(y.max), at.unflat(y.denominator)};
 }
 

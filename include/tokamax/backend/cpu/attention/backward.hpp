@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
+#include <tokamax/backend/cpu/attention/terms.hpp>    // modify_score_row
 #include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
 
 #include <atomic>  // atomic, atomic_ref
@@ -66,11 +67,12 @@ struct backward_pieces {
   float *keys, *values, *key_lanes, *sum_k, *sum_v;  // of each block of keys
   float *queries, *douts, *query_lanes, *dout_lanes, *sum_q, *log_sum, *correction, *delta;
   float *p, *ds, *part_p, *part_ds, *turned, *rows;
+  float* blind;  // dv of each key from the queries that see no key; null if no query can
 
   static std::int64_t floats(const attention_shape& s, const backward_blocks& z, bool in_place) noexcept {
     return z.key_blocks * (2 * z.key_columns + z.key_lanes + 2 * z.key_sums) + 2 * z.query_columns + 2 * z.query_lanes +
            z.query_sums + 3 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned +
-           panel_lanes * s.head_size + 19 * 16;
+           panel_lanes * s.head_size + 20 * 16 + (s.modified() ? s.head_size : 0);
   }
   backward_pieces(const attention_shape& s, const backward_blocks& z, bool in_place) {
     scratch_pieces from{scratch<attention_backward_scratch>(floats(s, z, in_place))};
@@ -93,6 +95,7 @@ struct backward_pieces {
     part_ds = in_place ? nullptr : from.take(z.part);
     turned = from.take(z.turned);
     rows = from.take(panel_lanes * s.head_size);
+    blind = s.modified() ? from.take(s.head_size) : nullptr;
   }
 };
 
@@ -128,28 +131,36 @@ inline void pack_backward_queries(const attention_cotangents& c, const backward_
     at.log_sum[i] = c.lse[row] * log2_e;
     at.correction[i] = c.correction[row];
     at.delta[i] = sum_row(h, [=](std::int64_t j, auto lanes) { return lanes(d + j) * lanes(o + j); });
+    if (at.blind == nullptr || !(c.lse[row] <= hidden_score)) continue;
+    at.log_sum[i] = -hidden_score, at.correction[i] = 0;  // no weights; write_keys adds those to all keys
+    write_row(at.blind, false, h, d, c.correction[row], true);
   }
 }
 
 /// Adds the contributions of block i of the keys, which begins with key k, and of `queries` queries from q on to each
 /// other's cotangents.
-inline void backward_block(const attention_cotangents& c, const backward_pieces& at, std::int64_t i, std::int64_t k,
-                           std::int64_t q, std::int64_t queries, tile_mode query_mode) noexcept {
+inline void backward_block(const attention_cotangents& c, const backward_pieces& at, std::int64_t b, std::int64_t n,
+                           std::int64_t i, std::int64_t k, std::int64_t q, std::int64_t queries,
+                           tile_mode query_mode) noexcept {
   const attention_shape& s = c.s;
   const backward_blocks& z = c.blocks;
   const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t mr = kernels.rows, h = s.head_size, lanes = panel_lanes;
   const std::int64_t keys = std::min(z.keys, s.keys - k), steps = steps_of(kernels, queries);
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
-  const bool in_place = kernels.b_in_place;
+  const bool in_place = kernels.b_in_place, modified = s.modified();
+  const std::int64_t ahead = s.ahead();
   const std::int64_t stride = lanes * steps;      // between panels of p and ds
   const auto first_row = [&](std::int64_t key) {  // the first row of the tiles in which queries see this key
-    const std::int64_t query = s.causal ? std::max<std::int64_t>(0, k + key - q) : 0;
+    const std::int64_t query = std::max<std::int64_t>(0, k + key - q - ahead);
     return query < queries ? query / mr * mr : queries;
   };
-  for (std::int64_t r = first_row(0); r < queries; r += mr) {
-    const std::int64_t rows = std::min(mr, queries - r), first = q + r - k;
-    const std::int64_t seen = s.causal ? std::min(keys, first + rows) : keys;
+  // one past the last row of the tiles in which queries see a key
+  const std::int64_t row_end =
+      s.left >= 0 ? std::clamp<std::int64_t>(up_to(k + keys + s.left - q, mr), 0, queries) : queries;
+  for (std::int64_t r = first_row(0); r < row_end; r += mr) {
+    const std::int64_t rows = std::min(mr, queries - r), first = q + r - k + ahead;
+    const std::int64_t seen = std::min(keys, first + rows);
     float *const p = in_place ? at.p + r * lanes : at.part_p, *const ds = in_place ? at.ds + r * lanes : at.part_ds;
     const std::int64_t apart = in_place ? stride : mr * lanes;
     for (std::int64_t j = 0; j < seen; j += lanes) {
@@ -158,10 +169,15 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
                       {at.keys + panel, lanes, 0}, p + j / lanes * apart, lanes, tile_mode::assign);
       multiply_panels(kernels, rows, some, z.head_steps, {at.douts + r * z.head_steps, mr, 0},
                       {at.values + panel, lanes, 0}, ds + j / lanes * apart, lanes, tile_mode::assign);
+      for (std::int64_t y = 0; y < rows && modified; ++y) {
+        const std::int64_t row = j / lanes * apart + y * lanes;
+        modify_score_row(s, b, n, q + r + y, k + j, keys - j, p + row, ds + row, at.delta[r + y]);
+      }
     }
     const std::int64_t step = r / kernels.terms, row_steps = steps_of(kernels, rows);
-    c.machine.score_cotangents({parts_of(seen, lanes), rows, apart, s.causal ? first : keys, keys, s.scale * log2_e}, p,
-                               ds, {at.log_sum + r, at.correction + r, at.delta + r},
+    const float scale = (modified ? 1.0f : s.scale) * log2_e;
+    c.machine.score_cotangents({parts_of(seen, lanes), rows, apart, std::min(first, keys), keys, scale}, p, ds,
+                               {at.log_sum + r, at.correction + r, at.delta + r},
                                {at.p + step * lanes, at.ds + step * lanes, stride, at.turned, mr});
     for (std::int64_t j = 0; j < seen && !in_place; j += lanes) {
       const std::int64_t panel = j / lanes * apart, to = j / lanes * stride + step * lanes;
@@ -190,14 +206,15 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
     multiply_panels(kernels, rows, h, seen_steps, {at.turned, mr, 0}, {b_keys, lanes, lanes * key_steps},
                     at.sum_q + r * h, h, query_mode);
   }
+  const std::int64_t end = steps_of(kernels, row_end);
   for (std::int64_t j = 0; j < keys; j += lanes) {
-    if (first_row(j) == queries) break;
+    if (first_row(j) >= row_end) break;
     const std::int64_t step = first_row(j) / kernels.terms, stride_a = z.head_rows * steps;
-    const std::int64_t columns = std::min(lanes, keys - j), b = j / lanes * stride + step * lanes;
-    multiply_panels(kernels, h, columns, steps - step, {at.dout_lanes + step * z.head_rows, z.head_rows, stride_a},
-                    {at.p + b, lanes, 0}, at.sum_v + i * z.key_sums + j, z.keys, tile_mode::add);
-    multiply_panels(kernels, h, columns, steps - step, {at.query_lanes + step * z.head_rows, z.head_rows, stride_a},
-                    {at.ds + b, lanes, 0}, at.sum_k + i * z.key_sums + j, z.keys, tile_mode::add);
+    const std::int64_t columns = std::min(lanes, keys - j), panel = j / lanes * stride + step * lanes;
+    multiply_panels(kernels, h, columns, end - step, {at.dout_lanes + step * z.head_rows, z.head_rows, stride_a},
+                    {at.p + panel, lanes, 0}, at.sum_v + i * z.key_sums + j, z.keys, tile_mode::add);
+    multiply_panels(kernels, h, columns, end - step, {at.query_lanes + step * z.head_rows, z.head_rows, stride_a},
+                    {at.ds + panel, lanes, 0}, at.sum_k + i * z.key_sums + j, z.keys, tile_mode::add);
   }
 }
 
@@ -213,6 +230,7 @@ inline void write_keys(const attention_cotangents& c, const backward_pieces& at,
   for (std::int64_t j = 0; j < std::min(size, c.s.keys - k); ++j) {
     const std::int64_t row = j % panel_lanes;
     if (row == 0) turn_block(at.rows, h, at.sum_v + i * c.blocks.key_sums + j, size);
+    if (at.blind != nullptr) write_row(at.rows + row * h, false, h, at.blind, 1.0f, true);
     write_row(c.dvalue.at(b, k + j, kv), c.dvalue.bfloat16, h, at.rows + row * h, 1.0f, false);
   }
 }
@@ -233,20 +251,27 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
   for (std::int64_t i = 0; i < count; ++i) pack_backward_keys(c, at, b, kv, i, k0 + i * z.keys);
   std::fill_n(at.sum_k, count * z.key_sums, 0.0f);
   std::fill_n(at.sum_v, count * z.key_sums, 0.0f);
+  if (at.blind != nullptr) std::fill_n(at.blind, h, 0.0f);
   for (std::int64_t g = 0; g < group; ++g) {
     // The last queries come first, because they see the most keys. So no piece waits for long.
     for (std::int64_t i = 0; i < query_blocks; ++i) {
       const std::int64_t q = (query_blocks - 1 - i) * z.queries, queries = std::min(z.queries, s.queries - q);
-      if (s.causal && q + queries <= k0) break;
-      pack_backward_queries(c, at, b, kv * group + g, q, queries);
-      if (count == 0 || (s.causal && q < k0)) std::fill_n(at.sum_q, queries * h, 0.0f);  // not all of them see a key
-      for (std::int64_t x = 0; x < count && (!s.causal || k0 + x * z.keys < q + queries); ++x)
-        backward_block(c, at, x, k0 + x * z.keys, q, queries, x > 0 ? tile_mode::add : tile_mode::assign);
+      const std::int64_t n = kv * group + g, key_end = s.key_end(q + queries - 1);
+      if (at.blind == nullptr && s.causal && q + queries <= k0) break;
+      pack_backward_queries(c, at, b, n, q, queries);
+      const bool zero = count == 0 || at.blind != nullptr || (s.causal && q < k0);  // not all of them see a key
+      if (zero) std::fill_n(at.sum_q, queries * h, 0.0f);
+      for (std::int64_t x = 0, k = k0; x < count && k < key_end; ++x, k += z.keys) {
+        const std::int64_t keys = std::min(z.keys, s.keys - k);
+        if (k + keys <= s.first_key(q) || !any_seen(s, b, n, q, queries, k, keys)) continue;
+        backward_block(c, at, b, n, x, k, q, queries,
+                       x > 0 || at.blind != nullptr ? tile_mode::add : tile_mode::assign);
+      }
       const std::int64_t turn = g * query_blocks + i;
       while (before != nullptr && backward_progress(*before).load(std::memory_order_acquire) <= turn)
         std::this_thread::yield();
       for (std::int64_t j = 0; j < queries; ++j)
-        write_row(c.dquery.at(b, q + j, kv * group + g), c.dquery.bfloat16, h, at.sum_q + j * h, s.scale, first > 0);
+        write_row(c.dquery.at(b, q + j, n), c.dquery.bfloat16, h, at.sum_q + j * h, s.scale, first > 0);
       backward_progress(*done).store(turn + 1, std::memory_order_release);
     }
   }

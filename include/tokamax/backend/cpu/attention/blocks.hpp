@@ -31,6 +31,17 @@ struct heads_view {
   }
 };
 
+/// A value for each query and key of each head: element (b, n, t, s) has the index b * batch_stride + n * head_stride +
+/// t * query_stride + s * key_stride. Strides of 0 repeat it.
+template <class T>
+struct pairs_view {
+  const T* data = nullptr;
+  std::int64_t batch_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0;
+  const T* at(std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t s) const noexcept {
+    return data + b * batch_stride + n * head_stride + t * query_stride + s * key_stride;
+  }
+};
+
 struct attention_shape {
   std::int64_t batch;      ///< B
   std::int64_t queries;    ///< T
@@ -40,6 +51,24 @@ struct attention_shape {
   std::int64_t head_size;  ///< H
   float scale;             ///< usually 1 / sqrt(H)
   bool causal;             ///< query i sees the keys j <= i
+
+  std::int64_t left = -1;       ///< query i sees the keys from i - left on; -1: all before it
+  std::int64_t right = -1;      ///< query i sees the keys up to i + right; -1: all after it
+  float soft_cap = 0;           ///< scores x become c tanh(x / c) for this c; 0: they stay
+  pairs_view<float> bias = {};  ///< added to the scaled scores, before the soft cap
+  pairs_view<bool> mask = {};   ///< false where a query does not see a key
+
+  /// Does more happen to scores than a causal mask?
+  bool modified() const noexcept {
+    return left >= 0 || right >= 0 || soft_cap != 0 || bias.data != nullptr || mask.data != nullptr;
+  }
+  /// How far after its own position a query sees; all keys if there is no limit.
+  std::int64_t ahead() const noexcept { return causal ? 0 : right >= 0 ? std::min(right, keys) : keys; }
+  std::int64_t first_key(std::int64_t query) const noexcept {
+    return left >= 0 ? std::max<std::int64_t>(0, query - left) : 0;
+  }
+  /// One past the last key that a query may see.
+  std::int64_t key_end(std::int64_t query) const noexcept { return std::min(keys, query + ahead() + 1); }
 };
 
 /// Values that the backward pass needs for each query, [B, N, T] dense: the logarithm of the sum of exponentials, and a

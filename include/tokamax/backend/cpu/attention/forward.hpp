@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
+#include <tokamax/backend/cpu/attention/terms.hpp>    // modify_scores
 #include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
 
 namespace tokamax::cpu_backend::detail {
@@ -35,7 +36,8 @@ struct forward_blocks {
   /// The scratch memory of one thread for a chunk.
   std::int64_t own(const attention_shape& s) const noexcept {
     const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
-    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size + 256;
+    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size +
+           256 + (s.modified() ? 2 * keys * queries + 2 * s.head_size + 96 : 0);
   }
   /// The memory for panels of all keys, which several chunks share. A single chunk packs its own.
   std::int64_t shared(const attention_shape& s) const noexcept {
@@ -100,6 +102,11 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   float* const highest = pieces.take(parts * wide);
   float* const total = pieces.take(parts * wide);
   float* const shrink = pieces.take(wide);
+  const bool modified = s.modified();
+  const term_panels terms{pieces.take(modified ? blocks.keys * wide : 0),
+                          pieces.take(modified ? blocks.keys * wide : 0)};
+  float* const means = pieces.take(modified ? 2 * up_to(h, 16) : 0);
+  bool begun[forward_blocks::chunk / forward_blocks::queries] = {};
 
   std::fill_n(highest, parts * wide, -std::numeric_limits<float>::infinity());
   std::fill_n(total, parts * wide, 0.0f);
@@ -107,9 +114,8 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
     pack_panels(kernels, operand::b, packed_q + i * blocks.packed_queries, wide, std::min(wide, q1 - q), h,
                 query.at(b, q, n), query.bfloat16, query.time_stride, 1);
   }
-  const std::int64_t key_end = s.causal ? std::min(s.keys, q1) : s.keys;
-  if (key_end == 0) std::fill_n(sums, parts * blocks.sums, 0.0f);
-  for (std::int64_t k = 0; k < key_end; k += blocks.keys) {
+  const std::int64_t key_end = s.key_end(q1 - 1), key_begin = s.first_key(q0) / blocks.keys * blocks.keys;
+  for (std::int64_t k = key_begin; k < key_end; k += blocks.keys) {
     const float* block = own;
     if (packed != nullptr)
       block = packed + k / blocks.keys * blocks.block();
@@ -120,34 +126,53 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
     const panels a_values{block + blocks.packed_keys, blocks.value_rows, blocks.value_rows * steps};
     for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
       const std::int64_t queries = std::min(wide, q1 - q);
-      const std::int64_t seen = s.causal ? std::min(keys, q + queries - k) : keys;
-      if (seen <= 0) continue;
+      const std::int64_t seen = std::min(keys, s.key_end(q + queries - 1) - k);
+      if (seen <= 0 || k + seen <= s.first_key(q) || !any_seen(s, b, n, q, queries, k, seen)) continue;
       const std::int64_t columns = up_to(queries, 16), seen_steps = steps_of(kernels, seen);
       float* const mine = sums + i * blocks.sums;
       multiply_panels(kernels, seen, columns, blocks.head_steps, a_keys,
                       {packed_q + i * blocks.packed_queries, wide, 0}, scores, wide, tile_mode::assign);
-      machine.softmax(scores, seen, queries, q - k, s.causal && k + seen - 1 > q, s.scale * log2_e, highest + i * wide,
-                      total + i * wide, shrink);
+      if (modified) {
+        read_terms(s, b, n, q, queries, k, seen, terms);
+        modify_scores(s, scores, q, queries, k, seen, terms);
+      }
+      machine.softmax(scores, seen, queries, q - k, !modified && s.causal && k + seen - 1 > q,
+                      (modified ? 1.0f : s.scale) * log2_e, highest + i * wide, total + i * wide, shrink);
       if (!ready) kernels.pack({panel, wide, wide, seen, scores, 1, wide});
       const std::int64_t filled = parts_of(seen, kernels.terms);
       std::fill_n(panel + filled * wide, (seen_steps - filled) * wide, 0.0f);
-      if (k > 0 && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {
+      if (begun[i] && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {
         for (std::int64_t c = 0; c < columns; c += width) {
           const f32v factor = load(shrink + c);
           for (std::int64_t j = 0; j < h; ++j) store(mine + j * wide + c, load(mine + j * wide + c) * factor);
         }
       }
       multiply_panels(kernels, h, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
-                      k > 0 ? tile_mode::add : tile_mode::assign);
+                      begun[i] ? tile_mode::add : tile_mode::assign);
+      begun[i] = true;
     }
   }
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
+    if (!begun[i]) std::fill_n(sums + i * blocks.sums, blocks.sums, 0.0f);
     turn_block(rows, h, sums + i * blocks.sums, wide);
     const std::int64_t queries = std::min(wide, q1 - q);
     float* const sum = total + i * wide;  // becomes the factor by which the products are multiplied
+    bool nothing[forward_blocks::queries] = {};
+    for (std::int64_t j = 0; j < queries && modified; ++j) nothing[j] = sees_nothing(highest[i * wide + j], sum[j]);
     finish_normalisers(queries, highest + i * wide, sum, normaliser, (b * s.heads + n) * s.queries + q);
     for (std::int64_t j = 0; j < queries; ++j)
       write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
+    if (s.keys > 0 && std::any_of(nothing, nothing + queries, [](bool x) { return x; })) {
+      float *const mean = means, *const copy = means + up_to(h, 16);
+      mean_of_values(s, value, b, kv, mean, copy);
+      for (std::int64_t j = 0; j < queries; ++j) {
+        if (!nothing[j]) continue;
+        write_row(out.at(b, q + j, n), out.bfloat16, h, mean, 1.0f, false);
+        if (normaliser.lse == nullptr) continue;
+        const std::int64_t row = (b * s.heads + n) * s.queries + q + j;
+        normaliser.lse[row] = hidden_lse, normaliser.correction[row] = 1.0f / static_cast<float>(s.keys);
+      }
+    }
   }
 }
 

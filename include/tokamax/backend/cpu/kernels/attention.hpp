@@ -16,9 +16,23 @@ inline constexpr bool takes_views<attention_vjp_p> = true;
 
 namespace cpu_backend::detail {
 // These functions turn kernel arguments into those of cpu_backend::attention.
-inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
+template <class T>
+pairs_view<T> pairs_of(const array_view& v, const T* data, const shape& strides) noexcept {
+  const auto step = [&](int i) { return v.extent(i) == 1 ? 0 : strides[i]; };
+  return {data, step(0), step(1), step(2), step(3)};
+}
+/// The bias and the mask are operands from `first` on.
+inline attention_shape attention_shape_of(const kernel_arguments& a, int first) {
   const array_view &q = a.in[0], &k = a.in[1];
   const auto o = a.attrs<attention_attributes>();
+  pairs_view<float> bias;
+  pairs_view<bool> mask;
+  if (o.has_bias) {
+    const array_view& v = a.in[first];
+    bias = pairs_of<float>(v, cpu_backend::dense_floats<struct attention_bias>(v), row_major(v.extents));
+  }
+  if (o.has_mask)
+    mask = pairs_of<bool>(a.in[a.in_count - 1], a.in[a.in_count - 1].as<bool>(), a.in[a.in_count - 1].strides);
   return {.batch = q.extent(0),
           .queries = q.extent(1),
           .keys = k.extent(1),
@@ -26,7 +40,12 @@ inline attention_shape attention_shape_of(const kernel_arguments& a) noexcept {
           .kv_heads = k.extent(2),
           .head_size = q.extent(3),
           .scale = static_cast<float>(o.scale),
-          .causal = o.causal};
+          .causal = o.causal,
+          .left = o.left,
+          .right = o.right,
+          .soft_cap = static_cast<float>(o.soft_cap),
+          .bias = bias,
+          .mask = mask};
 }
 inline gemm_precision attention_precision(const kernel_arguments& a) noexcept {
   const dot_algorithm d = tokamax::detail::algorithm_of(a.in[0].type, a.attrs<attention_attributes>().algorithm);
@@ -50,7 +69,7 @@ heads_view<const void> heads_of(const array_view& v) {
 /// {out, lse, correction} of attention on q [B, T, N, H] and k, v [B, S, K, H].
 inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
   using namespace cpu_backend::detail;
-  cpu_backend::attention(attention_shape_of(a), heads_of<struct attention_q>(a.in[0]),
+  cpu_backend::attention(attention_shape_of(a, 3), heads_of<struct attention_q>(a.in[0]),
                          heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
                          heads_of(a.out[0]), {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
 }
@@ -59,7 +78,7 @@ inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   using namespace cpu_backend::detail;
   cpu_backend::attention_backward(
-      attention_shape_of(a), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
+      attention_shape_of(a, 7), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
       heads_of<struct attention_v>(a.in[2]), heads_of<struct attention_out>(a.in[3]),
       cpu_backend::dense_floats<struct attention_lse>(a.in[4]),
       cpu_backend::dense_floats<struct attention_correction>(a.in[5]), heads_of<struct attention_ct>(a.in[6]),

@@ -1,0 +1,124 @@
+// tokamax/backend/cpu/attention/terms.hpp: biases, soft caps, masks and windows of a block of scores.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/attention/attention.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/attention/blocks.hpp>  // attention_shape
+
+namespace tokamax::cpu_backend::detail {
+
+/// The score of a key that a query does not see, before it is multiplied by log2_e: so low that its weight is 0 beside any
+/// seen key, and a power of two, so that the product is exact. A query whose highest score is not above it sees no key.
+/// Lower scores are raised to it.
+inline constexpr float hidden_score = -0x1p126f;
+
+/// JAX's score of such a key, which is the logarithm of the normaliser of a query that sees no key.
+inline constexpr float hidden_lse = -0.7f * 3.4028234663852886e38f;
+
+/// Does any of these queries see any of these keys of head n by the mask?
+inline bool any_seen(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q, std::int64_t queries,
+                     std::int64_t k, std::int64_t keys) noexcept {
+  if (s.mask.data == nullptr) return true;
+  if (s.mask.key_stride == 0) keys = std::min<std::int64_t>(keys, 1);
+  if (s.mask.query_stride == 0) queries = std::min<std::int64_t>(queries, 1);
+  for (std::int64_t i = 0; i < queries; ++i) {
+    const bool* const row = s.mask.at(b, n, q + i, k);
+    for (std::int64_t j = 0; j < keys; ++j)
+      if (row[j * s.mask.key_stride]) return true;
+  }
+  return false;
+}
+
+/// x before the mask: scaled, with its bias, and capped. `slope` is the derivative of the cap.
+inline f32v modified_score(const attention_shape& s, f32v x, f32v bias, f32v& slope) noexcept {
+  x = fma(x, f32v(s.scale), bias);
+  slope = f32v(1.0f);
+  if (s.soft_cap == 0) return x;
+  const f32v y = tanh_rational(x / f32v(s.soft_cap));
+  slope = f32v(1.0f) - y * y;
+  return y * f32v(s.soft_cap);
+}
+inline f32v raised_score(f32v x) noexcept { return select(x < f32v(hidden_score), f32v(hidden_score), x); }
+
+/// Room for the biases and masks of a block [keys, panel_lanes], with queries in the lanes.
+struct term_panels {
+  float *bias, *hidden;
+};
+
+/// Reads the terms of `queries` queries from q on, and of the keys from k on.
+inline void read_terms(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q, std::int64_t queries,
+                       std::int64_t k, std::int64_t keys, const term_panels& to) noexcept {
+  constexpr std::int64_t lanes = panel_lanes;
+  if (s.bias.data != nullptr)
+    microkernels_for(best_gemm_machine())
+        .pack({to.bias, lanes, queries, keys, s.bias.at(b, n, q, k), s.bias.query_stride, s.bias.key_stride});
+  if (s.mask.data == nullptr) return;
+  for (std::int64_t c = 0; c < queries; ++c) {
+    const bool* const row = s.mask.at(b, n, q + c, k);
+    for (std::int64_t j = 0; j < keys; ++j) to.hidden[j * lanes + c] = row[j * s.mask.key_stride] ? 0.0f : 1.0f;
+  }
+}
+
+/// Changes scores [keys, panel_lanes] as the shape says. The result is scaled.
+inline void modify_scores(const attention_shape& s, float* scores, std::int64_t q, std::int64_t queries, std::int64_t k,
+                          std::int64_t keys, const term_panels& terms) noexcept {
+  const f32v nothing(hidden_score);
+  const i32v behind(static_cast<std::int32_t>(s.left >= 0 ? std::min(s.left, s.queries) : s.queries));
+  const i32v ahead(static_cast<std::int32_t>(s.ahead()));
+  const bool window = s.left >= 0 || s.ahead() < s.keys;
+  for (std::int64_t c = 0; c < queries; c += width) {
+    const i32v position = iota() + i32v(static_cast<std::int32_t>(q + c - k));  // of the queries, from key k on
+    const i32v first = position - behind, last = position + ahead;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      float* const at = scores + j * panel_lanes + c;
+      f32v slope, bias(0.0f);
+      if (s.bias.data != nullptr) bias = load(terms.bias + j * panel_lanes + c);
+      f32v x = raised_score(modified_score(s, load(at), bias, slope));
+      if (s.mask.data != nullptr) x = select(load(terms.hidden + j * panel_lanes + c) != f32v(0.0f), nothing, x);
+      if (window) {
+        const i32v key(static_cast<std::int32_t>(j));
+        x = select(to_mask(key < first), nothing, select(to_mask(last < key), nothing, x));
+      }
+      store(at, x);
+    }
+  }
+}
+
+/// Changes row r of panels of scores, keys in the lanes, and d, the products of values and the cotangent of the result, so
+/// that p * (d - delta) is the cotangent of the scaled score. Query q and the keys from k on.
+inline void modify_score_row(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q, std::int64_t k,
+                             std::int64_t keys, float* scores, float* d, float delta) noexcept {
+  float biases[panel_lanes] = {}, hidden[panel_lanes] = {};
+  const std::int64_t some = std::min(panel_lanes, keys);
+  if (s.bias.data != nullptr)
+    for (std::int64_t j = 0; j < some; ++j) biases[j] = s.bias.at(b, n, q, k)[j * s.bias.key_stride];
+  if (s.mask.data != nullptr)
+    for (std::int64_t j = 0; j < some; ++j) hidden[j] = s.mask.at(b, n, q, k)[j * s.mask.key_stride] ? 0.0f : 1.0f;
+  const std::int64_t first = s.first_key(q) - k, last = s.key_end(q) - k;
+  for (std::int64_t j = 0; j < some && j < first; ++j) hidden[j] = 1.0f;
+  for (std::int64_t j = std::max<std::int64_t>(0, last); j < some; ++j) hidden[j] = 1.0f;
+  const f32v shift(delta);
+  for (std::int64_t c = 0; c < panel_lanes; c += width) {
+    f32v slope;
+    const f32v x = raised_score(modified_score(s, load(scores + c), load(biases + c), slope));
+    const auto none = load(hidden + c) != f32v(0.0f);
+    store(scores + c, select(none, f32v(hidden_score), x));
+    store(d + c, select(none, shift, fma(load(d + c) - shift, slope, shift)));
+  }
+}
+
+/// Does a query with this highest score, to base 2, and this sum of powers see no key?
+inline bool sees_nothing(float highest, float total) noexcept {
+  return highest <= hidden_score * log2_e * 0.999f && total == total;
+}
+
+/// to = the mean of the values of a key head, over all keys.
+inline void mean_of_values(const attention_shape& s, const heads_view<const void>& value, std::int64_t b,
+                           std::int64_t kv, float* to, float* copy) noexcept {
+  std::fill_n(to, s.head_size, 0.0f);
+  for (std::int64_t k = 0; k < s.keys; ++k)
+    write_row(to, false, s.head_size, read_row(value.at(b, k, kv), value.bfloat16, s.head_size, copy),
+              1.0f / static_cast<float>(s.keys), true);
+}
+
+}  // namespace tokamax::cpu_backend::detail
