@@ -120,6 +120,40 @@ TEST_CASE("norm: results may replace their inputs") {
   CHECK(dx == dx_in_place);
 }
 
+TEST_CASE("norm: bfloat16 has the bits of f32, rounded") {
+  using tokamax::bfloat16;
+  const auto narrow = [](const floats& x) { return std::vector<bfloat16>(x.begin(), x.end()); };
+  const auto wide = [](const std::vector<bfloat16>& x) { return floats(x.begin(), x.end()); };
+  for (const std::int64_t rows : {1, 3, 37})
+    for (const std::int64_t cols : {1, 7, 8, 31, 64, 257, 2049}) {
+      CAPTURE(rows, cols);
+      const auto x = narrow(random_floats(rows * cols, 1, 3.0f)), dy = narrow(random_floats(rows * cols, 2));
+      const floats wide_x = wide(x), wide_dy = wide(dy), scale = random_floats(cols, 3),
+                   offset = random_floats(cols, 4);
+      auto y = x, dx = x;
+      floats wide_y(x.size()), wide_dx(x.size()), dscale(scale.size()), doffset(dscale), wide_dscale(dscale),
+          wide_doffset(dscale);
+      cpu_backend::layer_norm(rows, cols, x.data(), scale.data(), offset.data(), 1e-3f, y.data());
+      cpu_backend::layer_norm(rows, cols, wide_x.data(), scale.data(), offset.data(), 1e-3f, wide_y.data());
+      CHECK(wide(y) == wide(narrow(wide_y)));
+      cpu_backend::rms_norm(rows, cols, x.data(), scale.data(), 1e-3f, y.data());
+      cpu_backend::rms_norm(rows, cols, wide_x.data(), scale.data(), 1e-3f, wide_y.data());
+      CHECK(wide(y) == wide(narrow(wide_y)));
+      cpu_backend::layer_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data(),
+                                       doffset.data());
+      cpu_backend::layer_norm_backward(rows, cols, wide_x.data(), scale.data(), wide_dy.data(), 1e-3f, wide_dx.data(),
+                                       wide_dscale.data(), wide_doffset.data());
+      CHECK(wide(dx) == wide(narrow(wide_dx)));
+      CHECK(dscale == wide_dscale);
+      CHECK(doffset == wide_doffset);
+      cpu_backend::rms_norm_backward(rows, cols, x.data(), scale.data(), dy.data(), 1e-3f, dx.data(), dscale.data());
+      cpu_backend::rms_norm_backward(rows, cols, wide_x.data(), scale.data(), wide_dy.data(), 1e-3f, wide_dx.data(),
+                                     wide_dscale.data());
+      CHECK(wide(dx) == wide(narrow(wide_dx)));
+      CHECK(dscale == wide_dscale);
+    }
+}
+
 TEST_CASE("norm: the blocks of a long row may have means and spreads of their own") {
   const std::int64_t cols = 3 * 2048 + 100;
   floats x = random_floats(cols, 1), dy = random_floats(cols, 2);

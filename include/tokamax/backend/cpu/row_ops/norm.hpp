@@ -24,18 +24,19 @@ struct joined {
   double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // to be added to the squares of both parts
 };
 
-[[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t cols) noexcept {
+template <class T>
+[[gnu::always_inline]] inline float mean_of(const T* x, std::int64_t cols) noexcept {
   return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
 }
 
 // The mean and 1 / sqrt(var + epsilon) of a row; if it is not centred, the mean is 0. Each block of the row is read for its
 // mean and again for the squares of the differences, while it is in the cache, so the row comes from memory once. Blocks are
 // joined in double, because a row may have many of them.
-template <bool Centred>
-[[gnu::always_inline]] inline row_statistics statistics_of(const float* x, std::int64_t cols, float epsilon) noexcept {
+template <bool Centred, class T>
+[[gnu::always_inline]] inline row_statistics statistics_of(const T* x, std::int64_t cols, float epsilon) noexcept {
   double mean = 0, squares = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
-    const float* const block = x + first;
+    const T* const block = x + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
     squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
@@ -55,12 +56,12 @@ template <bool Centred>
           1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon)};
 }
 
-template <bool Centred>
-void norm_forward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
-                  float epsilon, float* y) {
+template <bool Centred, class T>
+void norm_forward(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const float* offset,
+                  float epsilon, T* y) {
   for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
-    const float* const from = x + r * cols;
-    float* const to = y + r * cols;
+    const T* const from = x + r * cols;
+    T* const to = y + r * cols;
     const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
     const f32v m(mean), s(rstd);
     for_vectors<decltype(whole)>(cols, [&](std::int64_t j, auto lanes) {
@@ -80,12 +81,13 @@ struct row_gradients {
 };
 
 // The means of g and of g * x_hat over a row, with g = dy * scale.
-template <bool Centred>
-[[gnu::always_inline]] inline row_gradients gradients_of(const float* x, const float* dy, const float* scale,
-                                                         std::int64_t cols, float epsilon) noexcept {
+template <bool Centred, class T>
+[[gnu::always_inline]] inline row_gradients gradients_of(const T* x, const T* dy, const float* scale, std::int64_t cols,
+                                                         float epsilon) noexcept {
   double mean = 0, squares = 0, sum_g = 0, sum_gx = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
-    const float *const block = x + first, *const block_dy = dy + first, *const block_scale = scale + first;
+    const T *const block = x + first, *const block_dy = dy + first;
+    const float* const block_scale = scale + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
     const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
@@ -116,9 +118,9 @@ template <bool Centred>
 
 // dx of some rows from their moments, and their contribution to the column sums, which are read and written once for all
 // of these rows.
-template <bool Centred, class Whole, int Rows>
-void write_gradients(std::int64_t cols, const float* x, const float* scale, const float* dy, const row_gradients* row,
-                     float* dx, float* scale_sum, float* offset_sum) noexcept {
+template <bool Centred, class Whole, int Rows, class T>
+void write_gradients(std::int64_t cols, const T* x, const float* scale, const T* dy, const row_gradients* row, T* dx,
+                     float* scale_sum, float* offset_sum) noexcept {
   f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
 #pragma GCC unroll 4
   for (int k = 0; k < Rows; ++k) {
@@ -148,9 +150,9 @@ struct norm_column_sums;
 // With g = dy * scale:  dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dscale = sum_r dy * x_hat,
 // doffset = sum_r dy. Column sums are taken over chunks of rows, and then over a tree of chunks. Both depend on the shape
 // only.
-template <bool Centred, class Whole>
-void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                        float epsilon, float* dx, float* dscale, float* doffset) {
+template <bool Centred, class Whole, class T>
+void norm_backward_into(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const T* dy,
+                        float epsilon, T* dx, float* dscale, float* doffset) {
   constexpr std::int64_t sums = Centred ? 2 : 1;
   const std::int64_t chunk = std::max<std::int64_t>(32, (rows + 63) / 64);
   const std::int64_t chunks = (rows + chunk - 1) / chunk;
@@ -164,10 +166,11 @@ void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, co
     const std::int64_t end = std::min(rows, (i + 1) * chunk);
     for (std::int64_t r = i * chunk, count; r < end; r += count) {
       count = end - r < together ? 1 : together;
-      const float *const xr = x + r * cols, *const dyr = dy + r * cols;
+      const T *const xr = x + r * cols, *const dyr = dy + r * cols;
       for (std::int64_t k = 0; k < count; ++k)
         row[k] = gradients_of<Centred>(xr + k * cols, dyr + k * cols, scale, cols, epsilon);
-      const auto write = count == 1 ? write_gradients<Centred, Whole, 1> : write_gradients<Centred, Whole, together>;
+      const auto write =
+          count == 1 ? write_gradients<Centred, Whole, 1, T> : write_gradients<Centred, Whole, together, T>;
       write(cols, xr, scale, dyr, row, dx + r * cols, scale_sum, offset_sum);
     }
     finish_streams();
@@ -190,11 +193,11 @@ void norm_backward_into(std::int64_t rows, std::int64_t cols, const float* x, co
   });
 }
 
-template <bool Centred>
-void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                   float epsilon, float* dx, float* dscale, float* doffset) {
-  const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector>
-                                                         : norm_backward_into<Centred, whole_vector>;
+template <bool Centred, class T>
+void norm_backward(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const T* dy, float epsilon,
+                   T* dx, float* dscale, float* doffset) {
+  const auto into = passes_caches(rows, cols, dx, x, dy) ? norm_backward_into<Centred, streamed_vector, T>
+                                                         : norm_backward_into<Centred, whole_vector, T>;
   into(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
 }
 }  // namespace detail
@@ -204,18 +207,20 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const f
 ///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
 ///
 /// shapes  x, y [rows, cols] dense, scale, offset [cols]; y may be x
-/// dtypes  f32; mean first, then the variance of the centred row
+/// dtypes  T is float or bfloat16, computed in f32; mean first, then the variance of the centred row
 /// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
-inline void layer_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* offset,
-                       float epsilon, float* y) {
+template <class T>
+void layer_norm(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const float* offset,
+                float epsilon, T* y) {
   detail::norm_forward<true>(rows, cols, x, scale, offset, epsilon, y);
 }
 
 /// Cotangents of layer_norm; the statistics are computed again from x.
 ///
 /// shapes  x, dy, dx [rows, cols] dense, scale, dscale, doffset [cols]; dx may be dy or x
-inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale,
-                                const float* dy, float epsilon, float* dx, float* dscale, float* doffset) {
+template <class T>
+void layer_norm_backward(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const T* dy,
+                         float epsilon, T* dx, float* dscale, float* doffset) {
   detail::norm_backward<true>(rows, cols, x, scale, dy, epsilon, dx, dscale, doffset);
 }
 
@@ -224,18 +229,19 @@ inline void layer_norm_backward(std::int64_t rows, std::int64_t cols, const floa
 ///   y = x / sqrt(mean(x^2) + epsilon) * scale
 ///
 /// shapes  x, y [rows, cols] dense, scale [cols]; y may be x
-/// dtypes  f32
+/// dtypes  T is float or bfloat16, computed in f32
 /// source  Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4
-inline void rms_norm(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, float epsilon,
-                     float* y) {
-  detail::norm_forward<false>(rows, cols, x, scale, nullptr, epsilon, y);
+template <class T>
+void rms_norm(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, float epsilon, T* y) {
+  detail::norm_forward<false>(rows, cols, x, scale, static_cast<const float*>(nullptr), epsilon, y);
 }
 
 /// Cotangents of rms_norm; the root mean square is computed again from x.
 ///
 /// shapes  x, dy, dx [rows, cols] dense, scale, dscale [cols]; dx may be dy or x
-inline void rms_norm_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* scale, const float* dy,
-                              float epsilon, float* dx, float* dscale) {
+template <class T>
+void rms_norm_backward(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const T* dy, float epsilon,
+                       T* dx, float* dscale) {
   detail::norm_backward<false>(rows, cols, x, scale, dy, epsilon, dx, dscale, nullptr);
 }
 

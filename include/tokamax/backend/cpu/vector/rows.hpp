@@ -17,7 +17,9 @@ namespace tokamax::cpu_backend {
 /// Access to a whole vector, or to the first n lanes of the last one of a row.
 struct whole_vector {
   f32v operator()(const float* p, float = 0.0f) const noexcept { return load(p); }
-  f32v operator()(const bfloat16* p) const noexcept { return load_bfloat16(reinterpret_cast<const std::uint16_t*>(p)); }
+  f32v operator()(const bfloat16* p, float = 0.0f) const noexcept {
+    return load_bfloat16(reinterpret_cast<const std::uint16_t*>(p));
+  }
   void put(float* p, f32v v) const noexcept { store(p, v); }
   void put(bfloat16* p, f32v v) const noexcept { store_bfloat16(reinterpret_cast<std::uint16_t*>(p), v); }
   void keep(float* p, f32v v) const noexcept { store(p, v); }
@@ -31,8 +33,9 @@ struct streamed_vector : whole_vector {
 struct partial_vector {
   std::int64_t n;
   f32v operator()(const float* p, float padding = 0.0f) const noexcept { return load_partial(p, n, padding); }
-  f32v operator()(const bfloat16* p) const noexcept {
-    return load_bfloat16_partial(reinterpret_cast<const std::uint16_t*>(p), n);
+  f32v operator()(const bfloat16* p, float padding = 0.0f) const noexcept {
+    const f32v v = load_bfloat16_partial(reinterpret_cast<const std::uint16_t*>(p), n);
+    return padding == 0.0f ? v : select(first_lanes(n), v, f32v(padding));
   }
   void put(float* p, f32v v) const noexcept { store_partial(p, v, n); }
   void put(bfloat16* p, f32v v) const noexcept { store_bfloat16_partial(reinterpret_cast<std::uint16_t*>(p), v, n); }
@@ -114,14 +117,16 @@ template <std::int64_t Block = row_block, class F>
 }
 
 /// Prefetches the memory one block behind p, in this row or the next ones, so that it is loaded while others are computed.
-[[gnu::always_inline]] inline void fetch_ahead(const float* p) noexcept {
-  prefetch_to_read(detail::address_behind(p, row_block * std::int64_t{sizeof(float)}));
+template <class T>
+[[gnu::always_inline]] inline void fetch_ahead(const T* p) noexcept {
+  prefetch_to_read(detail::address_behind(p, row_block * std::int64_t{sizeof(T)}));
 }
 
 /// Is a result too large to stay in the caches until it is read? A result that replaces an operand is not, because its
-/// lines are in the caches already.
-template <class... Operands>
-bool passes_caches(std::int64_t rows, std::int64_t cols, const float* result, Operands... operand) noexcept {
+/// lines are in the caches already. Narrow results have no stores that bypass the caches.
+template <class T, class... Operands>
+bool passes_caches(std::int64_t rows, std::int64_t cols, const T* result, Operands... operand) noexcept {
+  if (sizeof(T) < sizeof(float)) return false;
   constexpr std::int64_t large = std::int64_t{1} << 22;  // 16 MB
   return rows * cols >= large && cols % 16 == 0 && reinterpret_cast<std::uintptr_t>(result) % 64 == 0 &&
          ((result != operand) && ...);
