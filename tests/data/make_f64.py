@@ -63,6 +63,7 @@ def conv(x, w, **o):
 x, y, z = operand((3, 5), 1), operand((5,), 2), operand((5,), 3)
 q, k, v = operand((2, 6, 4, 8), 4), operand((2, 7, 2, 8), 5), operand((2, 7, 2, 8), 6)
 labels, positions = np.array([4, 0, 2]), np.array([0, 1, 2, 100, 5, 7])
+along = np.array([[4, -1], [0, 2], [-5, 3]])
 image, window = operand((2, 6, 5, 4), 7), operand((3, 2, 2, 6), 8)
 weights = operand((5, 9), 9)
 same = {"window_strides": (1, 1), "padding": [(1, 1), (0, 1)]}
@@ -82,6 +83,9 @@ cases = {name: (f, x) for name, f in unary.items()} | {
     "cross_entropy": (lambda x: entropy(x, labels), x),
     "distribution_cross_entropy": (lambda x: -(jax.nn.softmax(x) * jax.nn.log_softmax(x)).sum(-1), x),
     "linear_cross_entropy": (lambda x, w: entropy(x @ w, labels), x, weights), "matmul": (jnp.matmul, x, weights),
+    "take_along_axis": (lambda x: jnp.take_along_axis(x, along, 1), x),
+    "argsort": (lambda x: x * jnp.argsort((x * 2.0**40).astype(jnp.int64), -1), x),
+    "take_argsort": (lambda x: jnp.take_along_axis(x, jnp.argsort(x, 0), 0), x),
     "conv": (lambda x, w: conv(x, w, feature_group_count=2, **same), image, window),
     "strided_conv": (lambda x, w: conv(x, w, window_strides=(2, 1), padding=[(0, 0), (1, 0)], lhs_dilation=(1, 2), rhs_dilation=(2, 1),
                                        feature_group_count=2), image, window),

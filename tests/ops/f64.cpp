@@ -1,5 +1,7 @@
 // tests/ops/f64.cpp: functions of f64 arrays and their derivatives have the digits of f64, as JAX's have.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/sort.hpp>
+#include <tokamax/numpy/take_along_axis.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
@@ -36,6 +38,7 @@ const std::map<std::string, f64_case>& cases() {
   static const array q = operand({2, 6, 4, 8}, 4), k = operand({2, 7, 2, 8}, 5), v = operand({2, 7, 2, 8}, 6);
   static const array image = operand({2, 6, 5, 4}, 7), window = operand({3, 2, 2, 6}, 8), weights = operand({5, 9}, 9);
   static const array labels = array::from<std::int64_t>({4, 0, 2});
+  static const array along = array::from<std::int64_t>({4, -1, 0, 2, -5, 3}, {3, 2});
   static const array positions = array{0, 1, 2, 100, 5, 7};
   static const std::map<std::string, f64_case> all{
       {"exp", {{x}, [](arguments a) { return exp(a[0]); }}},
@@ -80,6 +83,10 @@ const std::map<std::string, f64_case>& cases() {
       {"distribution_cross_entropy", {{x}, [](arguments a) { return softmax_cross_entropy(a[0], softmax(a[0])); }}},
       {"linear_cross_entropy", {{x, weights}, [](arguments a) { return linear_cross_entropy(a[0], a[1], labels); }}},
       {"matmul", {{x, weights}, [](arguments a) { return matmul(a[0], a[1]); }}},
+      {"take_along_axis", {{x}, [](arguments a) { return take_along_axis(a[0], along, 1); }}},
+      {"argsort",
+       {{x}, [](arguments a) { return a[0] * astype(argsort(astype(a[0] * 0x1p40, i64), -1, false, i64), f64); }}},
+      {"take_argsort", {{x}, [](arguments a) { return take_along_axis(a[0], argsort(a[0], 0, false, i64), 0); }}},
       {"conv",
        {{image, window},
         [](arguments a) {
