@@ -63,6 +63,7 @@
 //   backend/cpu/vector/exponentials.hpp           exponentials of a block of a row with their sum, for any machine and AVX-512.
 //   backend/cpu/vector/floats.hpp                 operands and results of any float and stride as dense f32 for the row kernels.
 //   backend/cpu/vector/lanes.hpp                  how kernels read and write vectors of each element type.
+//   backend/cpu/vector/narrow.hpp                 registers of 32 bits a lane from numbers of 8 bits and bfloat16, and back.
 //   backend/cpu/vector/pack.hpp                   a register of any element type, for types that do not fit into 32-bit lanes.
 //   backend/cpu/vector/prefetch.hpp               loads memory into caches before it is needed.
 //   backend/cpu/vector/rows.hpp                   loops over the rows of a matrix and the vectors of a row, and folds along a row.

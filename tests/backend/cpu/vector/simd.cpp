@@ -1,5 +1,6 @@
 // tests/backend/cpu/vector/simd.cpp: loads, stores, folds and bfloat16 against plain loops.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu/vector/narrow.hpp>
 #include <tokamax/backend/cpu/vector/simd.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/dispatch.hpp>  // microkernel_set, gemm_precision
+#include <tokamax/backend/cpu/vector/narrow.hpp>  // load_bfloat16, store_bfloat16
 #include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors, sum_row
 
 #include <algorithm>    // min, max, fill_n

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/vector/elementary.hpp>  // exp, power, f32v, mask
+#include <tokamax/backend/cpu/vector/narrow.hpp>      // load_bfloat16, store_bfloat16, load_int8
 #include <tokamax/backend/cpu/vector/pack.hpp>        // pack
 #include <tokamax/lax/convert.hpp>                    // convert_element_type_p
 #include <tokamax/lax/elementwise/compare.hpp>        // element_of

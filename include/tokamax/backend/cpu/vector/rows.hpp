@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/vector/narrow.hpp>    // load_bfloat16, store_bfloat16
 #include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_read, address_behind
 #include <tokamax/backend/cpu/vector/simd.hpp>      // f32v, loads, folds
 #include <tokamax/backend/cpu/vector/threads.hpp>   // parallel_for

@@ -1,0 +1,79 @@
+// tokamax/backend/cpu/vector/narrow.hpp: registers of 32 bits a lane from numbers of 8 bits and bfloat16, and back.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cpu/vector/simd.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/vector/simd.hpp>  // f32v, i32v
+
+#include <cstdint>  // uint16_t
+#include <cstring>  // memcpy
+
+namespace tokamax::cpu_backend {
+
+/// Widens n <= width numbers of 8 bits; the other lanes are zero.
+inline i32v load_int8(const std::int8_t* p, std::int64_t n = width) noexcept {
+  detail::vector_t<std::int8_t, f32v::size> bytes{};
+  std::memcpy(&bytes, p, static_cast<std::size_t>(n));
+  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
+}
+/// Stores the low 8 bits of the first n <= width lanes.
+inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept {
+  const auto bytes = __builtin_convertvector(detail::native(v), detail::vector_t<std::int8_t, f32v::size>);
+  std::memcpy(p, &bytes, static_cast<std::size_t>(n));
+}
+
+/// Widens `width` bfloat16 bit patterns; exact.
+inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
+#if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 widens through two halves unless the instruction is named
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return f32v(_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+#else
+  detail::vector_t<std::uint16_t, f32v::size> half;
+  std::memcpy(&half, p, sizeof half);
+  const auto wide = __builtin_convertvector(half, detail::native_t<u32v>);
+  return bitcast<f32v>(detail::from_native<u32v>(wide << 16));
+#endif
+}
+
+/// The nearest bfloat16, ties to even; NaN stays NaN (quiet, of the same sign).
+inline f32v round_to_bfloat16(f32v v) noexcept {
+  using words = detail::native_t<u32v>;
+  const words bits = __builtin_bit_cast(words, v.data);
+  const words rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
+  const words quiet = (bits & 0x80000000u) | 0x7fc00000u;
+  return bitcast<f32v>(detail::from_native<u32v>(detail::native(v) != detail::native(v) ? quiet : rounded));
+}
+
+namespace detail {
+/// The upper halves of values that are bfloat16 already.
+inline vector_t<std::uint16_t, f32v::size> upper_halves(f32v v) noexcept {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(v.data), 16);
+  return __builtin_bit_cast(vector_t<std::uint16_t, f32v::size>,
+                            _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+#else
+  return __builtin_convertvector(__builtin_bit_cast(native_t<u32v>, v.data) >> 16, vector_t<std::uint16_t, f32v::size>);
+#endif
+}
+}  // namespace detail
+
+/// Stores the bit patterns of `width` bfloat16, or the first n: a v that is none is cut.
+inline void store_upper_halves(std::uint16_t* p, f32v v, std::int64_t n = width) noexcept {
+  const auto half = detail::upper_halves(v);
+  std::memcpy(p, &half, static_cast<std::size_t>(n) * sizeof(*p));
+}
+
+/// Rounds and stores `width` bfloat16 bit patterns.
+inline void store_bfloat16(std::uint16_t* p, f32v v) noexcept { store_upper_halves(p, round_to_bfloat16(v)); }
+
+inline f32v load_bfloat16_partial(const std::uint16_t* p, std::int64_t n) noexcept {
+  alignas(64) std::uint16_t lanes[f32v::size] = {};
+  std::memcpy(lanes, p, static_cast<std::size_t>(n) * sizeof(lanes[0]));
+  return load_bfloat16(lanes);
+}
+
+inline void store_bfloat16_partial(std::uint16_t* p, f32v v, std::int64_t n) noexcept {
+  store_upper_halves(p, round_to_bfloat16(v), n);
+}
+
+}  // namespace tokamax::cpu_backend
