@@ -87,7 +87,10 @@ void max_pool(const conv_frame& f, const T* x, T* y) {
                     for (std::int64_t i = 0; i < w.count; ++i) {
                       const T* const from = x + w.at[i] * n + j;
                       const auto b = count == io::size ? io::load(from) : io::load(from, count, T{});
-                      largest = xsimd::select(replaces(b, largest), b, largest);
+                      if constexpr (std::is_floating_point_v<typename io::scalar>)
+                        largest = xsimd::select(replaces(b, largest), b, largest);
+                      else
+                        largest = xsimd::max(largest, b);
                     }
                     if (count == io::size)
                       io::store(y + to * n + j, largest);

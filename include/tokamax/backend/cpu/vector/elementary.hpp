@@ -6,6 +6,11 @@
 
 #include <limits>  // infinity, quiet_NaN
 
+#if defined(__AVX512F__) && XSIMD_VERSION_MAJOR < 9
+  #error \
+      "tokamax: xsimd 8 does not compile for AVX-512: use xsimd 9 or later, or -march=x86-64-v3 (products use AVX-512 then too)"
+#endif
+
 namespace tokamax::cpu_backend {
 
 namespace detail {
