@@ -171,3 +171,18 @@ TEST_CASE("extents and dtypes that do not fit are rejected") {
   CHECK_THROWS_WITH(matmul(zeros({2, 3}, i8), zeros({3, 2}, i8), {u32}),
                     contains("dot_general: preferred type: found u32, expected i8, or wider of its kind"));
 }
+
+TEST_CASE("products of truth values are or of and") {
+  const array a = noise({3, 70}, 1) > 0.9f, b = noise({70, 5}, 2) > 0.9f;  // few are true
+  const array y = dot_general(a, b, {{1}, {0}}),
+              counts =
+                  dot_general(a, b, {.lhs_contracting = {1}, .rhs_contracting = {0}, .preferred_element_type = i32});
+  REQUIRE(y.type() == array_type{bool_, false, {3, 5}});
+  const array want = dot_general(astype(a, f64), astype(b, f64), {{1}, {0}});
+  for (std::int64_t i = 0; i < 15; ++i) {
+    CHECK(y.data<bool>()[i] == (want.data<double>()[i] != 0));
+    CHECK(counts.data<std::int32_t>()[i] == want.data<double>()[i]);
+  }
+  CHECK_THROWS_WITH(bind(dot_general_p, {a, b}, dot_dimensions{{1}, {0}}, location{}),
+                    contains("dot_general: dtypes: found bool[3,70], expected numbers"));
+}

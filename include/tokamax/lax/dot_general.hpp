@@ -123,6 +123,7 @@ inline constexpr op dot_general_p{
       const auto d = c.attrs<dot_dimensions>();
       const array &a = c[0], &b = c[1];
       if (a.dtype() != b.dtype()) return c.fail("dot_general: dtypes", b.type(), message("the dtype of ") << a.type());
+      if (a.dtype() == bool_) return c.fail("dot_general: dtypes", a.type(), "numbers");
       if (!detail::paired(a.rank(), d.lhs_contracting, d.lhs_batch, d.rhs_contracting, d.rhs_batch))
         return c.fail("dot_general: axes", message() << d.lhs_contracting << d.lhs_batch,
                       message("axes of ") << a.type());
@@ -194,7 +195,8 @@ inline constexpr op dot_general_p{
 /// shapes  contracted and batched extents agree pairwise
 /// dtypes  operands are promoted to one dtype. The result has that dtype, or a wider one of its kind that
 ///         `preferred_element_type` names, such as i32 for i8. bf16 is always summed in f32, and so are f32 operands that
-///         `algorithm` rounds to bf16. Other 16- and 8-bit floats are multiplied in f32. Integers wrap around
+///         `algorithm` rounds to bf16. Other 16- and 8-bit floats are multiplied in f32. Integers wrap around. Of truth
+///         values, a product is `and` and a sum is `or`
 /// errors  "dot_general: axes" that an operand does not have or has twice, "matmul: inner extents",
 ///         "dot_general: batch extents", "dot_general: preferred type"
 /// source  jax.lax.dot_general, which also takes a preferred type of another kind
@@ -204,6 +206,14 @@ constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimens
     const array both[2] = {lhs, rhs};
     detail::refuse_promotion(dot_general_p, both, 2, lhs.dtype(), rhs.dtype(), l);
     return lhs;
+  }
+  if (p.type == bool_) {  // a product of truth values is `and`, and a sum is `or`
+    dot_dimensions d = dimensions;
+    const bool truth = d.preferred_element_type == dtype::none || d.preferred_element_type == bool_;
+    const dtype counted = truth ? i32 : d.preferred_element_type;
+    d.preferred_element_type = dtype::none;
+    const array y = dot_general(convert_element_type(lhs, counted), convert_element_type(rhs, counted), d, l);
+    return truth ? convert_element_type(y, bool_) : y;
   }
   return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)},
               dimensions, l);
