@@ -222,12 +222,13 @@ TEST_CASE("producers of dynamic extents") {
 }
 
 TEST_CASE("a profile names the producer and counts the bytes that move") {
-  const matrix a(noise({130, 70}, 1)), b(noise({130, 70}, 2));
-  const auto run = jit([](const matrix& x, const matrix& y) { return sum(x * y - x); }, cpu, at_run_time);
-  run(a, b);
+  const std::vector<array> in{noise({130, 70}, 1), noise({130, 70}, 2)};
+  const graph g = trace([](const arrays& x) -> arrays { return {sum(x[0] * x[1] - x[0])}; }, types_of(in));
+  const owned p = make(g);
   const profile::timeline t;
-  run(a, b);
+  run(*p, g, in);
   REQUIRE(t.events().size() == 1);
   CHECK(t.events()[0].name == "reduce_sum f32[130,70] of mul sub");
   CHECK(t.events()[0].bytes == 2 * 130 * 70 * 4 + 4);
+  CHECK(t.events()[0].flops == 2 * 130 * 70 + 130 * 70 - 1);
 }

@@ -41,6 +41,12 @@ namespace example_07 {
 namespace example_08 {
 #include "../examples/08_checkpoint.cpp"
 }
+namespace example_09 {
+#include "../examples/09_control_flow.cpp"
+}
+namespace example_10 {
+#include "../examples/10_custom_gradients.cpp"
+}
 #undef jit
 namespace example_04 {
 #include "../examples/04_see_the_graph.cpp"
@@ -50,7 +56,12 @@ namespace example_04 {
 namespace {
 
 using program = std::unique_ptr<tk::detail::owned_program>;
-program make(const tk::graph& g) { return tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>()); }
+/// A program whose kernels run the loops that make their operands, as programs known while compiling do.
+program make(const tk::graph& g) {
+  tk::kernel_table table = tk::kernel_table_of<tk::cpu_tag>();
+  table.joins_loops = true;
+  return tk::detail::owned_program::make(g, table);
+}
 template <class F, class... Args>
 tk::graph traced(const F& f, const Args&... args) {
   tk::graph g;
@@ -148,6 +159,13 @@ std::map<std::string, tk::graph> programs() {
                               example_07::gpt{}, tk::tensor<tk::i32, 1, 32>{});
   all["08_checkpoint"] =
       traced(tk::train::step<example_08::loss, example_08::optimizer>(), example_08::state{}, example_08::batch{});
+  const auto like = [](const tk::shape& s, tk::dtype t = tk::f32) { return array(tk::array_type{t, false, s}); };
+  all["09_activate"] = traced(example_09::activate, like({}, tk::i32), like({6}));
+  all["09_products"] = traced(example_09::products, like({5}));
+  all["09_power"] = traced(tk::vmap(tk::grad(example_09::power_16)), like({3}));
+  all["10_softplus"] = traced(tk::vmap(tk::grad(example_10::softplus)), like({6}));
+  all["10_root"] = traced(tk::vmap(tk::grad(example_10::root)), like({6}));
+  all["10_custom_gradients"] = traced(example_10::step, example_10::weights{}, example_10::weights{});
   for (tk::dtype t : all_types) all["ops_" + std::string(tk::name(t))] = ops_of(t);
   for (unsigned seed = 1; seed <= 5; ++seed)
     all["random_" + std::to_string(seed)] =
@@ -210,7 +228,8 @@ std::vector<array> run(const tk::detail::owned_program& p, tk::executable code, 
 }
 tk::executable with_compiled_loops(const tk::detail::owned_program& p) {
   std::vector<tk::kernel_function> kernels;
-  for (const tk::op* o : p.tables.ops) kernels.push_back(o->kernels().run);
+  const tk::kernel_table table = tk::kernel_table_of<tk::cpu_tag>();
+  for (const tk::op* o : p.tables.ops) kernels.push_back(table.find(*o).run);
   tk::executable code(view(p.tables), {static_cast<std::size_t>(p.tables.loops.count()), run_compiled}, kernels);
   std::vector<tk::tile_function> tiles(static_cast<std::size_t>(p.tables.instructions.count()));
   code.interpret_with(tiles);  // so that loops know which one they are
@@ -298,8 +317,9 @@ TEST_CASE("printed loops have the bits of the library's") {
   REQUIRE(std::system(compile_command(source, library).c_str()) == 0);
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(loaded);
-  int loops = 0;
+  int loops = 0, joined = 0;
   for (const auto& [name, p] : all) {
+    for (const tk::plan_step& s : p->tables.steps) joined += s.produces;
     for (int k = 0; k < p->tables.loops.count(); ++k) {
       void* const loop = dlsym(loaded, ("program_" + name + "_loop_" + std::to_string(k)).c_str());
       REQUIRE(loop);
@@ -311,4 +331,5 @@ TEST_CASE("printed loops have the bits of the library's") {
           "");
   }
   CHECK(loops > 40);
+  CHECK(joined >= 10);  // loops that a reduction runs, part by part
 }

@@ -52,15 +52,18 @@ class materialization {
   /// Where in memory readers of `id` find its elements: in its own memory, or for a view in that of another node.
   constexpr strided memory(int id) const {
     id = real(id);
-    if (dense_[id]) return {id, 0, row_major(nodes_[id].type.shape)};
-    strided v = view_[id];
+    if (dense_[id] || view_[id] < 0) return {id, 0, row_major(nodes_[id].type.shape)};
+    strided v = seen_[view_[id]];
     v.base = real(v.base);
     return v;
   }
-  constexpr bool is_counting(int id) const { return !dense_[id] && view_[id].counting; }
+  /// Where the elements of `id` are found without its own memory, if it is a view or counts.
+  constexpr strided source(int id) const { return view_[id] < 0 ? memory(id) : seen_[view_[id]]; }
+  constexpr bool is_counting(int id) const { return !dense_[id] && view_[id] >= 0 && seen_[view_[id]].counting; }
   constexpr bool is_dense(int id) const {
-    if (dense_[id] || view_[id].base == id) return !is_counting(id);
-    return !is_counting(id) && is_row_major(nodes_[id].type.shape, view_[id].strides);
+    if (dense_[id] || view_[id] < 0) return true;
+    const strided& v = seen_[view_[id]];
+    return !v.counting && is_row_major(nodes_[id].type.shape, v.strides);
   }
   constexpr bool in_group_with(int p, int i) const { return root_[p] >= 0 && root_[p] == root_[i]; }
 
@@ -85,7 +88,8 @@ class materialization {
   const node* const nodes_ = g_.nodes.data();
   const int *const operands_ = g_.operands.data(), *const root_ = groups_.root.data();
   const char* const dense_ = views_.dense.data();
-  const strided* const view_ = views_.of.data();
+  const int* const view_ = views_.place.data();
+  const strided* const seen_ = views_.entries.data();
   place* const at_ = places_.data();
 
  private:
@@ -93,17 +97,17 @@ class materialization {
   constexpr void need(int id) {
     id = real(id);
     at_[id].needed = at_[id].stays = true;
-    if (const strided& v = view_[id]; is_view(nodes_[id]) && !v.counting) {
-      const int base = real(v.base);
+    if (is_view(nodes_[id]) && !seen_[view_[id]].counting) {
+      const int base = real(seen_[view_[id]].base);
       at_[base].needed = at_[base].stays = true;
     }
   }
   /// Notes that `id` is read from memory, where a view may be read through the value behind it.
   constexpr void need_memory(int id) {
     id = real(id);
-    if (dense_[id])
+    if (dense_[id] || view_[id] < 0)
       need(id);
-    else if (const strided& v = view_[id]; !v.counting)
+    else if (const strided& v = seen_[view_[id]]; !v.counting)
       need(v.base);
   }
 
@@ -182,7 +186,7 @@ class materialization {
       if (!n.op || n.op->reduction.combines == combiner::none || !takes(*n.op).producer) continue;
       const int operand = operands_[n.first_operand];
       int o = operand;
-      if (is_view(nodes_[o]) && !dense_[o] && view_[o].offset == 0 && is_dense(o))
+      if (is_view(nodes_[o]) && !dense_[o] && seen_[view_[o]].offset == 0 && is_dense(o))
         o = operands_[nodes_[o].first_operand];
       if (root_[o] < 0 || !at_[o].needed || results[root_[o]] != 1 || users[o] != 1 || users[operand] != 1) continue;
       const std::int64_t* const words = g_.words_of(n);

@@ -123,7 +123,7 @@ class scheduler : materialization {
     if (nodes_[id].op == &constant_p) {
       at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.dtype);
     } else {
-      const strided v = copying ? view_[id] : memory(id);
+      const strided v = copying ? source(id) : memory(id);
       at_[id].reg =
           loop_.add_load(v.counting ? -1 : at_[real(v.base)].buffer, v.offset, v.strides, nodes_[id].type.dtype);
     }

@@ -15,21 +15,26 @@ struct strided {
   bool counting = false;  ///< the base is a count that is not in memory
 };
 
-/// For every node the memory that it is a view of, which is its own if it is no view. `dense` is set for a view whose view
-/// cannot be expressed by strides, so that it must be copied first.
+/// The memory that views show. `dense` is set for a view whose view cannot be expressed by strides, so that it must be
+/// copied first.
 struct view_table {
-  vec<strided> of;
+  vec<int> place;  ///< of each node, in `entries`; -1 for a node that is no view and does not count
+  vec<strided> entries;
   vec<char> dense;
 
-  constexpr explicit view_table(const graph& g) : of(g.nodes.size()), dense(g.nodes.size(), 0) {
-    for (int i = 0; i < g.count(); ++i) of[i] = look(g, i);
+  constexpr explicit view_table(const graph& g) : place(g.nodes.size(), -1), dense(g.nodes.size(), 0) {
+    const node* const nodes = g.nodes.data();
+    for (int i = 0; i < g.count(); ++i) {
+      const op_kind kind = nodes[i].op ? nodes[i].op->memory.kind : op_kind::general;
+      if (kind != op_kind::view && kind != op_kind::counting) continue;
+      entries.push_back(look(g, i, kind));
+      place[i] = entries.count() - 1;
+    }
   }
 
  private:
-  constexpr strided look(const graph& g, int id) {
+  constexpr strided look(const graph& g, int id, op_kind kind) {
     const node& n = g[id];
-    const op_kind kind = n.op ? n.op->memory.kind : op_kind::general;
-    if (kind != op_kind::view && kind != op_kind::counting) return {id, 0, row_major(n.type.shape)};
     const auto rule = n.op->memory.strides;
     if (!rule)
       detail::throw_error(message(n.op->name) << ": strides", "a view without a rule", "memory.strides", n.where);
@@ -40,7 +45,8 @@ struct view_table {
     }
     const int from = g.operand(n, 0);
     const array_type& type = g[from].type;
-    strided v = dense[from] ? strided{from, 0, row_major(type.shape)} : of[from];
+    strided v{from, 0, row_major(type.shape)};
+    if (!dense[from] && place[from] >= 0) v = entries[place[from]];
     if (!rule(type, n.type, g.words_of(n), v.offset, v.strides)) {
       dense[from] = 1;
       v = {from, 0, row_major(type.shape)};

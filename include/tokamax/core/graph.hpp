@@ -132,7 +132,9 @@ struct graph {
     const int id = count();
     int older = node::in_no_list;
     if (shared != sharing::none) {
-      if (id >= 2 * newest_.count()) grow_lists();
+      // At run time lists are short, because each node in one is a cache miss. The constant evaluator prefers few lists.
+      const int lists = newest_.count();
+      if (__builtin_is_constant_evaluated() ? id >= 2 * lists : 2 * id >= lists) grow_lists();
       int& newest = newest_[list_of(kind, in, n_in, attributes, n_words, type)];
       if (const int same = find(newest, kind, shared, in, n_in, attributes, n_words, type); same >= 0) return same;
       older = newest;

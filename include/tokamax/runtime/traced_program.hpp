@@ -40,7 +40,11 @@ struct owned_program {
 TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced,
                                                                          const kernel_table& table) {
   auto p = std::make_unique<owned_program>();
-  lower(p->lowered, with_captures_as_inputs(traced, p->captured), [&](const op& o) { return table.find(o).run; });
+  const auto has_kernel = [&](const op& o) { return table.find(o).run; };
+  if (traced.captured.empty())
+    lower(p->lowered, traced, has_kernel);
+  else
+    lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
   const auto takes = [&](const op& o) {
     kernel_takes t = table.find(o).takes;
     t.producer = t.producer && table.joins_loops;

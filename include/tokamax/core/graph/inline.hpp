@@ -40,6 +40,7 @@ class inliner {
     const char* const live = needed.data();
     const node* const nodes = from_.nodes.data();
     const int n = from_.count();
+    if (!std::is_constant_evaluated() && to_.nodes.empty()) to_.nodes.reserve(from_.nodes.size());
     const bool scoped = !from_.scopes.empty();
     const int around = to_.scope;
     for (int i = 0; i < n; ++i) {
