@@ -17,11 +17,11 @@ int main() {
   trace<heads>([](array q) {
     return tk::dot_product_attention(q, q, q, {.mask = tk::zeros({4, 4}, pick(tk::f32, tk::bool_))});
   });
-  // expects: "dot_product_attention: key_value_seq_lengths".*"i32\[3\]".*those of \[2\]"
+  // expects: "dot_product_attention: key_value_s.*"i32\[3\]".*those of \[2\]"
   trace<heads>([](array q) {
     return tk::dot_product_attention(q, q, q, {.key_value_seq_lengths = tk::zeros({pick(3, 2)}, tk::i32)});
   });
-  // expects: "dot_product_attention: logits_soft_cap".*"0 or more"
+  // expects: "dot_product_attention: logits_soft.*"0 or more"
   trace<heads>([](array q) { return tk::dot_product_attention(q, q, q, {.logits_soft_cap = pick(-1.0, 1.0)}); });
   // expects: "attention_mask: extents".*"bool\[4,2\]"
   trace<heads>([](array q) {

@@ -20,7 +20,7 @@ constexpr arrays sort_all(const op& o, const arrays& operands, const sort_option
 /// n log2 n for each row of n elements.
 constexpr op_cost sort_cost(const call& c) {
   const std::int64_t n = c[0].extent(c.attrs<sort_options>().axis);
-  const int halvings = n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
+  const int halvings = n > 1 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1))) : 0;
   return {static_cast<double>(c[0].size()) * halvings};
 }
 }  // namespace detail
