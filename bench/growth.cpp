@@ -39,10 +39,8 @@ struct figures {
 
 /// Bytes of the arena that the step's intermediate values share.
 std::int64_t plan_bytes(const state& s, const tk::array& ids) {
-  tk::graph g;
-  std::pair<state, tk::array> result;
-  tk::trace_into(g, step, result, s, ids, ids);
-  const auto program = tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>());
+  const auto program =
+      tk::detail::owned_program::make(tk::make_graph(step, s, ids, ids), tk::kernel_table_of<tk::cpu_tag>());
   return program->tables.regions[0].arena_bytes;
 }
 

@@ -57,7 +57,7 @@ void measure_cache(std::string_view name, const F& f) {
   const row r(tk::array(tk::ones({1, 4096})) + 0);
   const position at(tk::array(3, {tk::i32, false, {}}));
   const auto once = [&] { c = run(std::move(c), r, at); };
-  bench::report("update", name, "tokamax", bench::median_seconds(once, 51) * 1e3, "ms");
+  bench::report("update", name, "tokamax", bench::median_seconds(once, 51) * 1e6, "us");
   const tk::profile::timeline recording;
   once();
   double bytes = 0;

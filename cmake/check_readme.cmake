@@ -7,7 +7,7 @@ set(longest_readme 180)  # lines
 set(fewest_blocks 4)     # in README.md
 
 set(count 0)
-foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md)
+foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md examples/coverage.md)
   if(NOT EXISTS ${root}/${page})
     problem("${page}: not there")
     continue()

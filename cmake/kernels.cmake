@@ -39,3 +39,24 @@ function(tokamax_link_kernels core headers)
   target_compile_definitions(${core} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_KERNELS>)
   target_link_libraries(${core} INTERFACE $<BUILD_INTERFACE:tokamax_kernels>)
 endfunction()
+
+# The same for users of `checkpoint`: the library of file formats, which needs the JSON library that `checkpoint` links.
+function(tokamax_link_files checkpoint headers)
+  if(TOKAMAX_HEADER_ONLY)
+    return()
+  endif()
+  if(NOT TARGET tokamax_files)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels/files.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT [[
+#define TOKAMAX_INSTANTIATE_KERNELS
+#define TOKAMAX_KERNELS_PART TOKAMAX_PART_FILES
+#include <tokamax/checkpoint.hpp>
+]] @ONLY)
+    add_library(tokamax_files STATIC EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(tokamax_files PRIVATE ${headers} nlohmann_json::nlohmann_json)
+    set_target_properties(tokamax_files PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(tokamax_files PRIVATE -O1)  # it reads and writes files, and has no other loops
+  endif()
+  target_compile_definitions(${checkpoint} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_FILES>)
+  target_link_libraries(${checkpoint} INTERFACE $<BUILD_INTERFACE:tokamax_files>)
+endfunction()

@@ -12,13 +12,15 @@ def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
 
 
-def installed(options):
-    """The chosen implementations that are installed, one after the other; the others are named on stderr.
-
-    JAX takes one thread a visible core, so the process is confined to as many before either library is loaded.
-    """
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
+def confine(threads):
+    """Confines this process and its children to as many cores, since JAX takes one thread a visible core."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def installed(options):
+    """The chosen implementations that are installed, one after the other; the others are named on stderr."""
+    confine(options.threads)  # before either library is loaded
     for impl in options.impl:
         package = impl.split(".")[0]
         if importlib.util.find_spec(package) is None:

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (it reads and writes JSON, as checkpoint does)
 //
+//   benchmarking/autotune.hpp              measures the implementations of all ops of a program, on the data of the program.
+//   benchmarking/autotuning_file.hpp       results of autotuning as JSON and as files that several processes share.
+//   benchmarking/autotuning_result.hpp     how fast the implementations of ops are, as a value that programs use and files keep.
 //   benchmarking/benchmark.hpp             measures the time and the memory of a function.
 //   benchmarking/benchmark_data.hpp        what a benchmark has measured, and the same as text.
 //   benchmarking/diff_summary.hpp          how far two arrays differ, in a few numbers, and whether that is close enough.
@@ -13,6 +16,9 @@
 //   benchmarking/standardize_function.hpp  a function and its derivative as programs that can be measured.
 #pragma once
 
+#include <tokamax/benchmarking/autotune.hpp>
+#include <tokamax/benchmarking/autotuning_file.hpp>
+#include <tokamax/benchmarking/autotuning_result.hpp>
 #include <tokamax/benchmarking/benchmark.hpp>
 #include <tokamax/benchmarking/benchmark_data.hpp>
 #include <tokamax/benchmarking/diff_summary.hpp>

@@ -10,6 +10,7 @@
 //
 //   checkpoint/crc32c.hpp         the Castagnoli checksum.
 //   checkpoint/json.hpp           JSON that anybody may have written, read strictly and within bounds.
+//   checkpoint/json_value.hpp     numbers, texts, vectors and plain records as a JSON value, and back.
 //   checkpoint/manager.hpp        the checkpoints of a run, one folder a step.
 //   checkpoint/metadata.hpp       numbers, texts and plain records that are saved beside the arrays.
 //   checkpoint/metadata_file.hpp  metadata, and the checksums of the arrays, as a JSON file with a checksum of its own.
@@ -20,6 +21,7 @@
 
 #include <tokamax/checkpoint/crc32c.hpp>
 #include <tokamax/checkpoint/json.hpp>
+#include <tokamax/checkpoint/json_value.hpp>
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/checkpoint/metadata.hpp>
 #include <tokamax/checkpoint/metadata_file.hpp>

@@ -31,6 +31,7 @@
 //   core/trace.hpp                call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp           how an array knows at run time whether the graph that it points to still exists.
 //   core/type.hpp                 what is known of an array without its data, and its text form for messages.
+//   core/use_implementation.hpp   names the implementation of an op for a part of a program.
 #pragma once
 
 #include <tokamax/core/arguments.hpp>
@@ -63,3 +64,4 @@
 #include <tokamax/core/trace.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/core/type.hpp>
+#include <tokamax/core/use_implementation.hpp>

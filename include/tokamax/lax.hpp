@@ -26,6 +26,7 @@
 //   lax/reduce.hpp                   reductions over axes: sum, max, min, all, any, argmax and argmin.
 //   lax/reshape.hpp                  the same elements in row-major order under other extents.
 //   lax/reverse.hpp                  elements in reverse order along some axes.
+//   lax/scatter.hpp                  rows of a table replaced by index.
 //   lax/slice.hpp                    take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp                     stable sorting by a key: sort, argsort, top_k.
 //   lax/split.hpp                    cut an array along an axis; the transpose of concatenate.
@@ -58,6 +59,7 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
+#include <tokamax/lax/scatter.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/split.hpp>

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   runtime/argument_types.hpp     checks arrays that a function takes as tensors, at the call of the jitted function.
+//   runtime/choice.hpp             which implementation of an op computes a call: named, chosen by measurement, or the kernel.
+//   runtime/composed_kernel.hpp    the meaning of an op as a kernel: a program of the smaller ops that compose names.
 //   runtime/describe.hpp           the graph and the plan of a compiled function, as text.
 //   runtime/device_put.hpp         move arrays to a device, and wait for what devices compute.
 //   runtime/executable.hpp         a plan bound to kernels and memory, ready to run.
 //   runtime/filled_literals.hpp    data for arguments that are one number in every element.
+//   runtime/given_tree.hpp         the arguments and the result of one call of a program, as trees of any types.
 //   runtime/idle_list.hpp          objects that one thread uses at a time, and that are kept for the next one.
 //   runtime/interpreted_loops.hpp  the loops of programs that are known while compiling, also without optimisation.
 //   runtime/jit.hpp                compile a function on trees once, run it many times.
@@ -15,17 +18,21 @@
 //   runtime/program_device.hpp     devices that run plans, for graphs and for eager ops.
 //   runtime/program_run.hpp        one run of a program on a device, the same for all programs.
 //   runtime/runner_pool.hpp        idle runs of a program, each laid out for the dynamic extents that it had last.
+//   runtime/running_loop.hpp       the loop of a step, which the kernel of the next step runs part by part.
 //   runtime/static_program.hpp     runs programs that are known while compiling, with code that all of them share.
 //   runtime/traced_program.hpp     programs traced at run time, by the passes that the compiler uses too.
-//   runtime/tree_layout.hpp        the positions of the arrays and static values of a tree in an object of its type.
+//   runtime/tree_layout.hpp        the positions of the arrays and static values of a tree.
 //   runtime/work.hpp               the operations and bytes of a step of a program, for profiles.
 #pragma once
 
 #include <tokamax/runtime/argument_types.hpp>
+#include <tokamax/runtime/choice.hpp>
+#include <tokamax/runtime/composed_kernel.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/device_put.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/filled_literals.hpp>
+#include <tokamax/runtime/given_tree.hpp>
 #include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/interpreted_loops.hpp>
 #include <tokamax/runtime/jit.hpp>
@@ -35,6 +42,7 @@
 #include <tokamax/runtime/program_device.hpp>
 #include <tokamax/runtime/program_run.hpp>
 #include <tokamax/runtime/runner_pool.hpp>
+#include <tokamax/runtime/running_loop.hpp>
 #include <tokamax/runtime/static_program.hpp>
 #include <tokamax/runtime/traced_program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>

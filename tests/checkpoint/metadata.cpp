@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/metadata.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <limits>
 
@@ -32,7 +34,8 @@ TEST_CASE("records, numbers and texts survive") {
   const settings s{0.1, 0.1f, true, schedule::cosine, "\xc3\xa9", {{1, 2}, {3, 1ll << 60}}, ~0ull};
   metadata about;
   about.set("settings", s).set("loss", 1.88).set("note", "text").set("epoch", 7);
-  metadata read{0, nlohmann::json::parse(about.entries.dump())};
+  metadata read;
+  *read.entries = nlohmann::json::parse(about.entries.text());
   CHECK(read.get<settings>("settings") == s);
   CHECK(read.get<double>("loss") == 1.88);
   CHECK(read.get<std::string>("note") == "text");

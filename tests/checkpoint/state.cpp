@@ -1,7 +1,10 @@
 // tests/checkpoint/state.cpp: whole trees to a folder and back, or nothing at all.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/checkpoint/metadata_file.hpp>
 #include <tokamax/checkpoint/state.hpp>
 #include <tokamax/random/key.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/stored_array.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 

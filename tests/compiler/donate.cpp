@@ -43,10 +43,8 @@ outcome run(const F& f, const array& x, const many& rest) {
     for (std::size_t k = 0; k < expected.size(); ++k)
       o.right = o.right && same(y[k], expected[k]) && same(z[k], expected[k]);
   }
-  graph g;
-  many y;
-  trace_into(g, f, y, x, rest);
-  o.arena = detail::owned_program::make(g, kernel_table_of<cpu_tag>())->tables.regions[0].arena_bytes;
+  o.arena =
+      detail::owned_program::make(make_graph(f, x, rest), kernel_table_of<cpu_tag>())->tables.regions[0].arena_bytes;
   return o;
 }
 

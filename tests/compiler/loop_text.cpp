@@ -6,6 +6,7 @@
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
+#include "support/every_loop.hpp"
 #include "support/functions.hpp"
 #include "support/random_program.hpp"
 #include "support/temporary_folder.hpp"
@@ -29,6 +30,12 @@ auto late_jit(const auto& f, auto... how) { return ((void)how, ..., jit(f, cpu, 
 namespace example_00 {
 #include "../examples/00_readme.cpp"
 }
+namespace example_02 {
+#include "../examples/02_grad.cpp"
+}
+namespace example_03 {
+#include "../examples/03_vmap.cpp"
+}
 namespace example_05 {
 #include "../examples/05_linear_regression.cpp"
 }
@@ -47,6 +54,10 @@ namespace example_09 {
 namespace example_10 {
 #include "../examples/10_custom_gradients.cpp"
 }
+namespace example_12 {
+#include "../examples/12_write_a_kernel.cpp"
+}
+#include "../examples/11_write_an_op.cpp"  // in no namespace, because it specialises a template of the library
 #undef jit
 namespace example_04 {
 #include "../examples/04_see_the_graph.cpp"
@@ -62,111 +73,52 @@ program make(const tk::graph& g) {
   table.joins_loops = true;
   return tk::detail::owned_program::make(g, table);
 }
-template <class F, class... Args>
-tk::graph traced(const F& f, const Args&... args) {
-  tk::graph g;
-  std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>> result;
-  tk::trace_into(g, f, result, args...);
-  return g;
-}
-
-struct elementwise_op {
-  const tk::op* kind;
-  int operands;
+// What the first lessons compute one op at a time, as programs.
+constexpr auto arrays_lesson = [](const array& x) {
+  return std::tuple{x * 10 + tk::arange(3), tk::mean(x, {.axis = {-1}, .keepdims = true}),
+                    tk::matmul(x, tk::transpose(x)), tk::exp(-x) > 0.1, tk::random::uniform(tk::random::key(0), {4})};
 };
-const elementwise_op all_ops[] = {{&tk::add_p, 2},
-                                  {&tk::sub_p, 2},
-                                  {&tk::mul_p, 2},
-                                  {&tk::div_p, 2},
-                                  {&tk::neg_p, 1},
-                                  {&tk::max_p, 2},
-                                  {&tk::min_p, 2},
-                                  {&tk::abs_p, 1},
-                                  {&tk::sign_p, 1},
-                                  {&tk::rem_p, 2},
-                                  {&tk::quotient_p, 2},
-                                  {&tk::exp_p, 1},
-                                  {&tk::expm1_p, 1},
-                                  {&tk::log_p, 1},
-                                  {&tk::log1p_p, 1},
-                                  {&tk::sqrt_p, 1},
-                                  {&tk::rsqrt_p, 1},
-                                  {&tk::tanh_p, 1},
-                                  {&tk::logistic_p, 1},
-                                  {&tk::sin_p, 1},
-                                  {&tk::cos_p, 1},
-                                  {&tk::erf_p, 1},
-                                  {&tk::floor_p, 1},
-                                  {&tk::ceil_p, 1},
-                                  {&tk::round_p, 1},
-                                  {&tk::pow_p, 2},
-                                  {&tk::fma_p, 3},
-                                  {&tk::erf_inv_p, 1},
-                                  {&tk::normal_cdf_p, 1},
-                                  {&tk::logaddexp_p, 2},
-                                  {&tk::relu_p, 1},
-                                  {&tk::gelu_p, 1},
-                                  {&tk::eq_p, 2},
-                                  {&tk::ne_p, 2},
-                                  {&tk::lt_p, 2},
-                                  {&tk::le_p, 2},
-                                  {&tk::gt_p, 2},
-                                  {&tk::ge_p, 2},
-                                  {&tk::logical_and_p, 2},
-                                  {&tk::logical_or_p, 2},
-                                  {&tk::logical_not_p, 1},
-                                  {&tk::bitwise_and_p, 2},
-                                  {&tk::bitwise_or_p, 2},
-                                  {&tk::bitwise_xor_p, 2},
-                                  {&tk::bitwise_not_p, 1},
-                                  {&tk::shift_left_p, 2},
-                                  {&tk::select_p, 3},
-                                  {&tk::shift_right_logical_p, 2},
-                                  {&tk::shift_right_arithmetic_p, 2}};
-const tk::dtype all_types[] = {tk::bool_, tk::i8, tk::i32, tk::u32, tk::bf16, tk::f32};
-
-/// Every op that a dtype has, on operands that lie densely, transposed and repeated, that count, and that are constants.
-tk::graph ops_of(tk::dtype t) {
-  return tk::test::trace(
-      [&](const tk::arrays& in) {
-        const array x = in[0], turned = tk::transpose(in[1]), row = tk::broadcast_to(in[2], {7, 9});
-        const array counts = tk::astype(tk::iota(tk::i32, {7, 9}, 1), t);
-        tk::arrays results;
-        for (const auto& [kind, operands] : all_ops)
-          for (const array& second : {turned, row, counts, array(3.0, {t, false, {7, 9}})}) {
-            const array c = x == turned;
-            const tk::arrays given = kind == &tk::select_p ? tk::arrays{c, x, second} : tk::arrays{x, second, row};
-            try {
-              results.push_back(tk::bind_all(*kind, given.data(), operands, {}, {})[0]);
-            } catch (const tk::error&) {  // not of this dtype
-            }
-          }
-        for (tk::dtype to : all_types) results.push_back(tk::astype(x, to));
-        return results;
-      },
-      {{t, false, {7, 9}}, {t, false, {9, 7}}, {t, false, {1, 9}}});
-}
+constexpr auto grad_lesson = [](const array& p, const array& direction) {
+  using example_02::rosenbrock;
+  const auto slope = [&](const array& q) { return tk::sum(tk::grad(rosenbrock)(q) * direction); };
+  const auto clipped = [](const array& q) { return rosenbrock(example_02::clip_gradient(q)); };
+  return std::tuple{rosenbrock(p), tk::jvp(tk::grad(rosenbrock), p, direction), tk::grad(slope)(p),
+                    tk::hessian(rosenbrock)(p), tk::grad(clipped)(p)};
+};
+constexpr auto vmap_lesson = [](const array& w, const array& xs, const array& ys) {
+  const auto centred = [](const array& x) { return tk::sum(x - tk::pmean(x, "batch")); };
+  const array each = tk::vmap(tk::grad(example_03::loss), {.in_axes = {tk::not_mapped, 0, 0}})(w, xs, ys);
+  return std::tuple{each, tk::mean(each, {.axis = {0}}), tk::vmap(centred, {.axis_name = "batch"})(xs)};
+};
 
 std::map<std::string, tk::graph> programs() {
   std::map<std::string, tk::graph> all;
-  all["00_readme"] = traced(example_00::step, example_00::state{}, example_00::points{});
-  all["04_see_the_graph"] = traced(example_04::step, example_04::matrix{}, example_04::vector{});
-  all["05_linear_regression"] = traced(example_05::step, example_05::line{}, example_05::points{});
-  all["06_classifier"] = traced(example_06::step, example_06::state{}, example_06::batch{});
-  all["07_train_gpt"] =
-      traced(tk::train::step<example_07::loss, example_07::optimizer>(), example_07::state{}, example_07::batch{});
-  all["07_generate"] = traced([](const example_07::gpt& m, const tk::tensor<tk::i32, 1, 32>& ids) { return m(ids); },
-                              example_07::gpt{}, tk::tensor<tk::i32, 1, 32>{});
-  all["08_checkpoint"] =
-      traced(tk::train::step<example_08::loss, example_08::optimizer>(), example_08::state{}, example_08::batch{});
   const auto like = [](const tk::shape& s, tk::dtype t = tk::f32) { return array(tk::array_type{t, false, s}); };
-  all["09_activate"] = traced(example_09::activate, like({}, tk::i32), like({6}));
-  all["09_products"] = traced(example_09::products, like({5}));
-  all["09_power"] = traced(tk::vmap(tk::grad(example_09::power_16)), like({3}));
-  all["10_softplus"] = traced(tk::vmap(tk::grad(example_10::softplus)), like({6}));
-  all["10_root"] = traced(tk::vmap(tk::grad(example_10::root)), like({6}));
-  all["10_custom_gradients"] = traced(example_10::step, example_10::weights{}, example_10::weights{});
-  for (tk::dtype t : all_types) all["ops_" + std::string(tk::name(t))] = ops_of(t);
+  all["00_readme"] = tk::make_graph(example_00::step, example_00::state{}, example_00::points{});
+  all["01_arrays"] = tk::make_graph(arrays_lesson, like({2, 3}));
+  all["02_grad"] = tk::make_graph(grad_lesson, like({2}), like({2}));
+  all["03_vmap"] = tk::make_graph(vmap_lesson, like({3}), like({4, 3}), like({4}));
+  all["04_see_the_graph"] = tk::make_graph(example_04::step, example_04::matrix{}, example_04::vector{});
+  all["05_linear_regression"] = tk::make_graph(example_05::step, example_05::line{}, example_05::points{});
+  all["06_classifier"] = tk::make_graph(example_06::step, example_06::state{}, example_06::batch{});
+  all["07_train_gpt"] = tk::make_graph(tk::train::step<example_07::loss, example_07::optimizer>(), example_07::state{},
+                                       example_07::batch{});
+  all["07_generate"] =
+      tk::make_graph([](const example_07::gpt& m, const tk::tensor<tk::i32, 1, 32>& ids) { return m(ids); },
+                     example_07::gpt{}, tk::tensor<tk::i32, 1, 32>{});
+  all["08_checkpoint"] = tk::make_graph(tk::train::step<example_08::loss, example_08::optimizer>(), example_08::state{},
+                                        example_08::batch{});
+  all["09_activate"] = tk::make_graph(example_09::activate, like({}, tk::i32), like({6}));
+  all["09_products"] = tk::make_graph(example_09::products, like({5}));
+  all["09_power"] = tk::make_graph(tk::vmap(tk::grad(example_09::power_16)), like({3}));
+  all["10_softplus"] = tk::make_graph(tk::vmap(tk::grad(example_10::softplus)), like({6}));
+  all["10_root"] = tk::make_graph(tk::vmap(tk::grad(example_10::root)), like({6}));
+  all["10_custom_gradients"] = tk::make_graph(example_10::step, example_10::weights{}, example_10::weights{});
+  all["11_write_an_op"] = tk::make_graph(tk::grad(loss), rows{});
+  all["11_batch"] = tk::make_graph(tk::vmap([](const array& row) { return smooth_max(log_cosh(row)); }), like({2, 3}));
+  all["12_write_a_kernel"] = tk::make_graph(example_12::scaled, example_12::table{});
+  for (tk::dtype t : {tk::bool_, tk::i8, tk::i32, tk::u32, tk::bf16, tk::f32})
+    all["ops_" + std::string(tk::name(t))] = tk::test::every_loop_of(t);
   for (unsigned seed = 1; seed <= 5; ++seed)
     all["random_" + std::to_string(seed)] =
         tk::test::trace(tk::test::random_program(seed), {{tk::f32, false, {4, 6}}, {tk::f32, false, {4, 6}}});
@@ -199,7 +151,7 @@ std::string source_of(const std::map<std::string, program>& all) {
           "extern \"C\" void program_" + name + "_" + loop +
           "(std::int64_t n, std::byte* const* slots, const std::int64_t* strides, const tokamax::loop_arguments& a) {\n"
           "  for (std::int64_t i = 0; i < n; ++i) program_" +
-          name + "::" + loop + "({slots, strides, a.constants, i});\n}\n";
+          name + "::" + loop + "(program_" + name + "::place{slots, strides, a.constants, i});\n}\n";
     }
   }
   return s;
@@ -228,9 +180,15 @@ std::vector<array> run(const tk::detail::owned_program& p, tk::executable code, 
 }
 tk::executable with_compiled_loops(const tk::detail::owned_program& p) {
   std::vector<tk::kernel_function> kernels;
+  std::vector<tk::implementation_list> others;
   const tk::kernel_table table = tk::kernel_table_of<tk::cpu_tag>();
-  for (const tk::op* o : p.tables.ops) kernels.push_back(table.find(*o).run);
-  tk::executable code(view(p.tables), {static_cast<std::size_t>(p.tables.loops.count()), run_compiled}, kernels);
+  for (const tk::op* o : p.tables.ops) {
+    const tk::kernel_set found = table.find(*o);
+    kernels.push_back(found.run);
+    others.push_back(found.others);
+  }
+  const std::vector<tk::loop_function> loops(static_cast<std::size_t>(p.tables.loops.count()), run_compiled);
+  tk::executable code(view(p.tables), loops, kernels, others);
   std::vector<tk::tile_function> tiles(static_cast<std::size_t>(p.tables.instructions.count()));
   code.interpret_with(tiles);  // so that loops know which one they are
   return code;
@@ -250,7 +208,7 @@ auto op_logaddexp(V a, V b) {
   const auto t2 = a - b;
   return select(t2 == t2, select(a > b, a, b) + log1p(exp(-abs(t2))), a + b);
 }
-inline void loop_0(const place& at) {
+inline void loop_0(const auto& at) {
   const auto t0 = load<f32, unit>(at, 0);
   const auto t1 = as<f32>(-t0);
   const auto t2 = constant<f32>(at, 0);
@@ -261,7 +219,7 @@ inline void loop_0(const place& at) {
   const auto t7 = as<bf16>(t6);
   store<bf16>(at, 2, t7);
 }
-inline void loop_1(const place& at) {
+inline void loop_1(const auto& at) {
   const auto t0 = count<i32, none>(at, 0);
   const auto t1 = as<f32>(t0);
   const auto t2 = load<f32, any>(at, 1);
@@ -316,7 +274,7 @@ TEST_CASE("printed loops have the bits of the library's") {
                     library = (folder.path / "loops.so").string();
   REQUIRE(std::system(compile_command(source, library).c_str()) == 0);
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(loaded);
+  if (loaded == nullptr) FAIL(dlerror());
   int loops = 0, joined = 0;
   for (const auto& [name, p] : all) {
     for (const tk::plan_step& s : p->tables.steps) joined += s.produces;

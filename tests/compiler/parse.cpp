@@ -75,9 +75,7 @@ TEST_CASE("graphs with bodies, weak types, dynamic extents and all constants are
 
 TEST_CASE("the training step of a GPT with 12 layers is read back") {
   using work = bench::gpt_step<{.vocabulary = 32, .context = 8, .width = 16, .heads = 2, .layers = 12}, 2>;
-  tk::graph g;
-  std::pair<work::state, array> result;
-  tk::trace_into(g, work::step, result, work::state{}, work::ids{}, work::ids{});
+  const tk::graph g = tk::make_graph(work::step, work::state{}, work::ids{}, work::ids{});
   CHECK(g.count() > 3000);
   tk::test::check_text(g);
 }

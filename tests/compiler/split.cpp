@@ -6,6 +6,7 @@
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/optim/clip.hpp>
 #include <tokamax/runtime.hpp>
+#include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 #include "support/catch.hpp"
 #include "support/random_program.hpp"
@@ -42,12 +43,7 @@ constexpr array total(const Trees& x) {
   for (std::size_t i = 1; i < x.size(); ++i) s = s + x[i];
   return s;
 }
-plan planned(const auto& f, const many& x) {
-  graph g;
-  many y;
-  trace_into(g, f, y, x);
-  return planned_program(g);
-}
+plan planned(const auto& f, const many& x) { return planned_program(make_graph(f, x)); }
 int steps(const auto& f, const many& x) { return planned(f, x).regions[0].step_count; }
 
 }  // namespace

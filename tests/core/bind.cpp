@@ -1,9 +1,9 @@
 // tests/core/bind.cpp: where an op goes: into a trace, to the backend, or only to its types.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/core/trace.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/slice.hpp>
+#include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 #include "support/contains.hpp"
 
@@ -14,10 +14,7 @@ namespace {
 constexpr array_type row{f32, false, {3}};
 template <class F>
 constexpr int nodes_of(const F& f) {
-  graph g;
-  array result;
-  trace_into(g, f, result, array(row));
-  return g.count();
+  return make_graph(f, array(row)).count();
 }
 
 // equal values are one node
@@ -44,9 +41,7 @@ static_assert(nodes_of([](const array& x) { return x + x * 2.0f; }) ==
 
 // constant expressions fold
 constexpr bool folds() {
-  graph g;
-  array result;
-  trace_into(g, [](const array& x) { return x + (array(2.0f) * array(3.0f) - 1.0f); }, result, array(row));
+  const graph g = make_graph([](const array& x) { return x + (array(2.0f) * array(3.0f) - 1.0f); }, array(row));
   for (const node& n : g.nodes)
     if (n.op == &constant_p && as_double(constant_bits(g, n), n.type.dtype) == 5) return true;
   return false;
@@ -80,24 +75,18 @@ TEST_CASE("a value of a trace that has ended is refused") {
   graph g;
   array result;
   trace_into(g, [&](const array& x) { return leaked = exp(x); }, result, array(row));
-  const auto use = [&](const array& x) { return x + leaked; };
-  graph other;
-  CHECK_THROWS_WITH(trace_into(other, use, result, array(row)), contains("array of another trace"));
+  CHECK_THROWS_WITH(make_graph([&](const array& x) { return x + leaked; }, array(row)),
+                    contains("array of another trace"));
 }
 
 TEST_CASE("an abstract array that a function closes over is refused") {
   const array missing(row);
-  graph g;
-  array result;
-  CHECK_THROWS_WITH(trace_into(
-                        g, [&](const array& x) { return x * missing; }, result, array(row)),
+  CHECK_THROWS_WITH(make_graph([&](const array& x) { return x * missing; }, array(row)),
                     contains("abstract array in a trace: found f32[3]"));
 }
 
 TEST_CASE("data that a trace closes over is captured once") {
   const array w = array::from<float>({1, 2, 3});
-  graph g;
-  array result;
-  trace_into(g, [&](const array& x) { return x * w + w; }, result, array(row));
+  const graph g = make_graph([&](const array& x) { return x * w + w; }, array(row));
   CHECK(g.captured.count() == 1);
 }

@@ -34,12 +34,7 @@ constexpr auto layers = [](const vector& given) {
 constexpr auto loss = [](const vector& x) { return tk::sum(layers(x)); };
 constexpr auto grad = [](const vector& x) { return tk::grad(loss)(x); };
 
-tk::graph traced(const auto& f) {
-  tk::graph g;
-  array result;
-  tk::trace_into(g, f, result, vector{});
-  return g;
-}
+tk::graph traced(const auto& f) { return tk::make_graph(f, vector{}); }
 
 }  // namespace
 

@@ -12,7 +12,7 @@ void read(std::string_view bytes) {
   const auto folder = file_with(bytes, "metadata.json").parent_path();
   only_errors([&] {
     const checkpoint::metadata about = checkpoint::about(folder);
-    for (const auto& [name, entry] : about.entries.items()) {
+    for (const auto& [name, entry] : about.entries->items()) {
       only_errors([&] { about.get<double>(name); });
       only_errors([&] { about.get<float>(name); });
       only_errors([&] { about.get<std::int8_t>(name); });

@@ -15,9 +15,6 @@ namespace {
 /// The places inside the library that the values of a trace of f carry. Conversions cannot fail, and name none.
 template <class F, class... Args>
 std::string places_inside(const F& f, const Args&... args) {
-  graph g;
-  std::remove_cvref_t<decltype(f(args...))> result;
-  trace_into(g, f, result, args...);
   std::string found;
   auto look = [&](const graph& in, const auto& again) -> void {
     for (const node& n : in.nodes)
@@ -26,7 +23,7 @@ std::string places_inside(const F& f, const Args&... args) {
         found += std::string(n.op->name) + " " + n.where.file + ":" + std::to_string(n.where.line) + "\n";
     for (const graph& body : in.bodies) again(body, again);
   };
-  look(g, look);
+  look(make_graph(f, args...), look);
   return found;
 }
 

@@ -225,10 +225,24 @@ TEST_CASE("attention keeps the contract of ops") {
       tk::attention_p,
       {{{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), bias, seen}, pack(terms)}},
       {.order = 1});
+  // two ranges of keys for each query, some of which are empty, and segments
+  const tk::attention_attributes parts{.scale = 0.5, .has_bias = true, .ranges = 2, .has_segments = true};
+  const array ranges = array::from<std::int32_t>({0, 2, 3, 4, 1, 1, 0, 3, 2, 1, 0, 2}, {1, 1, 3, 4});
+  const array q_segments = array::from<std::int32_t>({0, 1, 1}, {1, 1, 3, 1});
+  const array k_segments = array::from<std::int32_t>({0, 1, 1, 0}, {1, 1, 1, 4});
+  tk::test::check_op(
+      tk::attention_p,
+      {{{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), bias, ranges, q_segments, k_segments},
+        pack(parts)}},
+      {.order = 1});
   tk::test::check_op(tk::attention_vjp_p,
                      {{{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
                         noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6), bias, seen},
-                       pack(terms)}},
+                       pack(terms)},
+                      {{noise({1, 3, 2, 2}, 1), noise({1, 4, 1, 2}, 2), noise({1, 4, 1, 2}, 3), noise({1, 3, 2, 2}, 4),
+                        noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6), bias, ranges,
+                        q_segments, k_segments},
+                       pack(parts)}},
                      {.differentiate = false});
   tk::test::check_op(tk::attention_vjp_p,
                      {{{noise({1, 3, 2, 2}, 1), noise({1, 3, 1, 2}, 2), noise({1, 3, 1, 2}, 3), noise({1, 3, 2, 2}, 4),

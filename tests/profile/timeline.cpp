@@ -132,14 +132,18 @@ TEST_CASE("the work of convolutions and attention is counted") {
 
 TEST_CASE("a recording becomes a file of trace events") {
   const auto file = std::filesystem::temp_directory_path() / "tokamax_trace.json";
-  tk::profile::write_trace({{"one", 5000, 2000, 3, 4, 8}, {"two", 8000, 1000}}, file);
+  event elsewhere{"two", 8000, 1000};
+  elsewhere.device = "far:1";
+  tk::profile::write_trace({{"one", 5000, 2000, 3, 4, 8}, elsewhere}, file);
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
   CHECK(text.str() ==
         "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
+        "{\"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"name\": \"thread_name\", \"args\": {\"name\": \"\"}},\n"
         "{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"one\", \"ts\": 0, \"dur\": 2, \"args\": {\"flops\": 7, "
         "\"transcendentals\": 0, \"bytes\": 8}},\n"
-        "{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"two\", \"ts\": 3, \"dur\": 1, \"args\": {\"flops\": 0, "
+        "{\"ph\": \"M\", \"pid\": 1, \"tid\": 2, \"name\": \"thread_name\", \"args\": {\"name\": \"far:1\"}},\n"
+        "{\"ph\": \"X\", \"pid\": 1, \"tid\": 2, \"name\": \"two\", \"ts\": 3, \"dur\": 1, \"args\": {\"flops\": 0, "
         "\"transcendentals\": 0, \"bytes\": 0}}\n]}\n");
   std::filesystem::remove(file);
   CHECK_THROWS_WITH(tk::profile::write_trace({}, "/nowhere/trace.json"),

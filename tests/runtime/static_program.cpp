@@ -40,7 +40,8 @@ TEST_CASE("a layout lists leaves and static values where they lie") {
   const tk::tree_layout l = tk::tree_layout::of<scaled>(&m, "m");
   REQUIRE(l.leaves.size() == 3);
   REQUIRE(l.constants.size() == 1);
-  CHECK(l.leaves[2].path == "m.offsets[1]");
+  CHECK(l.paths[2] == "m.offsets[1]");
+  CHECK(l.paths[3] == "m.twice");
   CHECK(&l.leaves[2].leaf(&other) == &other.offsets[1]);
   CHECK(l.constants[0].at.in(&other) == &other.twice);
   CHECK(l.constants[0].equal(&m.twice, &m.twice));

@@ -121,6 +121,11 @@ TEST_CASE("models with optionals, variants, maps and unique_ptrs are initialised
   shorter.next.reset();
   CHECK_FALSE(step(shorter, x).next);
   CHECK(traces == 3);
+  auto renamed = shorter.heads.extract("value");
+  renamed.key() = "other";  // as many keys, but not the same
+  shorter.heads.insert(std::move(renamed));
+  CHECK(step(shorter, x).heads.count("other") == 1);
+  CHECK(traces == 4);
 }
 
 TEST_CASE("an argument without data is refused") {

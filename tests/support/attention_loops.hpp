@@ -23,6 +23,43 @@ inline double broadcast_element(const value& x, std::initializer_list<std::int64
   return x.data[i];
 }
 
+/// Which keys queries see by an attention_mask, pair by pair.
+struct mask_loops {
+  attention_mask from;
+  value bool_mask, q_start, q_end, k_start, k_end, q_segments, k_segments;
+  std::vector<mask_loops> alternatives;
+
+  mask_loops() = default;
+  explicit mask_loops(const attention_mask& m) : from(m) {
+    const auto read = [](value& to, const array& x) { to = x.exists() ? to_value(x) : value{}; };
+    read(bool_mask, m.bool_mask), read(q_start, m.q_start), read(q_end, m.q_end), read(k_start, m.k_start);
+    read(k_end, m.k_end), read(q_segments, m.q_segments), read(k_segments, m.k_segments);
+    for (const attention_mask& other : m.alternatives) alternatives.emplace_back(other);
+  }
+  /// Query t and key s of head n are at the positions i and j.
+  bool sees(std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t s, double i, double j) const {
+    if (part_sees(b, n, t, s, i, j)) return true;
+    for (const mask_loops& other : alternatives)
+      if (other.sees(b, n, t, s, i, j)) return true;
+    return false;
+  }
+
+ private:
+  bool part_sees(std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t s, double i, double j) const {
+    if (from.is_causal && j > i) return false;
+    if (!bool_mask.data.empty() && broadcast_element(bool_mask, {b, n, t, s}) == 0) return false;
+    if (!q_start.data.empty() && i < broadcast_element(q_start, {b, n, s})) return false;
+    if (!q_end.data.empty() && i >= broadcast_element(q_end, {b, n, s})) return false;
+    if (!k_start.data.empty() && j < broadcast_element(k_start, {b, n, t})) return false;
+    if (!k_end.data.empty() && j >= broadcast_element(k_end, {b, n, t})) return false;
+    if (from.window.left >= 0 && j < i - static_cast<double>(from.window.left)) return false;
+    if (from.window.right >= 0 && j > i + static_cast<double>(from.window.right)) return false;
+    for (const std::int64_t c : from.chunks)
+      if (std::floor(i / static_cast<double>(c)) != std::floor(j / static_cast<double>(c))) return false;
+    return q_segments.data.empty() || broadcast_element(q_segments, {b, t}) == broadcast_element(k_segments, {b, s});
+  }
+};
+
 /// The operands q [B, T, N, H], k [B, S, K, H], v [B, S, K, h] and the cotangent of the result, and the results.
 struct attention_loops {
   value q, k, v, ct;
@@ -37,8 +74,7 @@ struct attention_loops {
     if (o.bias.exists()) bias_ = to_value(o.bias), dbias = zeros_of(bias_.type);
     if (o.sinks.exists()) sinks_ = to_value(o.sinks), dsinks = zeros_of(sinks_.type);
     const auto read = [](value& to, const array& from) { to = from.exists() ? to_value(from) : value{}; };
-    read(bool_mask_, o.mask.bool_mask), read(q_start_, o.mask.q_start), read(q_end_, o.mask.q_end);
-    read(k_start_, o.mask.k_start), read(k_end_, o.mask.k_end), read(keep_, o.dropout_mask);
+    mask_ = mask_loops(o.mask), read(keep_, o.dropout_mask);
     read(q_lengths_, o.query_seq_lengths), read(k_lengths_, o.key_value_seq_lengths);
     read(q_at_, o.q_indices), read(k_at_, o.k_indices);
     scale_ = o.scale == 0 ? 1 / std::sqrt(static_cast<double>(q.extent(3))) : o.scale;
@@ -48,7 +84,8 @@ struct attention_loops {
   }
 
  private:
-  value bias_, sinks_, bool_mask_, q_start_, q_end_, k_start_, k_end_, keep_, q_lengths_, k_lengths_, q_at_, k_at_;
+  value bias_, sinks_, keep_, q_lengths_, k_lengths_, q_at_, k_at_;
+  mask_loops mask_;
   double scale_ = 1;
 
   static double& at(value& x, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
@@ -60,12 +97,7 @@ struct attention_loops {
   bool sees(const attention_options& o, std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t s) const {
     const double i = position(q_at_, b, t), j = position(k_at_, b, s);
     const auto& window = o.local_window_size;
-    if ((o.is_causal || o.mask.is_causal) && j > i) return false;
-    if (!bool_mask_.data.empty() && broadcast_element(bool_mask_, {b, n, t, s}) == 0) return false;
-    if (!q_start_.data.empty() && i < broadcast_element(q_start_, {b, n, s})) return false;
-    if (!q_end_.data.empty() && i >= broadcast_element(q_end_, {b, n, s})) return false;
-    if (!k_start_.data.empty() && j < broadcast_element(k_start_, {b, n, t})) return false;
-    if (!k_end_.data.empty() && j >= broadcast_element(k_end_, {b, n, t})) return false;
+    if ((o.is_causal && j > i) || !mask_.sees(b, n, t, s, i, j)) return false;
     if (!k_lengths_.data.empty() && j >= broadcast_element(k_lengths_, {b})) return false;
     if (window.left >= 0 && j < i - static_cast<double>(window.left)) return false;
     return !(window.right >= 0 && j > i + static_cast<double>(window.right));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/device.hpp"
 
+#include <tokamax/backend/cuda.hpp>
 #include <tokamax/backend/far.hpp>
 
 #include <cstdlib>
@@ -11,13 +12,17 @@ namespace tokamax::test {
 
 device& tested_device::get() const {
   static device& chosen = []() -> device& {
-    const char* const name = std::getenv("TOKAMAX_TEST_DEVICE");
-    if (!name || std::string_view(name) != "far") return cpu.get();
+    const char* const given = std::getenv("TOKAMAX_TEST_DEVICE");
+    const std::string_view name = given ? given : "";
+    if (name == "cuda") return cuda.get();
+    if (name != "far") return cpu.get();
     const far_device far(0);
     far.delay(17, 30);
     return far.get();
   }();
   return chosen;
 }
+bool tested_device::runs_host_kernels() const { return get().kernels().device != cuda_tag::name; }
+const kernel_table& tested_tag::table() { return here.get().kernels(); }
 
 }  // namespace tokamax::test

@@ -1,4 +1,4 @@
-// tests/support/device.hpp: the device that tests run on: the CPU, or a far device if TOKAMAX_TEST_DEVICE is "far".
+// tests/support/device.hpp: the device that tests run on: the CPU, or what TOKAMAX_TEST_DEVICE names: "far", or "cuda".
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +7,17 @@
 
 namespace tokamax::test {
 
-/// Its value. Both run the CPU's programs.
+/// The tag of programs that are traced at run time: their kernels are those of the tested device.
+struct tested_tag : cpu_tag {
+  static const kernel_table& table();
+};
+
+/// Its value.
 struct tested_device {
-  using tag = cpu_tag;
+  using tag = tested_tag;
   device& get() const;
+  /// Does it run the CPU's kernels, and so programs that were compiled for them?
+  bool runs_host_kernels() const;
 };
 inline constexpr tested_device here{};
 

@@ -13,6 +13,7 @@
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
@@ -419,6 +420,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&while_loop_p, r::while_loop},
       {&cond_p, r::cond},
       {&stop_gradient_p, r::same},
+      {&quantized_scale_p, r::same},
       {&variable_p, r::same},
       {&optimization_barrier_p, r::same}};
   return rules;

@@ -131,25 +131,29 @@ std::vector<contender> ours_and_chosen(const cpu_backend::gemm_product& p) {
       {"tokamax, chosen", [p] { cpu_backend::gemm(p.m, p.n, p.k, p.a, p.b, p.c, p.ldc, p.mode, {}, p.precision); }}};
 }
 
+// Eigen's product of the same matrices.
+template <class T>
+std::function<void()> eigen_product(const shape_case& s, const T* a, const T* b, T* c) {
+  using rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;  // the transposed matrix, as it lies in memory
+  return [=] {
+    Eigen::Map<rows> to(c, s.m, s.n);
+    if (s.a_transposed)
+      to.noalias() = Eigen::Map<const columns>(a, s.m, s.k) * Eigen::Map<const rows>(b, s.k, s.n);
+    else if (s.b_transposed)
+      to.noalias() = Eigen::Map<const rows>(a, s.m, s.k) * Eigen::Map<const columns>(b, s.k, s.n);
+    else
+      to.noalias() = Eigen::Map<const rows>(a, s.m, s.k) * Eigen::Map<const rows>(b, s.k, s.n);
+  };
+}
+
 void f32_case(const shape_case& s, double peak) {
   const auto a = values<float>(s.m, s.k), b = values<float>(s.k, s.n);
   matrix<float> c(static_cast<std::size_t>(s.m * s.n));
   std::vector<contender> all =
       ours_and_chosen({s.m, s.n, s.k, view(a, s.m, s.k, s.a_transposed), view(b, s.k, s.n, s.b_transposed), c.data(),
                        s.n, cpu_backend::gemm_mode::assign, cpu_backend::gemm_precision::f32});
-  using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using columns = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
-  all.push_back({"eigen", [&] {
-                   Eigen::Map<rows> to(c.data(), s.m, s.n);
-                   const Eigen::Map<const rows> left(a.data(), s.m, s.k), right(b.data(), s.k, s.n);
-                   const Eigen::Map<const columns> turned_left(a.data(), s.m, s.k), turned(b.data(), s.k, s.n);
-                   if (s.a_transposed)
-                     to.noalias() = turned_left * right;
-                   else if (s.b_transposed)
-                     to.noalias() = left * turned;
-                   else
-                     to.noalias() = left * right;
-                 }});
+  all.push_back({"eigen", eigen_product(s, a.data(), b.data(), c.data())});
 #if defined(TOKAMAX_BENCH_ONEDNN)
   all.push_back({"onednn", [&] {
                    dnnl_sgemm(s.a_transposed ? 'T' : 'N', s.b_transposed ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a.data(),
@@ -258,25 +262,13 @@ void typed_case(const shape_case& s, const char* dtype) {
     return transposed ? cpu_backend::typed_matrices<Word>{data, 0, 1, rows}
                       : cpu_backend::typed_matrices<Word>{data, 0, columns, 1};
   };
-  using rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   report(s, dtype,
          {{"tokamax",
            [&] {
              cpu_backend::typed_gemm<Word>({1, s.m, s.n, s.k, view_of(a, s.m, s.k, s.a_transposed),
                                             view_of(b, s.k, s.n, s.b_transposed), reinterpret_cast<Word*>(c.data())});
            }},
-          {"eigen", [&] {
-             Eigen::Map<rows> to(c.data(), s.m, s.n);
-             const Eigen::Map<const rows> left(a.data(), s.m, s.k), right(b.data(), s.k, s.n);
-             const Eigen::Map<const columns> turned_left(a.data(), s.m, s.k), turned(b.data(), s.k, s.n);
-             if (s.a_transposed)
-               to.noalias() = turned_left * right;
-             else if (s.b_transposed)
-               to.noalias() = left * turned;
-             else
-               to.noalias() = left * right;
-           }}});
+          {"eigen", eigen_product(s, a.data(), b.data(), c.data())}});
 }
 
 }  // namespace

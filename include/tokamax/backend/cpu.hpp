@@ -5,9 +5,13 @@
 //   backend/cpu/attention/backward.hpp            the cotangents of attention, in pieces of some keys of one head.
 //   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
+//   backend/cpu/attention/paged.hpp               attention of few tokens to keys and values in pages, at the speed of memory.
+//   backend/cpu/attention/paged_groups.hpp        the operands of paged attention, and its work in groups of tokens.
+//   backend/cpu/attention/paged_rows.hpp          products of few queries with four rows of keys or values at a time.
 //   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
 //   backend/cpu/attention/terms.hpp               biases, soft caps, masks and windows of a block of scores.
 //   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.
+//   backend/cpu/attention/visible.hpp             how much of a block of queries and keys masks, ranges and segments let through.
 //   backend/cpu/conv/convolution.hpp              convolution as products of the window with the rows of a padded image.
 //   backend/cpu/conv/frame.hpp                    which rows and columns of a padded image the window of a convolution covers.
 //   backend/cpu/conv/tile.hpp                     register tiles of a convolution, which read the image without copying it.
@@ -42,6 +46,7 @@
 //   backend/cpu/gemm/pack/strips.hpp              copies strips of a matrix into the order in which the GEMM tiles read them.
 //   backend/cpu/gemm/packed_matrix.hpp            the right operand of matrix products, packed once for many of them.
 //   backend/cpu/gemm/problem.hpp                  one matrix product, and the panels of its operands.
+//   backend/cpu/gemm/scaled_int8.hpp              products of int8 whose sums become floats while they are in the cache.
 //   backend/cpu/gemm/typed.hpp                    matrix products of f64 and of integers.
 //   backend/cpu/gemm/typed_row.hpp                one row times a matrix of f64 or of integers, read where it lies.
 //   backend/cpu/gemm/typed_tile.hpp               register tiles of products of f64 and of integers, and their packed operands.

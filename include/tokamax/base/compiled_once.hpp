@@ -20,6 +20,7 @@
 #define TOKAMAX_PART_GEMM_AVX2 8  // microkernels
 #define TOKAMAX_PART_GEMM_AVX512 9
 #define TOKAMAX_PART_GEMM_AMX 10
+#define TOKAMAX_PART_FILES 11  // file formats, in a library of their own
 
 /// Does this file compile the bodies of a part? They stand below such an #if, each behind TOKAMAX_BODY.
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) && defined(TOKAMAX_KERNELS_PART)
@@ -38,4 +39,9 @@
 /// The same for the part GRAPH: stands before bodies, which are left out where it is not defined.
 #if TOKAMAX_COMPILES(GRAPH)
   #define TOKAMAX_COMPILED_ONCE TOKAMAX_BODY
+#endif
+/// The same for file formats. They are in a library of their own, because they need the JSON library; a file that defines
+/// TOKAMAX_SEPARATE_FILES links it.
+#if defined(TOKAMAX_KERNELS_PART) ? TOKAMAX_COMPILES(FILES) : !defined(TOKAMAX_SEPARATE_FILES)
+  #define TOKAMAX_FILES_COMPILED_ONCE TOKAMAX_BODY
 #endif

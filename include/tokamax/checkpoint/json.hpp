@@ -3,16 +3,24 @@
 // tested by tests/checkpoint/metadata.cpp
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_FILES_COMPILED_ONCE
 
-#include <nlohmann/json.hpp>  // json
+#include <nlohmann/json_fwd.hpp>  // json; a program that links the library of file formats does not read all of it
 
+#include <cstddef>      // size_t
 #include <cstdint>      // uint64_t
 #include <optional>     // optional
-#include <set>          // names
 #include <string>       // string
 #include <string_view>  // string_view
-#include <vector>       // vector
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <tokamax/base/error.hpp>  // error
+
+  #include <nlohmann/json.hpp>  // json
+
+  #include <set>     // names
+  #include <vector>  // vector
+#endif
 
 namespace tokamax::checkpoint {
 
@@ -21,6 +29,22 @@ struct json_limits {
   std::size_t bytes = std::size_t{1} << 27, values = std::size_t{1} << 20, depth = 64;
 };
 
+/// Throws unless `text` is one JSON value within the limits, without a name twice in a record.
+/// errors  tokamax::error that names `where`
+void check_json(std::string_view text, const std::string& where, const json_limits& limits = {});
+
+/// The value that a text holds; errors as `check_json`.
+nlohmann::json parse_json(std::string_view text, const std::string& where, const json_limits& limits = {});
+
+/// A value as an integer from 0 on; nothing if it is anything else, floats included.
+std::optional<std::uint64_t> natural(const nlohmann::json& json);
+
+namespace detail {
+// How messages show a value.
+std::string brief(const nlohmann::json& json);
+}  // namespace detail
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
 namespace detail {
 
 // Reads a text without keeping it, and stops at the first problem.
@@ -71,9 +95,8 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace detail
 
-/// Throws unless `text` is one JSON value within the limits, without a name twice in a record.
-/// errors  tokamax::error that names `where`
-inline void check_json(std::string_view text, const std::string& where, const json_limits& limits = {}) {
+TOKAMAX_FILES_COMPILED_ONCE void check_json(std::string_view text, const std::string& where,
+                                            const json_limits& limits) {
   if (text.size() > limits.bytes)
     throw error("json", std::to_string(text.size()) + " bytes", "at most " + std::to_string(limits.bytes), where);
   if (text.find('\0') != std::string_view::npos)  // the parser would take it for the end of the text
@@ -81,26 +104,20 @@ inline void check_json(std::string_view text, const std::string& where, const js
   detail::json_checker checker(limits, where);
   nlohmann::json::sax_parse(text, &checker);
 }
-
-/// The value that a text holds; errors as `check_json`.
-inline nlohmann::json parse_json(std::string_view text, const std::string& where, const json_limits& limits = {}) {
+TOKAMAX_FILES_COMPILED_ONCE nlohmann::json parse_json(std::string_view text, const std::string& where,
+                                                      const json_limits& limits) {
   check_json(text, where, limits);
   return nlohmann::json::parse(text);
 }
-
-namespace detail {
-// How messages show a value.
-inline std::string brief(const nlohmann::json& json) {
-  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return text.size() <= 200 ? text : text.substr(0, 200) + "...";
-}
-}  // namespace detail
-
-/// A value as an integer from 0 on; nothing if it is anything else, floats included.
-inline std::optional<std::uint64_t> natural(const nlohmann::json& json) {
+TOKAMAX_FILES_COMPILED_ONCE std::optional<std::uint64_t> natural(const nlohmann::json& json) {
   if (json.is_number_unsigned()) return json.get<std::uint64_t>();
   if (!json.is_number_integer() || json.get<std::int64_t>() < 0) return std::nullopt;
   return static_cast<std::uint64_t>(json.get<std::int64_t>());
 }
+TOKAMAX_FILES_COMPILED_ONCE std::string detail::brief(const nlohmann::json& json) {
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text.size() <= 200 ? text : text.substr(0, 200) + "...";
+}
+#endif
 
 }  // namespace tokamax::checkpoint

@@ -3,11 +3,16 @@
 // tested by tests/checkpoint/state.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>            // read_file, output_file
 #include <tokamax/checkpoint/crc32c.hpp>    // crc32c
 #include <tokamax/checkpoint/metadata.hpp>  // metadata
 
-#include <map>  // map
+#include <filesystem>  // path
+#include <map>         // map
+#include <span>        // as_bytes
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <tokamax/base/file.hpp>  // read_file, output_file
+#endif
 
 namespace tokamax::checkpoint::detail {
 
@@ -23,12 +28,18 @@ inline std::uint32_t crc32c_of(const std::string& text) { return crc32c(std::as_
 
 /// errors  tokamax::error if a text is not in UTF-8, the entries are deeper or more than `read_metadata` takes, or the
 ///         file cannot be written
-inline void write_metadata(const std::filesystem::path& path, const stored_metadata& all) {
+void write_metadata(const std::filesystem::path& path, const stored_metadata& all);
+
+/// errors  tokamax::error that names the file unless it is what `write_metadata` wrote
+stored_metadata read_metadata(const std::filesystem::path& path);
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+TOKAMAX_FILES_COMPILED_ONCE void write_metadata(const std::filesystem::path& path, const stored_metadata& all) {
   std::string text;
   try {
     nlohmann::json json = {{"format", format_version},
                            {"step", all.about.step},
-                           {"entries", all.about.entries},
+                           {"entries", *all.about.entries},
                            {"arrays", all.checksums}};
     json["crc32c"] = crc32c_of(json.dump());
     text = json.dump(2) + "\n";
@@ -40,9 +51,7 @@ inline void write_metadata(const std::filesystem::path& path, const stored_metad
   file.write(std::as_bytes(std::span(text)));
   file.finish();
 }
-
-/// errors  tokamax::error that names the file unless it is what `write_metadata` wrote
-inline stored_metadata read_metadata(const std::filesystem::path& path) {
+TOKAMAX_FILES_COMPILED_ONCE stored_metadata read_metadata(const std::filesystem::path& path) {
   const std::string where = path.string();
   nlohmann::json json = parse_json(read_file(path, json_limits{}.bytes), where);
   const auto expect = [&](bool fits, const std::string& found, const std::string& expected) {
@@ -60,11 +69,12 @@ inline stored_metadata read_metadata(const std::filesystem::path& path) {
   expect(json["step"].is_number_integer(), "step " + brief(json["step"]), "an integer");
   expect(json["entries"].is_object() && json["arrays"].is_object(), "another type", "records of entries and arrays");
   stored_metadata result;
-  from_json(json["step"], result.about.step, "step", where);
+  from_json({json["step"], "step", where}, result.about.step);
   for (const auto& [name, checksum] : json["arrays"].items())
-    from_json(checksum, result.checksums[name], "checksum of " + name, where);
-  result.about.entries = std::move(json["entries"]);
+    from_json({checksum, "checksum of " + name, where}, result.checksums[name]);
+  *result.about.entries = std::move(json["entries"]);
   return result;
 }
+#endif
 
 }  // namespace tokamax::checkpoint::detail

@@ -28,8 +28,49 @@ inline std::span<const std::byte> bytes_of(const array& a) {
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 inline constexpr json_limits header_limits{.bytes = longest_header, .values = std::size_t{1} << 22, .depth = 3};
 
+}  // namespace detail
+
+/// Writes arrays that have data. Wide dtypes come first, so that each array lies at a multiple of its element size, and
+/// arrays of one width are ordered by name. When the function returns, the file is on the disk. `notes` are the free texts
+/// that the format allows.
+///
+/// errors  tokamax::error if an array has no data, a name occurs twice or is `__metadata__`, a text is not in UTF-8, or
+///         the file cannot be written
+/// source  github.com/huggingface/safetensors, "Format"
+void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
+                       const std::map<std::string, std::string>& notes = {});
+
+/// A safetensors file, opened for reading; only the header is kept in memory.
+class safetensors_file {
+ public:
+  /// errors  tokamax::error that names the file if it is missing, cut off, or not in the format. The header is read
+  ///         strictly; it has at most 100 MB and 2^22 values, and takes memory in proportion
+  explicit safetensors_file(const std::filesystem::path& path);
+  ~safetensors_file();
+  const std::filesystem::path& path() const { return file_.path(); }
+  const std::map<std::string, stored_array>& arrays() const { return arrays_; }
+  const std::map<std::string, std::string>& notes() const { return notes_; }
+
+  /// errors  tokamax::error if there is no array of this name, or its dtype or rank is unknown here
+  array read(const std::string& name) const;
+
+ private:
+  [[noreturn]] void fail(std::string found, std::string expected) const;
+  array read_packed(const stored_array& stored, array& result) const;
+  void parse(const nlohmann::json& header);
+  void check_extent() const;
+
+  input_file file_;
+  std::uint64_t data_ = 0;  // where the header ends
+  std::map<std::string, stored_array> arrays_;
+  std::map<std::string, std::string> notes_;
+};
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+namespace detail {
+
 // Writes the elements as a file has them.
-inline void write_elements(output_file& file, const array& a) {
+TOKAMAX_FILES_COMPILED_ONCE void write_elements(output_file& file, const array& a) {
   if (!is_packed(a.dtype())) return file.write(bytes_of(a));
   std::vector<std::byte> packed(stored_bytes(a.dtype(), static_cast<std::uint64_t>(a.size())));
   pack_nibbles(a.bytes(), a.size(), packed.data());
@@ -37,8 +78,9 @@ inline void write_elements(output_file& file, const array& a) {
 }
 
 // The header of a file with these arrays. Their names are checked as readers of the format check them.
-inline std::string make_header(const std::vector<named_array>& arrays, const std::map<std::string, std::string>& notes,
-                               const std::filesystem::path& path) {
+TOKAMAX_FILES_COMPILED_ONCE std::string make_header(const std::vector<named_array>& arrays,
+                                                    const std::map<std::string, std::string>& notes,
+                                                    const std::filesystem::path& path) {
   nlohmann::json header = nlohmann::json::object();
   if (!notes.empty()) header["__metadata__"] = notes;
   std::uint64_t offset = 0;
@@ -61,15 +103,8 @@ inline std::string make_header(const std::vector<named_array>& arrays, const std
 
 }  // namespace detail
 
-/// Writes arrays that have data. Wide dtypes come first, so that each array lies at a multiple of its element size, and
-/// arrays of one width are ordered by name. When the function returns, the file is on the disk. `notes` are the free texts
-/// that the format allows.
-///
-/// errors  tokamax::error if an array has no data, a name occurs twice or is `__metadata__`, a text is not in UTF-8, or
-///         the file cannot be written
-/// source  github.com/huggingface/safetensors, "Format"
-inline void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
-                              const std::map<std::string, std::string>& notes = {}) {
+TOKAMAX_FILES_COMPILED_ONCE void write_safetensors(const std::filesystem::path& path, std::vector<named_array> arrays,
+                                                   const std::map<std::string, std::string>& notes) {
   std::ranges::sort(arrays, [](const named_array& a, const named_array& b) {
     const std::int64_t wide = size_of(a.value.dtype()) - size_of(b.value.dtype());
     return wide != 0 ? wide > 0 : a.name < b.name;
@@ -89,92 +124,76 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<nam
   file.finish();
 }
 
-/// A safetensors file, opened for reading; only the header is kept in memory.
-class safetensors_file {
- public:
-  /// errors  tokamax::error that names the file if it is missing, cut off, or not in the format. The header is read
-  ///         strictly; it has at most 100 MB and 2^22 values, and takes memory in proportion
-  explicit safetensors_file(const std::filesystem::path& path) : file_(path) {
-    std::uint64_t length = 0;
-    if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");
-    file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
-    if (length > std::min(detail::longest_header, file_.size() - sizeof length))
-      fail("a header of " + std::to_string(length) + " bytes",
-           "one that fits into the file's " + std::to_string(file_.size()));
-    std::string start(static_cast<std::size_t>(length), ' ');
-    file_.read(sizeof length, std::as_writable_bytes(std::span(start)));
-    data_ = sizeof length + length;
-    if (!start.starts_with('{')) fail("another first byte", "a header that opens with {");
-    start.resize(start.find_last_not_of(' ') + 1);
-    if (!start.ends_with('}')) fail("another last byte", "a header that closes with } and blanks");
-    parse(parse_json(start, path.string(), detail::header_limits));
-    check_extent();
-  }
-  const std::filesystem::path& path() const { return file_.path(); }
-  const std::map<std::string, stored_array>& arrays() const { return arrays_; }
-  const std::map<std::string, std::string>& notes() const { return notes_; }
-
-  /// errors  tokamax::error if there is no array of this name, or its dtype or rank is unknown here
-  array read(const std::string& name) const {
-    const auto found = arrays_.find(name);
-    if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
-    const stored_array& stored = found->second;
-    if (stored.type.dtype == dtype::none)
-      throw error("safetensors: type of " + name, stored.text,
-                  "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
-    array result = array::uninitialized(stored.type);
-    if (is_packed(stored.type.dtype)) return read_packed(stored, result);
-    const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));
-    file_.read(data_ + stored.begin, bytes);
-    if (stored.type.dtype == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
-      throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
-    return result;
-  }
-
- private:
-  [[noreturn]] void fail(std::string found, std::string expected) const {
-    throw error("safetensors", std::move(found), std::move(expected), path().string());
-  }
-  array read_packed(const stored_array& stored, array& result) const {
-    std::vector<std::byte> packed(static_cast<std::size_t>(stored.end - stored.begin));
-    file_.read(data_ + stored.begin, packed);
-    if (stored.type.dtype == i4)
-      unpack_nibbles(packed.data(), result.size(), result.mutable_data<int4>());
-    else
-      unpack_nibbles(packed.data(), result.size(), result.mutable_data<uint4>());
-    return result;
-  }
-  void parse(const nlohmann::json& header) {
-    for (const auto& [name, entry] : header.items()) {
-      if (name == "__metadata__") {
-        const bool texts = entry.is_object() && std::ranges::all_of(entry, [](const auto& e) { return e.is_string(); });
-        if (!texts) fail("__metadata__: " + detail::brief(entry), "texts by name");
-        notes_ = entry.get<std::map<std::string, std::string>>();
-      } else {
-        arrays_.emplace(name, parse_stored(name, entry, path().string()));
-      }
+TOKAMAX_FILES_COMPILED_ONCE safetensors_file::safetensors_file(const std::filesystem::path& path) : file_(path) {
+  std::uint64_t length = 0;
+  if (file_.size() < sizeof length) fail(std::to_string(file_.size()) + " bytes", "8 or more");
+  file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > std::min(detail::longest_header, file_.size() - sizeof length))
+    fail("a header of " + std::to_string(length) + " bytes",
+         "one that fits into the file's " + std::to_string(file_.size()));
+  std::string start(static_cast<std::size_t>(length), ' ');
+  file_.read(sizeof length, std::as_writable_bytes(std::span(start)));
+  data_ = sizeof length + length;
+  if (!start.starts_with('{')) fail("another first byte", "a header that opens with {");
+  start.resize(start.find_last_not_of(' ') + 1);
+  if (!start.ends_with('}')) fail("another last byte", "a header that closes with } and blanks");
+  parse(parse_json(start, path.string(), detail::header_limits));
+  check_extent();
+}
+TOKAMAX_FILES_COMPILED_ONCE safetensors_file::~safetensors_file() = default;
+TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name) const {
+  const auto found = arrays_.find(name);
+  if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
+  const stored_array& stored = found->second;
+  if (stored.type.dtype == dtype::none)
+    throw error("safetensors: type of " + name, stored.text,
+                "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
+  array result = array::uninitialized(stored.type);
+  if (is_packed(stored.type.dtype)) return read_packed(stored, result);
+  const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));
+  file_.read(data_ + stored.begin, bytes);
+  if (stored.type.dtype == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
+    throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
+  return result;
+}
+TOKAMAX_FILES_COMPILED_ONCE void safetensors_file::fail(std::string found, std::string expected) const {
+  throw error("safetensors", std::move(found), std::move(expected), path().string());
+}
+TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read_packed(const stored_array& stored, array& result) const {
+  std::vector<std::byte> packed(static_cast<std::size_t>(stored.end - stored.begin));
+  file_.read(data_ + stored.begin, packed);
+  if (stored.type.dtype == i4)
+    unpack_nibbles(packed.data(), result.size(), result.mutable_data<int4>());
+  else
+    unpack_nibbles(packed.data(), result.size(), result.mutable_data<uint4>());
+  return result;
+}
+TOKAMAX_FILES_COMPILED_ONCE void safetensors_file::parse(const nlohmann::json& header) {
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      const bool texts = entry.is_object() && std::ranges::all_of(entry, [](const auto& e) { return e.is_string(); });
+      if (!texts) fail("__metadata__: " + detail::brief(entry), "texts by name");
+      notes_ = entry.get<std::map<std::string, std::string>>();
+    } else {
+      arrays_.emplace(name, parse_stored(name, entry, path().string()));
     }
   }
-  // The arrays must fill the rest of the file, without gaps.
-  void check_extent() const {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
-    for (const auto& [name, stored] : arrays_) parts.emplace_back(stored.begin, stored.end);
-    std::ranges::sort(parts);
-    std::uint64_t end = 0;
-    for (const auto& part : parts) {
-      if (part.first != end || part.second < end)
-        fail("an array at byte " + std::to_string(part.first), "one at " + std::to_string(end));
-      end = part.second;
-    }
-    if (file_.size() - data_ != end)
-      fail(std::to_string(file_.size()) + " bytes",
-           std::to_string(data_) + " and " + std::to_string(end) + ", as the header says");
+}
+// The arrays must fill the rest of the file, without gaps.
+TOKAMAX_FILES_COMPILED_ONCE void safetensors_file::check_extent() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+  for (const auto& [name, stored] : arrays_) parts.emplace_back(stored.begin, stored.end);
+  std::ranges::sort(parts);
+  std::uint64_t end = 0;
+  for (const auto& part : parts) {
+    if (part.first != end || part.second < end)
+      fail("an array at byte " + std::to_string(part.first), "one at " + std::to_string(end));
+    end = part.second;
   }
-
-  input_file file_;
-  std::uint64_t data_ = 0;  // where the header ends
-  std::map<std::string, stored_array> arrays_;
-  std::map<std::string, std::string> notes_;
-};
+  if (file_.size() - data_ != end)
+    fail(std::to_string(file_.size()) + " bytes",
+         std::to_string(data_) + " and " + std::to_string(end) + ", as the header says");
+}
+#endif
 
 }  // namespace tokamax::checkpoint

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/folder.hpp>               // make_folders
-#include <tokamax/base/tree.hpp>                 // for_each_leaf_with_path
-#include <tokamax/checkpoint/metadata_file.hpp>  // read_metadata, write_metadata
-#include <tokamax/checkpoint/safetensors.hpp>    // write_safetensors, safetensors_file
+#include <tokamax/base/tree.hpp>               // for_each_leaf_with_path
+#include <tokamax/checkpoint/metadata.hpp>     // metadata
+#include <tokamax/checkpoint/safetensors.hpp>  // named_array
 
-#include <set>  // names
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <tokamax/base/folder.hpp>               // make_folders
+  #include <tokamax/checkpoint/metadata_file.hpp>  // read_metadata, write_metadata
+
+  #include <set>  // names
+#endif
 
 namespace tokamax::checkpoint {
 
@@ -30,8 +34,56 @@ std::vector<named_array> leaves_of(const Tree& tree) {
   return result;
 }
 
+// What the templates below do once the leaves of a tree are in a list.
+void save_leaves(std::filesystem::path path, std::vector<named_array> leaves, const metadata& about);
+metadata restore_leaves(const std::filesystem::path& path, std::vector<named_array>& leaves, restore_options options);
+
+// Puts the restored leaves into the tree from which the list was made.
+template <class Tree>
+void replace_leaves(Tree& tree, const std::vector<named_array>& leaves) {
+  auto next = leaves.begin();
+  for_each_leaf([&](auto& leaf) { leaf = std::remove_cvref_t<decltype(leaf)>((next++)->value); }, tree);
+}
+
+}  // namespace detail
+
+/// Saves `tree` in the new folder `path`. The file `arrays.safetensors` has the arrays, named by their paths in the tree
+/// such as `model.blocks[3].attend.qkv`, and `metadata.json` the rest. Both are written to a temporary folder, which is
+/// renamed when everything is on the disk. So whatever ends the program, the folder is there as a whole or not at all.
+///
+/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; then nothing is left. If the
+///         error begins with "checkpoint: saved", the folder is whole, but a power failure may still remove it
+template <class Tree>
+void save(const std::filesystem::path& path, const Tree& tree, const metadata& about = {}) {
+  detail::save_leaves(path, detail::leaves_of(tree), about);
+}
+
+/// The metadata of the checkpoint in folder `path`, without its arrays.
+/// errors  tokamax::error that names the file if it is missing or damaged
+metadata about(const std::filesystem::path& path);
+
+/// Throws if the checkpoint in folder `path` is not as it was saved. It may hold any tree.
+/// errors  tokamax::error that names the file, and the leaf, that is missing or damaged
+void check(const std::filesystem::path& path);
+
+/// Puts the arrays of folder `path` into `tree`. The leaves of the tree, with or without data, state the dtypes and shapes
+/// that are expected. Everything is read and checked before the first leaf changes.
+///
+/// errors  tokamax::error that names the leaf if it is missing, not in the tree, of another type, or damaged; or the file
+template <class Tree>
+metadata restore(const std::filesystem::path& path, Tree& tree, restore_options options = {}) {
+  std::vector<named_array> leaves = detail::leaves_of(tree);
+  metadata about = detail::restore_leaves(path, leaves, options);
+  detail::replace_leaves(tree, leaves);
+  return about;
+}
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+namespace detail {
+
 // The checksums of leaves. Leaves that are literals get data first.
-inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array>& leaves, const std::string& where) {
+TOKAMAX_FILES_COMPILED_ONCE std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array>& leaves,
+                                                                              const std::string& where) {
   std::map<std::string, std::uint32_t> checksums;
   for (auto& [name, leaf] : leaves) {
     if (!leaf.is_concrete())
@@ -44,8 +96,8 @@ inline std::map<std::string, std::uint32_t> checksums_of(std::vector<named_array
 }
 
 // Reads array `name` of a file, and compares its checksum with the saved one.
-inline array read_checked(const safetensors_file& file, const std::string& name,
-                          const std::map<std::string, std::uint32_t>& checksums) {
+TOKAMAX_FILES_COMPILED_ONCE array read_checked(const safetensors_file& file, const std::string& name,
+                                               const std::map<std::string, std::uint32_t>& checksums) {
   const array value = file.read(name);
   const auto expected = checksums.find(name);
   if (expected == checksums.end() || expected->second != crc32c(bytes_of(value)))
@@ -54,8 +106,10 @@ inline array read_checked(const safetensors_file& file, const std::string& name,
 }
 
 // The arrays of `file` for `leaves`, in their order.
-inline std::vector<array> read_leaves(const safetensors_file& file, const std::vector<named_array>& leaves,
-                                      const std::map<std::string, std::uint32_t>& checksums, restore_options options) {
+TOKAMAX_FILES_COMPILED_ONCE std::vector<array> read_leaves(const safetensors_file& file,
+                                                           const std::vector<named_array>& leaves,
+                                                           const std::map<std::string, std::uint32_t>& checksums,
+                                                           restore_options options) {
   const std::string where = file.path().string();
   std::set<std::string> names;
   for (const auto& [name, leaf] : leaves) {
@@ -80,8 +134,8 @@ inline std::vector<array> read_leaves(const safetensors_file& file, const std::v
 }
 
 // Writes the files of a checkpoint. The folder gets the name `path` when it is complete and on the disk.
-inline void write_folder(const std::filesystem::path& path, std::vector<named_array> leaves,
-                         const stored_metadata& all) {
+TOKAMAX_FILES_COMPILED_ONCE void write_folder(const std::filesystem::path& path, std::vector<named_array> leaves,
+                                              const stored_metadata& all) {
   std::filesystem::path temporary = path;
   temporary += std::string(temporary_mark) + "-" + std::to_string(::getpid());
   std::error_code ignored;
@@ -103,33 +157,32 @@ inline void write_folder(const std::filesystem::path& path, std::vector<named_ar
   }
 }
 
-}  // namespace detail
-
-/// Saves `tree` in the new folder `path`. The file `arrays.safetensors` has the arrays, named by their paths in the tree
-/// such as `model.blocks[3].attend.qkv`, and `metadata.json` the rest. Both are written to a temporary folder, which is
-/// renamed when everything is on the disk. So whatever ends the program, the folder is there as a whole or not at all.
-///
-/// errors  tokamax::error if `path` exists, a leaf has no data, or a file cannot be written; then nothing is left. If the
-///         error begins with "checkpoint: saved", the folder is whole, but a power failure may still remove it
-template <class Tree>
-void save(std::filesystem::path path, const Tree& tree, const metadata& about = {}) {
+TOKAMAX_FILES_COMPILED_ONCE void save_leaves(std::filesystem::path path, std::vector<named_array> leaves,
+                                             const metadata& about) {
   std::error_code failure;
   path = std::filesystem::absolute(path, failure).lexically_normal();
   if (failure) throw error("checkpoint", failure.message(), "a path that can be made absolute", path.string());
   if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
   if (file_exists(path)) throw error("checkpoint", "a folder that exists already", "a new one", path.string());
-  std::vector<named_array> leaves = detail::leaves_of(tree);
-  const auto checksums = detail::checksums_of(leaves, path.string());
-  detail::write_folder(path, std::move(leaves), {about, checksums});
+  const auto checksums = checksums_of(leaves, path.string());
+  write_folder(path, std::move(leaves), {about, checksums});
 }
 
-/// The metadata of the checkpoint in folder `path`, without its arrays.
-/// errors  tokamax::error that names the file if it is missing or damaged
-inline metadata about(const std::filesystem::path& path) { return detail::read_metadata(path / "metadata.json").about; }
+TOKAMAX_FILES_COMPILED_ONCE metadata restore_leaves(const std::filesystem::path& path, std::vector<named_array>& leaves,
+                                                    restore_options options) {
+  stored_metadata all = read_metadata(path / "metadata.json");
+  const std::vector<array> values =
+      read_leaves(safetensors_file(path / "arrays.safetensors"), leaves, all.checksums, options);
+  for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].value = values[i];
+  return std::move(all.about);
+}
 
-/// Throws if the checkpoint in folder `path` is not as it was saved. It may hold any tree.
-/// errors  tokamax::error that names the file, and the leaf, that is missing or damaged
-inline void check(const std::filesystem::path& path) {
+}  // namespace detail
+
+TOKAMAX_FILES_COMPILED_ONCE metadata about(const std::filesystem::path& path) {
+  return detail::read_metadata(path / "metadata.json").about;
+}
+TOKAMAX_FILES_COMPILED_ONCE void check(const std::filesystem::path& path) {
   const detail::stored_metadata all = detail::read_metadata(path / "metadata.json");
   const safetensors_file file(path / "arrays.safetensors");
   for (const auto& [name, stored] : file.arrays()) detail::read_checked(file, name, all.checksums);
@@ -137,19 +190,6 @@ inline void check(const std::filesystem::path& path) {
     throw error("checkpoint: arrays", std::to_string(file.arrays().size()), std::to_string(all.checksums.size()),
                 file.path().string());
 }
-
-/// Puts the arrays of folder `path` into `tree`. The leaves of the tree, with or without data, state the dtypes and shapes
-/// that are expected. Everything is read and checked before the first leaf changes.
-///
-/// errors  tokamax::error that names the leaf if it is missing, not in the tree, of another type, or damaged; or the file
-template <class Tree>
-metadata restore(const std::filesystem::path& path, Tree& tree, restore_options options = {}) {
-  detail::stored_metadata all = detail::read_metadata(path / "metadata.json");
-  const std::vector<array> values = detail::read_leaves(safetensors_file(path / "arrays.safetensors"),
-                                                        detail::leaves_of(tree), all.checksums, options);
-  std::size_t next = 0;
-  for_each_leaf([&](auto& leaf) { leaf = std::remove_cvref_t<decltype(leaf)>(values[next++]); }, tree);
-  return std::move(all.about);
-}
+#endif
 
 }  // namespace tokamax::checkpoint

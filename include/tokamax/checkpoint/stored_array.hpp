@@ -6,9 +6,12 @@
 #include <tokamax/core/type.hpp>        // array_type
 
 #include <iterator>  // size
-#include <limits>    // numeric_limits
 #include <string>    // string
-#include <vector>    // extents
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <limits>  // numeric_limits
+  #include <vector>  // extents
+#endif
 
 namespace tokamax::checkpoint {
 
@@ -37,12 +40,14 @@ inline std::uint64_t stored_bytes(dtype type, std::uint64_t elements) {
 }
 
 /// The header's entry for an array of type `type` at byte `begin`.
-inline nlohmann::json stored_entry(const array_type& type, std::uint64_t begin) {
-  const std::vector<std::int64_t> extents(type.shape.begin(), type.shape.end());
-  const std::uint64_t bytes = stored_bytes(type.dtype, static_cast<std::uint64_t>(size(type.shape)));
-  return {{"dtype", stored_name(type.dtype)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
-}
+nlohmann::json stored_entry(const array_type& type, std::uint64_t begin);
 
+/// Reads what `stored_entry` makes; `where` is the file.
+/// errors  tokamax::error if a part is missing, there is another part, a part has another type, or the shape and the
+///         offsets differ in size
+stored_array parse_stored(const std::string& name, const nlohmann::json& entry, const std::string& where = {});
+
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
 namespace detail {
 
 // A list of integers from 0 on.
@@ -73,10 +78,13 @@ inline std::optional<std::uint64_t> bytes_of(dtype type, const std::vector<std::
 
 }  // namespace detail
 
-/// Reads what `stored_entry` makes; `where` is the file.
-/// errors  tokamax::error if a part is missing, there is another part, a part has another type, or the shape and the
-///         offsets differ in size
-inline stored_array parse_stored(const std::string& name, const nlohmann::json& entry, const std::string& where = {}) {
+TOKAMAX_FILES_COMPILED_ONCE nlohmann::json stored_entry(const array_type& type, std::uint64_t begin) {
+  const std::vector<std::int64_t> extents(type.shape.begin(), type.shape.end());
+  const std::uint64_t bytes = stored_bytes(type.dtype, static_cast<std::uint64_t>(size(type.shape)));
+  return {{"dtype", stored_name(type.dtype)}, {"shape", extents}, {"data_offsets", {begin, begin + bytes}}};
+}
+TOKAMAX_FILES_COMPILED_ONCE stored_array parse_stored(const std::string& name, const nlohmann::json& entry,
+                                                      const std::string& where) {
   const auto expect = [&](bool fits, const char* expected) {
     if (!fits) throw error("safetensors: entry of " + name, detail::brief(entry), expected, where);
   };
@@ -103,5 +111,6 @@ inline stored_array parse_stored(const std::string& name, const nlohmann::json& 
   for (const std::uint64_t extent : extents) result.type.shape.push_back(static_cast<std::int64_t>(extent));
   return result;
 }
+#endif
 
 }  // namespace tokamax::checkpoint

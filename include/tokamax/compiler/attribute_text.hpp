@@ -63,24 +63,26 @@ inline std::string attribute_text(attribute_kind kind, const std::int64_t* w, in
   return extent_text(*w);
 }
 
-/// The attributes of a node that do not have their default values: `, axis=1, keep=true`. Bodies are always written.
-inline std::string attributes_text(const graph& g, const node& n) {
-  const std::int64_t* w = g.words_of(n);
-  int left = n.word_count;
+/// The attributes of an op that do not have their default values: `, axis=1, keep=true`. Bodies are always written.
+inline std::string attributes_text(const op& o, const std::int64_t* w, int left) {
   if (left == 0) return {};
-  if (!n.op->attributes) return ", words=" + list_text(words(w, static_cast<std::size_t>(left)));
-  const attribute_schema schema = n.op->attributes();
+  if (!o.attributes) return ", words=" + list_text(words(w, static_cast<std::size_t>(left)));
+  const int bodies = o.bodies.of(left);
+  const attribute_schema schema = o.attributes();
   const std::int64_t* usual = schema.defaults.data();
   int usual_left = schema.defaults.count(), place = 0;
   std::string s;
   for (const attribute_field& f : schema.fields) {
     const int count = words_of_field(f.kind, w, left), usual_count = words_of_field(f.kind, usual, usual_left);
-    bool same = count == usual_count && place++ >= body_count(n);
+    bool same = count == usual_count && place++ >= bodies;
     for (int i = 0; same && i < count; ++i) same = w[i] == usual[i];
     if (!same) s.append(", ").append(f.name).append("=").append(attribute_text(f.kind, w, count));
     w += count, left -= count, usual += usual_count, usual_left -= usual_count;
   }
   return s;
+}
+inline std::string attributes_text(const graph& g, const node& n) {
+  return attributes_text(*n.op, g.words_of(n), n.word_count);
 }
 
 }  // namespace tokamax::detail

@@ -14,7 +14,7 @@ namespace tokamax {
 /// place. Whoever compiles the text defines what a place and its numbers are, so one text serves scalars, vectors and other
 /// devices. It must define:
 ///
-///   place                         the position of a loop, which is the only parameter of the functions
+///   the type of a place           the position of a loop, which is the only parameter `at` of the functions
 ///   f32, bf16, ...                a type for each dtype; `none`, `unit` and `any`: how memory moves along the innermost axis
 ///   load<f32, unit>(at, slot)     the element of a slot, in the type T in which the device computes this dtype
 ///   count<i32, unit>(at, slot)    the element of a slot that counts and is not in memory
@@ -117,7 +117,7 @@ class loop_writer {
   }
   std::string loop(int k) {
     const loop_kernel& loop = p_.loops[k];
-    std::string s = "inline void loop_" + std::to_string(k) + "(const place& at) {\n";
+    std::string s = "inline void loop_" + std::to_string(k) + "(const auto& at) {\n";
     for (int i = 0; i < loop.count; ++i) {
       const instruction& l = p_.instructions[loop.first + i];
       if (l.kind != instruction_kind::store) s.append("  const auto ").append(numbered("t", i)).append(" = ");

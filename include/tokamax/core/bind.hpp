@@ -360,7 +360,7 @@ constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, l
 
 /// The same for ops with one result.
 constexpr array bind_one(const op& o, const array* in, int n, const words& w, location where) {
-  if (std::is_constant_evaluated()) {  // the usual case, with few evaluation steps
+  if (__builtin_is_constant_evaluated()) {  // the usual case, with few evaluation steps; linked.hpp says why the builtin
     handle owner;
     if (graph* g = detail::trace_of(in, n, owner); g && !g->floating) return detail::emit_one(*g, o, in, n, w, where);
   }

@@ -6,6 +6,7 @@
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/core/memory/buffer.hpp>  // handle
 
+#include <cstring>      // memcpy
 #include <memory>       // unique_ptr
 #include <string>       // string
 #include <string_view>  // string_view
@@ -35,6 +36,9 @@ class device {
 
   /// The name that errors, profiles and `array::device` show: "cpu", "far:1".
   std::string_view name() const { return name_; }
+  /// What measurements on it depend on, such as its model and the number of its threads: times of devices of one kind can be
+  /// compared.
+  virtual std::string kind() const { return std::string(name_.substr(0, name_.find(':'))); }
   /// Is its memory the host's, and is work done before a call returns? Then buffers need neither copies nor events.
   bool is_host() const { return is_host_; }
 
@@ -53,6 +57,14 @@ class device {
   /// The address that kernels use for the memory at `data`.
   virtual std::byte* kernel_address(std::byte* data) const { return data; }
 
+  /// Copies for host code that runs as a step of a program, such as a loop. Addresses are those of kernels, and `host` is
+  /// memory of the host. They happen in the order of the steps, and those with the host have ended when they return.
+  virtual void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) { copy_bytes(to, from, bytes); }
+  virtual void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) {
+    copy_bytes(host, from, bytes);
+  }
+  virtual void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) { copy_bytes(to, host, bytes); }
+
   /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;
   /// Runs a graph on arrays of this device.
@@ -66,6 +78,9 @@ class device {
   ~device() = default;
 
  private:
+  static void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
   std::string name_;
   bool is_host_;
 };

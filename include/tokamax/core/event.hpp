@@ -9,6 +9,8 @@
 
 namespace tokamax {
 
+class device;
+
 /// The end of work that was submitted to the queue of a device. The buffers that the work writes share it.
 class event {
  public:
@@ -17,6 +19,9 @@ class event {
   /// Waits until the work has ended. Any number of threads may wait.
   /// errors  the exception of the work
   virtual void wait() = 0;
+  /// Makes work that a device is given from now on begin after this. A device with a queue in hardware need not wait for it.
+  /// errors  the exception of the work, if it is known
+  virtual void precede(device&) { wait(); }
   /// Has the work ended, whether successfully or not?
   virtual bool is_done() const noexcept = 0;
 

@@ -10,6 +10,8 @@
 
 namespace tokamax {
 
+struct choice_layer;
+
 /// Memory seen as an array. Strides count elements, and a stride of 0 repeats an element.
 struct array_view {
   void* data = nullptr;
@@ -50,6 +52,7 @@ struct execution {
   void* queue = nullptr;  ///< the queue in the device's own terms, such as a stream; null: its own thread
   void* group = nullptr;  ///< the communicator of the devices that run this program together
   void (*before_step)(execution&) = nullptr;  ///< called before each step, if the device asks for it
+  const choice_layer* choices = nullptr;  ///< the implementations that the caller has chosen, see runtime/choice.hpp
 
   /// Memory of the device for one kernel. It is valid until the next kernel calls this.
   std::byte* scratch(std::size_t bytes) {
@@ -82,6 +85,7 @@ struct kernel_arguments {
   body_runs* bodies = nullptr;            ///< the bodies of an op that has some
   execution* context = nullptr;           ///< where the kernel runs
   const joined_loop* producer = nullptr;  ///< makes the first operand, see `takes_producer`
+  std::int64_t configuration = 0;         ///< a number of the implementation's own, such as the size of its blocks
   template <class Options>
   Options attrs() const {
     return unpack<Options>(attributes);

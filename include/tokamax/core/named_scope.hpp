@@ -22,9 +22,7 @@ class named_scope {
     if (graph_ && graph_->floating) graph_ = nullptr;  // constants do not belong to a named part
     if (!graph_) return;
     before_ = graph_->scope;
-    message path(graph_->scopes.name(before_));
-    if (before_) path << '.';
-    graph_->scope = graph_->scopes.find_or_add((path << name.view()).view());
+    graph_->scope = graph_->scopes.find_or_add(joined_scope(graph_->scopes.name(before_), name.view()).view());
   }
   constexpr ~named_scope() {
     if (graph_) graph_->scope = before_;

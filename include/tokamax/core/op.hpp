@@ -309,12 +309,19 @@ template <const op& Op>
 const op* descriptor_of() {
   return &Op;
 }
+/// The descriptor itself, for the functions that apply an op: while compiling it is `Op`, and later that of a linked library.
+/// A program that calls `exp(x)` then leaves the rules of exp, and those of the ops that they apply, to the library.
+template <const op& Op>
+constexpr const op& described() {
+  if (__builtin_is_constant_evaluated()) return Op;
+  return *descriptor_of<Op>();
+}
 
 /// The kernels that the host's backend has for an op; defined there. A descriptor names it, so that a file that is compiled
 /// without a kernel library holds those of the ops it uses and no others. In a program without that backend the address
 /// is null: descriptors link without any.
 template <const op& Op>
-#if !defined(TOKAMAX_SEPARATE_KERNELS)
+#if !defined(TOKAMAX_SEPARATE_KERNELS) && !defined(TOKAMAX_INSTANTIATE_KERNELS)  // a linker looks for strong names only
 [[gnu::weak]]
 #endif
 kernel_set find_kernels();

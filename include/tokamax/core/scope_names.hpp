@@ -10,6 +10,27 @@
 
 namespace tokamax {
 
+/// The beginning of a scope's name that names implementations of ops: `{attention=compose|kernel}` (see
+/// core/use_implementation.hpp). It is empty in most names.
+constexpr std::string_view implementations_in(std::string_view scope) {
+  return scope.starts_with('{') ? scope.substr(0, scope.find('}') + 1) : std::string_view();
+}
+
+/// The name of a scope within another one: `blocks[3]` and `attend` make `blocks[3].attend`. Implementations come first, those
+/// of the inner scope before all others, so that a long name loses the end of its path and nothing else.
+constexpr message joined_scope(std::string_view outer, std::string_view inner) {
+  const std::string_view of_inner = implementations_in(inner), of_outer = implementations_in(outer);
+  message whole;
+  if (!of_inner.empty() && !of_outer.empty())
+    whole << of_inner.substr(0, of_inner.size() - 1) << ';' << of_outer.substr(1);
+  else
+    whole << of_inner << of_outer;
+  const std::string_view around = outer.substr(of_outer.size()), path = inner.substr(of_inner.size());
+  whole << around;
+  if (!around.empty() && !path.empty()) whole << '.';
+  return whole << path;
+}
+
 /// Names such as `blocks[3].attend`, numbered from 1 (see core/named_scope.hpp).
 struct scope_names : vec<message> {
   using vec<message>::vec;

@@ -141,13 +141,13 @@ inline constexpr op broadcast_in_dim_p{
 constexpr array broadcast_in_dim(const array& x, const shape& s, const axes& dimensions, source_line l) {
   const array_type t{x.dtype(), x.type().weak, s};
   if (x.is_literal() && !unmet(t) && detail::broadcasts_in(x.shape(), s, dimensions)) return x.reshaped(s);
-  return bind(broadcast_in_dim_p, {x}, broadcast_options{s, dimensions}, l);
+  return bind(described<broadcast_in_dim_p>(), {x}, broadcast_options{s, dimensions}, l);
 }
 
 /// The sum over the axes `axis` (increasing, non-negative), which vanish. 16-bit types are summed in f32.
 /// source  jax.lax.reduce_sum_p
 constexpr array reduce_sum(const array& x, const axes& axis, source_line l) {
-  return bind(reduce_sum_p, {x}, reduce_attributes{axis}, l);
+  return bind(described<reduce_sum_p>(), {x}, reduce_attributes{axis}, l);
 }
 
 /// `x` repeated along a new leading axis of extent n.

@@ -68,7 +68,8 @@ constexpr array concatenate(const arrays& xs, int axis = 0, source_line l = sour
   for (const array& x : xs) p = promote(p, {x.dtype(), x.type().weak});
   arrays in;
   for (const array& x : xs) in.push_back(convert_element_type(x, p.type, p.weak, l));
-  return detail::concatenate_along(concatenate_p, in, checked_axis("concatenate: axis", axis, xs[0], l), l);
+  return detail::concatenate_along(described<concatenate_p>(), in, checked_axis("concatenate: axis", axis, xs[0], l),
+                                   l);
 }
 
 /// The operands one after the other along a new axis, which becomes axis `axis` of the result.

@@ -286,7 +286,7 @@ constexpr array conv_rhs_vjp(const call& c) {
   shape window;
   for (int i = 0; i < o.strides.rank(); ++i) window.push_back(c[1].extent(i));
   if (o.batch_groups > 1) return conv_rhs_cotangent(c[0], c.ct(), window, o);
-  return bind(conv_rhs_vjp_p, {c[0], c.ct()},
+  return bind(described<conv_rhs_vjp_p>(), {c[0], c.ct()},
               conv_rhs_vjp_options{window, o.strides, o.low, o.high, o.lhs_dilation, o.rhs_dilation, o.feature_groups},
               c.where);
 }
@@ -301,7 +301,7 @@ constexpr array conv_rhs_vjp(const call& c) {
 /// errors  "conv: dtypes", "conv: ranks", "conv: options", "conv: channels"
 /// source  jax.lax.conv_general_dilated with NHWC, HWIO, NHWC
 constexpr array conv_general_dilated(const array& lhs, const array& rhs, const conv_options& options, source_line l) {
-  return bind(conv_general_dilated_p, {lhs, rhs}, options, l);
+  return bind(described<conv_general_dilated_p>(), {lhs, rhs}, options, l);
 }
 
 /// How many zeros are added around an image: none, or as many as give ceil(extent / stride) places.

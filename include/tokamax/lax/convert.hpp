@@ -66,7 +66,7 @@ constexpr array convert_element_type(const array& x, dtype type, bool weak, sour
     return array(x.literal_as(type), {type, weak, x.shape()});
   }
   if (x.dtype() == type && !x.trace() && x.is_concrete()) return array(x.storage(), {type, weak, x.shape()});
-  return bind(convert_element_type_p, {x}, convert_options{type, weak}, l);
+  return bind(described<convert_element_type_p>(), {x}, convert_options{type, weak}, l);
 }
 
 /// Short form: `astype(x, bf16)`.
@@ -100,7 +100,7 @@ inline constexpr op bitcast_convert_type_p{
     },
     .vjp = [](const call&) -> arrays { return array(); },
     .batch = [](const call& c) -> arrays {
-      return bind(bitcast_convert_type_p, {c[0]}, c.attrs<bitcast_options>(), c.where);
+      return bind(described<bitcast_convert_type_p>(), {c[0]}, c.attrs<bitcast_options>(), c.where);
     },
 };
 
@@ -108,7 +108,7 @@ inline constexpr op bitcast_convert_type_p{
 /// errors  "bitcast_convert_type: width", "bitcast_convert_type: truth values"
 /// source  jax.lax.bitcast_convert_type
 constexpr array bitcast_convert_type(const array& x, dtype type, source_line l = source_line::current()) {
-  return bind(bitcast_convert_type_p, {x}, bitcast_options{type}, l);
+  return bind(described<bitcast_convert_type_p>(), {x}, bitcast_options{type}, l);
 }
 
 }  // namespace tokamax

@@ -43,8 +43,8 @@ inline constexpr op cumsum_p{
 /// source  jax.lax.cumsum
 constexpr array cumsum(const array& x, int axis = -1, bool reverse = false, source_line l = source_line::current()) {
   axis = checked_axis("cumsum: axis", axis, x, l);
-  if (x.dtype() == bool_) return bind(cumsum_p, {astype(x, i32)}, cumulative_options{axis, reverse}, l);
-  return bind(cumsum_p, {x}, cumulative_options{axis, reverse}, l);
+  if (x.dtype() == bool_) return bind(described<cumsum_p>(), {astype(x, i32)}, cumulative_options{axis, reverse}, l);
+  return bind(described<cumsum_p>(), {x}, cumulative_options{axis, reverse}, l);
 }
 
 }  // namespace tokamax

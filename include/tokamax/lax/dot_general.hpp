@@ -204,7 +204,7 @@ constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimens
   const promoted p = promote({lhs.dtype(), lhs.type().weak}, {rhs.dtype(), rhs.type().weak});
   if (p.type == dtype::none) {
     const array both[2] = {lhs, rhs};
-    detail::refuse_promotion(dot_general_p, both, 2, lhs.dtype(), rhs.dtype(), l);
+    detail::refuse_promotion(described<dot_general_p>(), both, 2, lhs.dtype(), rhs.dtype(), l);
     return lhs;
   }
   if (p.type == bool_) {  // a product of truth values is `and`, and a sum is `or`
@@ -215,8 +215,8 @@ constexpr array dot_general(const array& lhs, const array& rhs, const dot_dimens
     const array y = dot_general(convert_element_type(lhs, counted), convert_element_type(rhs, counted), d, l);
     return truth ? convert_element_type(y, bool_) : y;
   }
-  return bind(dot_general_p, {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)},
-              dimensions, l);
+  return bind(described<dot_general_p>(),
+              {convert_element_type(lhs, p.type, p.weak), convert_element_type(rhs, p.type, p.weak)}, dimensions, l);
 }
 
 }  // namespace tokamax

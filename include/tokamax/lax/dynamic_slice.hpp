@@ -106,7 +106,8 @@ inline constexpr op dynamic_update_slice_p{
       const array nothing = zeros_like(c[1]);
       if (c.needs(0)) out[0] = detail::dynamic_update(detail::dynamic_operands(c, c.ct(), &nothing, 2), o, c.where);
       if (c.needs(1))
-        out[1] = detail::dynamic_bind(dynamic_slice_p, detail::dynamic_operands(c, c.ct(), nullptr, 2), o, c.where);
+        out[1] = detail::dynamic_bind(described<dynamic_slice_p>(), detail::dynamic_operands(c, c.ct(), nullptr, 2), o,
+                                      c.where);
       return out;
     },
     .jvp = [](const call& c) -> arrays {
@@ -120,7 +121,7 @@ inline constexpr op dynamic_update_slice_p{
 
 namespace detail {
 constexpr array dynamic_update(const arrays& operands, const dynamic_slice_options& options, location where) {
-  return dynamic_bind(dynamic_update_slice_p, operands, options, where);
+  return dynamic_bind(described<dynamic_update_slice_p>(), operands, options, where);
 }
 }  // namespace detail
 
@@ -134,7 +135,7 @@ constexpr array dynamic_slice(const array& x, const arrays& starts, const shape&
                               source_line l = source_line::current()) {
   arrays in{x};
   for (const array& s : starts) in.push_back(detail::start_value(s));
-  return detail::dynamic_bind(dynamic_slice_p, in, {sizes, 0}, l);
+  return detail::dynamic_bind(described<dynamic_slice_p>(), in, {sizes, 0}, l);
 }
 
 /// `x` with the box at `starts` replaced by `update`.

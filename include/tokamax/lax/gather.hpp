@@ -141,7 +141,7 @@ inline constexpr op scatter_add_onto_p{
 /// errors  "gather: table", "gather: index dtype"
 /// source  jax.lax.gather with mode "fill"
 constexpr array gather(const array& table, const array& indices, source_line l) {
-  return bind(gather_p, {table, indices}, words{}, l);
+  return bind(described<gather_p>(), {table, indices}, words{}, l);
 }
 
 /// Adds the rows of `updates`, by index, to a result of zeros. Indices outside are dropped.
@@ -150,7 +150,7 @@ constexpr array gather(const array& table, const array& indices, source_line l) 
 /// errors  "scatter_add: updates", "scatter_add: rows"
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& indices, const array& updates, std::int64_t rows, source_line l) {
-  return bind(scatter_add_p, {indices, updates}, scatter_attributes{rows}, l);
+  return bind(described<scatter_add_p>(), {indices, updates}, scatter_attributes{rows}, l);
 }
 
 /// Adds the rows of `updates`, by index, to `operand`. Indices outside are dropped.
@@ -160,7 +160,7 @@ constexpr array scatter_add(const array& indices, const array& updates, std::int
 /// errors  "scatter_add: updates", "scatter_add: operand"
 /// source  jax.lax.scatter_add
 constexpr array scatter_add(const array& operand, const array& indices, const array& updates, source_line l) {
-  return bind(scatter_add_onto_p, {operand, indices, updates}, words{}, l);
+  return bind(described<scatter_add_onto_p>(), {operand, indices, updates}, words{}, l);
 }
 
 }  // namespace tokamax

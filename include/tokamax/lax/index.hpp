@@ -86,7 +86,7 @@ constexpr array array::operator[](const index_list& at) const {
     if (!single) kept.push_back(entire ? n : (limit[axis] - start[axis] + r.step - 1) / r.step);
   }
   const source_line nowhere{};
-  return reshape(bind(slice_p, {*this}, slice_options{start, limit, stride}, at.where), kept, nowhere);
+  return reshape(bind(described<slice_p>(), {*this}, slice_options{start, limit, stride}, at.where), kept, nowhere);
 }
 
 }  // namespace tokamax

@@ -41,21 +41,21 @@ inline constexpr op iota_p{
       return {type, false, extents};
     },
     .batch = [](const call& c) -> arrays {
-      return with_leading_axis(bind(iota_p, {}, c.attrs<iota_attributes>(), c.where), c.batch_size);
+      return with_leading_axis(bind(described<iota_p>(), {}, c.attrs<iota_attributes>(), c.where), c.batch_size);
     },
 };
 
 /// An array of shape `s` whose elements are their own index along axis `dimension`.
 /// source  jax.lax.broadcasted_iota
 constexpr array iota(dtype type, const shape& s, int dimension, source_line l = source_line::current()) {
-  return bind(iota_p, {}, iota_attributes{type, s, dimension}, l);
+  return bind(described<iota_p>(), {}, iota_attributes{type, s, dimension}, l);
 }
 
 /// An extent as a scalar array: `extent_as_array(x.extent(0))`. If the extent is dynamic, its value is known when the
 /// program runs.
 /// source  stablehlo.get_dimension_size
 constexpr array extent_as_array(std::int64_t n, source_line l = source_line::current()) {
-  return bind(iota_p, {}, iota_attributes{i32, {}, -1, n}, l);
+  return bind(described<iota_p>(), {}, iota_attributes{i32, {}, -1, n}, l);
 }
 
 namespace detail {

@@ -76,7 +76,7 @@ inline constexpr op unpack_int4_p{
 /// errors  "pack_int4: dtype", "pack_int4: last extent" if it is odd
 /// source  jax.lax.bitcast_convert_type of [..., n, 2] to uint8
 constexpr array pack_int4(const array& x, source_line l = source_line::current()) {
-  return bind(pack_int4_p, {x}, words{}, l);
+  return bind(described<pack_int4_p>(), {x}, words{}, l);
 }
 
 /// The integers that pack_int4 has packed: `dot_general` takes them, and `astype` makes them any other dtype.
@@ -86,7 +86,7 @@ constexpr array pack_int4(const array& x, source_line l = source_line::current()
 /// errors  "unpack_int4: bytes", "unpack_int4: result"
 /// source  jax.lax.bitcast_convert_type of uint8 to int4 [..., n, 2]
 constexpr array unpack_int4(const array& bytes, dtype type = i4, source_line l = source_line::current()) {
-  return bind(unpack_int4_p, {bytes}, unpack_int4_options{type}, l);
+  return bind(described<unpack_int4_p>(), {bytes}, unpack_int4_options{type}, l);
 }
 
 }  // namespace tokamax

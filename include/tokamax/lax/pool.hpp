@@ -139,7 +139,7 @@ inline constexpr op max_pool_vjp_p{
     },
     .batch = [](const call& c) -> arrays {
       const array x = detail::join_batches(c, 0), ct = detail::join_batches(c, 1);
-      const array g = bind(max_pool_vjp_p, {x, ct}, c.attrs<max_pool_attributes>(), c.where);
+      const array g = bind(described<max_pool_vjp_p>(), {x, ct}, c.attrs<max_pool_attributes>(), c.where);
       return detail::split_batches(g, c.batch_size, c[0].extent(c.batched(0) ? 1 : 0));
     },
     .kernels = kernels_of<max_pool_vjp_p>,
@@ -168,10 +168,11 @@ inline constexpr op max_pool_p{
       return detail::pool(c[0], c.attrs<max_pool_attributes>(), detail::lowest(c[0].dtype()), larger, {});
     },
     .vjp = [](const call& c) -> arrays {
-      return bind(max_pool_vjp_p, {c[0], c.ct()}, c.attrs<max_pool_attributes>(), c.where);
+      return bind(described<max_pool_vjp_p>(), {c[0], c.ct()}, c.attrs<max_pool_attributes>(), c.where);
     },
     .batch = [](const call& c) -> arrays {
-      const array y = bind(max_pool_p, {detail::join_batches(c, 0)}, c.attrs<max_pool_attributes>(), c.where);
+      const array y =
+          bind(described<max_pool_p>(), {detail::join_batches(c, 0)}, c.attrs<max_pool_attributes>(), c.where);
       return detail::split_batches(y, c.batch_size, c[0].extent(1));
     },
     .kernels = kernels_of<max_pool_p>,
@@ -185,8 +186,8 @@ inline constexpr op max_pool_p{
 /// source  flax.linen.max_pool
 constexpr array max_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
-  return bind(max_pool_p, {x}, detail::pool_attributes("max_pool: window", x, window, o, detail::most_pool_places, l),
-              l);
+  return bind(described<max_pool_p>(), {x},
+              detail::pool_attributes("max_pool: window", x, window, o, detail::most_pool_places, l), l);
 }
 
 /// The sum of each window.

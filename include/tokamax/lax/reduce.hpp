@@ -114,20 +114,20 @@ inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or",
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  if (is_floating(x.dtype()) || bits_of(x.dtype()) >= 32) return detail::reduce(reduce_sum_p, x, o, l);
-  return detail::reduce(sum_in_32_bits_p, x, o, l);
+  if (is_floating(x.dtype()) || bits_of(x.dtype()) >= 32) return detail::reduce(described<reduce_sum_p>(), x, o, l);
+  return detail::reduce(described<sum_in_32_bits_p>(), x, o, l);
 }
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::extreme(reduce_max_p, "max: extents", x, o, l);
+  return detail::extreme(described<reduce_max_p>(), "max: extents", x, o, l);
 }
 constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::extreme(reduce_min_p, "min: extents", x, o, l);
+  return detail::extreme(described<reduce_min_p>(), "min: extents", x, o, l);
 }
 constexpr array all(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::reduce(reduce_and_p, convert_element_type(x, bool_), o, l);
+  return detail::reduce(described<reduce_and_p>(), convert_element_type(x, bool_), o, l);
 }
 constexpr array any(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  return detail::reduce(reduce_or_p, convert_element_type(x, bool_), o, l);
+  return detail::reduce(described<reduce_or_p>(), convert_element_type(x, bool_), o, l);
 }
 /// Attributes of argmax and argmin.
 struct arg_attributes {
@@ -177,10 +177,10 @@ inline constexpr op argmin_p{.name = "argmin",
 /// errors  "argmax: axis", "argmax: extent" (and so on) for an axis of no elements, or more than i32 counts
 /// source  jax.numpy.argmax, jax.numpy.argmin
 constexpr array argmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  return detail::arg_reduce(argmax_p, "argmax: axis", x, axis, l);
+  return detail::arg_reduce(described<argmax_p>(), "argmax: axis", x, axis, l);
 }
 constexpr array argmin(const array& x, int axis = -1, source_line l = source_line::current()) {
-  return detail::arg_reduce(argmin_p, "argmin: axis", x, axis, l);
+  return detail::arg_reduce(described<argmin_p>(), "argmin: axis", x, axis, l);
 }
 
 }  // namespace tokamax

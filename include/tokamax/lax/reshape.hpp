@@ -121,7 +121,7 @@ constexpr array reshape(const array& x, shape s, source_line l) {
   }
   if (x.shape() == s) return x;
   if (x.is_literal() && size(s) == x.size()) return x.reshaped(s);
-  return bind(reshape_p, {x}, reshape_options{s}, l);
+  return bind(described<reshape_p>(), {x}, reshape_options{s}, l);
 }
 
 /// `x` with an extent of 1 inserted so that it becomes axis `axis` of the result.

@@ -44,7 +44,7 @@ inline constexpr op reverse_p{
 constexpr array reverse(const array& x, const axes& dimensions, source_line l = source_line::current()) {
   axes d;
   for (std::int64_t a : dimensions) d.push_back(a < 0 ? a + x.rank() : a);
-  return bind(reverse_p, {x}, reverse_options{d}, l);
+  return bind(described<reverse_p>(), {x}, reverse_options{d}, l);
 }
 
 }  // namespace tokamax

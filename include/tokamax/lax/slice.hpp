@@ -162,7 +162,7 @@ inline constexpr op pad_p{
 constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride, source_line l) {
   if (stride.rank() == 0)
     for (int i = 0; i < start.rank(); ++i) stride.push_back(1);
-  return bind(slice_p, {x}, slice_options{start, limit, stride}, l);
+  return bind(described<slice_p>(), {x}, slice_options{start, limit, stride}, l);
 }
 
 /// The slice [start, limit) of one axis.
@@ -188,7 +188,7 @@ constexpr array pad(const array& x, const array& value, const shape& low, const 
                     source_line l) {
   if (interior.rank() == 0)
     for (int i = 0; i < low.rank(); ++i) interior.push_back(0);
-  return bind(pad_p, {x, convert_element_type(value, x.dtype())}, pad_options{low, high, interior}, l);
+  return bind(described<pad_p>(), {x, convert_element_type(value, x.dtype())}, pad_options{low, high, interior}, l);
 }
 
 }  // namespace tokamax

@@ -80,7 +80,8 @@ inline constexpr op sort_p{
 constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = false,
                       source_line l = source_line::current()) {
   if (operands.empty()) return detail::impossible(f32, "sort: operands", "none", "one or more", l);
-  return detail::sort_all(sort_p, operands, {checked_axis("sort: axis", axis, operands[0], l), descending}, l);
+  return detail::sort_all(described<sort_p>(), operands, {checked_axis("sort: axis", axis, operands[0], l), descending},
+                          l);
 }
 constexpr array sort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
   return sort(arrays{x}, axis, descending, l)[0];

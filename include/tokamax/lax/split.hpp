@@ -82,7 +82,7 @@ inline constexpr op split_p{
 constexpr arrays split(const array& x, const words& sizes, int axis, source_line l) {
   words w{checked_axis("split: axis", axis, x, l)};
   for (std::int64_t n : sizes) w.push_back(n);
-  return bind_all(split_p, &x, 1, w, l);
+  return bind_all(described<split_p>(), &x, 1, w, l);
 }
 
 /// `parts` equal parts of one axis.

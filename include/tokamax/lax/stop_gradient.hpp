@@ -50,11 +50,11 @@ inline constexpr op optimization_barrier_p{
 /// source  jax.lax.stop_gradient
 constexpr array stop_gradient(const array& x, source_line l = source_line::current()) {
   if (x.is_literal() || x.is_concrete()) return x;
-  return bind(stop_gradient_p, {x}, words{}, l);
+  return bind(described<stop_gradient_p>(), {x}, words{}, l);
 }
 
 constexpr array optimization_barrier(const array& x, source_line l = source_line::current()) {
-  return bind(optimization_barrier_p, {x}, words{}, l);
+  return bind(described<optimization_barrier_p>(), {x}, words{}, l);
 }
 
 }  // namespace tokamax

@@ -67,7 +67,7 @@ inline constexpr op transpose_p{
 /// errors  "transpose: permutation" if it is none of the axes of x
 /// source  jax.lax.transpose
 constexpr array transpose(const array& x, const axes& permutation, source_line l) {
-  return bind(transpose_p, {x}, transpose_options{permutation}, l);
+  return bind(described<transpose_p>(), {x}, transpose_options{permutation}, l);
 }
 
 /// All axes in reverse order, as numpy.transpose does.

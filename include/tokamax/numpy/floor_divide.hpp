@@ -26,7 +26,7 @@ struct dividends {
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.remainder
 constexpr array remainder(const array& dividend, const array& divisor, source_line l = source_line::current()) {
-  auto [a, b, zero] = detail::dividends(rem_p, dividend, divisor, l);
+  auto [a, b, zero] = detail::dividends(described<rem_p>(), dividend, divisor, l);
   if (is_integer(b.dtype())) b = select(b == zero, array(1.0, b.type()), b, l);
   const array r = rem(a, b, l);
   return select(logical_and((r < zero) != (b < zero), r != zero), r + b, r, l);
@@ -36,7 +36,7 @@ constexpr array remainder(const array& dividend, const array& divisor, source_li
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.floor_divide
 constexpr array floor_divide(const array& dividend, const array& divisor, source_line l = source_line::current()) {
-  const auto [a, b, zero] = detail::dividends(rem_p, dividend, divisor, l);
+  const auto [a, b, zero] = detail::dividends(described<rem_p>(), dividend, divisor, l);
   if (is_unsigned(a.dtype())) return quotient(a, b, l);
   const array r = rem(a, b, l), one(1.0, {r.dtype(), true, {}});
   if (is_integer(r.dtype())) {

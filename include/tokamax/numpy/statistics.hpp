@@ -13,7 +13,7 @@ constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line
   array total;
   const dtype type = carrying(x.dtype());
   if (is_floating(x.dtype()) && x.dtype() != type)
-    total = reduce(sum_in_32_bits_p, x, o, l);
+    total = reduce(described<sum_in_32_bits_p>(), x, o, l);
   else
     total = sum(astype(x, type), o, l);
   const std::int64_t n = reduced_count(x, o.axis);

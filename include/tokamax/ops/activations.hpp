@@ -39,7 +39,9 @@ struct element_of<relu_p> : relu_fn {};
 
 /// max(x, 0), with a gradient of 0 at 0 (that of `maximum` is one half).
 /// source  jax.nn.relu
-constexpr array relu(const array& x, source_line l = source_line::current()) { return detail::unary(relu_p, x, l); }
+constexpr array relu(const array& x, source_line l = source_line::current()) {
+  return detail::unary(described<relu_p>(), x, l);
+}
 
 /// x * sigmoid(x), also called swish.
 /// source  jax.nn.silu
@@ -78,7 +80,7 @@ struct element_of<gelu_p> : gelu_fn {};
 
 namespace detail {
 constexpr array gelu_here(const array& given, gelu_options o, source_line l) {
-  if (!o.approximate) return float_unary(gelu_p, given, l);
+  if (!o.approximate) return float_unary(described<gelu_p>(), given, l);
   const array x = in_floats(given);
   return x * (0.5 * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)), l)));
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/slice.hpp>                   // pad
-#include <tokamax/ops/attention/attention.hpp>     // attention
-#include <tokamax/ops/attention/with_options.hpp>  // attention_with_options
+#include <tokamax/lax/slice.hpp>                    // pad
+#include <tokamax/ops/attention/attention.hpp>      // attention
+#include <tokamax/ops/attention/mask_operands.hpp>  // add_mask
+#include <tokamax/ops/attention/with_options.hpp>   // attention_with_options
 
 namespace tokamax {
 
@@ -22,16 +23,11 @@ constexpr array with_features(const array& x, std::int64_t size, source_line l) 
 }
 
 /// Attention by the op of that name. Values of another head size than the keys, or the keys, are filled up with zeros.
-constexpr array fast_attention(const array& q, const array& k, const array& v, attention_options o, source_line l) {
+constexpr array fast_attention(const array& q, const array& k, const array& v, const attention_options& o,
+                               source_line l) {
   const attention_extents at(q, k, l);
   const attention_positions positions(at, o);
   attention_attributes a{.scale = o.scale, .soft_cap = o.logits_soft_cap, .algorithm = o.algorithm};
-  if (!o.q_indices.exists() && !o.k_indices.exists()) {  // the op knows these
-    a.causal = o.is_causal || o.mask.is_causal;
-    a.left = o.local_window_size.left, a.right = o.local_window_size.right;
-    o.is_causal = o.mask.is_causal = false;
-    o.local_window_size = {};
-  }
   const std::int64_t size = q.extent(-1), width = v.extent(-1), both = size < width ? width : size;
   const array values = at.flat(v);
   arrays in{with_features(at.flat(q), both, l), with_features(at.flat(k), both, l), with_features(values, both, l)};
@@ -39,11 +35,8 @@ constexpr array fast_attention(const array& q, const array& k, const array& v, a
     a.has_bias = true;
     in.push_back(astype(at.per_pair("bias", o.bias), carrying(q.dtype()), l));
   }
-  const array seen = attention_seen(at, positions, o);
-  if (seen.exists()) {
-    a.has_mask = true;
-    in.push_back(seen);
-  }
+  add_mask(at, positions, o, a, in);
+  const use_implementation named("attention", o.implementation, in[0], in[1], in[2]);
   const arrays results = attention(in, a, l);
   array y = results[0];
   if (width < both) y = slice_in_dim(y, 0, width, 3, l);
@@ -80,9 +73,10 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 ///   s = cap(scale * q k^T + bias), or a very low number where a query does not see a key;  cap(x) = c tanh(x / c)
 ///   out = softmax(s) v        head n of q meets head n / (N / K) of k and v
 ///
-/// A query that sees no key gets the mean of all values. The results of queries at or after their length are zero, as in
-/// jax.nn. A NaN or an infinity in a key or value that a query does not see may reach its result. In JAX it always does,
-/// because JAX multiplies by 0.
+/// A query that sees no key gets the mean of all values. If its biases are all -infinity, plain ops give NaN, as jax.nn does,
+/// and the CPU's kernels give the mean. The results of queries at or after their length are zero, as in jax.nn. A NaN or an
+/// infinity in a key or value that a query does not see may reach its result. In JAX it always does, because JAX multiplies
+/// by 0.
 ///
 /// shapes  q [..., T, N, H], k [..., S, K, H], v [..., S, K, h], N a multiple of K -> [..., T, N, h], with any number of
 ///         batch axes; those of the other arrays are in attention_options
@@ -91,6 +85,9 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 /// errors  "attention: q", "attention: k, v", "dot_product_attention: " and the name of an option
 /// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
 ///         anything in k, and finite numbers in v
+/// speed   blocks of keys that no query of a block sees by a mask, a window, lengths or segments cost nothing
+/// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype or without
+///         normalize_output, there is compose alone
 /// memory  O(T + S) for a head; the gradients of bias and sinks, and the options dropout_mask, logits_dtype and
 ///         normalize_output need the scores [..., N, T, S]
 /// source  jax.nn.dot_product_attention, tokamax.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the
@@ -101,6 +98,12 @@ constexpr array dot_product_attention(const array& q, const array& k, const arra
   if (options.scale == 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
   const array query = detail::for_products(q, l), key = detail::for_products(k, l), value = detail::for_products(v, l);
   array y;
+  const bool one_op = detail::is_attention_op(options) && query.dtype() != f64;
+  if (!one_op && !options.implementation.allows("compose")) {
+    reject(q, l, "attention: implementation", query.dtype() == f64 ? "f64" : "an option that only compose has",
+           "compose");
+    return q;
+  }
   if (detail::is_attention_op(options))
     y = detail::fast_attention(query, key, value, options, l);
   else

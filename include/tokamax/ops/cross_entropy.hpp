@@ -84,7 +84,7 @@ inline constexpr op cross_entropy_p{
     },
     .batch = [](const call& c) -> arrays {
       const array in[] = {with_batch_axis(c, 0), with_batch_axis(c, 1)};
-      return bind_all(cross_entropy_p, in, 2, words{}, c.where);
+      return bind_all(described<cross_entropy_p>(), in, 2, words{}, c.where);
     },
     .kernels = kernels_of<cross_entropy_p>,
 };
@@ -103,7 +103,7 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
   if (is_floating(labels.dtype()))
     return -sum(detail::carried(labels) * located(log_softmax(detail::carried(logits), -1, l), l), {{-1}}, l);
   const array in[] = {logits, detail::index_in_i32(labels)};
-  return bind_all(cross_entropy_p, in, 2, words{}, l)[0];
+  return bind_all(described<cross_entropy_p>(), in, 2, words{}, l)[0];
 }
 
 /// The cotangent of `logits`, with `lse` the logsumexp of each row:
@@ -113,7 +113,8 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
 /// shapes  logits [..., V], labels, lse, ct_probabilities and ct_label [...] -> [..., V]
 constexpr array cross_entropy_vjp(const array& logits, const array& labels, const array& lse,
                                   const array& ct_probabilities, const array& ct_label, source_line l) {
-  return bind(cross_entropy_vjp_p, {logits, detail::index_in_i32(labels), lse, ct_probabilities, ct_label}, words{}, l);
+  return bind(described<cross_entropy_vjp_p>(), {logits, detail::index_in_i32(labels), lse, ct_probabilities, ct_label},
+              words{}, l);
 }
 
 }  // namespace tokamax

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>  // dot_general
-#include <tokamax/lax/slice.hpp>        // slice_in_dim
-#include <tokamax/ops/activations.hpp>  // no_activation
+#include <tokamax/core/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/dot_general.hpp>          // dot_general
+#include <tokamax/lax/slice.hpp>                // slice_in_dim
+#include <tokamax/ops/activations.hpp>          // no_activation
 
 #include <utility>  // pair
 
@@ -13,6 +14,7 @@ namespace tokamax {
 /// How gated_linear_unit multiplies.
 struct gated_linear_unit_options {
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< as for dot_general
+  implementation_names implementation = {};              ///< of dot_general, see use_implementation
 };
 
 /// The result of a gated linear unit, and what its activation and product have read.
@@ -25,6 +27,7 @@ namespace detail {
 /// x [..., K] times one matrix [K, N] in the dtype of sums, or a refusal.
 constexpr array gated_product(const array& x, const array& w, const gated_linear_unit_options& o, source_line l) {
   const int features = x.rank() - 1;
+  const use_implementation named("dot_general", o.implementation, x, w);
   return dot_general(x, w, {{features}, {0}, {}, {}, carrying(x.dtype()), o.algorithm}, l);
 }
 /// Rejects x and one of the weights, of this rank. False if it has.

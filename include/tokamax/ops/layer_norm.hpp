@@ -8,10 +8,11 @@ namespace tokamax {
 
 /// How layer_norm is asked to behave: `layer_norm(x, scale, offset, {.epsilon = 1e-5})`.
 struct layer_norm_options {
-  double epsilon = 1e-6;      ///< added to the variance before the root
-  int axis = -1;              ///< the normalised axis
-  double scale_offset = 0;    ///< added to the scale, so that a scale of zeros can stand for 1
-  bool subtract_mean = true;  ///< otherwise this is rms_norm
+  double epsilon = 1e-6;                     ///< added to the variance before the root
+  int axis = -1;                             ///< the normalised axis
+  double scale_offset = 0;                   ///< added to the scale, so that a scale of zeros can stand for 1
+  bool subtract_mean = true;                 ///< otherwise this is rms_norm
+  implementation_names implementation = {};  ///< kernel or compose, see use_implementation
 };
 
 /// The result of layer_norm, and the moments of x that its gradient needs.
@@ -127,13 +128,16 @@ constexpr array layer_norm(const array& x, const array& scale = {}, const array&
     reject(x, l, "layer_norm: offset", offset.type(), message() << shape{rows.extent(-1)});
     return x;
   }
+  const use_implementation named(options.subtract_mean ? "layer_norm" : "rms_norm", options.implementation, rows,
+                                 factor);
   array y;
   if (options.subtract_mean) {
-    y = bind(layer_norm_p, {rows, factor, summand}, norm_attributes{options.epsilon}, l);
+    y = bind(described<layer_norm_p>(), {rows, factor, summand}, norm_attributes{options.epsilon}, l);
   } else if (!offset.exists()) {
-    y = bind(rms_norm_p, {rows, factor}, norm_attributes{options.epsilon}, l);
+    y = bind(described<rms_norm_p>(), {rows, factor}, norm_attributes{options.epsilon}, l);
   } else {
-    const array scaled = bind(rms_norm_p, {detail::carried(rows), factor}, norm_attributes{options.epsilon}, l);
+    const array scaled =
+        bind(described<rms_norm_p>(), {detail::carried(rows), factor}, norm_attributes{options.epsilon}, l);
     y = astype(scaled + detail::carried(summand), x.dtype(), l);
   }
   return detail::norm_axis_last(y, axis, l);
@@ -163,7 +167,7 @@ constexpr layer_norm_result layer_norm_with_residuals(const array& x, const arra
 constexpr arrays layer_norm_vjp(const array& x, const array& scale, const array& ct, norm_attributes options,
                                 source_line l) {
   const array in[] = {x, scale, ct};
-  return bind_all(layer_norm_vjp_p, in, 3, pack(options), l);
+  return bind_all(described<layer_norm_vjp_p>(), in, 3, pack(options), l);
 }
 
 }  // namespace tokamax

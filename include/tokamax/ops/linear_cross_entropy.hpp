@@ -125,7 +125,7 @@ inline constexpr op linear_cross_entropy_p{
       const auto o = c.attrs<linear_cross_entropy_options>();
       const array logits = detail::linear_logits(c[0], c[1], detail::optional_operand(c, 3), o);
       const array in[] = {logits, c[2]};
-      arrays y = bind_all(cross_entropy_p, in, 2, words{}, c.where);
+      arrays y = bind_all(described<cross_entropy_p>(), in, 2, words{}, c.where);
       if (o.label_smoothing != 0)
         y[0] = y[0] * (1 - o.label_smoothing) + (y[1] - mean(logits, {{-1}})) * o.label_smoothing;
       return y;
@@ -139,7 +139,8 @@ inline constexpr op linear_cross_entropy_p{
       const array of_label = loss.exists() ? loss : zeros_like(lse);
       arrays in{c[0], c[1], c[2], c.outputs[1], of_probabilities * c.outputs[2], of_label};
       if (c.count > 3) in.push_back(c[3]);
-      const arrays d = bind_all(linear_cross_entropy_vjp_p, in.data(), in.count(), c.attribute_words(), c.where);
+      const arrays d =
+          bind_all(described<linear_cross_entropy_vjp_p>(), in.data(), in.count(), c.attribute_words(), c.where);
       out[0] = d[0], out[1] = d[1];
       if (c.count > 3) out[3] = d[2];
       return out;
@@ -155,7 +156,7 @@ constexpr arrays linear_cross_entropy_rows(const array& x, const array& weights,
   arrays in{x, weights, index_in_i32(labels)};
   if (wide) in[0] = astype(x, f32, l), in[1] = astype(weights, f32, l);
   if (bias.exists()) in.push_back(wide && bias.dtype() == x.dtype() ? array(astype(bias, f32, l)) : bias);
-  return bind_all(linear_cross_entropy_p, in.data(), in.count(), pack(options), l);
+  return bind_all(described<linear_cross_entropy_p>(), in.data(), in.count(), pack(options), l);
 }
 }  // namespace detail
 
@@ -191,7 +192,7 @@ constexpr arrays linear_cross_entropy_vjp(const array& x, const array& weights, 
                                           linear_cross_entropy_options options = {},
                                           source_line l = source_line::current()) {
   const array in[] = {x, weights, detail::index_in_i32(labels), lse, ct_probabilities, ct_label};
-  return bind_all(linear_cross_entropy_vjp_p, in, 6, pack(options), l);
+  return bind_all(described<linear_cross_entropy_vjp_p>(), in, 6, pack(options), l);
 }
 
 }  // namespace tokamax

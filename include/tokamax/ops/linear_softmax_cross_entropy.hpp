@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/core/use_implementation.hpp>   // implementation_names
 #include <tokamax/ops/linear_cross_entropy.hpp>  // linear_cross_entropy_rows
 
 #include <optional>  // optional
@@ -26,6 +27,7 @@ struct linear_softmax_cross_entropy_options {
   double label_smoothing = 0;                     ///< the share of the target that all classes have in equal parts
   bool transposed = false;                        ///< weights [V, D], as the table of an embedding
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products
+  implementation_names implementation = {};              ///< of the op linear_cross_entropy, see use_implementation
 };
 
 /// The cross entropy between labels and the softmax of x W + bias. The logits [..., V] are never in memory at once, neither
@@ -60,6 +62,7 @@ constexpr array linear_softmax_cross_entropy_loss(const array& x, const array& l
     at = select(counts, at, zeros_like(at), l);
   }
   const linear_cross_entropy_options of_rows{o.transposed, o.logits_soft_cap, o.label_smoothing, o.algorithm};
+  const use_implementation named("linear_cross_entropy", o.implementation, x, weights);
   const arrays rows = detail::linear_cross_entropy_rows(x, weights, at, o.bias, of_rows, l);
   array loss = rows[0];
   if (o.z_loss > 0) loss = loss + rows[1] * rows[1] * o.z_loss;

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/cumulative.hpp>   // cumsum
-#include <tokamax/lax/dot_general.hpp>  // dot_general
-#include <tokamax/lax/gather.hpp>       // gather, index_in_i32
-#include <tokamax/lax/reduce.hpp>       // sum
-#include <tokamax/ops/activations.hpp>  // no_activation
+#include <tokamax/core/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/cumulative.hpp>           // cumsum
+#include <tokamax/lax/dot_general.hpp>          // dot_general
+#include <tokamax/lax/gather.hpp>               // gather, index_in_i32
+#include <tokamax/lax/reduce.hpp>               // sum
+#include <tokamax/ops/activations.hpp>          // no_activation
 
 namespace tokamax {
 
@@ -22,6 +23,7 @@ struct ragged_dot_options {
   array group_offset = {};  ///< an integer: rhs has the groups from this one on, and sizes has more; none: all of them
   dtype preferred_element_type = dtype::none;            ///< the dtype of the result; none: that of the operands
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< as for dot_general
+  implementation_names implementation = {};              ///< kernel or compose, see use_implementation
 };
 
 /// Attributes of ragged_dot.
@@ -146,7 +148,7 @@ namespace detail {
 constexpr array ragged_bind(const call& c, ragged_dot_form form, const array& lhs, const array& rhs) {
   const dtype t = bits_of(lhs.dtype()) < bits_of(rhs.dtype()) ? rhs.dtype() : lhs.dtype();
   const ragged_dot_attributes o{form, false, c.attrs<ragged_dot_attributes>().algorithm};
-  return bind(ragged_dot_p, {astype(lhs, t), astype(rhs, t), c[2], c[3]}, o, c.where);
+  return bind(described<ragged_dot_p>(), {astype(lhs, t), astype(rhs, t), c[2], c[3]}, o, c.where);
 }
 
 /// The sizes of the groups that rhs has, and the first row of the first one.
@@ -218,7 +220,8 @@ constexpr array ragged_dot_general(const array& lhs, const array& rhs, const arr
   const bool wide = result != type && carrying(type) == carrying(result);
   detail::local_groups groups{detail::index_in_i32(group_sizes), zeros({1}, i32)};
   if (offset) groups = detail::groups_from(groups.sizes, detail::index_in_i32(o.group_offset), rhs.extent(0), l);
-  const array y = bind(ragged_dot_p,
+  const use_implementation named("ragged_dot", o.implementation, lhs, rhs);
+  const array y = bind(described<ragged_dot_p>(),
                        {expand_dims(astype(lhs, type, l), 0, l), expand_dims(astype(rhs, type, l), 0, l),
                         expand_dims(groups.sizes, 0, l), reshape(groups.first_row, {1}, l)},
                        ragged_dot_attributes{form, wide, o.algorithm}, l);

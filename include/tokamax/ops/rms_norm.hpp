@@ -2,16 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/transpose.hpp>     // swapaxes
-#include <tokamax/numpy/statistics.hpp>  // mean
+#include <tokamax/core/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/transpose.hpp>            // swapaxes
+#include <tokamax/numpy/statistics.hpp>         // mean
 
 namespace tokamax {
 
 /// How rms_norm is asked to behave: `rms_norm(x, scale, {.epsilon = 1e-5})`.
 struct rms_norm_options {
-  double epsilon = 1e-6;    ///< added to the mean square before the root
-  int axis = -1;            ///< the normalised axis
-  double scale_offset = 0;  ///< added to the scale, so that a scale of zeros can stand for 1
+  double epsilon = 1e-6;                     ///< added to the mean square before the root
+  int axis = -1;                             ///< the normalised axis
+  double scale_offset = 0;                   ///< added to the scale, so that a scale of zeros can stand for 1
+  implementation_names implementation = {};  ///< kernel or compose, see use_implementation
 };
 
 /// Attributes of rms_norm and layer_norm, which normalise the last axis.
@@ -131,7 +133,9 @@ constexpr array rms_norm(const array& x, const array& scale, const rms_norm_opti
   const array rows = detail::norm_axis_last(x, axis, l);
   array factor = scale;
   if (x.rank() > 0) factor = detail::norm_parameter(scale, {}, rows, 1, options.scale_offset);
-  return detail::norm_axis_last(bind(rms_norm_p, {rows, factor}, norm_attributes{options.epsilon}, l), axis, l);
+  const use_implementation named("rms_norm", options.implementation, rows, factor);
+  return detail::norm_axis_last(bind(described<rms_norm_p>(), {rows, factor}, norm_attributes{options.epsilon}, l),
+                                axis, l);
 }
 
 /// The cotangents {dx, dscale} of rms_norm(x, scale) for the cotangent `ct` of its result.
@@ -140,7 +144,7 @@ constexpr array rms_norm(const array& x, const array& scale, const rms_norm_opti
 constexpr arrays rms_norm_vjp(const array& x, const array& scale, const array& ct, norm_attributes options,
                               source_line l) {
   const array in[] = {x, scale, ct};
-  return bind_all(rms_norm_vjp_p, in, 3, pack(options), l);
+  return bind_all(described<rms_norm_vjp_p>(), in, 3, pack(options), l);
 }
 
 }  // namespace tokamax

@@ -114,8 +114,8 @@ constexpr array rotary_embedding(const array& x, const array& positions, rotary_
                                  source_line l) {
   const array at = detail::index_in_i32(positions);
   if (!is_floating(x.dtype()) || x.dtype() == f32 || x.dtype() == bf16 || x.dtype() == f64)
-    return bind(rotary_embedding_p, {x, at}, options, l);
-  return astype(bind(rotary_embedding_p, {astype(x, f32, l), at}, options, l), x.dtype(), l);
+    return bind(described<rotary_embedding_p>(), {x, at}, options, l);
+  return astype(bind(described<rotary_embedding_p>(), {astype(x, f32, l), at}, options, l), x.dtype(), l);
 }
 
 }  // namespace tokamax

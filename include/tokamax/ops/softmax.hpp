@@ -49,7 +49,7 @@ inline constexpr op softmax_p{
     .infer = detail::row_infer,
     .compose = [](const call& c) -> arrays {
       const array x = detail::carried(c[0]),
-                  e = exp(x - stop_gradient(detail::reduce(reduce_max_p, x, {{-1}, true}, {})));
+                  e = exp(x - stop_gradient(detail::reduce(described<reduce_max_p>(), x, {{-1}, true}, {})));
       return astype(e / sum(e, {{-1}, true}), c[0].dtype());
     },
     .vjp = [](const call& c) -> arrays { return softmax_vjp(c.out(), c.ct()); },
@@ -66,14 +66,14 @@ inline constexpr op softmax_p{
 /// errors  "softmax: x" for integers and scalars, "swapaxes: axis" for an axis that x does not have
 /// source  jax.nn.softmax; a row of -inf gives NaN there and here
 constexpr array softmax(const array& x, int axis, source_line l) {
-  if (axis == -1 || axis == x.rank() - 1) return bind(softmax_p, {x}, words{}, l);
-  return swapaxes(bind(softmax_p, {swapaxes(x, axis, -1, l)}, words{}, l), axis, -1, l);
+  if (axis == -1 || axis == x.rank() - 1) return bind(described<softmax_p>(), {x}, words{}, l);
+  return swapaxes(bind(described<softmax_p>(), {swapaxes(x, axis, -1, l)}, words{}, l), axis, -1, l);
 }
 
 /// The cotangent of x for the cotangent `ct` of y = softmax(x), both over the last axis.
 /// shapes  y, ct [..., C] -> [..., C]
 constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
-  return bind(softmax_vjp_p, {y, ct}, words{}, l);
+  return bind(described<softmax_vjp_p>(), {y, ct}, words{}, l);
 }
 
 /// The logarithm of softmax, without forming the quotient.
@@ -83,7 +83,7 @@ constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
 /// shapes  x [...] -> the same
 /// source  jax.nn.log_softmax
 constexpr array log_softmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  const array s = x - located(stop_gradient(detail::reduce(reduce_max_p, x, {{axis}, true}, l), l), l);
+  const array s = x - located(stop_gradient(detail::reduce(described<reduce_max_p>(), x, {{axis}, true}, l), l), l);
   return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
 }
 
@@ -92,7 +92,7 @@ constexpr array log_softmax(const array& x, int axis = -1, source_line l = sourc
 /// shapes  x [...] -> x without `axis` (all axes, if none is given)
 /// source  jax.nn.logsumexp
 constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array top = stop_gradient(detail::reduce(reduce_max_p, x, {o.axis, true}, l), l);
+  const array top = stop_gradient(detail::reduce(described<reduce_max_p>(), x, {o.axis, true}, l), l);
   const array shift = select(isfinite(top, l), top, zeros_like(top), l);
   const array y = log(sum(exp(x - shift, l), {o.axis, true}, l), l) + shift;
   if (o.keepdims) return y;

@@ -6,7 +6,9 @@
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <cstdint>  // int64_t
+#include <memory>   // shared_ptr
 #include <string>   // string
+#include <utility>  // exchange
 
 namespace tokamax::profile {
 
@@ -23,15 +25,29 @@ struct event {
   double transcendentals = 0;            ///< exp, log, tanh and the like, which are not among the flops
 };
 
-/// Receives an event for every step that programs run on its thread.
+/// Receives an event for every step that programs run on its thread, or that a queue runs for its thread.
 class observer {
  public:
   virtual ~observer() = default;
   virtual std::int64_t now() const = 0;  ///< nanoseconds
   virtual void record(event e) = 0;
+  /// The observer of work that this thread gives to the queue of a device. The thread of the queue calls it, perhaps when this
+  /// one has ended. Null: such work is not observed.
+  virtual std::shared_ptr<observer> of_queues() const { return nullptr; }
 };
 
 /// The observer of this thread. If it is null, no event is made and no clock is read.
 inline thread_local observer* current_observer = nullptr;
+
+/// Makes an observer that of this thread for the time of a scope.
+class observed_scope {
+ public:
+  explicit observed_scope(observer* o) : before_(std::exchange(current_observer, o)) {}
+  ~observed_scope() { current_observer = before_; }
+  observed_scope(const observed_scope&) = delete;
+
+ private:
+  observer* before_;
+};
 
 }  // namespace tokamax::profile

@@ -5,35 +5,65 @@
 #include <tokamax/base/error.hpp>     // error
 #include <tokamax/profile/event.hpp>  // observer
 
+#include <algorithm>   // move, find
 #include <chrono>      // steady_clock
 #include <filesystem>  // path
 #include <fstream>     // ofstream
+#include <iterator>    // back_inserter
+#include <mutex>       // lock_guard
 #include <utility>     // exchange
 #include <vector>      // vector
 
 namespace tokamax::profile {
 
 /// Records the programs that this thread runs, compiled or eager, during its own lifetime. Only the innermost recording
-/// receives events.
+/// receives events. Steps of a device with a queue are recorded when the device runs them, so wait for their results
+/// (`block_until_ready`) before you read the events.
 class timeline final : public observer {
  public:
-  timeline() : before_(std::exchange(current_observer, this)) {}
-  ~timeline() override { current_observer = before_; }
+  timeline() = default;
   timeline(const timeline&) = delete;
 
-  const std::vector<event>& events() const { return events_; }
-  std::int64_t now() const override {
+  /// What has been recorded, each device in the order of its work.
+  const std::vector<event>& events() const {
+    queues_->move_to(events_);
+    return events_;
+  }
+  std::int64_t now() const override { return nanoseconds(); }
+  void record(event e) override { events_.push_back(std::move(e)); }
+  std::shared_ptr<observer> of_queues() const override { return queues_; }
+
+ private:
+  static std::int64_t nanoseconds() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  void record(event e) override { events_.push_back(std::move(e)); }
+  /// Receives events from the threads of queues. Work that ends after the recording still holds it.
+  class queue_events final : public observer {
+   public:
+    std::int64_t now() const override { return nanoseconds(); }
+    void record(event e) override {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(std::move(e));
+    }
+    void move_to(std::vector<event>& all) {
+      const std::lock_guard lock(mutex_);
+      std::ranges::move(events_, std::back_inserter(all));
+      events_.clear();
+    }
 
- private:
-  std::vector<event> events_;
-  observer* before_;
+   private:
+    std::mutex mutex_;
+    std::vector<event> events_;
+  };
+
+  mutable std::vector<event> events_;
+  std::shared_ptr<queue_events> queues_ = std::make_shared<queue_events>();
+  observed_scope scope_{this};
 };
 
-/// Writes a recording as a file of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+/// Writes a recording as a file of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open. Each device has
+/// a track of its own.
 ///
 /// errors  tokamax::error for a file that cannot be written
 /// source  the Trace Event Format: complete events ("ph": "X"), times in microseconds
@@ -43,11 +73,18 @@ inline void write_trace(const std::vector<event>& events, const std::filesystem:
   out << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
   const std::int64_t start = events.empty() ? 0 : events.front().begin;
   const char* separator = "\n";
+  std::vector<std::string> tracks;
   for (const event& e : events) {
-    out << std::exchange(separator, ",\n") << R"({"ph": "X", "pid": 1, "tid": 1, "name": ")" << e.name << R"(", "ts": )"
-        << static_cast<double>(e.begin - start) / 1e3 << ", \"dur\": " << static_cast<double>(e.duration) / 1e3
-        << R"(, "args": {"flops": )" << e.flops + e.bfloat16_flops << ", \"transcendentals\": " << e.transcendentals
-        << ", \"bytes\": " << e.bytes;
+    const auto track = std::ranges::find(tracks, e.device) - tracks.begin();
+    if (track == std::ssize(tracks)) {
+      tracks.push_back(e.device);
+      out << std::exchange(separator, ",\n") << R"({"ph": "M", "pid": 1, "tid": )" << track + 1
+          << R"(, "name": "thread_name", "args": {"name": ")" << e.device << "\"}}";
+    }
+    out << std::exchange(separator, ",\n") << R"({"ph": "X", "pid": 1, "tid": )" << track + 1 << R"(, "name": ")"
+        << e.name << R"(", "ts": )" << static_cast<double>(e.begin - start) / 1e3
+        << ", \"dur\": " << static_cast<double>(e.duration) / 1e3 << R"(, "args": {"flops": )"
+        << e.flops + e.bfloat16_flops << ", \"transcendentals\": " << e.transcendentals << ", \"bytes\": " << e.bytes;
     if (!e.scope.empty()) out << R"(, "scope": ")" << e.scope << '"';
     out << "}}";
   }

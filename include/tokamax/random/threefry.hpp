@@ -101,7 +101,7 @@ inline constexpr op threefry2x32_p{
 constexpr array threefry2x32(const array& keys, const array& first, const shape& extents, bool pairs, source_line l) {
   shape lead;
   for (int i = 0; i + 1 < keys.rank(); ++i) lead.push_back(keys.extent(i));
-  return bind(threefry2x32_p, {keys, broadcast_to(convert_element_type(first, u32), lead, l)},
+  return bind(described<threefry2x32_p>(), {keys, broadcast_to(convert_element_type(first, u32), lead, l)},
               threefry_options{extents, pairs}, l);
 }
 

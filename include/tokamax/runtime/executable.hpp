@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/memory.hpp>     // assign_arenas
-#include <tokamax/core/memory/buffer.hpp>  // handle, buffer_pool
-#include <tokamax/runtime/kernel.hpp>      // array_view, kernel_function
-#include <tokamax/runtime/work.hpp>        // work_of
+#include <tokamax/base/compiled_once.hpp>    // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/memory.hpp>       // assign_arenas
+#include <tokamax/core/memory/buffer.hpp>    // handle, buffer_pool
+#include <tokamax/runtime/choice.hpp>        // step_choices
+#include <tokamax/runtime/kernel.hpp>        // array_view, kernel_function
+#include <tokamax/runtime/running_loop.hpp>  // running_loop
+#include <tokamax/runtime/work.hpp>          // work_of
 
 #include <algorithm>  // copy_n, equal
 #include <vector>     // vector
@@ -24,8 +26,9 @@ class executable {
   executable& operator=(const executable&);
   executable& operator=(executable&&) noexcept;
   ~executable();
-  /// `loops` and `kernels` hold one function for each loop kernel and op of the plan.
-  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels);
+  /// `loops` has a function for each loop of the plan, `kernels` for each op; `others` are further implementations of ops.
+  executable(plan_view p, std::vector<loop_function> loops, std::vector<kernel_function> kernels,
+             std::vector<implementation_list> others);
 
   /// Runs the program on the buffers of its inputs and outputs. `arena` is memory of the device for intermediate values, of
   /// `arena_bytes()` bytes.
@@ -44,6 +47,8 @@ class executable {
   }
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<tile_function> tiles);
+  /// What the device has made of the program.
+  void run_with(std::shared_ptr<const device_code> code) { code_ = std::move(code); }
 
  private:
   void lay_out(const std::int64_t* symbols);
@@ -54,6 +59,10 @@ class executable {
   void run_region(int region);
   void run_step(int s);
   void run_kernel(int s);
+  void choose();
+  bool has_choice(int s) const {
+    return !choices_.steps.empty() && !choices_.steps[static_cast<std::size_t>(s)].all.empty();
+  }
   void run_call(int s);
   /// Can a copy be skipped, because its result is its operand? This happens in bodies.
   bool is_done(const plan_step& st) const {
@@ -70,16 +79,6 @@ class executable {
   struct step_data {
     std::int64_t extents[max_rank] = {};
     std::size_t strides = 0, constants = 0, pointers = 0;
-  };
-  /// The loop of a step, which a kernel runs part by part.
-  class running_loop final : public joined_loop {
-   public:
-    running_loop(const executable& code, int step);
-    void run(std::int64_t first, std::int64_t count, std::byte* made) const override;
-
-   private:
-    loop_function function_;
-    loop_arguments loop_;
   };
   /// Does step s take what the loop before it makes?
   bool has_producer(int s) const { return s > 0 && plan_.steps[s - 1].produces; }
@@ -105,7 +104,10 @@ class executable {
   std::vector<plan_region> regions_;
   std::vector<loop_function> loops_;
   std::vector<kernel_function> kernels_;
+  std::vector<implementation_list> others_;
+  detail::step_choices choices_;  // of the last run
   std::vector<tile_function> tiles_;
+  std::shared_ptr<const device_code> code_;
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;
   std::vector<std::int64_t> bytes_, strides_;
@@ -122,14 +124,16 @@ TOKAMAX_COMPILED_ONCE executable& executable::operator=(const executable&) = def
 TOKAMAX_COMPILED_ONCE executable& executable::operator=(executable&&) noexcept = default;
 TOKAMAX_COMPILED_ONCE executable::~executable() = default;
 TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_function> loops,
-                                             std::vector<kernel_function> kernels)
-    : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)) {}
+                                             std::vector<kernel_function> kernels,
+                                             std::vector<implementation_list> others)
+    : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)), others_(std::move(others)) {}
 TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
   if (!laid_out_) lay_out(one_of_each_symbol);
   where_ = &where;
+  if (choices_.state != detail::choices_of(where)) choose();
   patch(0, arena, inputs, outputs);
   run_region(0);
 }
@@ -137,6 +141,7 @@ TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* 
   if (!laid_out_) lay_out(one_of_each_symbol);
   const handle arena(buffer_pool::instance().allocate(arena_bytes()));
   execution where(host_device());
+  where.choices = current_choices.get();
   run(inputs, outputs, arena->data, where);
 }
 
@@ -175,6 +180,7 @@ TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
                           static_cast<std::size_t>(2 * (st.in_count + st.out_count) + st.carries));
   }
   std::copy_n(symbols, max_symbols, symbols_);
+  choices_ = {};  // the calls have other extents
   laid_out_ = true;
 }
 
@@ -226,7 +232,8 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
         base = outputs ? outputs[p.index] : nullptr;
         break;
       case buffer_kind::constant:  // never written, because the planner gives its memory to no result
-        base = reinterpret_cast<std::byte*>(const_cast<std::int64_t*>(plan_.numbers + p.index));
+        base = code_ ? code_->constant(b, where_->where)
+                     : reinterpret_cast<std::byte*>(const_cast<std::int64_t*>(plan_.numbers + p.index));
         break;
     }
   }
@@ -272,10 +279,40 @@ TOKAMAX_COMPILED_ONCE void executable::run_kernel(int s) {
   const plan_step& st = plan_.steps[s];
   const kernel_function kernel = kernels_[static_cast<std::size_t>(st.function)];
   kernel_arguments a = kernel_at(st);
+  if (has_choice(s)) [[unlikely]] {
+    const auto& all = choices_.steps[static_cast<std::size_t>(s)].all;
+    return choices_.tuner ? choices_.tuner->run(*plan_.ops[st.function], a, all) : all[0](a);
+  }
   if (!has_producer(s)) return kernel(a);
-  const running_loop producer(*this, s - 1);
+  const detail::running_loop producer(loops_[static_cast<std::size_t>(plan_.steps[s - 1].function)], loop_at(s - 1));
   a.producer = &producer;
   kernel(a);
+}
+
+/// Finds how each call is computed, once for each state of the choices.
+TOKAMAX_COMPILED_ONCE void executable::choose() {
+  choices_ = {};
+  for (const choice_layer* layer = where_->choices; layer && !choices_.tuner; layer = layer->outer.get())
+    choices_.tuner = layer->tuner;
+  for (int s = 0; s < plan_.step_count; ++s) {
+    const plan_step& st = plan_.steps[s];
+    if (st.kind != step_kind::kernel || has_producer(s)) continue;
+    const kernel_arguments a = kernel_at(st);
+    const auto function = static_cast<std::size_t>(st.function);
+    const op& o = *plan_.ops[st.function];
+    const implementation_list others = function < others_.size() ? others_[function] : nullptr;
+    detail::step_choices::entry found;
+    if (choices_.tuner) {
+      std::vector<std::string> refused;
+      found.all = detail::implementations_for(o, a, kernels_[function], others, plan_.scope_of(st), refused);
+      if (found.all.size() < 2) continue;
+    } else if (!detail::step_choices::choose(o, a, kernels_[function], others, plan_.scope_of(st), found)) {
+      continue;
+    }
+    choices_.steps.resize(static_cast<std::size_t>(plan_.step_count));
+    choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
+  }
+  choices_.state = detail::choices_of(*where_);
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
@@ -294,6 +331,8 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
   loop_arguments a{st.rank,     st.in_count + st.out_count,     d.extents, &pointers_[at], strides_.data() + d.strides,
                    &bytes_[at], constants_.data() + d.constants};
   a.context = where_;
+  a.code = code_.get();
+  a.number = st.function;
   if (!tiles_.empty()) {
     a.kernel = &plan_.loops[st.function];
     a.instructions = plan_.instructions + a.kernel->first;
@@ -324,28 +363,16 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
   else
     e = {.name = std::string(plan_.ops[st.function]->name), .outer = true};
+  if (st.kind == step_kind::kernel && has_choice(s) && !choices_.tuner) {
+    const chosen_implementation& by = choices_.steps[static_cast<std::size_t>(s)].all[0];
+    e.name += " by " + by.name;
+    e.outer = by.composed != nullptr;
+  }
   e.scope = plan_.scope_of(st);
   e.device = where_->where.name();
   e.begin = begin;
   e.duration = end - begin;
   observer.record(std::move(e));
-}
-
-TOKAMAX_COMPILED_ONCE executable::running_loop::running_loop(const executable& code, int step)
-    : function_(code.loops_[static_cast<std::size_t>(code.plan_.steps[step].function)]), loop_(code.loop_at(step)) {}
-
-/// The one result of a producer is its last slot.
-TOKAMAX_COMPILED_ONCE void executable::running_loop::run(std::int64_t first, std::int64_t count,
-                                                         std::byte* made) const {
-  std::byte* pointers[max_loop_slots];
-  const int result = loop_.slots - 1;
-  std::copy_n(loop_.pointers, result, pointers);
-  pointers[result] = made - first * loop_.element_bytes[result];
-  loop_arguments part = loop_;
-  part.pointers = pointers;
-  part.first = first;
-  part.count = count;
-  function_(part);
 }
 
 /// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the

@@ -64,7 +64,9 @@ struct loop_tables {
 // A program may have files with and without optimisation, so `Interpret` is part of the names of these functions.
 template <class Device, class Program, bool Interpret, int K>
 loop_function loop_of() {
-  if constexpr (!Interpret)
+  if constexpr (prints_loops<Device>)
+    return Device::interpreted_loop();
+  else if constexpr (!Interpret)
     return Device::template loop<Program::plan::code, K>();
   else if constexpr (loop_tables<Program>::interpretable(K))
     return Device::interpreted_loop();
@@ -74,12 +76,13 @@ loop_function loop_of() {
 
 /// The executable of a plan. `descriptors` returns the table of all ops of its trace.
 template <class Device, class Program, bool Interpret = interprets_loops>
-executable executable_of(plan_view plan, std::vector<kernel_function> kernels, const op* const* (*descriptors)()) {
+executable executable_of(plan_view plan, std::vector<kernel_function> kernels, std::vector<implementation_list> others,
+                         const op* const* (*descriptors)()) {
   std::vector<loop_function> loops = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<loop_function>{loop_of<Device, Program, Interpret, static_cast<int>(I)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
-  if constexpr (!Interpret) {
-    return executable(plan, std::move(loops), std::move(kernels));
+  if constexpr (!Interpret && !prints_loops<Device>) {
+    return executable(plan, std::move(loops), std::move(kernels), std::move(others));
   } else {
     static const auto& instructions = *[&] {  // never destroyed, as the program
       auto* const all = new std::vector<instruction>;
@@ -91,7 +94,12 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, c
     }();
     plan.instructions = instructions.data();
     plan.loops = loop_tables<Program>::loops.data();
-    executable code(plan, std::move(loops), std::move(kernels));
+    plan.loop_count = loop_tables<Program>::size.loops;
+    executable code(plan, std::move(loops), std::move(kernels), std::move(others));
+    if constexpr (prints_loops<Device>) {
+      code.run_with(kernel_table_of<Device>().make_code(plan));
+      return code;
+    }
     std::vector<tile_function> tiles;
     for (const instruction& i : instructions)
       tiles.push_back(i.function && i.function->kernels ? kernel_table_of<Device>().find(*i.function).tile(i.operand)

@@ -24,25 +24,6 @@ inline constexpr trace_tag<trace_time::at_run_time> at_run_time{};
 namespace detail {
 
 template <class T>
-consteval bool has_static_structure() {
-  using U = std::remove_cvref_t<T>;
-  if constexpr (kind_of<U> == tree_kind::leaf || kind_of<U> == tree_kind::constant)
-    return true;
-  else if constexpr (requires {
-                       std::tuple_size<U>::value;
-                       typename U::value_type;
-                     })
-    return has_static_structure<typename U::value_type>();
-  else if constexpr (kind_of<U> == tree_kind::record)
-    return []<class... Field>(std::type_identity<std::tuple<Field...>>) {
-      return (has_static_structure<Field>() && ...);
-    }(std::type_identity<decltype(fields(std::declval<U&>()))>{});
-  else if constexpr (kind_of<U> == tree_kind::none)
-    return unsuitable_member<U>();  // stops the compiler early, so that its message is short
-  else
-    return false;
-}
-template <class T>
 constexpr bool all_leaves_known() {
   bool known = true;
   T tree{};
@@ -98,16 +79,20 @@ template <class Program>
 /// A program with the functions of its plan, which are found while compiling.
 template <class Device, class Program, class... Args>
 [[gnu::cold]] static_program bind_program() {
+  constexpr auto ops = std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{};
   std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
-  }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{});
+  }(ops);
+  std::vector<implementation_list> others = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<implementation_list>{other_implementations<*Program::plan::code.ops[I], Device>()...};
+  }(ops);
   static constexpr auto labels = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<loop_label, sizeof...(I)>{label_of(view(Program::plan::tables, Program::plan::code), I)...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   plan_view plan = view(Program::plan::tables);
   plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();
   plan.labels = labels.data();
-  return static_program(executable_of<Device, Program>(plan, std::move(kernels),
+  return static_program(executable_of<Device, Program>(plan, std::move(kernels), std::move(others),
                                                        descriptors_of<Program::ops.at, Program::traced.size.ops>),
                         {{&default_of<Args>, tree_layout::of<Args>}...},
                         {&Program::result, tree_layout::of<typename Program::result_type>}, thawed<Program>);
@@ -166,10 +151,10 @@ class jit_function {
           if (trace_of(given...)) return f_(given...);  // traces f again, with the extents of that trace
         // Never destroyed, because another thread may run it while the process ends.
         static static_program& code = *new static_program(detail::bind_program<tag, compiled, Args...>());
-        const void* const trees[] = {std::addressof(static_cast<const Args&>(given))..., nullptr};
-        static constexpr bool movable[] = {!std::is_lvalue_reference_v<Given> && !std::is_const_v<Given>..., false};
+        detail::given_tree trees[] = {
+            {std::addressof(static_cast<const Args&>(given)), nullptr, detail::is_movable<Given>}..., {}};
         auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
-        code.run(trees, movable, std::addressof(result), device_of(device_));
+        code.run(trees, std::addressof(result), device_of(device_));
         return result;
       }
     }

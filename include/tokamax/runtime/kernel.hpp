@@ -7,12 +7,24 @@
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
 #include <tokamax/core/op.hpp>                // op_c
 
+#include <memory>       // shared_ptr
+#include <string>       // string
 #include <type_traits>  // is_base_of_v, is_same_v
+#include <vector>       // vector
 
 namespace tokamax {
 
 /// A vectorised loop of one elementwise op over contiguous register tiles, for programs that are traced at run time.
 using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
+
+/// What a device makes of a program before it runs, for those that need more than kernels: code for its loops, and its
+/// constants in the memory of the device. The runs of a program share it.
+class device_code {
+ public:
+  virtual ~device_code() = default;
+  /// Where the kernels of a device find the data of a constant of the program, which is buffer `buffer` of its plan.
+  virtual std::byte* constant(int buffer, device& where) const = 0;
+};
 
 /// The arguments of a fused loop. A slot is an operand or a result. For a slot that counts, the "pointer" is the number with
 /// which it starts.
@@ -27,6 +39,8 @@ struct loop_arguments {
   const instruction* instructions = nullptr;
   const tile_function* tiles = nullptr;  ///< one for each instruction; null if it is not an `apply`
   execution* context = nullptr;          ///< where the loop runs
+  const device_code* code = nullptr;     ///< what its device has made of the program; null if nothing
+  int number = 0;                        ///< of the loop in its plan
   /// The part that runs, on the calling thread: `count` elements from `first` on, in row-major order; -1: all of them.
   std::int64_t first = 0, count = -1;
 };
@@ -42,6 +56,21 @@ inline constexpr bool takes_views = false;
 /// of the kernel. `kernel_arguments::producer` is that loop, or null. Specialise to true like `takes_views`.
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_producer = false;
+
+/// Another way to compute an op on a device than by its kernel. Which one runs is chosen for each call, see runtime/choice.hpp.
+struct implementation {
+  std::string name;                ///< one word of a to z, 0 to 9 and _
+  kernel_function run = nullptr;   ///< computes what the kernel computes, within rounding
+  std::int64_t configuration = 0;  ///< `kernel_arguments::configuration` of its runs
+  /// Why it cannot compute a call; empty: it can. It is asked before a program runs: the operands have no data then.
+  std::string (*refuses)(const kernel_arguments&) = nullptr;
+};
+using implementation_list = std::vector<implementation> (*)();
+
+/// The other implementations of an op on a device: a function that returns them. Specialise it next to them, like
+/// `takes_views`. Every op has two without that: `kernel`, and `compose` if it has that rule.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr implementation_list implementations_of = nullptr;
 
 /// The kernel that a linked library has for an op. Generated headers specialise `linked_kernel`.
 struct linkage {
@@ -110,6 +139,8 @@ inline constexpr kernel_takes taken_by_kernel = [] {
     return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>};
   else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return linked_kernel<Op, typename detail::library_of<Device>::type>.takes;
+  else if constexpr (!std::is_same_v<Device, typename detail::library_of<Device>::type>)
+    return taken_by_kernel<Op, typename detail::library_of<Device>::type>;
   else
     return kernel_takes{takes_views<Op>, takes_producer<Op>};
 }();
@@ -119,6 +150,7 @@ struct kernel_set {
   kernel_function run = nullptr;
   kernel_takes takes = {};
   tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
+  implementation_list others = nullptr;            ///< its other implementations, if there are any
 };
 
 /// The function that runs an op on a device. It comes from the linked library or is compiled here.
@@ -132,6 +164,17 @@ kernel_function kernel_for() {
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };
 }
 
+/// The other implementations of an op on a device, which a program asks for when it runs for the first time.
+template <const op& Op, class Device>
+implementation_list other_implementations() {
+  if constexpr (has_own_kernel<Op, Device>)
+    return implementations_of<Op, Device>;
+  else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
+    return kernels_of<Op>().others;
+  else
+    return implementations_of<Op>;
+}
+
 /// The kernels of a device, for programs that are traced at run time.
 struct kernel_table {
   std::string_view device;         ///< its name, for errors
@@ -140,10 +183,15 @@ struct kernel_table {
   /// Do kernels take producers (see `takes_producer`)? An interpreted loop gains nothing when a kernel runs it part by part:
   /// its instructions cost more than the memory that it saves. Compiled loops do gain, so static programs do not ask this.
   bool joins_loops = false;
+  /// Makes what the device needs to run a plan; null if that is nothing.
+  std::shared_ptr<const device_code> (*make_code)(const plan_view&) = nullptr;
 };
 
 /// The kernels of the host for an op: those that its descriptor names, or a function in host code.
 inline kernel_set kernels_on_host(const op& o) { return o.kernels ? o.kernels() : kernel_set{.run = o.run}; }
+
+template <class Device>
+kernel_set kernels_on(const op& o);
 
 /// The ops for which a derived device has kernels, as its member type `kernels`. A program that is traced at run time needs
 /// this list, because it only has the address of an op and overloads cannot be found by that.
@@ -155,8 +203,11 @@ struct kernel_list {
                   "tokamax: kernel_list names an op that the device has no kernel for");
     static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
-    kernel_set k = kernels_on_host(o);
-    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.tile}) : void()), ...);
+    kernel_set k = kernels_on<typename detail::library_of<Device>::type>(o);
+    ((&o == &Ops
+          ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.tile, implementations_of<Ops, Device>})
+          : void()),
+     ...);
     return k;
   }
 };
@@ -164,7 +215,9 @@ struct kernel_list {
 /// The kernels of a device for programs traced at run time.
 template <class Device>
 kernel_set kernels_on(const op& o) {
-  if constexpr (std::is_same_v<Device, typename detail::library_of<Device>::type>) {
+  if constexpr (requires { Device::find_kernels(o); }) {
+    return Device::find_kernels(o);
+  } else if constexpr (std::is_same_v<Device, typename detail::library_of<Device>::type>) {
     return kernels_on_host(o);
   } else {
     static_assert(
@@ -175,11 +228,24 @@ kernel_set kernels_on(const op& o) {
   }
 }
 
-/// The kernel table of a device that is known by its tag.
+/// Does a device make code of printed loops when it gets a program? Its tag says so by a member function
+/// `std::shared_ptr<const device_code> make_code(const plan_view&)`.
+template <class Device>
+concept prints_loops = requires(const plan_view& p) { Device::make_code(p); };
+
+/// The kernel table of a device that is known by its tag. A tag may name a table of its own.
 template <class Device>
 const kernel_table& kernel_table_of() {
-  static const kernel_table table{Device::name, kernels_on<Device>, Device::interpreted_loop()};
-  return table;
+  if constexpr (requires { Device::table(); }) {
+    return Device::table();
+  } else {
+    static const kernel_table table = [] {
+      kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
+      if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
+      return t;
+    }();
+    return table;
+  }
 }
 
 }  // namespace tokamax

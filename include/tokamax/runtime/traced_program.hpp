@@ -5,12 +5,13 @@
 #include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/lower.hpp>         // lower
 #include <tokamax/compiler/schedule.hpp>      // make_plan
-#include <tokamax/core/symbolic.hpp>          // declared_type
 #include <tokamax/core/trace.hpp>             // trace_into
+#include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 
-#include <memory>  // unique_ptr
+#include <algorithm>  // fill_n, replace
+#include <memory>     // unique_ptr, addressof
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
@@ -53,18 +54,22 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
   p->tables = make_plan(p->lowered, takes, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
+  std::vector<implementation_list> others;
   for (const op* o : p->tables.ops) {
-    kernels.push_back(table.find(*o).run);
+    const kernel_set found = table.find(*o);
+    kernels.push_back(found.run);
+    others.push_back(found.others);
     if (!kernels.back())
       throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(table.device));
   }
-  p->code = executable(view(p->tables), std::move(loops), std::move(kernels));
+  p->code = executable(view(p->tables), std::move(loops), std::move(kernels), std::move(others));
   std::vector<tile_function> tiles;
   for (const instruction& i : p->tables.instructions) {
     const kernel_set found = i.function ? table.find(*i.function) : kernel_set{};
     tiles.push_back(found.tile ? found.tile(i.operand) : nullptr);
   }
   p->code.interpret_with(std::move(tiles));
+  if (table.make_code) p->code.run_with(table.make_code(view(p->tables)));
   return p;
 }
 
@@ -80,77 +85,6 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
   return g;
 }
 #endif
-
-template <class Given>
-inline constexpr bool is_movable =
-    !std::is_lvalue_reference_v<Given> && !std::is_const_v<std::remove_reference_t<Given>>;
-
-/// Empties the arguments that were moved in, at the end of a scope.
-template <class... Given>
-struct given_away {
-  std::tuple<Given&&...> arguments;
-  ~given_away() {
-    auto empty = []<class Tree>(Tree&& tree) {
-      if constexpr (is_movable<Tree&&>) for_each_leaf([](auto& a) { array(std::move(static_cast<array&>(a))); }, tree);
-    };
-    std::apply([&](auto&&... tree) { (empty(std::forward<Given>(tree)), ...); }, arguments);
-  }
-};
-
-/// The values of dynamic extents, found in the arguments of a call. Symbols that no argument has are 1.
-struct found_symbols {
-  std::int64_t values[max_symbols] = {-1, -1, -1, -1, -1, -1, -1, -1};
-
-  /// errors  "jit: argument" for an array that is not of the declared type
-  template <class Tree>
-  void find(const Tree& tree, int position) {
-    for_each_leaf([&](const auto& a) { add(declared_type(a), a.type(), position); }, tree);
-  }
-  void finish() {
-    for (std::int64_t& v : values)
-      if (v < 0) v = 1;
-  }
-
- private:
-  void add(const array_type& declared, const array_type& given, int position) {
-    if (&declared != &given && !fits(declared, given, values)) reject(declared, given, position);
-  }
-  [[noreturn]] static void reject(const array_type& declared, const array_type& given, int position);
-};
-#if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE void found_symbols::reject(const array_type& declared, const array_type& given, int position) {
-  throw error("jit: argument", std::string(message(given).view()), std::string(message(declared).view()),
-              "argument " + std::to_string(position));
-}
-#endif
-
-/// Lists the buffers of an argument, and those that it donates: the buffers of an rvalue that nobody else holds.
-template <class Tree>
-void take_leaves(program_run& run, device& where, Tree&& tree) {
-  constexpr bool movable = is_movable<Tree>;
-  for_each_leaf(
-      [&](const array& a) {
-        if (!a.is_concrete())
-          throw error("jit: argument", std::string(message(a.type()).view()) + " without data", "a concrete array");
-        run.add_input(a, movable && !a.is_literal(), where);
-      },
-      tree);
-}
-
-/// Makes the buffers of the results. A result takes the buffer of a donated argument if the plan has found that safe.
-template <class Result>
-Result results_like(const Result& skeleton, program_run& run, const std::int64_t* symbols, device& where) {
-  Result result = copy_tree(skeleton);
-  for_each_leaf(
-      [&](auto& leaf) {
-        array& a = static_cast<array&>(leaf);
-        array_type type = a.type();
-        for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = resolve(type.shape[i], symbols);
-        a = run.make_output(type, where);
-      },
-      result);
-  return result;
-}
 
 /// The data that a program closes over, on each device that has run the program.
 class captured_data {
@@ -190,6 +124,117 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
 }
 #endif
 
+/// A program that was traced at run time, with all that another call is compared with.
+struct traced_entry {
+  std::vector<std::int64_t> signature;  ///< see `each_number`
+  std::shared_ptr<void> trees;          ///< the result with abstract leaves, and the arguments without leaves
+  std::vector<given_tree> arguments;    ///< these arguments: their static values are part of the program
+  std::vector<std::unique_ptr<tree_layout>> own_layouts;  ///< of those arguments whose type does not tell it
+  std::unique_ptr<owned_program> program;                 ///< its code never runs: runners are copies
+  std::unique_ptr<runner_pool> runners;
+  captured_data captured;
+};
+
+/// The traced programs of one function. They are found by what tells programs apart: the types of the trees, their structure,
+/// the dtype, weakness and shape of every leaf, and the static values.
+class traced_entries {
+ public:
+  /// The program for these arguments, or null. `types` is an address that stands for the C++ types of the trees.
+  std::shared_ptr<traced_entry> find(const void* types, given_trees given);
+  /// Adds a program that was traced for these arguments.
+  std::shared_ptr<traced_entry> add(const void* types, given_trees given, std::shared_ptr<traced_entry> made);
+  /// Runs a program. `result` is a tree with abstract leaves.
+  static void run(std::shared_ptr<traced_entry> e, given_trees given, const void* result,
+                  const tree_layout& result_layout, device& where);
+
+  program_cache<traced_entry> programs;
+};
+
+/// Replaces the leaves by abstract arrays of the types that they declare, or by nothing.
+void make_abstract(given_trees trees);
+void make_empty(given_trees trees);
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+/// Calls `visit` with the key of a program, as numbers.
+template <class Visit>
+void each_number(const void* types, given_trees given, Visit visit) {
+  visit(reinterpret_cast<std::intptr_t>(types));
+  for (const given_tree& tree : given) {
+    for (const std::int64_t n : tree.layout->structure) visit(n);
+    for (const auto& place : tree.layout->leaves) {
+      const array_type& t = place.declared_type(tree.tree);
+      visit(static_cast<std::int64_t>(t.dtype) << 1 | t.weak);
+      visit(t.shape.rank());
+      for (const std::int64_t e : t.shape) visit(e);
+    }
+  }
+}
+inline std::uint64_t key_of(const void* types, given_trees given) {
+  running_hash key;
+  each_number(types, given, [&](std::int64_t n) { key.add(n); });
+  return key.value();
+}
+/// Do the arguments have this signature, and the static values of `known`?
+inline bool fit(const traced_entry& known, const void* types, given_trees given) {
+  std::size_t at = 0;
+  bool same = true;
+  each_number(types, given, [&](std::int64_t n) {
+    same = same && at < known.signature.size() && known.signature[at] == n;
+    ++at;
+  });
+  if (!same || at != known.signature.size()) return false;
+  for (std::size_t k = 0; k < given.size(); ++k) {  // equal structure, so equal numbers of constants
+    const auto &mine = given[k].layout->constants, &others = known.arguments[k].layout->constants;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if (!mine[i].equal(mine[i].at.in(given[k].tree), others[i].at.in(known.arguments[k].tree))) return false;
+  }
+  return true;
+}
+TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find(const void* types, given_trees given) {
+  return programs.find(key_of(types, given), [&](const traced_entry& e) { return fit(e, types, given); });
+}
+TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::add(const void* types, given_trees given,
+                                                                        std::shared_ptr<traced_entry> made) {
+  each_number(types, given, [&](std::int64_t n) { made->signature.push_back(n); });
+  const auto fits = [&](const traced_entry& e) { return fit(e, types, given); };
+  return programs.add(key_of(types, given), std::move(made), fits);
+}
+
+/// The values of dynamic extents, found in the arguments of a call. Symbols that no argument has are 1.
+inline void find_symbols(given_trees given, std::int64_t* values) {
+  std::fill_n(values, max_symbols, std::int64_t{-1});
+  for (std::size_t k = 0; k < given.size(); ++k)
+    for (const auto& place : given[k].layout->leaves) {
+      if (!place.declared) continue;
+      const array_type &found = place.leaf(given[k].tree).type(), &declared = place.declared_type(given[k].tree);
+      if (!fits(declared, found, values))
+        throw error("jit: argument", std::string(message(found).view()), std::string(message(declared).view()),
+                    "argument " + std::to_string(k));
+    }
+  std::replace(values, values + max_symbols, std::int64_t{-1}, std::int64_t{1});
+}
+TOKAMAX_COMPILED_ONCE void traced_entries::run(std::shared_ptr<traced_entry> e, given_trees given, const void* result,
+                                               const tree_layout& result_layout, device& where) {
+  std::int64_t symbols[max_symbols];
+  find_symbols(given, symbols);
+  runner_pool::loan loan = e->runners->take(symbols);
+  take_leaves(*loan.run, given, where);
+  e->captured.add_to(*loan.run, e->program->captured, where);
+  launch_into(std::move(loan.run), {loan.idle_runs, std::move(e), std::move(loan.home)}, given, result, result_layout,
+              symbols, where);
+}
+
+TOKAMAX_COMPILED_ONCE void make_abstract(given_trees trees) {
+  for (const given_tree& t : trees)
+    for (const auto& place : t.layout->leaves)
+      const_cast<array&>(place.leaf(t.tree)) = array(array_type(place.declared_type(t.tree)));
+}
+TOKAMAX_COMPILED_ONCE void make_empty(given_trees trees) {
+  for (const given_tree& t : trees)
+    for (const auto& place : t.layout->leaves) const_cast<array&>(place.leaf(t.tree)) = array();
+}
+#endif
+
 }  // namespace detail
 
 /// The programs of one function, found by the dtypes, shapes and static fields of the arguments for which they were traced.
@@ -203,93 +248,57 @@ class traced_program {
   auto run(const F& f, device& where, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
-    detail::found_symbols symbols;
-    int position = 0;
-    (symbols.find(given, position++), ...);
-    symbols.finish();
-    std::shared_ptr<entry> e = find_or_trace<skeleton_type>(f, given...);
-    detail::runner_pool::loan loan = e->runners->take(symbols.values);
-    loan.run->start((count_leaves(given) + ... + 0));
-    (detail::take_leaves(*loan.run, where, std::forward<Given>(given)), ...);
-    e->captured.add_to(*loan.run, e->program->captured, where);
-    result_type result =
-        detail::results_like(static_cast<skeleton_type*>(e->trees.get())->result, *loan.run, symbols.values, where);
-    const detail::given_away<Given...> moved{{std::forward<Given>(given)...}};
-    detail::launch(std::move(loan.run), {loan.idle_runs, std::move(e), std::move(loan.home)}, where);
+    std::unique_ptr<tree_layout> rooms[sizeof...(Given) + 1];
+    auto* room = rooms;
+    const detail::given_tree trees[] = {
+        {std::addressof(given), &detail::layout_of(given, *room++), detail::is_movable<Given>}..., {}};
+    const detail::given_trees list(trees, sizeof...(Given));
+    std::shared_ptr<detail::traced_entry> e = entries_.find(&type_mark<skeleton_type>, list);
+    if (!e) e = entries_.add(&type_mark<skeleton_type>, list, trace<skeleton_type>(f, given...));
+    result_type result = copy_tree(static_cast<const skeleton_type*>(e->trees.get())->result);
+    entries_.run(std::move(e), list, std::addressof(result), detail::layout_of(result, *room), where);
     return result;
   }
 
   /// Keeps at most so many programs, those that were used last.
-  void set_capacity(std::size_t programs) { programs_.set_capacity(programs); }
+  void set_capacity(std::size_t programs) { entries_.programs.set_capacity(programs); }
   /// Forgets all programs, and gives the memory of their intermediate values back to the pool.
-  void clear() { programs_.clear(); }
+  void clear() { entries_.programs.clear(); }
   /// How many programs are kept.
-  std::size_t size() const { return programs_.size(); }
+  std::size_t size() const { return entries_.programs.size(); }
 
  private:
-  template <class Skeleton, class... Given>
-  auto find_or_trace(const F& f, const Given&... given) {
-    detail::running_hash key;
-    each_number<Skeleton>([&](std::int64_t n) { key.add(n); }, given...);
-    const auto fits = [&](const entry& e) {
-      std::size_t at = 0;
-      bool same = true;
-      each_number<Skeleton>(
-          [&](std::int64_t n) {
-            same = same && at < e.signature.size() && e.signature[at] == n;
-            ++at;
-          },
-          given...);
-      return same && at == e.signature.size() && static_cast<Skeleton*>(e.trees.get())->same_static_as(given...);
-    };
-    if (auto known = programs_.find(key.value(), fits)) return known;
-    auto made = std::make_shared<entry>();
-    each_number<Skeleton>([&](std::int64_t n) { made->signature.push_back(n); }, given...);
-    auto trees = std::make_shared<Skeleton>();
-    trees->arguments = std::tuple<Given...>(copy_tree(given)...);
-    const auto each_leaf = [&](const auto& change) {
-      std::apply([&](auto&... tree) { (for_each_leaf(change, tree), ...); }, trees->arguments);
-    };
-    each_leaf([](auto& a) { static_cast<array&>(a) = array(array_type(detail::declared_type(a))); });
-    graph g;
-    std::apply([&](const auto&... tree) { trace_into(g, f, trees->result, tree...); }, trees->arguments);
-    each_leaf([](auto& a) { static_cast<array&>(a) = array(); });
-    made->program = detail::owned_program::make(g, kernel_table_of<Device>());
-    made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
-    made->trees = std::move(trees);
-    return programs_.add(key.value(), std::move(made), fits);
-  }
-  /// The key of a program, as numbers: the types of the trees, then the dtype, weakness and shape of every leaf.
-  template <class Skeleton, class Visit, class... Given>
-  static void each_number(Visit visit, const Given&... given) {
-    visit(reinterpret_cast<std::intptr_t>(&type_mark<Skeleton>));
-    [[maybe_unused]] auto leaf = [&](const auto& a) {  // unused without arguments
-      const array_type& t = detail::declared_type(a);
-      visit(static_cast<std::int64_t>(t.dtype) << 1 | t.weak);
-      visit(t.shape.rank());
-      for (std::int64_t e : t.shape) visit(e);
-    };
-    (for_each_leaf(leaf, given), ...);
-  }
-  /// The result with abstract leaves, and the arguments without leaves: their static fields are part of the program.
   template <class Result, class... Args>
   struct skeletons {
     Result result;
     std::tuple<Args...> arguments;
-    bool same_static_as(const Args&... args) const {
-      return std::apply([&](const Args&... known) { return (same_static(known, args) && ...); }, arguments);
-    }
   };
+  template <class Skeleton, class... Given>
+  static std::shared_ptr<detail::traced_entry> trace(const F& f, const Given&... given) {
+    auto made = std::make_shared<detail::traced_entry>();
+    auto trees = std::make_shared<Skeleton>();
+    made->own_layouts.resize(sizeof...(Given));
+    trees->arguments = std::tuple<Given...>(copy_tree(given)...);
+    graph g;
+    std::apply(
+        [&](auto&... tree) {
+          [[maybe_unused]] auto* room = made->own_layouts.data();
+          made->arguments = std::vector<detail::given_tree>{
+              detail::given_tree{std::addressof(tree), &detail::layout_of(tree, *room++)}...};
+          detail::make_abstract(made->arguments);
+          trace_into(g, f, trees->result, std::as_const(tree)...);
+          detail::make_empty(made->arguments);
+        },
+        trees->arguments);
+    made->program = detail::owned_program::make(g, kernel_table_of<Device>());
+    made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
+    made->trees = std::move(trees);
+    return made;
+  }
   template <class T>
   static constexpr char type_mark = 0;
-  struct entry {
-    std::vector<std::int64_t> signature;
-    std::shared_ptr<void> trees;
-    std::unique_ptr<detail::owned_program> program;  // its code never runs: runners are copies
-    std::unique_ptr<detail::runner_pool> runners;
-    detail::captured_data captured;
-  };
-  detail::program_cache<entry> programs_;
+
+  detail::traced_entries entries_;
 };
 
 }  // namespace tokamax

@@ -59,8 +59,8 @@ inline void require_same(const run_settings& now, const checkpoint::metadata& sa
   detail::for_each_pair(now, before, [&](const std::string& name, auto a, auto b) {
     if (a == b) return;
     const std::string start = (found.empty() ? "" : ", ") + name + " ";
-    found += start + checkpoint::detail::brief(a);
-    expected += start + checkpoint::detail::brief(b);
+    found += start + checkpoint::json_value::of(a).text();
+    expected += start + checkpoint::json_value::of(b).text();
   });
   if (!found.empty()) throw error("resume: settings", found, expected + " as the run began" + way_out, where);
 }

@@ -66,7 +66,7 @@ constexpr Tree as_variables(const Tree& given) {
   Tree tree = copy_tree(given);
   for_each_leaf(
       [](auto& a) {
-        if (is_floating(a.dtype())) static_cast<array&>(a) = bind(variable_p, {a}, words{}, location{});
+        if (is_floating(a.dtype())) static_cast<array&>(a) = bind(described<variable_p>(), {a}, words{}, location{});
       },
       tree);
   return tree;

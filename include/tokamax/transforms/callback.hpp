@@ -8,8 +8,6 @@
 #include <tokamax/lax/index.hpp>              // x[i]
 #include <tokamax/transforms/body.hpp>        // stacked_type
 
-#include <cstring>  // memcpy
-
 namespace tokamax {
 
 namespace detail {
@@ -55,8 +53,8 @@ inline arrays operands_of(const kernel_arguments& a) {
   for (int k = 0; k < a.in_count; ++k) {
     const array_view& v = a.in[k];
     in.push_back(array::uninitialized({v.type, false, v.extents}));
-    if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
-      std::memcpy(in.back().mutable_bytes(), v.data, bytes);
+    a.context->where.read_in_step(in.back().mutable_bytes(), v.as<std::byte>(),
+                                  static_cast<std::size_t>(v.size() * size_of(v.type)));
   }
   return in;
 }
@@ -70,8 +68,8 @@ void run_callback(const kernel_arguments& a) {
     const array_type wanted{v.type, false, v.extents};
     if (!out[k].is_concrete() || !(out[k].type() == wanted))
       throw error("callback: result", std::string(message(out[k].type()).view()), std::string(message(wanted).view()));
-    if (const auto bytes = static_cast<std::size_t>(v.size() * size_of(v.type)))
-      std::memcpy(v.data, out[k].bytes(), bytes);
+    a.context->where.write_in_step(v.as<std::byte>(), out[k].bytes(),
+                                   static_cast<std::size_t>(v.size() * size_of(v.type)));
   }
 }
 }  // namespace detail

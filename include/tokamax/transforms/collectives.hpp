@@ -40,13 +40,13 @@ inline constexpr op all_gather_p{
     },
     .vjp = [](const call& c) -> arrays {  // each entry gets its row of the sum of all cotangents
       const auto w = c.attrs<axis_attributes>();
-      const array all = reduce_sum(bind(all_gather_p, {c.ct()}, w, c.where), {0});
-      return gather(all, bind(axis_index_p, {}, w, c.where));
+      const array all = reduce_sum(bind(described<all_gather_p>(), {c.ct()}, w, c.where), {0});
+      return gather(all, bind(described<axis_index_p>(), {}, w, c.where));
     },
     .batch = [](const call& c) -> arrays {
       const auto w = c.attrs<axis_attributes>();
       if (c.axis == w.axis) return with_batch_axis(c, 0);
-      const array all = bind(all_gather_p, {c[0]}, w, c.where);  // [entries, batch, ...]
+      const array all = bind(described<all_gather_p>(), {c[0]}, w, c.where);  // [entries, batch, ...]
       return swapaxes(all, 0, 1);
     },
 };
@@ -63,7 +63,7 @@ constexpr array gathered(const char* what, const array& x, std::string_view name
     reject(g, l, message(what) << ": axis name", name, "the axis_name of a vmap around it");
     return with_leading_axis(x, 1);
   }
-  return bind(all_gather_p, {x}, axis_attributes{named_axis::identifier(name), axis->size}, l);
+  return bind(described<all_gather_p>(), {x}, axis_attributes{named_axis::identifier(name), axis->size}, l);
 }
 template <class Tree, class F>
 constexpr auto for_leaves(const Tree& x, const F& f) {
@@ -119,7 +119,7 @@ constexpr array axis_index(std::string_view axis_name, source_line l = source_li
   axis_attributes w{named_axis::identifier(axis_name), 0};
   if (!std::is_constant_evaluated() && (!ambient_graph || !ambient_graph->find_axis(axis_name)))
     reject(ambient_graph, l, "axis_index: axis name", axis_name, "the axis_name of a vmap around it");
-  return bind(axis_index_p, {}, w, l);
+  return bind(described<axis_index_p>(), {}, w, l);
 }
 
 /// Sends values between entries: for each pair {from, to}, entry `to` gets the x of entry `from`. Other entries get zeros.

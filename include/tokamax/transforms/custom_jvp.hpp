@@ -63,7 +63,7 @@ constexpr arrays custom_jvp_vjp(const call& c) {
   for (int k = 0; k < w.arguments; ++k) {
     directions.push_back(array());
     if (is_floating(c[k].dtype()))
-      directions.back() = bind(variable_p, {lift(*c.trace, zero_like(c[k]))}, words{}, c.where);
+      directions.back() = bind(described<variable_p>(), {lift(*c.trace, zero_like(c[k]))}, words{}, c.where);
   }
   const int effects = c.trace->effects.count();
   const arrays ys = push_forward(c, [&](int k) { return directions[k]; });
@@ -140,7 +140,7 @@ struct custom_jvp_function {
     detail::require_like(g, "custom_jvp: value of the rule", leaves(both.first), leaves(y), where);
     detail::require_like(g, "custom_jvp: tangent of the rule", leaves(both.second), leaves(y), where);
     drop_integer_tangents(bodies[1].body, args...);
-    return detail::bind_rules(g, custom_jvp_p, bodies, y, where, args...);
+    return detail::bind_rules(g, described<custom_jvp_p>(), bodies, y, where, args...);
   }
   /// Arguments that are not floating have no tangents, so the rule gets zeros.
   template <class... Args>

@@ -80,7 +80,7 @@ constexpr void debug_print(const print_format& line, const Args&... args) {
   }
   if (braces != in.count())
     reject(in.data(), in.count(), line.where, "debug_print: arguments", message() << in.count(), message() << braces);
-  bind_all(debug_print_p, in.data(), in.count(), w, line.where);
+  bind_all(described<debug_print_p>(), in.data(), in.count(), w, line.where);
 }
 
 }  // namespace tokamax

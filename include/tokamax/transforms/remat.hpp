@@ -131,7 +131,8 @@ struct remat_function {
           const result_type out = trace_body(g, body, operands, f, traced...);
           remat_attributes w{0, detail::save_results(body, policy)};
           w.body = detail::add_body(g, std::move(body));
-          return with_leaves(out, bind_all(remat_p, operands.data(), operands.count(), pack(w), location{}));
+          return with_leaves(out,
+                             bind_all(described<remat_p>(), operands.data(), operands.count(), pack(w), location{}));
         },
         args...);
   }

@@ -46,7 +46,7 @@ constexpr arrays bind_unrolled_here(graph& g, const scan_attributes& w, const ar
   const scan_operands all(operands, w);
   const std::int64_t n = w.length, rest = n % unroll, looped = n - rest;
   const std::int64_t first = w.reverse ? rest : 0;  // where the blocks start; they run before the rest
-  if (n == 0) return bind_all(scan_p, operands.data(), operands.count(), pack(w), where);
+  if (n == 0) return bind_all(described<scan_p>(), operands.data(), operands.count(), pack(w), where);
   if (n <= unroll) return steps_written_out(g, body, w, all, 0, n);
 
   graph block;  // one step of the loop, which does `unroll` steps
@@ -66,7 +66,7 @@ constexpr arrays bind_unrolled_here(graph& g, const scan_attributes& w, const ar
     in.push_back(reshape(slice_in_dim(x, first, first + looped, 0), s));
   }
   for (const array& x : all.constants) in.push_back(x);
-  arrays results = bind_all(scan_p, in.data(), in.count(), pack(bw), where);
+  arrays results = bind_all(described<scan_p>(), in.data(), in.count(), pack(bw), where);
   for (int k = w.carries; k < results.count(); ++k) {
     shape s{looped};
     for (int i = 2; i < results[k].rank(); ++i) s.push_back(results[k].extent(i));

@@ -2,6 +2,7 @@
 #include <tokamax/backend/far/device.hpp>
 
 #include <tokamax/backend/far.hpp>
+#include <tokamax/profile/timeline.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <thread>
@@ -129,6 +130,33 @@ TEST_CASE("loops and donation on a far device") {
     const float first = state.data<float>()[0];  // and its copy here does not stay when the buffer is written over
     CHECK(first == -2.0f + static_cast<float>(i));
   }
+}
+
+TEST_CASE("a recording has the steps of a queue, with the device and its time") {
+  const tk::far_device far(1);
+  far.delay(5, 300);
+  const auto [w, x] = tk::device_put(std::pair(matrix(ramp({8, 8})), vector(ramp({100}))), far);
+  const auto known = tk::jit(layer, far, tk::while_compiling);
+  tk::block_until_ready(known(w, x));
+  array unfinished;
+  {
+    const tk::profile::timeline recording;
+    tk::block_until_ready(known(w, x));
+    const std::size_t steps = recording.events().size();
+    CHECK(steps >= 3);
+    tk::block_until_ready(x + x);  // an eager op
+    REQUIRE(recording.events().size() == steps + 1);
+    CHECK(recording.events().back().name == "loop [100] add");
+    std::int64_t last = 0;
+    for (const auto& e : recording.events()) {
+      CHECK(e.device == "far:1");
+      CHECK(e.begin >= last);
+      last = e.begin + e.duration;
+    }
+    unfinished = known(w, x);
+  }
+  tk::block_until_ready(unfinished);  // its steps may end after the recording
+  far.delay(0, 0);
 }
 
 TEST_CASE("arrays of several devices do not mix") {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/graph/inline.hpp>
-#include <tokamax/core/trace.hpp>
 #include <tokamax/lax/elementwise/unary.hpp>
+#include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 #include "support/catch.hpp"
 
@@ -11,19 +11,13 @@ using namespace tokamax;
 
 namespace {
 constexpr array_type row{f32, false, {3}};
-template <class F>
-constexpr graph traced(const F& f) {
-  graph g;
-  array result;
-  trace_into(g, f, result, array(row));
-  return g;
-}
 
 constexpr bool drops_dead_nodes() {
-  const graph g = traced([](const array& x) {
+  const auto f = [](const array& x) {
     const array unused = sin(x);
     return exp(x);
-  });
+  };
+  const graph g = make_graph(f, array(row));
   graph to;
   const array x(&to, to.input(row), row);
   const arrays y = inline_graph(to, g, &x);
@@ -36,7 +30,7 @@ struct without_exp {
   constexpr arrays operator()(const call& c) const { return c[0]; }
 };
 constexpr bool replaces() {
-  const graph g = traced([](const array& x) { return exp(x) + 1.0f; });
+  const graph g = make_graph([](const array& x) { return exp(x) + 1.0f; }, array(row));
   graph to;
   const array x(&to, to.input(row), row);
   const arrays y = inline_graph(to, g, &x, without_exp{});
@@ -47,7 +41,7 @@ static_assert(replaces());
 
 TEST_CASE("captured data moves along") {
   const array w = array::from<float>({1, 2, 3});
-  const graph g = traced([&](const array& x) { return x * w; });
+  const graph g = make_graph([&](const array& x) { return x * w; }, array(row));
   graph to;
   const array x(&to, to.input(row), row);
   to.outputs.push_back(inline_graph(to, g, &x)[0].id());
@@ -55,10 +49,11 @@ TEST_CASE("captured data moves along") {
 }
 
 TEST_CASE("live nodes are those that outputs need") {
-  const graph g = traced([](const array& x) {
+  const auto f = [](const array& x) {
     (void)sin(x);
     return exp(x);
-  });
+  };
+  const graph g = make_graph(f, array(row));
   const vec<char> live = live_nodes(g);
   int count = 0;
   for (int i = 0; i < g.count(); ++i) count += live[i];

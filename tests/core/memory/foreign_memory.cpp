@@ -31,6 +31,7 @@ TEST_CASE("an array over foreign memory is released with its last copy, and nobo
   CHECK(released == 1);
   CHECK(numbers == std::vector<float>{1, 2, 3});
   CHECK(tk::array_over(bytes, {tk::f32, false, {0}}).values<float>().empty());
+  CHECK_THROWS_WITH(tk::array_over(bytes + 2, {tk::f32, false, {2}}), contains("found 2 bytes beyond a multiple of 4"));
 }
 
 TEST_CASE("an array in a file") {
@@ -45,6 +46,9 @@ TEST_CASE("an array in a file") {
   CHECK(tk::sum(x).item() == 2499500);
   CHECK(tk::map_file(path, 12000, {tk::f32, false, {0}}).size() == 0);
   CHECK_THROWS_WITH(tk::map_file(path, 8004, {tk::f32, false, {1000}}), contains("12000 bytes, expected 8004 + 4000"));
-  CHECK_THROWS_WITH(tk::map_file(path, ~std::size_t{0}, {tk::f32, false, {1}}), contains("12000 bytes"));
+  CHECK_THROWS_WITH(tk::map_file(path, ~std::size_t{3}, {tk::f32, false, {1}}), contains("12000 bytes"));
+  CHECK_THROWS_WITH(tk::map_file(path, 8002, {tk::f32, false, {10}}),
+                    contains("offset 8002, expected a multiple of 4"));
+  CHECK(tk::map_file(path, 8002, {tk::bf16, false, {10}}).size() == 10);
   CHECK_THROWS_WITH(tk::map_file(folder.path / "none", 0, {tk::f32, false, {1}}), contains("none"));
 }

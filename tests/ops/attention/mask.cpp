@@ -53,6 +53,23 @@ TEST_CASE("masks see what all of their fields see") {
   CHECK(both.shape() == tk::shape{1, 1, 2, 2});
 }
 
+TEST_CASE("windows, chunks and segments, their unions and intersections") {
+  CHECK(text(tk::local_mask(1, 0).as_array(4, 3)) == "100 110 011 001");
+  CHECK(text(tk::local_mask(-1, 1).as_array(3, 4)) == "1100 1110 1111");
+  CHECK(text(tk::chunked_mask(2).as_array(4, 4)) == "1100 1100 0011 0011");
+  CHECK(text((tk::chunked_mask(2) & tk::causal_mask).as_array(4, 4)) == "1000 1100 0010 0011");
+  CHECK(text((tk::chunked_mask(2) & tk::chunked_mask(3)).as_array(4, 4)) == "1100 1100 0010 0001");
+  CHECK(text(tk::segment_mask(array{0, 1, 0}, array{1, 0, 0, 2}).as_array(3, 4)) == "0110 1000 0110");
+  const attention_mask split = tk::segment_mask(array{0, 0, 1, 1}) & tk::segment_mask(array{0, 1, 1, 0});
+  CHECK(text(split.as_array(4, 4)) == "1000 0100 0010 0001");
+  const attention_mask local = tk::local_mask(1, 1) & tk::local_mask(-1, 0), first{.k_end = 1};
+  CHECK(text(local.as_array(3, 3)) == "100 110 011");
+  CHECK(text((local | first).as_array(4, 4)) == "1000 1100 1110 1011");
+  CHECK(text(((local | first) & tk::chunked_mask(2)).as_array(4, 4)) == "1000 1100 0010 0011");
+  CHECK(text((tk::chunked_mask(2) & (local | first)).as_array(4, 4)) == "1000 1100 0010 0011");
+  CHECK(!(local | attention_mask{}).as_array(4, 4).exists());
+}
+
 TEST_CASE("positions replace the numbers of queries and keys") {
   const array queries{3, 0, 2}, keys{1, 0, 2, 3};
   CHECK(text(tk::causal_mask.as_array(queries, keys)) == "1111 0100 1110");

@@ -71,6 +71,20 @@ sizes many(dice& d) {
   return {1, 1, N, d.pick<std::int64_t>({1, 33, 70, 190, 300}), d.pick<std::int64_t>({31, 150, 290}), H, H};
 }
 
+/// The mask objects of T queries and S keys that skip blocks: windows, chunks, ranges, segments, and what they make together.
+tk::attention_mask structured_mask(dice& d, const sizes& size, int depth = 0) {
+  const auto B = size.B, N = size.N, T = size.T, S = size.S;
+  const auto kind = d.below(depth > 1 ? 5 : 8);
+  if (kind == 0) return tk::causal_mask;
+  if (kind == 1) return tk::local_mask(d.below(S + 1) - 1, d.below(S + 1) - 1);
+  if (kind == 2) return tk::chunked_mask(1 + d.below(S));
+  if (kind == 3)
+    return {.k_start = d.integers(d.shrunk({B, N, T}), 0, S), .k_end = d.integers(d.shrunk({B, N, T}), 0, S + 1)};
+  if (kind == 4) return tk::segment_mask(d.integers(d.shrunk({B, T}), 0, 2), d.integers(d.shrunk({B, S}), 0, 2));
+  const tk::attention_mask a = structured_mask(d, size, depth + 1), b = structured_mask(d, size, depth + 1);
+  return kind == 5 ? a & b : a | b;
+}
+
 sampled sample(dice& d, tk::dtype type, const sizes& size) {
   const auto [B, K, N, T, S, H, h] = size;
   const tk::shape pairs{B, N, T, S};
@@ -84,6 +98,7 @@ sampled sample(dice& d, tk::dtype type, const sizes& size) {
   if (d.once_in(6)) o.mask.q_end = d.integers(d.shrunk({B, N, S}), 0, T + 1);
   if (d.once_in(6)) o.mask.k_start = d.integers(d.shrunk({B, N, T}), 0, S);
   if (d.once_in(6)) o.mask.k_end = d.integers(d.shrunk({B, N, T}), 0, S + 1);
+  if (d.once_in(3)) o.mask = tk::any_attention_mask(o.mask & structured_mask(d, size));
   if (d.once_in(4)) o.key_value_seq_lengths = d.integers(d.shrunk({B}), 0, S);
   if (d.once_in(4)) o.query_seq_lengths = d.integers(d.shrunk({B}), 0, T);
   if (d.once_in(3)) o.local_window_size = {d.below(T > 5 ? 80 : 4) - 1, d.below(T > 5 ? 80 : 4) - 1};
@@ -168,6 +183,19 @@ TEST_CASE("options do the same to many queries and keys") {
     const sizes size = many(d);
     CAPTURE(i, size.N, size.T, size.S, size.H);
     check_sample(sample(d, i % 4 == 0 ? tk::bf16 : tk::f32, size), d);
+  }
+}
+
+TEST_CASE("mask objects skip blocks of many queries and keys") {
+  dice d{std::mt19937(17)};
+  for (int i = 0; i < 60; ++i) {
+    const sizes size = many(d);
+    CAPTURE(i, size.N, size.T, size.S, size.H);
+    sampled x{{d.floats({size.B, size.T, size.N, size.H}, tk::f32), d.floats({size.B, size.S, size.K, size.H}, tk::f32),
+               d.floats({size.B, size.S, size.K, size.h}, tk::f32), tk::zeros({1}), tk::zeros({1})},
+              {}};
+    x.options.mask = tk::any_attention_mask(structured_mask(d, size));
+    check_sample(x, d);
   }
 }
 
@@ -276,6 +304,11 @@ TEST_CASE("wrong options are refused by name") {
   refuses({.mask = tk::attention_mask{.k_end = tk::zeros({6}, tk::i32)}}, "mask.k_end");
   refuses({.mask = tk::attention_mask{.q_start = tk::zeros({4}, tk::i32)}}, "mask.q_start");
   refuses({.mask = tk::attention_mask{.q_end = tk::zeros({6})}}, "mask.q_end");
+  refuses({.mask = tk::chunked_mask(0)}, "mask.chunks");
+  refuses({.mask = tk::causal_mask | tk::local_mask(-2, 0)}, "mask.window");
+  refuses({.mask = tk::segment_mask(tk::zeros({4}, tk::i32))}, "mask.k_segments");
+  refuses({.mask = tk::segment_mask(tk::zeros({2, 4}, tk::i32), tk::zeros({6}))}, "mask.k_segments");
+  refuses({.mask = tk::attention_mask{.q_segments = tk::zeros({4}, tk::i32)}}, "mask.segments");
   refuses({.query_seq_lengths = tk::zeros({3}, tk::i32)}, "query_seq_lengths");
   refuses({.key_value_seq_lengths = tk::zeros({2})}, "key_value_seq_lengths");
   refuses({.local_window_size = {-2, 0}}, "local_window_size");

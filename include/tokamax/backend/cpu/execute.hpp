@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/kernels_of.hpp>  // kernels_of
-#include <tokamax/backend/cpu/processor.hpp>   // what the program needs of the processor
-#include <tokamax/base/compiled_once.hpp>      // TOKAMAX_COMPILED_ONCE
-#include <tokamax/runtime/program_device.hpp>  // program_device
+#include <tokamax/backend/cpu/kernels_of.hpp>      // kernels_of
+#include <tokamax/backend/cpu/processor.hpp>       // what the program needs of the processor
+#include <tokamax/backend/cpu/vector/threads.hpp>  // num_threads
+#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
+#include <tokamax/runtime/program_device.hpp>      // program_device
 
 namespace tokamax::detail {
 
@@ -23,6 +24,15 @@ class cpu_device final : public program_device {
     return nullptr;
   }
   void synchronize() override {}
+  /// Its instructions and threads: "cpu avx512, 2 threads".
+  std::string kind() const override {
+    const int threads = cpu_backend::num_threads();
+    std::string isa = "other";
+  #if defined(__x86_64__)
+    isa = __builtin_cpu_supports("avx512f") ? "avx512" : __builtin_cpu_supports("avx2") ? "avx2" : "sse4";
+  #endif
+    return "cpu " + isa + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  }
   const kernel_table& kernels() const override { return kernel_table_of<cpu_tag>(); }
 };
 

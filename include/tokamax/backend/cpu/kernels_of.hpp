@@ -22,6 +22,7 @@ kernel_set find_kernels() {
   if constexpr (has_kernel<Op, cpu_tag>) {
     k.run = [](const kernel_arguments& a) { kernel(op_c<Op>{}, cpu_tag{}, a); };
     k.takes = {takes_views<Op>, takes_producer<Op>};
+    k.others = implementations_of<Op>;
   }
   if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = cpu_backend::tile_of<Op>;
   return k;

@@ -73,9 +73,7 @@ class inliner {
   }
   constexpr int find_scope(int around, int scope) {
     const std::string_view outer = to_.scopes.name(around), inner = from_.scopes.name(scope);
-    if (inner.starts_with(outer)) return to_.scopes.find_or_add(message(inner).view());
-    message whole(outer);
-    if (!inner.empty()) whole << '.' << inner;
+    const message whole = inner.starts_with(outer) ? message(inner) : joined_scope(outer, inner);
     return to_.scopes.find_or_add(whole.view());
   }
   constexpr void add(int i, const node& n) {

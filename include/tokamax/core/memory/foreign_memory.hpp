@@ -12,9 +12,11 @@
 #include <unistd.h>    // close, sysconf
 
 #include <cerrno>      // errno
+#include <cstdint>     // uintptr_t
 #include <cstring>     // strerror
 #include <filesystem>  // path
 #include <functional>  // function
+#include <string>      // to_string
 
 namespace tokamax {
 
@@ -22,10 +24,17 @@ namespace tokamax {
 /// when the last array that uses the memory is destroyed; until then the memory must stay valid.
 ///
 /// shapes  any whose extents are known
+/// errors  tokamax::error if the address is not a multiple of the size of an element
 /// source  jax.dlpack.from_dlpack
 inline array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {}) {
-  if (is_dynamic(type.shape)) throw error("array_over: shape", std::string(message{type}.view()), "known extents");
-  const auto bytes = static_cast<std::size_t>(size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
+  const std::string text(message{type}.view());
+  if (is_dynamic(type.shape)) throw error("array_over: shape", text, "known extents");
+  const auto element = static_cast<std::size_t>(size_of(type.dtype));
+  const std::size_t bytes = static_cast<std::size_t>(size(type.shape)) * element;
+  if (const std::size_t beyond = reinterpret_cast<std::uintptr_t>(data) % element; beyond != 0 && bytes != 0)
+    throw error("array_over: address",
+                std::to_string(beyond) + " bytes beyond a multiple of " + std::to_string(element),
+                "one that is aligned for " + text);
   auto* const owner = new std::function<void()>(std::move(release));
   const auto end = [](buffer_block* b) noexcept {
     auto* const last = static_cast<std::function<void()>*>(b->owner);
@@ -44,14 +53,19 @@ inline array array_over(const std::byte* data, const array_type& type, std::func
 /// An array whose elements lie in a file, from byte `offset` on. The operating system reads each page of the file when a
 /// program first uses it. The file must not change as long as an array uses it.
 ///
-/// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do
+/// errors  tokamax::error "file: ..." if it cannot be read or ends before the elements do, or if the offset is not a multiple
+///         of the size of an element
 inline array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {
   const auto fail = [&](std::string found, std::string expected) {
     throw error("file: mapped array", std::move(found), std::move(expected), path.string());
   };
   if (is_dynamic(type.shape)) fail(std::string(message{type}.view()), "known extents");
-  const auto bytes = static_cast<std::size_t>(size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
+  const auto element = static_cast<std::size_t>(size_of(type.dtype));
+  const std::size_t bytes = static_cast<std::size_t>(size(type.shape)) * element;
   if (bytes == 0) return array::uninitialized(type);
+  if (offset % element != 0)
+    fail("offset " + std::to_string(offset),
+         "a multiple of " + std::to_string(element) + " for " + std::string(message{type}.view()));
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail(std::strerror(errno), "a file that can be read");
   struct stat facts = {};

@@ -204,15 +204,23 @@ struct element_of<sign_p> : sign_fn {};
 /// errors  "add: shapes" (and so on) if the shapes do not broadcast
 /// zeros   adding or subtracting a constant 0 is dropped, so in a program -0 + 0.0 is -0, where IEEE 754 has 0
 /// source  jax.numpy
-constexpr array operator+(const array& a, const located& b) { return detail::binary(add_p, a, b.value, b.where); }
-constexpr array operator-(const array& a, const located& b) { return detail::binary(sub_p, a, b.value, b.where); }
-constexpr array operator*(const array& a, const located& b) { return detail::binary(mul_p, a, b.value, b.where); }
-constexpr array operator/(const array& a, const located& b) {
-  if (is_floating(a.dtype()) || is_floating(b.value.dtype())) return detail::binary(div_p, a, b.value, b.where);
-  const dtype type = bits_of(a.dtype()) == 64 ? f64 : floating_for(b.value.dtype());
-  return detail::binary(div_p, convert_element_type(a, type, a.type().weak && b.value.type().weak), b.value, b.where);
+constexpr array operator+(const array& a, const located& b) {
+  return detail::binary(described<add_p>(), a, b.value, b.where);
 }
-constexpr array operator-(const located& a) { return detail::unary(neg_p, a.value, a.where); }
+constexpr array operator-(const array& a, const located& b) {
+  return detail::binary(described<sub_p>(), a, b.value, b.where);
+}
+constexpr array operator*(const array& a, const located& b) {
+  return detail::binary(described<mul_p>(), a, b.value, b.where);
+}
+constexpr array operator/(const array& a, const located& b) {
+  if (is_floating(a.dtype()) || is_floating(b.value.dtype()))
+    return detail::binary(described<div_p>(), a, b.value, b.where);
+  const dtype type = bits_of(a.dtype()) == 64 ? f64 : floating_for(b.value.dtype());
+  return detail::binary(described<div_p>(), convert_element_type(a, type, a.type().weak && b.value.type().weak),
+                        b.value, b.where);
+}
+constexpr array operator-(const located& a) { return detail::unary(described<neg_p>(), a.value, a.where); }
 
 /// a = a + b and so on. `a` becomes the result, and has its dtype and shape.
 template <std::derived_from<array> A>
@@ -236,21 +244,23 @@ constexpr A& operator/=(A& a, const located& b) {
 /// they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum
 constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(max_p, a, b, l);
+  return detail::binary(described<max_p>(), a, b, l);
 }
 constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(min_p, a, b, l);
+  return detail::binary(described<min_p>(), a, b, l);
 }
 
 /// |x|; the gradient at 0 is 1, as in JAX.
-constexpr array abs(const array& a, source_line l = source_line::current()) { return detail::unary(abs_p, a, l); }
+constexpr array abs(const array& a, source_line l = source_line::current()) {
+  return detail::unary(described<abs_p>(), a, l);
+}
 
 /// -1, 0 or 1, the sign of x. Zeros keep their sign and NaN stays NaN.
-constexpr array sign(const array& a, source_line l) { return detail::unary(sign_p, a, l); }
+constexpr array sign(const array& a, source_line l) { return detail::unary(described<sign_p>(), a, l); }
 
 /// x * x.
 constexpr array square(const array& a, source_line l = source_line::current()) {
-  return detail::binary(mul_p, a, a, l);
+  return detail::binary(described<mul_p>(), a, a, l);
 }
 
 }  // namespace tokamax

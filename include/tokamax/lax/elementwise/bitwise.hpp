@@ -131,7 +131,7 @@ constexpr array bits_in_word(const array& a, source_line l) {
   const dtype type = unsigned_word(a.dtype());
   const array word = convert_element_type(a, type, false, l);
   if (bits_of(a.dtype()) == bits_of(type) || is_unsigned(a.dtype())) return word;
-  return binary(bitwise_and_p, word, array((1 << bits_of(a.dtype())) - 1, {type, false, {}}), l);
+  return binary(described<bitwise_and_p>(), word, array((1 << bits_of(a.dtype())) - 1, {type, false, {}}), l);
 }
 }  // namespace detail
 
@@ -141,16 +141,16 @@ constexpr array bits_in_word(const array& a, source_line l) {
 /// errors  "bitwise_and: dtype" (and so on) for floating operands
 /// source  jax.numpy.bitwise_and and its family
 constexpr array bitwise_and(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::bits_or_logic(bitwise_and_p, logical_and_p, a, b, l);
+  return detail::bits_or_logic(described<bitwise_and_p>(), described<logical_and_p>(), a, b, l);
 }
 constexpr array bitwise_or(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::bits_or_logic(bitwise_or_p, logical_or_p, a, b, l);
+  return detail::bits_or_logic(described<bitwise_or_p>(), described<logical_or_p>(), a, b, l);
 }
 constexpr array bitwise_xor(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::bits_or_logic(bitwise_xor_p, ne_p, a, b, l);
+  return detail::bits_or_logic(described<bitwise_xor_p>(), described<ne_p>(), a, b, l);
 }
 constexpr array bitwise_not(const array& a, source_line l = source_line::current()) {
-  return detail::unary(a.dtype() == bool_ ? logical_not_p : bitwise_not_p, a, l);
+  return detail::unary(a.dtype() == bool_ ? described<logical_not_p>() : described<bitwise_not_p>(), a, l);
 }
 
 /// `a` with its bits moved by `amount`; bits that leave are lost. A shift to the right brings in zeros (logical) or copies
@@ -161,20 +161,21 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
 constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
   const dtype word = size_of(a.dtype()) < 4 ? i32 : a.dtype();  // the amount may be larger than the dtype of a holds
   const array moved =
-      detail::binary(shift_left_p, convert_element_type(a, word), convert_element_type(amount, word), l);
+      detail::binary(described<shift_left_p>(), convert_element_type(a, word), convert_element_type(amount, word), l);
   return convert_element_type(moved, a.dtype(), false, l);
 }
 constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
-  return convert_element_type(detail::binary(shift_right_logical_p, detail::bits_in_word(a, l),
+  return convert_element_type(detail::binary(described<shift_right_logical_p>(), detail::bits_in_word(a, l),
                                              convert_element_type(amount, detail::unsigned_word(a.dtype())), l),
                               a.dtype());
 }
 constexpr array shift_right_arithmetic(const array& a, const array& amount, source_line l = source_line::current()) {
   const dtype word = bits_of(a.dtype()) == 64 ? i64 : i32;
   const array with_sign = convert_element_type(a, narrowest(dtype_kind::signed_integer, bits_of(a.dtype())));
-  return convert_element_type(detail::binary(shift_right_arithmetic_p, convert_element_type(with_sign, word),
-                                             convert_element_type(amount, word), l),
-                              a.dtype());
+  return convert_element_type(
+      detail::binary(described<shift_right_arithmetic_p>(), convert_element_type(with_sign, word),
+                     convert_element_type(amount, word), l),
+      a.dtype());
 }
 
 /// Number of ones among the bits, and number of zeros above the highest one.

@@ -98,17 +98,29 @@ struct element_of<ge_p> : ge_fn {};
 /// dtypes  any -> bool
 /// source  jax.numpy.equal and its family
 constexpr array equal(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(eq_p, a, b, l);
+  return detail::binary(described<eq_p>(), a, b, l);
 }
 constexpr array not_equal(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(ne_p, a, b, l);
+  return detail::binary(described<ne_p>(), a, b, l);
 }
-constexpr array operator==(const array& a, const located& b) { return detail::binary(eq_p, a, b.value, b.where); }
-constexpr array operator!=(const array& a, const located& b) { return detail::binary(ne_p, a, b.value, b.where); }
-constexpr array operator<(const array& a, const located& b) { return detail::ordered(lt_p, a, b.value, b.where); }
-constexpr array operator<=(const array& a, const located& b) { return detail::ordered(le_p, a, b.value, b.where); }
-constexpr array operator>(const array& a, const located& b) { return detail::ordered(gt_p, a, b.value, b.where); }
-constexpr array operator>=(const array& a, const located& b) { return detail::ordered(ge_p, a, b.value, b.where); }
+constexpr array operator==(const array& a, const located& b) {
+  return detail::binary(described<eq_p>(), a, b.value, b.where);
+}
+constexpr array operator!=(const array& a, const located& b) {
+  return detail::binary(described<ne_p>(), a, b.value, b.where);
+}
+constexpr array operator<(const array& a, const located& b) {
+  return detail::ordered(described<lt_p>(), a, b.value, b.where);
+}
+constexpr array operator<=(const array& a, const located& b) {
+  return detail::ordered(described<le_p>(), a, b.value, b.where);
+}
+constexpr array operator>(const array& a, const located& b) {
+  return detail::ordered(described<gt_p>(), a, b.value, b.where);
+}
+constexpr array operator>=(const array& a, const located& b) {
+  return detail::ordered(described<ge_p>(), a, b.value, b.where);
+}
 
 struct and_fn {
   template <class V>
@@ -142,13 +154,13 @@ struct element_of<logical_not_p> : not_fn {};
 
 /// Logic on truth values. A number is true if it is not zero.
 constexpr array logical_and(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(logical_and_p, convert_element_type(a, bool_), convert_element_type(b, bool_), l);
+  return detail::binary(described<logical_and_p>(), convert_element_type(a, bool_), convert_element_type(b, bool_), l);
 }
 constexpr array logical_or(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(logical_or_p, convert_element_type(a, bool_), convert_element_type(b, bool_), l);
+  return detail::binary(described<logical_or_p>(), convert_element_type(a, bool_), convert_element_type(b, bool_), l);
 }
 constexpr array logical_not(const array& a, source_line l = source_line::current()) {
-  return detail::unary(logical_not_p, convert_element_type(a, bool_), l);
+  return detail::unary(described<logical_not_p>(), convert_element_type(a, bool_), l);
 }
 
 /// The second operand where the first one is true, and the third one elsewhere.
@@ -190,8 +202,8 @@ struct element_of<select_p> : select_fn {};
 /// source  jax.lax.select, which neither broadcasts nor promotes
 constexpr array select(const array& condition, const array& on_true, const array& on_false, source_line l) {
   array x[3] = {convert_element_type(condition, bool_), on_true, on_false};
-  detail::unify(select_p, x, l, 1);
-  return bind(select_p, {x[0], x[1], x[2]}, words{}, l);
+  detail::unify(described<select_p>(), x, l, 1);
+  return bind(described<select_p>(), {x[0], x[1], x[2]}, words{}, l);
 }
 
 }  // namespace tokamax

@@ -77,13 +77,13 @@ struct element_of<rem_p> : rem_fn {};
 /// The remainder of division toward zero, which has the sign of a. The remainder of an integer by zero is that integer.
 /// source  jax.lax.rem
 constexpr array rem(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(rem_p, a, b, l);
+  return detail::binary(described<rem_p>(), a, b, l);
 }
 
 /// The quotient of integers, toward zero; -1 (all bits set) where b is zero.
 /// source  jax.lax.div
 constexpr array quotient(const array& a, const array& b, source_line l = source_line::current()) {
-  return detail::binary(quotient_p, a, b, l);
+  return detail::binary(described<quotient_p>(), a, b, l);
 }
 
 /// min(max(x, low), high).

@@ -173,7 +173,7 @@ constexpr array binary(const op& o, const array& a, const array& b, location whe
   return linked<detail::binary_here>(o, a, b, where);
 }
 constexpr array unary(const op& o, const array& a, location where) {
-  if (std::is_constant_evaluated() && a.trace() && !a.trace()->floating) {
+  if (__builtin_is_constant_evaluated() && a.trace() && !a.trace()->floating) {
     const int id = try_add_same_type(*a.trace(), o, a.type(), a.id(), -1, where);
     if (id >= 0) return array(a.trace(), id, a.type());
   }

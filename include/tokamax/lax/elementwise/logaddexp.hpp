@@ -38,8 +38,8 @@ struct element_of<logaddexp_p> : logaddexp_fn {};
 /// errors  "logaddexp: shapes" if the shapes do not broadcast
 /// source  jax.numpy.logaddexp; where both are infinity the gradient is NaN
 constexpr array logaddexp(const array& x, const array& y, source_line l = source_line::current()) {
-  if (is_floating(x.dtype()) || is_floating(y.dtype())) return detail::binary(logaddexp_p, x, y, l);
-  return detail::binary(logaddexp_p, detail::in_floats(x), detail::in_floats(y), l);
+  if (is_floating(x.dtype()) || is_floating(y.dtype())) return detail::binary(described<logaddexp_p>(), x, y, l);
+  return detail::binary(described<logaddexp_p>(), detail::in_floats(x), detail::in_floats(y), l);
 }
 
 }  // namespace tokamax

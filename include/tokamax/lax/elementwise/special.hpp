@@ -42,8 +42,8 @@ struct element_of<fma_p> : fma_fn {};
 /// source  the fma of C and C++
 constexpr array fma(const array& a, const array& b, const array& c, source_line l) {
   array x[3] = {a, b, c};
-  detail::unify(fma_p, x, l);
-  return bind(fma_p, {x[0], x[1], x[2]}, words{}, l);
+  detail::unify(described<fma_p>(), x, l);
+  return bind(described<fma_p>(), {x[0], x[1], x[2]}, words{}, l);
 }
 
 namespace detail {
@@ -137,14 +137,14 @@ struct element_of<normal_cdf_p> : normal_cdf_fn {};
 /// The probability that a standard normal variable is below x, without cancellation: (1 + erf(x / sqrt(2))) / 2.
 /// source  jax.scipy.special.ndtr
 constexpr array normal_cdf(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(normal_cdf_p, x, l);
+  return detail::float_unary(described<normal_cdf_p>(), x, l);
 }
 
 /// The x' with erf(x') = x: infinite at -1 and 1, NaN outside.
 /// dtypes  any float, computed in f32, f64 in f64
 /// source  M. Giles, "Approximating the erfinv function"; jax.lax.erf_inv
 constexpr array erf_inv(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(erf_inv_p, x, l);
+  return detail::float_unary(described<erf_inv_p>(), x, l);
 }
 
 }  // namespace tokamax

@@ -282,50 +282,54 @@ struct element_of<round_p> : round_fn {};
 // Elementary functions, element by element, as in jax.numpy. Integers become f32 first.
 
 /// e^x
-constexpr array exp(const array& x, source_line l) { return detail::float_unary(exp_p, x, l); }
+constexpr array exp(const array& x, source_line l) { return detail::float_unary(described<exp_p>(), x, l); }
 /// e^x - 1, accurate near 0
 constexpr array expm1(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(expm1_p, x, l);
+  return detail::float_unary(described<expm1_p>(), x, l);
 }
 /// natural logarithm
-constexpr array log(const array& x, source_line l = source_line::current()) { return detail::float_unary(log_p, x, l); }
+constexpr array log(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(described<log_p>(), x, l);
+}
 /// log(1 + x), accurate near 0
 constexpr array log1p(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(log1p_p, x, l);
+  return detail::float_unary(described<log1p_p>(), x, l);
 }
 /// square root
 constexpr array sqrt(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(sqrt_p, x, l);
+  return detail::float_unary(described<sqrt_p>(), x, l);
 }
 /// 1 / sqrt(x)
 constexpr array rsqrt(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(rsqrt_p, x, l);
+  return detail::float_unary(described<rsqrt_p>(), x, l);
 }
 /// hyperbolic tangent
 constexpr array tanh(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(tanh_p, x, l);
+  return detail::float_unary(described<tanh_p>(), x, l);
 }
 /// 1 / (1 + e^-x)
 constexpr array logistic(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(logistic_p, x, l);
+  return detail::float_unary(described<logistic_p>(), x, l);
 }
 /// sine of an angle in radians
-constexpr array sin(const array& x, source_line l) { return detail::float_unary(sin_p, x, l); }
+constexpr array sin(const array& x, source_line l) { return detail::float_unary(described<sin_p>(), x, l); }
 /// cosine of an angle in radians
-constexpr array cos(const array& x, source_line l) { return detail::float_unary(cos_p, x, l); }
+constexpr array cos(const array& x, source_line l) { return detail::float_unary(described<cos_p>(), x, l); }
 /// error function
-constexpr array erf(const array& x, source_line l = source_line::current()) { return detail::float_unary(erf_p, x, l); }
+constexpr array erf(const array& x, source_line l = source_line::current()) {
+  return detail::float_unary(described<erf_p>(), x, l);
+}
 /// largest integer not above x
 constexpr array floor(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(floor_p, x, l);
+  return detail::float_unary(described<floor_p>(), x, l);
 }
 /// smallest integer not below x
 constexpr array ceil(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(ceil_p, x, l);
+  return detail::float_unary(described<ceil_p>(), x, l);
 }
 /// nearest integer, halves to the even one
 constexpr array round(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(round_p, x, l);
+  return detail::float_unary(described<round_p>(), x, l);
 }
 
 constexpr array power(const array& x, const array& y, source_line l = source_line::current());
@@ -361,12 +365,12 @@ struct element_of<pow_p> : pow_fn {};
 /// x to the power y, for floating x and y; special values as in IEEE 754.
 /// source  jax.lax.pow
 constexpr array power(const array& x, const array& y, source_line l) {
-  return detail::binary(pow_p, detail::in_floats(x), y, l);
+  return detail::binary(described<pow_p>(), detail::in_floats(x), y, l);
 }
 
 /// Is x neither infinite nor NaN?
 constexpr array isfinite(const array& x, source_line l = source_line::current()) {
-  const array d = detail::binary(sub_p, x, x, l);
+  const array d = detail::binary(described<sub_p>(), x, x, l);
   return d == 0.0;
 }
 

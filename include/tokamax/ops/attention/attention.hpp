@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/reduce.hpp>           // max, sum
+#include <tokamax/lax/slice.hpp>            // slice_in_dim
 #include <tokamax/lax/stop_gradient.hpp>    // the maximum is a constant shift
 #include <tokamax/ops/attention/plain.hpp>  // attention_scores
 
@@ -16,14 +17,29 @@ constexpr arrays attention_vjp(const arrays& operands, attention_attributes opti
 
 namespace detail {
 
-/// The bias and the mask among the operands of a call, from operand `first` on, and what its attributes hide.
+/// Is key k in one of the ranges [B, N, T, 2 R] of a query? [B, N, T, S]
+constexpr array in_ranges(const array& ranges, const array& k, std::int64_t count) {
+  array any_of;
+  for (std::int64_t r = 0; r < count; ++r) {
+    const array inside =
+        logical_and(k >= slice_in_dim(ranges, 2 * r, 2 * r + 1, 3), k < slice_in_dim(ranges, 2 * r + 1, 2 * r + 2, 3));
+    any_of = of_existing(any_of, inside, [](const array& a, const array& b) { return logical_or(a, b); });
+  }
+  return any_of;
+}
+
+/// The terms among the operands of a call, from operand `first` on, and what its attributes hide. Their order is bias,
+/// ranges, segments of queries and of keys, mask.
 constexpr score_terms terms_of(const call& c, int first) {
   const auto o = c.attrs<attention_attributes>();
   score_terms terms{.soft_cap = o.soft_cap};
   if (o.has_bias) terms.bias = c[first];
-  if (o.has_mask) terms.seen = c[first + o.has_bias];
+  if (o.has_mask) terms.seen = c[c.count - 1];
   const array q = iota(i32, {1, 1, c[0].extent(1), 1}, 2), k = iota(i32, {1, 1, 1, c[1].extent(1)}, 3);
   const auto require = [&](const array& more) { terms.seen = both(terms.seen, more, {}); };
+  if (o.ranges > 0) require(in_ranges(c[first + o.has_bias], k, o.ranges));
+  const int segments = first + o.has_bias + (o.ranges > 0);
+  if (o.has_segments) require(c[segments] == c[segments + 1]);
   if (o.causal) require(q >= k);
   if (o.left >= 0) require(k >= q - reach(o.left));
   if (o.right >= 0) require(k <= q + reach(o.right));
@@ -35,16 +51,26 @@ constexpr bool broadcasts_to_pairs(const array& x, const shape& pairs) {
   for (int i = 0; fits && i < 4; ++i) fits = x.extent(i) == 1 || x.extent(i) == pairs[i];
   return fits;
 }
-/// Rejects a call whose number of operands, bias or mask does not fit.
+/// Rejects a call whose number of operands, or one of whose terms, does not fit.
 constexpr void require_terms(const call& c, int first) {
   const auto o = c.attrs<attention_attributes>();
   const shape pairs{c[0].extent(0), c[0].extent(2), c[0].extent(1), c[1].extent(1)};
-  if (c.count != first + o.has_bias + o.has_mask)
-    c.fail(message(c.self->name) << ": operands", message() << c.count, message() << first + o.has_bias + o.has_mask);
-  else if (o.has_bias && (c[first].dtype() != carrying(c[0].dtype()) || !broadcasts_to_pairs(c[first], pairs)))
-    c.fail(message(c.self->name) << ": bias", c[first].type(), message("floats that broadcast to ") << pairs);
-  else if (o.has_mask && (c[c.count - 1].dtype() != bool_ || !broadcasts_to_pairs(c[c.count - 1], pairs)))
-    c.fail(message(c.self->name) << ": mask", c[c.count - 1].type(), message("booleans that broadcast to ") << pairs);
+  const int count = first + o.has_bias + (o.ranges > 0) + 2 * o.has_segments + o.has_mask;
+  if (c.count != count)
+    return void(c.fail(message(c.self->name) << ": operands", message() << c.count, message() << count));
+  int next = first;
+  const auto require = [&](const char* what, dtype type, const shape& s, const char* expected) {
+    const array& x = c[next++];
+    if (x.dtype() != type || !broadcasts_to_pairs(x, s))
+      c.fail(message(c.self->name) << ": " << what, x.type(), message(expected) << s);
+  };
+  if (o.has_bias) require("bias", carrying(c[0].dtype()), pairs, "floats that broadcast to ");
+  if (o.ranges > 0) require("ranges", i32, {pairs[0], pairs[1], pairs[2], 2 * o.ranges}, "i32 that broadcasts to ");
+  if (o.has_segments) {
+    require("q_segments", i32, {pairs[0], 1, pairs[2], 1}, "i32 that broadcasts to ");
+    require("k_segments", i32, {pairs[0], 1, 1, pairs[3]}, "i32 that broadcasts to ");
+  }
+  if (o.has_mask) require("mask", bool_, pairs, "booleans that broadcast to ");
 }
 
 /// The weights of attention, computed again, and the cotangents of the scores before bias and soft cap.
@@ -238,13 +264,13 @@ inline constexpr op attention_p{
 constexpr arrays attention(const arrays& operands, attention_attributes options, source_line l) {
   const array& q = operands[0];
   if (options.scale == 0 && q.rank() > 0) options.scale = detail::inverse_sqrt(static_cast<double>(q.extent(-1)));
-  return bind_all(attention_p, operands.data(), operands.count(), pack(options), l);
+  return bind_all(described<attention_p>(), operands.data(), operands.count(), pack(options), l);
 }
 
 /// The cotangents {dq, dk, dv} of attention from q, k, v, out, lse, correction, the cotangent of `out`, and the other
 /// operands that the attributes announce; options.scale is the number itself.
 constexpr arrays attention_vjp(const arrays& operands, attention_attributes options, source_line l) {
-  return bind_all(attention_vjp_p, operands.data(), operands.count(), pack(options), l);
+  return bind_all(described<attention_vjp_p>(), operands.data(), operands.count(), pack(options), l);
 }
 
 }  // namespace tokamax

@@ -7,6 +7,7 @@
 #include <tokamax/lax/elementwise/compare.hpp>  // select
 #include <tokamax/lax/iota.hpp>                 // iota
 #include <tokamax/lax/reshape.hpp>              // reshape
+#include <tokamax/ops/attention/window.hpp>     // reach
 
 namespace tokamax {
 
@@ -18,15 +19,15 @@ struct attention_attributes {
   std::int64_t left = -1, right = -1;  ///< query t sees the keys t - left ... t + right; -1: no limit
   bool has_bias = false;  ///< is there an operand [B, N, T, S] that is added to the scores? Extents may be 1.
   bool has_mask = false;  ///< is the last operand booleans [B, N, T, S] of the keys that queries see? Extents may be 1.
+  std::int64_t ranges =
+      0;  ///< R: query t sees the keys in R ranges [first, end), of i32 operands [B, N, T, 2 R]; 0: all
+  bool has_segments = false;  ///< are there i32 operands [B, 1, T, 1] and [B, 1, 1, S], equal where a key is seen?
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
 
 namespace detail {
 
 inline constexpr double masked_score = -0.7 * 3.4028234663852886e38;  // JAX's score of a hidden key, a finite number
-
-/// The reach of a window as a literal; positions are below 2^30.
-constexpr int reach(std::int64_t n) { return static_cast<int>(n < (1 << 30) ? n : 1 << 30); }
 
 constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no constant expression in clang 19
   double r = 1;

@@ -109,12 +109,9 @@ struct attention_positions {
   }
 };
 
-/// Which keys each query sees, [B or 1, N or 1, T or 1, S or 1]. It does not exist if it is all of them.
-constexpr array attention_seen(const attention_extents& at, const attention_positions& positions,
-                               const attention_options& o) {
+/// A mask without alternatives with checked fields: [B or 1, N or 1, ...], and segments [B or 1, ...].
+constexpr attention_mask checked_mask(const attention_extents& at, attention_mask mask) {
   const source_line l = at.where;
-  attention_mask mask = o.mask;
-  mask.is_causal = mask.is_causal || o.is_causal;
   const auto per_key = [&](const char* name, array& x) {  // [B, N, S]
     if (x.exists()) x = at.integers(name, x, {at.heads, at.keys});
   };
@@ -126,16 +123,39 @@ constexpr array attention_seen(const attention_extents& at, const attention_posi
   per_key("mask.q_end", mask.q_end);
   per_query("mask.k_start", mask.k_start);
   per_query("mask.k_end", mask.k_end);
+  if (mask.q_segments.exists() != mask.k_segments.exists()) {
+    reject(at.q, l, "dot_product_attention: mask.segments", "one of them", "those of queries and keys");
+    mask.q_segments = mask.k_segments = {};
+  }
+  if (mask.q_segments.exists()) {
+    mask.q_segments = at.integers("mask.q_segments", mask.q_segments, {at.queries});
+    mask.k_segments = at.integers("mask.k_segments", mask.k_segments, {at.keys});
+  }
+  if (mask.window.left < -1 || mask.window.right < -1)
+    reject(at.q, l, "dot_product_attention: mask.window", "another value", "numbers from 0 on");
+  for (std::int64_t& size : mask.chunks) {
+    if (size > 0) continue;
+    reject(at.q, l, "dot_product_attention: mask.chunks", message() << size, "sizes from 1 on");
+    size = 1;
+  }
+  return mask;
+}
+
+/// The mask, the causal rule, the window and the lengths of keys of options as one mask with checked fields.
+constexpr attention_mask whole_mask(const attention_extents& at, const attention_options& o) {
+  attention_mask more{.is_causal = o.is_causal, .window = o.local_window_size};
   if (o.key_value_seq_lengths.exists()) {
     const array lengths = at.integers("key_value_seq_lengths", o.key_value_seq_lengths, {});
-    mask = mask & attention_mask{.k_end = reshape(lengths, {lengths.extent(0), 1, 1}, l)};
+    more.k_end = reshape(lengths, {lengths.extent(0), 1, 1}, at.where);
   }
-  const array q = with_heads(positions.q, l);  // [B, 1, T]
-  const auto& window = o.local_window_size;
-  if (window.left != attention_window::unlimited)
-    mask = mask & attention_mask{.k_start = q - located(reach(window.left), l)};
-  if (window.right != attention_window::unlimited)
-    mask = mask & attention_mask{.k_end = q + located(reach(window.right) + 1, l)};
+  vec<attention_mask> parts = parts_of(o.mask);
+  attention_mask mask = checked_mask(at, parts[0]);
+  for (std::size_t i = 1; i < parts.size(); ++i) mask.alternatives.push_back(checked_mask(at, parts[i]));
+  return mask & more;
+}
+
+/// Which keys each query sees by a checked mask, [B or 1, N or 1, T or 1, S or 1]. It does not exist if it is all of them.
+constexpr array seen_pairs(const attention_mask& mask, const attention_positions& positions, source_line l) {
   const array seen = mask.seen(positions.q, positions.k, l);
   if (!seen.exists() || seen.rank() == 4) return seen;
   shape s;

@@ -3,20 +3,11 @@
 // tested by tests/ops/attention/options.cpp
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>     // dot_algorithm
-#include <tokamax/ops/attention/mask.hpp>  // attention_mask
+#include <tokamax/core/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/dot_general.hpp>          // dot_algorithm
+#include <tokamax/ops/attention/mask.hpp>       // attention_mask
 
 namespace tokamax {
-
-/// How far a query at position i sees: the keys i - left, ..., i + right. One number stands for both sides.
-struct attention_window {
-  static constexpr std::int64_t unlimited = -1;
-  std::int64_t left = unlimited, right = unlimited;
-  constexpr attention_window() = default;
-  constexpr attention_window(std::int64_t both) : left(both), right(both) {}  // NOLINT: JAX takes a number here
-  constexpr attention_window(std::int64_t before, std::int64_t after) : left(before), right(after) {}
-  constexpr bool limits() const { return left != unlimited || right != unlimited; }
-};
 
 /// The mask of attention_options: booleans, or an attention_mask.
 struct any_attention_mask : attention_mask {
@@ -28,22 +19,23 @@ struct any_attention_mask : attention_mask {
 /// How dot_product_attention is asked to behave: `dot_product_attention(q, k, v, {.bias = b, .is_causal = true})`.
 /// Extents of arrays may be 1 in place of B, N, T and S, and leading axes may be left out.
 struct attention_options {
-  array bias = {};                   ///< [B, N, T, S] added to the scaled scores
-  any_attention_mask mask = {};      ///< booleans [B, N, T, S], or an attention_mask
-  double scale = 0;                  ///< of the scores; 0 means 1 / sqrt(H)
-  bool is_causal = false;            ///< query t sees keys 0 ... t; hidden values must be finite
-  array query_seq_lengths = {};      ///< [B] integers; results of later queries are zero
-  array key_value_seq_lengths = {};  ///< [B] integers; later keys are not seen
-  attention_window local_window_size = {};
-  double logits_soft_cap = 0;        ///< c: scores become c * tanh(score / c); 0 means none
-  dtype logits_dtype = dtype::none;  ///< to which scores are rounded; none: they keep f32, or f64
-  array dropout_mask = {};           ///< [B, N, T, S] true for the weights that are kept, and divided by 1 - rate
+  array bias = {};                          ///< [B, N, T, S] added to the scaled scores
+  any_attention_mask mask = {};             ///< booleans [B, N, T, S], or an attention_mask
+  double scale = 0;                         ///< of the scores; 0 means 1 / sqrt(H)
+  bool is_causal = false;                   ///< query t sees keys 0 ... t; hidden values must be finite
+  array query_seq_lengths = {};             ///< [B] integers; results of later queries are zero
+  array key_value_seq_lengths = {};         ///< [B] integers; later keys are not seen
+  attention_window local_window_size = {};  ///< the keys around its own position that a query sees
+  double logits_soft_cap = 0;               ///< c: scores become c * tanh(score / c); 0 means none
+  dtype logits_dtype = dtype::none;         ///< to which scores are rounded; none: they keep f32, or f64
+  array dropout_mask = {};  ///< [B, N, T, S] true for the weights that are kept, and divided by 1 - rate
   double dropout_rate = 0;
   array sinks = {};      ///< [N] scores that take part in the softmax of each query of a head, and have no value
   array q_indices = {};  ///< [B, T] integers, the positions of the queries if these are permuted or a part
   array k_indices = {};  ///< [B, S] the same for keys
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
   bool normalize_output = true;                          ///< divide by the sum of the weights?
+  implementation_names implementation = {};              ///< of the op attention, see use_implementation
 };
 
 }  // namespace tokamax

@@ -51,7 +51,7 @@ template <class Modify>
 constexpr partial_attention plain_attention(const attention_layout& at, const array& q, const array& k, const array& v,
                                             const score_terms& terms, Modify modify) {
   const array s = attention_scores(at, q, k, terms, modify);
-  array top = stop_gradient(detail::reduce(reduce_max_p, s, {{-1}, true}, {}));  // [B, N, T, 1]
+  array top = stop_gradient(detail::reduce(described<reduce_max_p>(), s, {{-1}, true}, {}));  // [B, N, T, 1]
   array sinks;
   if (terms.sinks.exists()) {
     sinks = astype(terms.sinks, s.dtype());

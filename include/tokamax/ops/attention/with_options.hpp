@@ -44,7 +44,7 @@ constexpr partial_attention attention_with_options(const array& q, const array& 
                                                    source_line l) {
   const attention_extents at(q, k, l);
   const attention_positions positions(at, o);
-  score_terms terms{.seen = both(attention_seen(at, positions, o), more, l),
+  score_terms terms{.seen = both(seen_pairs(whole_mask(at, o), positions, l), more, l),
                     .soft_cap = o.logits_soft_cap,
                     .logits = o.logits_dtype,
                     .dropout_rate = o.dropout_rate,

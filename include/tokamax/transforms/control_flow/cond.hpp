@@ -51,7 +51,7 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
         }
         const words w = add_bodies(g, bodies, operands);
         if (g.error.failed) return with_leaves(result, arrays(leaves(result).size(), operands[0]));
-        return with_leaves(result, bind_all(cond_p, operands.data(), operands.count(), w, where));
+        return with_leaves(result, bind_all(described<cond_p>(), operands.data(), operands.count(), w, where));
       },
       index, args...);
 }

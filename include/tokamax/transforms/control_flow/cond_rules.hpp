@@ -129,7 +129,9 @@ TOKAMAX_COMPILED_ONCE void run_cond(const kernel_arguments& a) {
   std::byte** const outputs = inputs + a.in_count;
   for (int k = 1; k < a.in_count; ++k) inputs[k - 1] = a.in[k].as<std::byte>();
   for (int k = 0; k < a.out_count; ++k) outputs[k] = a.out[k].as<std::byte>();
-  a.bodies->run(*a.in[0].as<std::int32_t>(), inputs, outputs);
+  std::int32_t branch = 0;
+  a.context->where.read_in_step(reinterpret_cast<std::byte*>(&branch), a.in[0].as<std::byte>(), sizeof branch);
+  a.bodies->run(branch, inputs, outputs);
 }
 #endif
 

@@ -81,7 +81,7 @@ constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options op
                                 stacked, length,  options.reverse};
         arrays results;
         if (options.unroll == 1)
-          results = bind_all(scan_p, operands.data(), operands.count(), pack(w), l);
+          results = bind_all(described<scan_p>(), operands.data(), operands.count(), pack(w), l);
         else
           results = detail::bind_unrolled(g, w, operands, options.unroll, l);
         return {with_leaves(carry, results), with_leaves(out.second, results, w.carries)};

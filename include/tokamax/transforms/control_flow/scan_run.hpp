@@ -7,8 +7,6 @@
 #include <tokamax/core/kernel_arguments.hpp>               // body_runs
 #include <tokamax/transforms/control_flow/scan_rules.hpp>  // scan_attributes
 
-#include <cstring>  // memcpy
-
 namespace tokamax::detail {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -36,8 +34,9 @@ TOKAMAX_COMPILED_ONCE void run_scan(const kernel_arguments& a) {
   }
   if (length > 0) return;
   for (int k = 0; k < w.carries; ++k)
-    if (const std::int64_t n = bytes(a.in[k]); n > 0 && a.out[k].data != a.in[k].data)
-      std::memcpy(a.out[k].data, a.in[k].data, static_cast<std::size_t>(n));
+    if (a.out[k].data != a.in[k].data)
+      a.context->where.copy_in_step(a.out[k].as<std::byte>(), a.in[k].as<std::byte>(),
+                                    static_cast<std::size_t>(bytes(a.in[k])));
 }
 #endif
 

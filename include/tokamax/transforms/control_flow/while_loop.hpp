@@ -34,7 +34,7 @@ constexpr Carry while_loop(const Predicate& predicate, const Body& body, const C
         if (g.error.failed) return carry;
         words w = detail::add_bodies(g, bodies, operands);
         w.push_back(carries);
-        return with_leaves(carry, bind_all(while_loop_p, operands.data(), operands.count(), w, l));
+        return with_leaves(carry, bind_all(described<while_loop_p>(), operands.data(), operands.count(), w, l));
       },
       init);
 }

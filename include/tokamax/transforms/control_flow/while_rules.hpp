@@ -10,8 +10,6 @@
 #include <tokamax/lax/reduce.hpp>               // any
 #include <tokamax/transforms/body.hpp>          // forward_body, batched_body
 
-#include <cstring>  // memcpy
-
 namespace tokamax {
 
 /// Attributes of while_loop. The operands are [carries, closed-over values], and both bodies take them. The results are the
@@ -153,11 +151,14 @@ TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
   std::byte** const inputs = a.bodies->pointers;
   std::byte** const outputs = inputs + a.in_count;
   for (int k = 0; k < a.in_count; ++k) inputs[k] = a.in[k].as<std::byte>();
+  device& where = a.context->where;
+  const handle answer = where.allocate(64);
+  std::byte* const verdict = where.kernel_address(answer->data);
   for (bool even = true;; even = !even) {
-    alignas(64) std::byte goes_on[64] = {};
-    std::byte* const verdict = goes_on;
     a.bodies->run(0, inputs, &verdict);
-    if (goes_on[0] == std::byte{}) break;
+    std::byte goes_on{};
+    where.read_in_step(&goes_on, verdict, 1);
+    if (goes_on == std::byte{}) break;
     for (int k = 0; k < carries; ++k) {
       std::byte* const spare = a.bodies->spare(k);
       outputs[k] = spare && !even ? spare : a.out[k].as<std::byte>();
@@ -166,8 +167,9 @@ TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
     for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
   }
   for (int k = 0; k < carries; ++k)
-    if (const std::int64_t n = a.out[k].size() * size_of(a.out[k].type); n > 0 && a.out[k].data != inputs[k])
-      std::memcpy(a.out[k].data, inputs[k], static_cast<std::size_t>(n));
+    if (a.out[k].data != inputs[k])
+      where.copy_in_step(a.out[k].as<std::byte>(), inputs[k],
+                         static_cast<std::size_t>(a.out[k].size() * size_of(a.out[k].type)));
 }
 #endif
 

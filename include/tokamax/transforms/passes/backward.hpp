@@ -95,7 +95,7 @@ constexpr arrays operand_cotangents(graph& g, recalled_call& r) {
     return {};
   }
   arrays vars, cts;
-  for (const array& x : r.inputs) vars.push_back(bind(variable_p, {x}, words{}, r.c.where));
+  for (const array& x : r.inputs) vars.push_back(bind(described<variable_p>(), {x}, words{}, r.c.where));
   for (int k = 0; k < r.outputs.count(); ++k) cts.push_back(r.c.cotangents[k]);
   call inner = r.c;
   inner.inputs = vars.data();

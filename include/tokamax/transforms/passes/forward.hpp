@@ -40,7 +40,7 @@ constexpr arrays derived_jvp(graph& g, call& c) {
     arrays u;
     for (int k = 0; k < outputs; ++k)
       u.push_back(is_floating(c.outputs[k].dtype())
-                      ? bind(variable_p, {lift(g, array(0.0, c.outputs[k].type()))}, words{}, c.where)
+                      ? bind(described<variable_p>(), {lift(g, array(0.0, c.outputs[k].type()))}, words{}, c.where)
                       : array());
     call transposed = c;
     transposed.cotangents = u.data();
@@ -62,7 +62,7 @@ constexpr arrays derived_jvp(graph& g, call& c) {
   }
   arrays vars, var_tangents;  // no rule at all: the smaller ops that the op means are pushed forward
   for (int k = 0; k < c.count; ++k) {
-    vars.push_back(bind(variable_p, {c[k]}, words{}, c.where));
+    vars.push_back(bind(described<variable_p>(), {c[k]}, words{}, c.where));
     var_tangents.push_back(c.tangents[k]);
   }
   if (!o.compose) {

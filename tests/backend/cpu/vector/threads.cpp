@@ -40,6 +40,23 @@ TEST_CASE("threads: a free thread takes over what a busy one has not begun") {
   cpu_backend::set_num_threads(0);
 }
 
+TEST_CASE("threads: a loop that names a number of threads has no more, whatever the limit is") {
+  cpu_backend::set_num_threads(8);
+  for (const int threads : {1, 2, 3})
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> beyond = 0, runs = 0;
+      const auto chunk = [&](std::int64_t) {
+        ++runs;
+        if (cpu_backend::thread_index() >= threads) ++beyond;
+        std::this_thread::yield();
+      };
+      cpu_backend::parallel_for(64, chunk, threads);
+      CHECK(runs == 64);
+      CHECK(beyond == 0);
+    }
+  cpu_backend::set_num_threads(0);
+}
+
 TEST_CASE("threads: a loop inside a loop is serial") {
   cpu_backend::set_num_threads(2);
   int inner[2] = {};

@@ -16,10 +16,10 @@ namespace tokamax::cpu_backend::detail {
 /// How the backward pass is cut, and the sizes of its pieces in floats. Scores are [queries, keys] with keys in the lanes.
 /// In this layout they are the second operand of the sums over queries, dv^T = dout^T p and dk^T = q^T ds.
 struct backward_blocks {
-  std::int64_t queries, keys;  // of a block of scores
-  std::int64_t key_blocks;     // of one piece of work
-  std::int64_t head_rows;      // lanes of a panel of q^T and dout^T
-  std::int64_t head_steps, query_steps, key_steps;
+  std::int64_t queries, keys;                       // of a block of scores
+  std::int64_t key_blocks;                          // of one piece of work
+  std::int64_t head_rows;                           // lanes of a panel of q^T and dout^T
+  std::int64_t head_steps, query_steps, key_steps;  // packed steps of sums over H, over queries and over keys
   std::int64_t query_columns, query_lanes, key_columns, key_lanes, scores, part, turned, key_sums, query_sums;
 
   backward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
@@ -99,6 +99,7 @@ struct backward_pieces {
   }
 };
 
+/// Packs block i of the keys and of the values, which begins with key k, for the products with queries and with ds.
 inline void pack_backward_keys(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
                                std::int64_t kv, std::int64_t i, std::int64_t k) noexcept {
   const microkernel_set& kernels = c.machine.tiles;
@@ -111,8 +112,7 @@ inline void pack_backward_keys(const attention_cotangents& c, const backward_pie
               c.key.bfloat16, 1, c.key.time_stride);
 }
 
-/// Packs panels of the queries from q on and of the cotangent of their result, and computes the logarithms of their sums
-/// and sum_h dout * out.
+/// Packs panels of the queries from q on and of the cotangent of their result.
 inline void pack_backward_queries(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
                                   std::int64_t n, std::int64_t q, std::int64_t queries) noexcept {
   const microkernel_set& kernels = c.machine.tiles;
@@ -124,6 +124,12 @@ inline void pack_backward_queries(const attention_cotangents& c, const backward_
               c.query.time_stride);
   pack_panels(kernels, operand::a, at.dout_lanes, c.blocks.head_rows, h, queries, from_d, c.dout.bfloat16, 1,
               c.dout.time_stride);
+}
+
+/// Computes the logarithms of the sums of the queries from q on, and sum_h dout * out.
+inline void read_backward_rows(const attention_cotangents& c, const backward_pieces& at, std::int64_t b, std::int64_t n,
+                               std::int64_t q, std::int64_t queries) noexcept {
+  const std::int64_t h = c.s.head_size;
   for (std::int64_t i = 0; i < queries; ++i) {
     const float* const d = read_row(c.dout.at(b, q + i, n), c.dout.bfloat16, h, at.rows);
     const float* const o = read_row(c.out.at(b, q + i, n), c.out.bfloat16, h, at.rows + h);
@@ -139,6 +145,11 @@ inline void pack_backward_queries(const attention_cotangents& c, const backward_
 
 /// Adds the contributions of block i of the keys, which begins with key k, and of `queries` queries from q on to each
 /// other's cotangents.
+///
+/// The first loop takes the queries a tile high at a time: p = softmax(q k^T), ds = p * (dout v^T - delta) and dq += ds k.
+/// The rows of p and ds are then still in the first-level cache. The second loop adds the sums over all queries of the
+/// block, dv^T += dout^T p and dk^T += q^T ds, a panel of keys at a time. Where tiles read B in place, rows of p and ds are
+/// written straight to the panels of the second loop, and otherwise they pass through `part_p` and `part_ds`.
 inline void backward_block(const attention_cotangents& c, const backward_pieces& at, std::int64_t b, std::int64_t n,
                            std::int64_t i, std::int64_t k, std::int64_t q, std::int64_t queries,
                            tile_mode query_mode) noexcept {
@@ -150,19 +161,26 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
   const bool in_place = kernels.b_in_place, modified = s.modified();
   const std::int64_t ahead = s.ahead();
-  const std::int64_t stride = lanes * steps;      // between panels of p and ds
+  const std::int64_t stride = lanes * steps;  // between panels of p and ds
+  // The rows of the tiles in which queries see a key begin at `row_begin` and end before `row_end`.
+  std::int64_t row_begin = 0, row_end = queries;
+  if (modified) {
+    const auto blind = [&](std::int64_t r) {
+      return visible_pairs(s, {b, n, q + r, std::min(mr, queries - r), k, keys}) == visible::none;
+    };
+    while (row_begin < row_end && blind(row_begin)) row_begin += mr;
+    while (row_begin < row_end && blind((row_end - 1) / mr * mr)) row_end = (row_end - 1) / mr * mr;
+  }
   const auto first_row = [&](std::int64_t key) {  // the first row of the tiles in which queries see this key
     const std::int64_t query = std::max<std::int64_t>(0, k + key - q - ahead);
-    return query < queries ? query / mr * mr : queries;
+    return query < queries ? std::max(row_begin, query / mr * mr) : queries;
   };
-  // one past the last row of the tiles in which queries see a key
-  const std::int64_t row_end =
-      s.left >= 0 ? std::clamp<std::int64_t>(up_to(k + keys + s.left - q, mr), 0, queries) : queries;
   for (std::int64_t r = first_row(0); r < row_end; r += mr) {
     const std::int64_t rows = std::min(mr, queries - r), first = q + r - k + ahead;
     const std::int64_t seen = std::min(keys, first + rows);
     float *const p = in_place ? at.p + r * lanes : at.part_p, *const ds = in_place ? at.ds + r * lanes : at.part_ds;
     const std::int64_t apart = in_place ? stride : mr * lanes;
+    // p receives the scores q k^T, and ds the products dout v^T, for some rows and all keys that they see.
     for (std::int64_t j = 0; j < seen; j += lanes) {
       const std::int64_t some = up_to(std::min(lanes, keys - j), 16), panel = i * z.key_columns + j * z.head_steps;
       multiply_panels(kernels, rows, some, z.head_steps, {at.queries + r * z.head_steps, mr, 0},
@@ -190,6 +208,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
         pack_panels(kernels, operand::b, at.ds + to, lanes, lanes, rows, ds + panel, false, 1, lanes);
       }
     }
+    // dq [rows, H] += ds k
     const std::int64_t seen_steps = steps_of(kernels, seen);
     const float* const b_keys = at.key_lanes + i * z.key_lanes;
     if (c.machine.by_lane != nullptr) {
@@ -206,6 +225,7 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
     multiply_panels(kernels, rows, h, seen_steps, {at.turned, mr, 0}, {b_keys, lanes, lanes * key_steps},
                     at.sum_q + r * h, h, query_mode);
   }
+  // dv^T and dk^T [H, keys] += sums over the queries that see a panel of keys
   const std::int64_t end = steps_of(kernels, row_end);
   for (std::int64_t j = 0; j < keys; j += lanes) {
     if (first_row(j) >= row_end) break;
@@ -258,12 +278,15 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
       const std::int64_t q = (query_blocks - 1 - i) * z.queries, queries = std::min(z.queries, s.queries - q);
       const std::int64_t n = kv * group + g, key_end = s.key_end(q + queries - 1);
       if (at.blind == nullptr && s.causal && q + queries <= k0) break;
-      pack_backward_queries(c, at, b, n, q, queries);
+      read_backward_rows(c, at, b, n, q, queries);
+      bool packed = false;
       const bool zero = count == 0 || at.blind != nullptr || (s.causal && q < k0);  // not all of them see a key
       if (zero) std::fill_n(at.sum_q, queries * h, 0.0f);
       for (std::int64_t x = 0, k = k0; x < count && k < key_end; ++x, k += z.keys) {
         const std::int64_t keys = std::min(z.keys, s.keys - k);
-        if (k + keys <= s.first_key(q) || !any_seen(s, b, n, q, queries, k, keys)) continue;
+        if (visible_pairs(s, {b, n, q, queries, k, keys}) == visible::none) continue;
+        if (!packed) pack_backward_queries(c, at, b, n, q, queries);
+        packed = true;
         backward_block(c, at, b, n, x, k, q, queries,
                        x > 0 || at.blind != nullptr ? tile_mode::add : tile_mode::assign);
       }
@@ -281,6 +304,8 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
 struct backward_progress_scratch;
 struct backward_dquery_scratch;
 
+/// Runs all pieces of all key heads. Pieces are numbered with the first keys of all heads first, so that a piece waits
+/// for one that began long before.
 inline void attention_backward(attention_cotangents c) {
   const attention_shape& s = c.s;
   const std::int64_t heads = s.batch * s.kv_heads, key_blocks = parts_of(s.keys, c.blocks.keys);

@@ -59,10 +59,15 @@ struct attention_shape {
   pairs_view<float> bias = {};  ///< added to the scaled scores, before the soft cap
   pairs_view<bool> mask = {};   ///< false where a query does not see a key
 
+  std::int64_t range_count = 0;          ///< R: a query sees the keys in R ranges; 0: all
+  pairs_view<std::int32_t> ranges = {};  ///< [B, N, T, 2 R] the first key of each range, and one past the last
+  pairs_view<std::int32_t> q_segments = {},
+                           k_segments = {};  ///< a query sees the keys with its own number, if there are any
+
   /// Does more happen to scores than a causal mask?
-  bool modified() const noexcept {
-    return left >= 0 || right >= 0 || soft_cap != 0 || bias.data != nullptr || mask.data != nullptr;
-  }
+  bool modified() const noexcept { return left >= 0 || right >= 0 || soft_cap != 0 || bias.data != nullptr || hides(); }
+  /// Are there operands that say what a query sees?
+  bool hides() const noexcept { return mask.data != nullptr || range_count > 0 || q_segments.data != nullptr; }
   /// How far after its own position a query sees; all keys if there is no limit.
   std::int64_t ahead() const noexcept { return causal ? 0 : right >= 0 ? std::min(right, keys) : keys; }
   std::int64_t first_key(std::int64_t query) const noexcept {

@@ -15,9 +15,9 @@ struct forward_blocks {
   static constexpr std::int64_t queries = panel_lanes;  // of a block of scores
   static constexpr std::int64_t chunk = 256;            // queries of one piece of work
 
-  std::int64_t keys;        // of a block of scores
+  std::int64_t keys;        // of a block of scores: at most 140, so that its panels and scores stay in the caches
   std::int64_t value_rows;  // lanes of a panel of values
-  std::int64_t head_steps, key_steps;
+  std::int64_t head_steps, key_steps;  // packed steps of a sum over H, and over the keys of a block
   std::int64_t packed_keys, packed_values, packed_queries, scores, sums;
 
   forward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
@@ -31,13 +31,15 @@ struct forward_blocks {
         scores(std::max(keys, key_steps) * queries),                // [keys, queries]
         sums(s.head_size * queries) {}                              // [H, queries]
 
+  /// The panels of one block: its keys, then its values.
   std::int64_t block() const noexcept { return packed_keys + packed_values; }
 
-  /// The scratch memory of one thread for a chunk.
+  /// The scratch memory of one thread for a chunk. It covers all pieces that attention_chunk takes, and 256 floats are for
+  /// their alignment.
   std::int64_t own(const attention_shape& s) const noexcept {
     const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
     return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size +
-           256 + (s.modified() ? 2 * keys * queries + 2 * s.head_size + 96 : 0);
+           256 + term_panels::floats(s, keys) + (s.modified() ? 2 * s.head_size + 96 : 0);
   }
   /// The memory for panels of all keys, which several chunks share. A single chunk packs its own.
   std::int64_t shared(const attention_shape& s) const noexcept {
@@ -83,6 +85,10 @@ inline void finish_normalisers(std::int64_t queries, const float* highest, float
 }
 
 /// Computes the queries from q0 on of head n. `packed` has the panels of all blocks of keys, or is null.
+///
+/// The outer loop goes over blocks of keys, so that a block is packed once for all queries of the chunk. The inner loop
+/// goes over groups of 32 queries. For each group the running maximum, the sum of powers and the unfinished result stay in
+/// scratch memory. When a block raises the maximum, the earlier sums are multiplied by `shrink`; the last step divides.
 inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
                             const heads_view<const void>& query, const heads_view<const void>& key,
                             const heads_view<const void>& value, const heads_view<void>& out,
@@ -95,18 +101,19 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
   float* const packed_q = pieces.take(parts * blocks.packed_queries);
   float* const sums = pieces.take(parts * blocks.sums);
   float* const scores = pieces.take(blocks.scores);
-  const bool ready = machine.makes_panels || kernels.b_in_place;
+  const bool ready =
+      machine.makes_panels || kernels.b_in_place;  // are probabilities an operand as the softmax leaves them?
   float* const panel = ready ? scores : pieces.take(blocks.scores);
   float* const own = pieces.take(blocks.block());
-  float* const rows = pieces.take(wide * h);
-  float* const highest = pieces.take(parts * wide);
-  float* const total = pieces.take(parts * wide);
+  float* const rows = pieces.take(wide * h);         // [queries, H]: a finished result
+  float* const highest = pieces.take(parts * wide);  // of the scores so far, to base 2
+  float* const total = pieces.take(parts * wide);    // of the powers so far
   float* const shrink = pieces.take(wide);
   const bool modified = s.modified();
-  const term_panels terms{pieces.take(modified ? blocks.keys * wide : 0),
-                          pieces.take(modified ? blocks.keys * wide : 0)};
+  const term_panels terms(s, blocks.keys, pieces);
+  const bool only_hides = s.soft_cap == 0 && s.bias.data == nullptr;  // are scores that are seen as they were?
   float* const means = pieces.take(modified ? 2 * up_to(h, 16) : 0);
-  bool begun[forward_blocks::chunk / forward_blocks::queries] = {};
+  bool begun[forward_blocks::chunk / forward_blocks::queries] = {};  // has a group seen a block of keys?
 
   std::fill_n(highest, parts * wide, -std::numeric_limits<float>::infinity());
   std::fill_n(total, parts * wide, 0.0f);
@@ -114,39 +121,45 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
     pack_panels(kernels, operand::b, packed_q + i * blocks.packed_queries, wide, std::min(wide, q1 - q), h,
                 query.at(b, q, n), query.bfloat16, query.time_stride, 1);
   }
+  // Blocks begin at multiples of their size, also behind a window, so that all chunks can share their panels.
   const std::int64_t key_end = s.key_end(q1 - 1), key_begin = s.first_key(q0) / blocks.keys * blocks.keys;
   for (std::int64_t k = key_begin; k < key_end; k += blocks.keys) {
-    const float* block = own;
-    if (packed != nullptr)
-      block = packed + k / blocks.keys * blocks.block();
-    else
-      pack_keys(s, kernels, blocks, key, value, b, kv, k, own);
+    const float* const block = packed != nullptr ? packed + k / blocks.keys * blocks.block() : own;
+    bool unpacked = packed == nullptr;
     const std::int64_t keys = std::min(blocks.keys, s.keys - k), steps = steps_of(kernels, keys);
     const panels a_keys{block, kernels.rows, kernels.rows * blocks.head_steps};
     const panels a_values{block + blocks.packed_keys, blocks.value_rows, blocks.value_rows * steps};
     for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
       const std::int64_t queries = std::min(wide, q1 - q);
       const std::int64_t seen = std::min(keys, s.key_end(q + queries - 1) - k);
-      if (seen <= 0 || k + seen <= s.first_key(q) || !any_seen(s, b, n, q, queries, k, seen)) continue;
+      if (seen <= 0) continue;
+      const visible pairs = modified ? visible_pairs(s, {b, n, q, queries, k, seen}) : visible::all;
+      if (pairs == visible::none) continue;
+      if (unpacked) pack_keys(s, kernels, blocks, key, value, b, kv, k, own);
+      unpacked = false;
+      const bool changed = modified && !(only_hides && pairs == visible::all);
       const std::int64_t columns = up_to(queries, 16), seen_steps = steps_of(kernels, seen);
       float* const mine = sums + i * blocks.sums;
+      // scores [keys, queries] = key query^T
       multiply_panels(kernels, seen, columns, blocks.head_steps, a_keys,
                       {packed_q + i * blocks.packed_queries, wide, 0}, scores, wide, tile_mode::assign);
-      if (modified) {
+      if (changed) {
         read_terms(s, b, n, q, queries, k, seen, terms);
-        modify_scores(s, scores, q, queries, k, seen, terms);
+        modify_scores(s, scores, b, n, q, queries, k, seen, terms);
       }
       machine.softmax(scores, seen, queries, q - k, !modified && s.causal && k + seen - 1 > q,
-                      (modified ? 1.0f : s.scale) * log2_e, highest + i * wide, total + i * wide, shrink);
+                      (changed ? 1.0f : s.scale) * log2_e, highest + i * wide, total + i * wide, shrink);
       if (!ready) kernels.pack({panel, wide, wide, seen, scores, 1, wide});
       const std::int64_t filled = parts_of(seen, kernels.terms);
       std::fill_n(panel + filled * wide, (seen_steps - filled) * wide, 0.0f);
+      // Most blocks leave all maxima as they are, and then the sums need no pass over memory.
       if (begun[i] && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {
         for (std::int64_t c = 0; c < columns; c += width) {
           const f32v factor = load(shrink + c);
           for (std::int64_t j = 0; j < h; ++j) store(mine + j * wide + c, load(mine + j * wide + c) * factor);
         }
       }
+      // sums [H, queries] += value^T probabilities
       multiply_panels(kernels, h, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
                       begun[i] ? tile_mode::add : tile_mode::assign);
       begun[i] = true;
@@ -178,6 +191,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
 
 struct attention_packed_scratch;
 
+/// Runs all chunks of all heads. If several chunks share a key head, panels of all keys are made before, also in parallel.
 inline void attention_forward(const attention_shape& s, const attention_kernels& machine,
                               const heads_view<const void>& query, const heads_view<const void>& key,
                               const heads_view<const void>& value, const heads_view<void>& out,

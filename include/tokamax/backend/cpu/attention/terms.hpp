@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention/blocks.hpp>  // attention_shape
+#include <tokamax/backend/cpu/attention/visible.hpp>  // sees_pair
 
 namespace tokamax::cpu_backend::detail {
 
@@ -14,20 +14,6 @@ inline constexpr float hidden_score = -0x1p126f;
 
 /// JAX's score of such a key, which is the logarithm of the normaliser of a query that sees no key.
 inline constexpr float hidden_lse = -0.7f * 3.4028234663852886e38f;
-
-/// Does any of these queries see any of these keys of head n by the mask?
-inline bool any_seen(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q, std::int64_t queries,
-                     std::int64_t k, std::int64_t keys) noexcept {
-  if (s.mask.data == nullptr) return true;
-  if (s.mask.key_stride == 0) keys = std::min<std::int64_t>(keys, 1);
-  if (s.mask.query_stride == 0) queries = std::min<std::int64_t>(queries, 1);
-  for (std::int64_t i = 0; i < queries; ++i) {
-    const bool* const row = s.mask.at(b, n, q + i, k);
-    for (std::int64_t j = 0; j < keys; ++j)
-      if (row[j * s.mask.key_stride]) return true;
-  }
-  return false;
-}
 
 /// x before the mask: scaled, with its bias, and capped. `slope` is the derivative of the cap.
 inline f32v modified_score(const attention_shape& s, f32v x, f32v bias, f32v& slope) noexcept {
@@ -40,9 +26,21 @@ inline f32v modified_score(const attention_shape& s, f32v x, f32v bias, f32v& sl
 }
 inline f32v raised_score(f32v x) noexcept { return select(x < f32v(hidden_score), f32v(hidden_score), x); }
 
-/// Room for the biases and masks of a block [keys, panel_lanes], with queries in the lanes.
+/// Room for the biases and masks of a block [keys, panel_lanes], with queries in the lanes, and for the ranges
+/// [2 R, panel_lanes] and segments [panel_lanes] of these queries.
 struct term_panels {
   float *bias, *hidden;
+  std::int32_t *ranges, *segments;
+
+  /// The floats that these pieces take for blocks of so many keys.
+  static std::int64_t floats(const attention_shape& s, std::int64_t keys) noexcept {
+    return s.modified() ? 2 * up_to(keys * panel_lanes, 16) + (2 * s.range_count + 1) * panel_lanes : 0;
+  }
+  term_panels(const attention_shape& s, std::int64_t keys, scratch_pieces& from) noexcept
+      : bias(from.take(s.modified() ? keys * panel_lanes : 0)),
+        hidden(from.take(s.modified() ? keys * panel_lanes : 0)),
+        ranges(reinterpret_cast<std::int32_t*>(from.take(s.modified() ? 2 * s.range_count * panel_lanes : 0))),
+        segments(reinterpret_cast<std::int32_t*>(from.take(s.modified() ? panel_lanes : 0))) {}
 };
 
 /// Reads the terms of `queries` queries from q on, and of the keys from k on.
@@ -52,6 +50,10 @@ inline void read_terms(const attention_shape& s, std::int64_t b, std::int64_t n,
   if (s.bias.data != nullptr)
     microkernels_for(best_gemm_machine())
         .pack({to.bias, lanes, queries, keys, s.bias.at(b, n, q, k), s.bias.query_stride, s.bias.key_stride});
+  for (std::int64_t r = 0; r < 2 * s.range_count; ++r)
+    for (std::int64_t c = 0; c < queries; ++c) to.ranges[r * lanes + c] = *s.ranges.at(b, n, q + c, r);
+  for (std::int64_t c = 0; c < queries && s.q_segments.data != nullptr; ++c)
+    to.segments[c] = *s.q_segments.at(b, n, q + c, 0);
   if (s.mask.data == nullptr) return;
   for (std::int64_t c = 0; c < queries; ++c) {
     const bool* const row = s.mask.at(b, n, q + c, k);
@@ -59,13 +61,27 @@ inline void read_terms(const attention_shape& s, std::int64_t b, std::int64_t n,
   }
 }
 
+/// The queries in the lanes from c on that see a key by their ranges and segments.
+inline mask sees_key(const attention_shape& s, const term_panels& terms, std::int64_t c, std::int64_t key,
+                     std::int32_t segment) noexcept {
+  const i32v at(static_cast<std::int32_t>(key));
+  mask seen(s.range_count == 0);
+  for (std::int64_t r = 0; r < s.range_count; ++r) {
+    const std::int32_t* const first = terms.ranges + 2 * r * panel_lanes + c;
+    const mask begun = to_mask(i32v::load_unaligned(first) <= at);
+    seen = seen | (begun & to_mask(at < i32v::load_unaligned(first + panel_lanes)));
+  }
+  if (s.q_segments.data == nullptr) return seen;
+  return seen & to_mask(i32v::load_unaligned(terms.segments + c) == i32v(segment));
+}
+
 /// Changes scores [keys, panel_lanes] as the shape says. The result is scaled.
-inline void modify_scores(const attention_shape& s, float* scores, std::int64_t q, std::int64_t queries, std::int64_t k,
-                          std::int64_t keys, const term_panels& terms) noexcept {
+inline void modify_scores(const attention_shape& s, float* scores, std::int64_t b, std::int64_t n, std::int64_t q,
+                          std::int64_t queries, std::int64_t k, std::int64_t keys, const term_panels& terms) noexcept {
   const f32v nothing(hidden_score);
   const i32v behind(static_cast<std::int32_t>(s.left >= 0 ? std::min(s.left, s.queries) : s.queries));
   const i32v ahead(static_cast<std::int32_t>(s.ahead()));
-  const bool window = s.left >= 0 || s.ahead() < s.keys;
+  const bool window = s.left >= 0 || s.ahead() < s.keys, segments = s.q_segments.data != nullptr;
   for (std::int64_t c = 0; c < queries; c += width) {
     const i32v position = iota() + i32v(static_cast<std::int32_t>(q + c - k));  // of the queries, from key k on
     const i32v first = position - behind, last = position + ahead;
@@ -75,6 +91,8 @@ inline void modify_scores(const attention_shape& s, float* scores, std::int64_t 
       if (s.bias.data != nullptr) bias = load(terms.bias + j * panel_lanes + c);
       f32v x = raised_score(modified_score(s, load(at), bias, slope));
       if (s.mask.data != nullptr) x = select(load(terms.hidden + j * panel_lanes + c) != f32v(0.0f), nothing, x);
+      if (s.range_count > 0 || segments)
+        x = select(sees_key(s, terms, c, k + j, segments ? *s.k_segments.at(b, n, q, k + j) : 0), x, nothing);
       if (window) {
         const i32v key(static_cast<std::int32_t>(j));
         x = select(to_mask(key < first), nothing, select(to_mask(last < key), nothing, x));
@@ -92,8 +110,8 @@ inline void modify_score_row(const attention_shape& s, std::int64_t b, std::int6
   const std::int64_t some = std::min(panel_lanes, keys);
   if (s.bias.data != nullptr)
     for (std::int64_t j = 0; j < some; ++j) biases[j] = s.bias.at(b, n, q, k)[j * s.bias.key_stride];
-  if (s.mask.data != nullptr)
-    for (std::int64_t j = 0; j < some; ++j) hidden[j] = s.mask.at(b, n, q, k)[j * s.mask.key_stride] ? 0.0f : 1.0f;
+  for (std::int64_t j = 0; j < some && s.hides(); ++j)
+    if (!sees_pair(s, b, n, q, k + j)) hidden[j] = 1.0f;
   const std::int64_t first = s.first_key(q) - k, last = s.key_end(q) - k;
   for (std::int64_t j = 0; j < some && j < first; ++j) hidden[j] = 1.0f;
   for (std::int64_t j = std::max<std::int64_t>(0, last); j < some; ++j) hidden[j] = 1.0f;

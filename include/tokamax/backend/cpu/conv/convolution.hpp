@@ -18,7 +18,9 @@ struct conv_block;
 struct conv_padded;
 struct conv_packed;
 
-/// A convolution on dense f32 memory.
+/// A convolution on dense f32 memory: an image [N, space..., C], a window [window..., C / groups, O] and a result
+/// [N, places..., O]. A convolution with groups is several convolutions: feature group g reads the channels from
+/// g * channels on, batch group g reads the images from g * N / groups on, and each writes its own `features` of O.
 struct conv_problem {
   conv_frame frame;
   const float *image, *window;
@@ -26,7 +28,8 @@ struct conv_problem {
   std::int64_t image_size;          // elements of one image of the batch
   std::int64_t channels, features;  // of one feature group
   std::int64_t feature_groups, batch_groups;
-  std::int64_t all_features() const noexcept { return features * feature_groups * batch_groups; }
+  std::int64_t all_features() const noexcept { return features * feature_groups * batch_groups; }  // O
+  /// The terms of a sum.
   std::int64_t depth() const noexcept { return frame.row_window * frame.last.window * channels; }
   /// The first image of batch group `g`.
   const float* batch_group(std::int64_t g) const noexcept { return image + g * frame.lead[0].extent * image_size; }
@@ -65,7 +68,8 @@ inline void conv_depthwise(const conv_problem& c) {
 }
 
 /// The case of few places in a row: matrix products of the window with blocks of the unrolled image,
-/// [places, window channels]. The blocks stay in the second-level cache.
+/// [places, window channels]. The blocks stay in the second-level cache. Register tiles that read the image itself would be
+/// mostly empty here, because the places of a tile lie in one row.
 inline void conv_unrolled(const conv_problem& c) {
   const conv_frame& f = c.frame;
   const std::int64_t rows = f.row_places * f.last.places, window = f.row_window * f.last.window;
@@ -99,7 +103,7 @@ inline void conv_unrolled(const conv_problem& c) {
   });
 }
 
-/// Copies the rows [first, last) of the padded image.
+/// Copies the rows [first, last) of the padded image, [rows, columns, channels]. Tiles then read no row that needs a test.
 inline void pad_rows(const conv_frame& f, const float* image, std::int64_t first, std::int64_t last,
                      float* to) noexcept {
   const std::int64_t columns = f.columns(), n = f.channels;
@@ -202,7 +206,7 @@ inline void conv_direct(const conv_problem& c) {
       rows = padded;
     }
     // Some runs of terms at a time, for all panels of features and all rows of the band: the image stays in the cache.
-    std::int64_t at[384];
+    std::int64_t at[384];  // where the runs begin; conv_terms takes at most `block` of them together
     for (std::int64_t q = 0; q < terms.count; q += terms.together) {
       const std::int64_t count = std::min(terms.together, terms.count - q);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -210,7 +214,7 @@ inline void conv_direct(const conv_problem& c) {
                            column = terms.rows ? 0 : k % f.last.window * f.last.dilation;
         at[i] = f.row_of_window(row) * pitch + column * f.channels;
       }
-      for (std::int64_t s = 0; s < terms.steps; s += terms.depth) {
+      for (std::int64_t s = 0; s < terms.steps; s += terms.depth) {  // a run of many channels is cut
         const conv_runs runs{at, count, std::min(terms.depth, terms.steps - s), f.last.stride * f.channels};
         for (std::int64_t j = panel0; j < panel1; ++j) {
           const std::int64_t panel = b * panels + j, g = panel / group_panels, feature = j % group_panels * wide;

@@ -96,8 +96,8 @@ class blocked_product {
       for (std::int64_t i = 0; i < groups; ++i) pack_a(i);
       for (std::int64_t t = 0; t < tasks; ++t) run_task(t);
     } else {
-      if (groups > 0) parallel_for(groups, [this](std::int64_t i) { pack_a(i); });
-      parallel_for(tasks, [this](std::int64_t t) { run_task(t); });
+      if (groups > 0) parallel_for(groups, [this](std::int64_t i) { pack_a(i); }, threads_);
+      parallel_for(tasks, [this](std::int64_t t) { run_task(t); }, threads_);
     }
   }
 

@@ -92,7 +92,7 @@ class few_rows_product {
     if (threads_ == 1) {
       for (std::int64_t t = 0; t < stripes; ++t) compute_stripe(t);
     } else {
-      parallel_for(stripes, [this](std::int64_t t) { compute_stripe(t); });
+      parallel_for(stripes, [this](std::int64_t t) { compute_stripe(t); }, threads_);
     }
   }
 

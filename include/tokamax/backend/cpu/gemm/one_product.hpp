@@ -29,7 +29,7 @@ inline void gemm_per_thread(const gemm_problem& g, const microkernel_set& kernel
   const std::int64_t unit = columns ? kernels.columns : kernels.rows;
   const std::int64_t all = columns ? g.n : g.m;
   const std::int64_t part = round_up(ceil_div(all, threads), unit);
-  parallel_for(ceil_div(all, part), [&](std::int64_t i) {
+  const auto product = [&](std::int64_t i) {
     const std::int64_t first = i * part, count = std::min(part, all - first);
     gemm_problem mine = g;
     if (columns) {
@@ -45,7 +45,8 @@ inline void gemm_per_thread(const gemm_problem& g, const microkernel_set& kernel
       mine.first_row = g.first_row + first;
     }
     gemm_one(mine, kernels, 1);
-  });
+  };
+  parallel_for(ceil_div(all, part), product, threads);
 }
 
 TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels, int threads) {

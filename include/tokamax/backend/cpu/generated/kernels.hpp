@@ -46,6 +46,7 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
+#include <tokamax/lax/scatter.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/split.hpp>
@@ -53,9 +54,12 @@
 #include <tokamax/lax/transpose.hpp>
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/ops/attention/attention.hpp>
+#include <tokamax/ops/attention/paged.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
+#include <tokamax/ops/quantized/quantize.hpp>
+#include <tokamax/ops/quantized/scaled_dot.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
@@ -63,15 +67,19 @@
 #include <tokamax/random/key.hpp>
 #include <tokamax/random/samplers.hpp>
 #include <tokamax/random/threefry.hpp>
+#include <tokamax/runtime/choice.hpp>
+#include <tokamax/runtime/composed_kernel.hpp>
 #include <tokamax/runtime/device_put.hpp>
 #include <tokamax/runtime/executable.hpp>
 #include <tokamax/runtime/filled_literals.hpp>
+#include <tokamax/runtime/given_tree.hpp>
 #include <tokamax/runtime/idle_list.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/program_cache.hpp>
 #include <tokamax/runtime/program_device.hpp>
 #include <tokamax/runtime/program_run.hpp>
 #include <tokamax/runtime/runner_pool.hpp>
+#include <tokamax/runtime/running_loop.hpp>
 #include <tokamax/runtime/static_program.hpp>
 #include <tokamax/runtime/traced_program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
@@ -158,7 +166,9 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/paged_attention.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
+  #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
 #else
@@ -186,7 +196,11 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<pad_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<paged_attention_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<scatter_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
@@ -200,6 +214,7 @@ inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
+  #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
 #else
 namespace tokamax {
 template <>
@@ -214,6 +229,8 @@ template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
+template <>
+inline constexpr linkage linked_kernel<scaled_dot_p, cpu_tag>{true, {.views = true}};
 }  // namespace tokamax
 #endif
 
@@ -338,8 +355,10 @@ TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pad_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<paged_attention_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
@@ -357,6 +376,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
@@ -449,6 +469,7 @@ TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_p>();
 TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
@@ -461,12 +482,15 @@ TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_p>();
+TOKAMAX_KERNELS const op* descriptor_of<paged_attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scaled_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
@@ -502,12 +526,14 @@ TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<arg_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
 TOKAMAX_KERNELS attribute_schema schema<reverse_options>();
+TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
 TOKAMAX_KERNELS attribute_schema schema<slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<pad_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
 TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<paged_attention_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
@@ -636,6 +662,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &argmin_p,
           &reshape_p,
           &reverse_p,
+          &scatter_p,
           &slice_p,
           &pad_p,
           &sort_p,
@@ -648,12 +675,15 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &gelu_p,
           &attention_vjp_p,
           &attention_p,
+          &paged_attention_p,
           &cross_entropy_vjp_p,
           &cross_entropy_p,
           &layer_norm_vjp_p,
           &layer_norm_p,
           &linear_cross_entropy_vjp_p,
           &linear_cross_entropy_p,
+          &quantized_scale_p,
+          &scaled_dot_p,
           &ragged_dot_p,
           &rms_norm_vjp_p,
           &rms_norm_p,

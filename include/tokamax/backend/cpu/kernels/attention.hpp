@@ -21,7 +21,7 @@ pairs_view<T> pairs_of(const array_view& v, const T* data, const shape& strides)
   const auto step = [&](int i) { return v.extent(i) == 1 ? 0 : strides[i]; };
   return {data, step(0), step(1), step(2), step(3)};
 }
-/// The bias and the mask are operands from `first` on.
+/// The bias, ranges, segments and the mask are operands from `first` on.
 inline attention_shape attention_shape_of(const kernel_arguments& a, int first) {
   const array_view &q = a.in[0], &k = a.in[1];
   const auto o = a.attrs<attention_attributes>();
@@ -33,6 +33,13 @@ inline attention_shape attention_shape_of(const kernel_arguments& a, int first) 
   }
   if (o.has_mask)
     mask = pairs_of<bool>(a.in[a.in_count - 1], a.in[a.in_count - 1].as<bool>(), a.in[a.in_count - 1].strides);
+  const auto integers = [](const array_view& v) { return pairs_of<std::int32_t>(v, v.as<std::int32_t>(), v.strides); };
+  pairs_view<std::int32_t> ranges, q_segments, k_segments;
+  if (o.ranges > 0) ranges = integers(a.in[first + o.has_bias]);
+  if (o.has_segments) {
+    const int segments = first + o.has_bias + (o.ranges > 0);
+    q_segments = integers(a.in[segments]), k_segments = integers(a.in[segments + 1]);
+  }
   return {.batch = q.extent(0),
           .queries = q.extent(1),
           .keys = k.extent(1),
@@ -45,7 +52,11 @@ inline attention_shape attention_shape_of(const kernel_arguments& a, int first) 
           .right = o.right,
           .soft_cap = static_cast<float>(o.soft_cap),
           .bias = bias,
-          .mask = mask};
+          .mask = mask,
+          .range_count = o.ranges,
+          .ranges = ranges,
+          .q_segments = q_segments,
+          .k_segments = k_segments};
 }
 inline gemm_precision attention_precision(const kernel_arguments& a) noexcept {
   const dot_algorithm d = tokamax::detail::algorithm_of(a.in[0].type, a.attrs<attention_attributes>().algorithm);

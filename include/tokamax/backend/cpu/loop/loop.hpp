@@ -4,7 +4,11 @@
 #pragma once
 
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/runtime/executable.hpp>          // loop_arguments
+#include <tokamax/runtime/kernel.hpp>              // loop_arguments
+
+#include <algorithm>  // min
+#include <cstddef>    // byte
+#include <cstdint>    // int64_t
 
 namespace tokamax::cpu_backend {
 

@@ -4,8 +4,9 @@
 
 #include <tokamax/backend/cpu/vector/thread_pool.hpp>  // run_chunks
 
-#include <atomic>   // atomic
-#include <cstdint>  // int64_t
+#include <algorithm>  // min
+#include <atomic>     // atomic
+#include <cstdint>    // int64_t
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <cstdlib>  // aligned_alloc, free
@@ -42,17 +43,18 @@ inline void set_num_threads(int n) noexcept {
 inline int thread_index() noexcept { return detail::number_in_loop(); }
 
 /// Calls f(i) for i in [0, n). Each thread has a contiguous range, so that later loops find their data in the same cache. A
-/// thread that has finished its own range helps with others.
+/// thread that has finished its own range helps with others. There are at most `threads` threads, with thread_index() below
+/// that, so a loop that keeps memory for each thread names the number that it has memory for.
 ///
 /// n is the number of chunks. It must follow from the shapes and never from the number of threads, so that results have
 /// the same bits for any number of threads.
 ///
 /// errors  an exception of f is thrown again here, when no chunk is running any more
 template <class F>
-void parallel_for(std::int64_t n, F f) {
-  if (const int threads = n > 1 ? num_threads() : 1; threads > 1) {
+void parallel_for(std::int64_t n, F f, int threads = most_threads) {
+  if (const int team = n > 1 ? std::min(threads, num_threads()) : 1; team > 1) {
     const auto run = [](void* chunk, std::int64_t i) { (*static_cast<F*>(chunk))(i); };
-    return detail::run_chunks(threads, n, run, &f);
+    return detail::run_chunks(team, n, run, &f);
   }
   for (std::int64_t i = 0; i < n; ++i) f(i);
 }

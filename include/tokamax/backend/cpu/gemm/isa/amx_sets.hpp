@@ -14,8 +14,14 @@
 #if defined(__x86_64__) && defined(__linux__)
 namespace tokamax::cpu_backend::detail {
 
+// The unit has eight tile registers of 16 rows x 64 bytes. Four hold 32 x 32 sums, two hold A and two hold B, so each tile
+// that is loaded takes part in two products. One product sums 16 packed steps, which are a `unit`: panels are filled up
+// with zeros to whole units. Tiles of A have the steps of a row side by side, as rows in memory do; tiles of B have the
+// lanes of a step side by side, so B is always packed. That costs as much as 200 rows of tiles.
+
 /// Products of bfloat16: C is 2 x 2 tiles of 16 x 16 sums of f32. A step multiplies pairs of terms, so panels of A and of B
-/// hold pairs. Rows of A that are bfloat16 already are read where they lie.
+/// hold pairs. Rows of A that are bfloat16 already are read where they lie. A block of 768 terms of 32 columns of B is
+/// 48 KiB, which a first-level cache of these processors holds.
 inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
   microkernel_set k{.terms = 2,
                     .a_in_place = true,
@@ -41,7 +47,8 @@ inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
   return k;
 }();
 
-/// Products of int8: the same tiles with sums of i32. A step multiplies four terms.
+/// Products of int8: the same tiles with sums of i32. A step multiplies four terms, so twice as many terms as in bfloat16
+/// are the same bytes.
 inline constexpr microkernel_set gemm_amx_int8 = [] {
   microkernel_set k{.terms = 4,
                     .a_in_place = true,

@@ -59,7 +59,7 @@ template <pack_source S>
     }
     return;
   }
-  // Rows of the source are lanes: 8 lanes of 8 pairs are transposed.
+  // Rows of the source are lanes: 8 lanes of 8 pairs are transposed, which takes 8 registers of the 16.
   for (std::int64_t l = 0; l < lanes_padded; l += 8) {
     for (std::int64_t p = 0; p < steps; p += 16) {
       const std::int64_t left = std::min<std::int64_t>(16, steps - p);
@@ -94,7 +94,9 @@ void pack_whole_pairs(const pack_call<pack_element<S>>& call) noexcept {
   if (call.steps % 2 != 0) std::fill_n(call.packed + call.steps * call.lanes_padded, call.lanes_padded, 0.0f);
 }
 
-/// A register tile. With four vectors it reads two panels that follow one another.
+/// A register tile of Rows x 8 Vectors sums. The two terms of a pair follow one another: the low half of a word becomes f32
+/// by a shift, the high half by a mask, since bfloat16 is the upper half of f32. A step has `height` floats of A for each
+/// of its terms. With four vectors the tile reads two panels that follow one another.
 template <int Rows, int Vectors = 2>
 [[gnu::target("avx2,fma")]] void tile_pairs_avx2(const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
@@ -127,7 +129,8 @@ template <int Rows, int Vectors = 2>
   store_sums<false>(sum, c, ldc, columns, mode);
 }
 
-/// A tile for few rows and an unpacked B, whose rows of bfloat16 are b_step elements apart.
+/// A tile for few rows and an unpacked B, whose rows of bfloat16 are b_step elements apart. Fewer rows leave registers for
+/// more columns, up to 64 of one row, which need fewer passes over A and read B in longer runs.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma")]] void tile_of_halves_avx2(const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;

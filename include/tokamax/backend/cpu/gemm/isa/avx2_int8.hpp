@@ -50,7 +50,8 @@ namespace tokamax::cpu_backend::detail {
   return gathered;
 }
 
-/// Panels of B, of 16 lanes.
+/// Panels of B, of 16 lanes. The four words of a step are the first two terms of the lanes 0 to 7, their last two terms, and
+/// the same of the lanes 8 to 15, so that one load of 16 bytes has the pairs of 8 lanes.
 [[gnu::target("avx2")]] inline void pack_int8_columns(const pack_call<std::int8_t>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto word = [&](std::int64_t quad) { return reinterpret_cast<__m128i*>(packed + quad * lanes_padded); };
@@ -99,7 +100,7 @@ namespace tokamax::cpu_backend::detail {
   }
 }
 
-/// Panels of A.
+/// Panels of A: bytes become 16 bits here, once, and not in every tile. A tile broadcasts two terms of a row as one word.
 [[gnu::target("avx2")]] inline void pack_int8_rows(const pack_call<std::int8_t>& call) noexcept {
   auto [packed, lanes_padded, lanes, steps, source, lane_stride, step_stride] = call;
   const auto quad = [&](std::int64_t q, std::int64_t lane) { return packed + 2 * (q * lanes_padded + lane); };
@@ -133,6 +134,7 @@ namespace tokamax::cpu_backend::detail {
 }
 
 /// A register tile of Rows x 16 sums of i32. Each half of a step widens the bytes of B to 16 bits and multiplies two terms.
+/// Six rows have 12 sums; two registers hold B, one holds a row of A and one a product, so all 16 are used.
 template <int Rows>
 [[gnu::target("avx2,fma")]] void tile_int8_avx2(const tile_call& call) noexcept {
   auto [k, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
@@ -161,6 +163,7 @@ template <int Rows>
   store_sums<true>(sum, c, ldc, columns, mode);
 }
 
+/// Products of int8. A block of 1536 terms of 16 columns of B is 24 KiB of bytes, which stay in the first-level cache.
 inline constexpr microkernel_set gemm_avx2_int8 = {
     .terms = 4,
     .a_words = 2,

@@ -28,7 +28,12 @@ template <bool Integer>
   __asm__ volatile("" : "+x"(sum));
 }
 
-/// Sets the first values of the sums of a tile, and prefetches the memory to which they will be written.
+// A tile has Rows x 8 Vectors sums, one register for 8 of them, and C is [Rows, columns] with rows that are ldc apart. Loops
+// over sums are unrolled whole, because an array that is indexed by a variable would not be kept in registers. Sums of i32
+// share the registers' type with f32; only their addition differs.
+
+/// Sets the first values of the sums of a tile, and prefetches the memory to which they will be written. Only a sum that is
+/// resumed begins with C. Otherwise C is added at the end, so that reading it does not delay the first product.
 template <int Rows, int Vectors>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void load_sums(__m256 (&sum)[Rows][Vectors], float* c,
                                                                       std::int64_t ldc, std::int64_t columns,
@@ -52,7 +57,8 @@ template <int Rows, int Vectors>
   }
 }
 
-/// Writes sums to C, in the lanes that C has.
+/// Writes sums to C, in the lanes that C has. Rows of a partial tile go through memory of their own: they are copied with
+/// one memcpy, because a masked store of AVX2 is dozens of micro-operations on AMD's processors.
 template <bool Integer, int Rows, int Vectors>
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void store_sums(__m256 (&sum)[Rows][Vectors], float* c,
                                                                        std::int64_t ldc, std::int64_t columns,

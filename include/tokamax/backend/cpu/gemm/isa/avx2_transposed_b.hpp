@@ -24,8 +24,13 @@ namespace tokamax::cpu_backend::detail {
   return _mm256_load_ps(words);
 }
 
-/// A tile of microkernel_set::transposed_b: 8 words of its 8 columns at a time are transposed in registers. A word is a term or, in
-/// bfloat16, two, as the panels of A have them. The hardware follows 8 streams, and would not follow more.
+// Columns of a transposed B are contiguous along k. Packing them costs as much as multiplying them by about ten rows, so few
+// rows read them where they lie. The bits are those of the other tiles: a sum for each element, in the order of k.
+
+/// A tile of microkernel_set::transposed_b, of Rows x 8 sums. 8 words of its 8 columns at a time are transposed in registers:
+/// afterwards a register has one word of each column, and is multiplied by one term of each row. A word is a term or, in
+/// bfloat16, two, as the panels of A have them. Six rows have 6 sums beside the 8 words, which leaves two registers for
+/// the term and for the half of a pair. The hardware follows 8 streams, and would not follow more.
 template <int Rows, pack_source S, bool Whole>
 [[gnu::target("avx2,fma")]] void transposed_b_tile_of(const tile_call& call) noexcept {
   auto [terms, a, a_row, a_step, b, b_step, c, ldc, columns, mode] = call;
@@ -44,7 +49,7 @@ template <int Rows, pack_source S, bool Whole>
           Whole ? i : std::min<std::int64_t>(i, columns - 1);  // the last stands for those behind
       const std::byte* const from = reinterpret_cast<const std::byte*>(b) + (column * b_step + p) * bytes;
       word[i] = words_of_column(from, left * bytes);
-      if (p % (64 / bytes) == 0) prefetch_to_read(address_behind(from, next_tile));
+      if (p % (64 / bytes) == 0) prefetch_to_read(address_behind(from, next_tile));  // once for each line
     }
     transpose_words(word);
   #pragma GCC unroll 8

@@ -1,0 +1,231 @@
+// tokamax/backend/cuda/instance.hpp: one GPU: its stream, its memory, its compiled code, and events.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cuda/device.cpp
+#pragma once
+
+#include <tokamax/backend/cuda/code_cache.hpp>  // code_cache
+#include <tokamax/backend/cuda/driver.hpp>      // driver, check
+#include <tokamax/backend/cuda/nvrtc.hpp>       // compiled
+#include <tokamax/runtime/program_device.hpp>   // program_device
+
+#include <mutex>          // mutex
+#include <unordered_map>  // unordered_map
+
+namespace tokamax::cuda_backend {
+
+/// The name of the step that the calling thread has launched last, for errors of the device.
+inline thread_local const char* last_step = "a copy";
+
+/// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
+/// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
+/// it is still waiting.
+class instance final : public program_device {
+ public:
+  /// errors  tokamax::error "cuda: device" that says what is missing
+  explicit instance(int number, const kernel_table& table);
+
+  handle allocate(std::size_t bytes) override;
+  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
+    write_in_step(to.data, from, bytes);
+  }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
+  event* submit(std::unique_ptr<device_work> work) override;
+  void synchronize() override {
+    use();
+    finish();
+  }
+  void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    use();
+    if (bytes > 0) check(driver_.copy_on_device(address(to), address(from), bytes, stream_), "copy");
+  }
+  void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
+    use();
+    if (bytes > 0) check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
+    finish();
+  }
+  void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) override {
+    use();
+    if (bytes > 0) check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
+  }
+  const kernel_table& kernels() const override { return table_; }
+
+  /// Its number among the GPUs of the process.
+  int number() const { return number_; }
+  stream queue() const { return stream_; }
+  /// What NVRTC compiles for, such as "sm_90a".
+  const std::string& architecture() const { return architecture_; }
+  int multiprocessors() const { return multiprocessors_; }
+
+  /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
+  function_handle kernel_of(std::string_view text, const char* name);
+  /// A kernel that is known by its name alone; `make_text` makes the text that has it.
+  template <class F>
+  function_handle kernel_named(const std::string& name, const F& make_text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
+    }
+    const function_handle made = kernel_of(make_text(), name.c_str());
+    const std::lock_guard lock(mutex_);
+    return functions_.emplace(name, made).first->second;
+  }
+  /// Launches a kernel with one record as its parameter. It does nothing if there are no blocks.
+  void launch(const char* name, function_handle kernel, std::int64_t blocks, unsigned threads, const void* record,
+              std::int64_t rows = 1);
+
+  static device_pointer address(const std::byte* p) { return reinterpret_cast<device_pointer>(p); }
+
+ private:
+  friend class done_event;
+  void use() const { check(driver_.set_context(context_), "context"); }
+  void finish() const {
+    if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
+  }
+  [[noreturn]] void fail(int result, const std::string& step) const {
+    throw error("cuda: work on " + std::string(name()), driver_.text_of(result),
+                "success of the steps up to " + step + " (TOKAMAX_CUDA_CHECK=1 waits after each step, to find which)");
+  }
+
+  const driver& driver_;
+  const kernel_table& table_;
+  int number_, device_ = 0, multiprocessors_ = 0;
+  bool checks_each_step_;
+  context context_ = nullptr;
+  stream stream_ = nullptr;
+  std::string architecture_;
+  code_cache cache_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, module_handle> modules_;  // by text
+  std::unordered_map<std::string, function_handle> functions_;
+};
+
+/// The end of some work: an event of the driver behind it in the stream.
+class done_event final : public event {
+ public:
+  explicit done_event(const instance& where) : where_(where), step_(last_step) {
+    check(where.driver_.create_event(&event_, event_without_time), "event");
+    check(where.driver_.record_event(event_, where.stream_), "event");
+  }
+  ~done_event() override { where_.driver_.destroy_event(event_); }
+  void wait() override {
+    where_.use();
+    if (const int result = where_.driver_.synchronize_event(event_)) where_.fail(result, step_);
+  }
+  /// The stream of a device keeps the order of its own work.
+  void precede(device& next) override {
+    if (&next != &where_) wait();
+  }
+  bool is_done() const noexcept override { return where_.driver_.query_event(event_) != driver_not_ready; }
+
+ private:
+  const instance& where_;
+  driver_event event_ = nullptr;
+  std::string step_;
+};
+
+/// Why there is no such GPU; empty if there is one.
+inline std::string missing_device(int number) {
+  const driver& d = driver::loaded();
+  if (!d.file.found()) return "no driver: " + d.file.missing();
+  if (!d.absent_function.empty()) return "a driver without " + d.absent_function + ", which CUDA 12 has";
+  if (const int result = d.initialize(0)) return d.text_of(result);
+  int count = 0, device = 0, major = 0, pools = 0, version = 0;
+  if (const int result = d.device_count(&count)) return d.text_of(result);
+  if (number < 0 || number >= count) return std::to_string(count) + " GPUs";
+  d.version(&version);
+  if (version < 12000) return "a driver for CUDA " + std::to_string(version / 1000) + ", older than 12";
+  d.device_get(&device, number);
+  d.device_attribute(&major, attribute_major, device);
+  d.device_attribute(&pools, attribute_memory_pools, device);
+  if (major < 8) return "a GPU of compute capability " + std::to_string(major) + ", older than 8.0";
+  if (!pools) return "a GPU without memory pools";
+  if (!nvrtc::loaded().is_complete()) return "no " + nvrtc::loaded().file.missing();
+  return {};
+}
+
+inline instance::instance(int number, const kernel_table& table)
+    : program_device("cuda:" + std::to_string(number), false),
+      driver_(driver::loaded()),
+      table_(table),
+      number_(number),
+      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr) {
+  if (const std::string missing = missing_device(number); !missing.empty())
+    throw error("cuda: device", missing, "cuda:" + std::to_string(number));
+  int major = 0, minor = 0;
+  check(driver_.device_get(&device_, number), "device");
+  check(driver_.device_attribute(&major, attribute_major, device_), "device");
+  check(driver_.device_attribute(&minor, attribute_minor, device_), "device");
+  check(driver_.device_attribute(&multiprocessors_, attribute_multiprocessors, device_), "device");
+  architecture_ = "sm_" + std::to_string(10 * major + minor) + (major >= 9 ? "a" : "");
+  check(driver_.retain_context(&context_, device_), "context");
+  use();
+  check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
+  memory_pool pool = nullptr;
+  check(driver_.default_pool(&pool, device_), "memory pool");
+  std::uint64_t everything = ~std::uint64_t{0};  // idle memory stays with the process, so that steps repeat quickly
+  check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
+}
+
+inline handle instance::allocate(std::size_t bytes) {
+  use();
+  device_pointer p = 0;
+  const int result = driver_.allocate(&p, bytes + 64, stream_);  // kernels may read a vector behind the end
+  if (result == 2) throw std::bad_alloc();
+  check(result, "allocation of " + std::to_string(bytes) + " bytes");
+  auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
+  block->release = [](buffer_block* b) noexcept {
+    auto& from = static_cast<instance&>(*b->where);
+    from.driver_.set_context(from.context_);
+    from.driver_.release(address(b->data), from.stream_);
+    delete b;
+  };
+  return handle(block);
+}
+
+inline event* instance::submit(std::unique_ptr<device_work> work) {
+  use();
+  {
+    execution where(*this);
+    where.queue = stream_;
+    if (checks_each_step_) where.before_step = [](execution& e) { static_cast<instance&>(e.where).finish(); };
+    work->run(where);
+  }
+  return new done_event(*this);
+}
+
+inline function_handle instance::kernel_of(std::string_view text, const char* name) {
+  use();
+  module_handle found = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = modules_.find(std::string(text)); known != modules_.end()) found = known->second;
+  }
+  if (!found) {
+    std::string key = architecture_ + " NVRTC " + nvrtc::loaded().version_text();
+    for (const char* flag : compile_flags) key.append(" ").append(flag);
+    key.append("\n").append(text);
+    std::optional<std::string> code = cache_.find(key);
+    if (!code || driver_.load_module(&found, code->data()) != driver_success) {
+      code = compiled(text, architecture_);
+      cache_.keep(key, *code);
+      check(driver_.load_module(&found, code->data()), "code of " + std::string(name));
+    }
+    const std::lock_guard lock(mutex_);
+    found = modules_.emplace(text, found).first->second;
+  }
+  function_handle f = nullptr;
+  check(driver_.find_function(&f, found, name), "kernel " + std::string(name));
+  return f;
+}
+
+inline void instance::launch(const char* name, function_handle kernel, std::int64_t blocks, unsigned threads,
+                             const void* record, std::int64_t rows) {
+  if (blocks <= 0 || rows <= 0) return;
+  last_step = name;
+  void* parameters[] = {const_cast<void*>(record)};
+  check(driver_.launch(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(rows), 1, threads, 1, 1, 0, stream_,
+                       parameters, nullptr),
+        std::string("launch of ") + name);
+}
+
+}  // namespace tokamax::cuda_backend

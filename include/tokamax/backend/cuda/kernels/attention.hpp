@@ -1,0 +1,140 @@
+// tokamax/backend/cuda/kernels/attention.hpp: attention and its gradients by cuDNN, and by compose where it refuses.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cuda/row_kernels.cpp
+#pragma once
+
+#include <tokamax/backend/cuda/cudnn_attention.hpp>   // forward_attention
+#include <tokamax/backend/cuda/device.hpp>            // cuda_tag
+#include <tokamax/backend/cuda/kernels/composed.hpp>  // run_composed
+#include <tokamax/backend/cuda/text/copy.hpp>         // copy
+#include <tokamax/ops/attention.hpp>                  // attention_p
+
+namespace tokamax {
+
+template <>
+inline constexpr bool takes_views<attention_p, cuda_tag> = true;
+template <>
+inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
+
+namespace cuda_backend {
+
+/// The graphs of one GPU, each made at its first use and kept, and the library's handle.
+class attention_library {
+ public:
+  /// Runs a graph. False if the library is not there or has no engine for it. `make(p)` makes
+  /// the graph, and `arguments(graph, add)` calls add(number, address) for each array.
+  template <class Make, class Arguments>
+  bool run(instance& gpu, const attention_problem& p, bool backward, const Make& make, const Arguments& arguments) {
+    const std::lock_guard lock(mutex_);
+    const cudnn& library = cudnn::loaded();
+    if (!library.is_complete()) return false;
+    if (!handle_ && (library.create(&handle_) != 0 || library.set_stream(handle_, gpu.queue()) != 0)) return false;
+    auto known = graphs_.find({backward, p});
+    if (known == graphs_.end()) {
+      auto made = std::make_unique<attention_graph>(make(p));
+      const bool usable = made->graph.prepare(handle_);
+      if (!usable && std::getenv("TOKAMAX_CUDA_CHECK"))
+        std::fprintf(stderr, "tokamax: cuDNN refuses attention: %s\n", made->graph.reason().c_str());
+      if (!usable) made.reset();
+      known = graphs_.emplace(std::pair{backward, p}, std::move(made)).first;
+    }
+    if (!known->second) return false;
+    const attention_graph& g = *known->second;
+    std::vector<std::int64_t> numbers;
+    std::vector<void*> pointers;
+    const auto add = [&](int number, const void* pointer) {
+      if (number == 0) return;
+      numbers.push_back(number);
+      pointers.push_back(const_cast<void*>(pointer));
+    };
+    arguments(g, add);
+    const handle workspace = gpu.allocate(g.graph.workspace());
+    last_step = backward ? "attention_vjp" : "attention";
+    return g.graph.run(handle_, numbers, pointers, workspace->data);
+  }
+
+ private:
+  std::mutex mutex_;
+  cudnn::handle_type handle_ = nullptr;
+  std::map<std::pair<bool, attention_problem>, std::unique_ptr<attention_graph>> graphs_;
+};
+/// Those of a GPU; they live as long as the process.
+inline attention_library& attention_of(const instance& gpu) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<const instance*, attention_library>;
+  const std::lock_guard lock(mutex);
+  return all[&gpu];
+}
+
+/// The strides of an operand [B, T, N, H] in the order [B, N, T, H]. False if its features or its address are not aligned.
+inline bool head_strides(const array_view& x, cudnn_graph::extents& strides) {
+  strides = {x.stride(0), x.stride(2), x.stride(1), x.stride(3)};
+  bool fits = x.extent(3) == 1 || x.stride(3) == 1;
+  for (int i = 0; i < 3; ++i) fits = fits && (x.extent(i) == 1 || (x.stride(i) > 0 && x.stride(i) % 8 == 0));
+  return fits && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
+/// The call as the library sees it. False if it does not take such calls: it takes bf16 with heads of 8 to 128 numbers,
+/// without bias, mask, ranges, segments, window or soft cap, and backward as many heads of keys as of queries. Its gradients are the same bits in
+/// each run, unless TOKAMAX_CUDA_NONDETERMINISTIC is set.
+inline bool attention_problem_of(const kernel_arguments& a, bool backward, attention_problem& p) {
+  const array_view &q = a.in[0], &k = a.in[1], &v = a.in[2];
+  const auto o = a.attrs<attention_attributes>();
+  if (q.type != bf16) return false;
+  if (o.has_bias || o.has_mask || o.ranges > 0 || o.has_segments) return false;
+  if (o.left >= 0 || o.right >= 0 || o.soft_cap != 0) return false;
+  p.batch = q.extent(0), p.queries = q.extent(1), p.heads = q.extent(2), p.size = q.extent(3);
+  p.keys = k.extent(1), p.kv_heads = k.extent(2);
+  p.causal = o.causal;
+  p.deterministic = std::getenv("TOKAMAX_CUDA_NONDETERMINISTIC") == nullptr;
+  if (q.size() == 0 || k.size() == 0 || p.size % 8 != 0 || p.size > 128) return false;
+  if (backward && p.heads != p.kv_heads) return false;
+  p.out = attention_problem::dense(p.queries, p.heads, p.size);
+  return head_strides(q, p.q) && head_strides(k, p.k) && head_strides(v, p.v) &&
+         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct)));
+}
+
+}  // namespace cuda_backend
+
+/// {out, lse, correction}; the library's lse needs no correction.
+inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
+  using namespace cuda_backend;
+  attention_problem p;
+  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale),
+              hidden = -std::numeric_limits<float>::infinity();
+  instance& gpu = instance_of(a);
+  const auto arguments = [&](const attention_graph& g, const auto& add) {
+    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data);
+    add(g.out, a.out[0].data), add(g.lse, a.out[1].data), add(g.scale, &scale), add(g.hidden, &hidden);
+  };
+  if (!attention_problem_of(a, false, p) || !attention_of(gpu).run(gpu, p, false, forward_attention, arguments))
+    return run_composed(attention_p, a);
+  kernel_record r;
+  r.add(a.out[2].size()).add(0x3f800000).add(a.out[2].data);  // 1.0f
+  launch_template(gpu, cuda_text::copy, "fill_with", "fill_with_data", {"u32"},
+                  ceil_div(a.out[2].size(), block_threads), r);
+}
+
+/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
+inline void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
+  using namespace cuda_backend;
+  attention_problem p;
+  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale), one = 1,
+              hidden = -std::numeric_limits<float>::infinity();
+  instance& gpu = instance_of(a);
+  handle row_sums, dq_sums;
+  const auto arguments = [&](const attention_graph& g, const auto& add) {
+    row_sums = gpu.allocate(static_cast<std::size_t>(a.in[4].size()) * sizeof(float));
+    if (g.dq_sums) dq_sums = gpu.allocate(static_cast<std::size_t>(a.in[0].size()) * sizeof(float));
+    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data), add(g.out, a.in[3].data);
+    add(g.lse, a.in[4].data), add(g.ct, a.in[6].data);
+    add(g.dq, a.out[0].data), add(g.dk, a.out[1].data), add(g.dv, a.out[2].data);
+    add(g.scale, &scale), add(g.one, &one), add(g.hidden, &hidden);
+    add(g.row_sums, row_sums->data), add(g.dq_sums, dq_sums ? dq_sums->data : nullptr);
+  };
+  if (!attention_problem_of(a, true, p) || a.in[4].stride(2) != 1 || a.in[4].stride(1) != p.queries ||
+      !attention_of(gpu).run(gpu, p, true, backward_attention, arguments))
+    run_composed(attention_vjp_p, a);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,153 @@
+// tokamax/backend/cuda/kernels/dot_general.hpp: dot_general as (batches of) matrix products on any strides.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cuda/cublas_lt.hpp>      // products_of
+#include <tokamax/backend/cuda/kernels/copy.hpp>   // dense_copy
+#include <tokamax/backend/cuda/text/products.hpp>  // products
+#include <tokamax/lax/dot_general.hpp>             // dot_general_p
+
+namespace tokamax {
+
+template <>
+inline constexpr bool takes_views<dot_general_p, cuda_tag> = true;
+
+namespace cuda_backend {
+
+/// Several axes of an operand as one: its extent, and its stride if the axes are `regular`, which means that one stride
+/// reaches all their elements.
+struct joint_axis {
+  std::int64_t extent = 1, stride = 0;
+  bool regular = true;
+  joint_axis(const array_view& v, const axes& which) {
+    for (int i = which.rank() - 1; i >= 0; --i) {  // from the innermost outwards; axes of extent 1 do not matter
+      const auto a = static_cast<int>(which[i]);
+      if (v.extent(a) == 1) continue;
+      if (extent == 1)
+        stride = v.stride(a);
+      else
+        regular = regular && v.stride(a) == stride * extent;
+      extent *= v.extent(a);
+    }
+  }
+};
+
+/// An operand as matrices [batch, rows, columns], each of which is some of its axes.
+struct product_operand {
+  array_view v;
+  axes batch, rows, columns;
+  handle copy{};
+
+  bool is_regular() const {
+    return joint_axis(v, batch).regular && joint_axis(v, rows).regular && joint_axis(v, columns).regular;
+  }
+  /// Replaces the operand by a dense copy of a dtype.
+  void make_dense(instance& gpu, dtype t) {
+    array_view turned = v;
+    int i = 0;
+    for (const axes* const some : {&batch, &rows, &columns})
+      for (const std::int64_t axis : *some) {
+        turned.extents[i] = v.extent(static_cast<int>(axis));
+        turned.strides[i++] = v.stride(static_cast<int>(axis));
+      }
+    copy = dense_copy(gpu, turned, t);
+    v = {copy->data, t, turned.extents, row_major(turned.extents)};
+    const int nb = batch.rank(), nr = rows.rank();
+    batch = iota_axes(nb);
+    rows = tokamax::detail::range_axes(nb, nr);
+    columns = tokamax::detail::range_axes(nb + nr, columns.rank());
+  }
+  /// The matrix as the library sees it: rows of ours are its columns. False if neither rows nor columns lie densely.
+  bool in_library(library_matrix& m, bool& transposed) const {
+    const joint_axis b(v, batch), r(v, rows), c(v, columns);
+    const auto step = [](const joint_axis& a, const joint_axis& other) {
+      return a.extent > 1 ? a.stride : other.extent;
+    };
+    transposed = !(c.extent == 1 || c.stride == 1);
+    if (transposed && r.extent > 1 && r.stride != 1) return false;
+    const joint_axis &inner = transposed ? r : c, &outer = transposed ? c : r;
+    m.rows = inner.extent;
+    m.columns = outer.extent;
+    m.leading = step(outer, inner);
+    m.batch_stride = b.stride;
+    const auto address = reinterpret_cast<std::uintptr_t>(v.data);
+    while (address % static_cast<unsigned>(m.aligned)) m.aligned /= 2;
+    return m.leading >= m.rows;
+  }
+};
+
+inline int library_type(dtype t) {
+  return t == f32    ? int{cublas_lt::type_f32}
+         : t == f64  ? int{cublas_lt::type_f64}
+         : t == bf16 ? int{cublas_lt::type_bf16}
+                     : int{cublas_lt::type_f16};
+}
+
+/// The product by the library. Its matrices are stored by columns, so it computes the transposed product of ours.
+inline bool multiply_by_library(instance& gpu, const product_operand& x, const product_operand& y,
+                                const array_view& out) {
+  const bool floats = x.v.type == f32 || x.v.type == f64 || x.v.type == bf16 || x.v.type == f16;
+  if (!floats || (out.type != x.v.type && (out.type != f32 || x.v.type == f64))) return false;
+  library_product p;
+  p.compute = x.v.type == f64 ? cublas_lt::compute_f64 : cublas_lt::compute_f32;
+  p.a.type = p.b.type = library_type(x.v.type);
+  p.c.type = library_type(out.type);
+  if (!y.in_library(p.a, p.transposed_a) || !x.in_library(p.b, p.transposed_b)) return false;
+  const std::int64_t m = joint_axis(x.v, x.rows).extent, n = joint_axis(y.v, y.columns).extent;
+  const std::int64_t batches = joint_axis(x.v, x.batch).extent;
+  if (m == 0 || n == 0 || p.b.rows * p.b.columns == 0 || batches > 65535) return false;
+  p.batches = static_cast<int>(batches);
+  p.c.rows = n;
+  p.c.columns = m;
+  p.c.leading = n;
+  p.c.batch_stride = m * n;
+  while (reinterpret_cast<std::uintptr_t>(out.data) % static_cast<unsigned>(p.c.aligned)) p.c.aligned /= 2;
+  return products_of(gpu).multiply(gpu, p, y.v.data, x.v.data, out.data);
+}
+
+/// The product by a kernel of ours, for all dtypes and strides.
+inline void multiply_plainly(instance& gpu, const product_operand& x, const product_operand& y, const array_view& out) {
+  const joint_axis bx(x.v, x.batch), by(y.v, y.batch), m(x.v, x.rows), n(y.v, y.columns), kx(x.v, x.columns),
+      ky(y.v, y.rows);
+  kernel_record r;
+  r.add(m.extent).add(n.extent).add(kx.extent);
+  r.add(bx.stride).add(m.stride).add(kx.stride).add(by.stride).add(ky.stride).add(n.stride);
+  r.add(x.v.data).add(y.v.data).add(out.data);
+  const bool narrow_sums = is_floating(out.type) && x.v.type != f64;
+  launch_template(gpu, cuda_text::products, "products", "product_data",
+                  {name(x.v.type), name(out.type), narrow_sums ? "f32" : name(out.type)},
+                  bx.extent * ceil_div(m.extent, 16) * ceil_div(n.extent, 16), r);
+}
+
+}  // namespace cuda_backend
+
+/// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. An operand whose axes do not
+/// have one stride each, or that is of another dtype than the product, is copied first.
+inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
+  using namespace cuda_backend;
+  const auto d = a.attrs<dot_dimensions>();
+  const array_view& out = a.out[0];
+  if (out.size() == 0) return;
+  instance& gpu = instance_of(a);
+  product_operand x{a.in[0], d.lhs_batch,
+                    other_axes(a.in[0].rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)),
+                    d.lhs_contracting};
+  product_operand y{a.in[1], d.rhs_batch, d.rhs_contracting,
+                    other_axes(a.in[1].rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch))};
+  dtype type = x.v.type;
+  if (type == f32 || type == bf16) {
+    const dot_algorithm chosen = tokamax::detail::algorithm_of(type, d.algorithm);
+    type = chosen == dot_algorithm::bf16_bf16_f32 ? bf16 : f32;
+  }
+  for (product_operand* const o : {&x, &y})
+    if (o->v.type != type || !o->is_regular()) o->make_dense(gpu, type);
+  if (multiply_by_library(gpu, x, y, out)) return;
+  for (product_operand* const o : {&x, &y}) {
+    library_matrix m;
+    bool transposed = false;
+    if (is_floating(type) && !o->in_library(m, transposed)) o->make_dense(gpu, type);
+  }
+  if (!multiply_by_library(gpu, x, y, out)) multiply_plainly(gpu, x, y, out);
+}
+
+}  // namespace tokamax

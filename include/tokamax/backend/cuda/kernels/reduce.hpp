@@ -1,0 +1,86 @@
+// tokamax/backend/cuda/kernels/reduce.hpp: sum, max, min, and, or over any axes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cuda/device.hpp>       // cuda_tag
+#include <tokamax/backend/cuda/launch.hpp>       // launch_template
+#include <tokamax/backend/cuda/text/reduce.hpp>  // reduce
+#include <tokamax/lax/reduce.hpp>                // reduce_sum_p and its family
+
+namespace tokamax {
+
+namespace cuda_backend {
+
+/// The axes of a dense array in two lists: those that a reduction keeps and those that it reduces. Neighbours of one list are
+/// joined, so that most reductions have one axis of each.
+struct reduce_axes {
+  shape extents[2], strides[2];  ///< kept, reduced
+  bool reduces_innermost = true;
+
+  reduce_axes(const array_view& x, const axes& reduced) {
+    std::int64_t stride = 1;
+    int last = -1;  // the list of the axis before
+    shape backward[2], steps[2];
+    for (int i = x.rank() - 1; i >= 0; stride *= x.extent(i), --i) {
+      if (x.extent(i) == 1) continue;
+      const int which = reduced.contains(i);
+      if (last < 0) reduces_innermost = which == 1;
+      if (which == last)
+        backward[which][-1] *= x.extent(i);
+      else
+        backward[which].push_back(x.extent(i)), steps[which].push_back(stride);
+      last = which;
+    }
+    for (int which = 0; which < 2; ++which)
+      for (int i = backward[which].rank() - 1; i >= 0; --i) {
+        extents[which].push_back(backward[which][i]);
+        strides[which].push_back(steps[which][i]);
+      }
+  }
+};
+
+/// One pass: reduces chunks of the elements of each result.
+inline void reduce_pass(instance& gpu, const char* op, dtype in, dtype out, const reduce_axes& x, std::int64_t results,
+                        std::int64_t length, std::int64_t chunks, const void* from, void* to) {
+  kernel_record r;
+  r.add(results).add(length).add(chunks).add(std::max<std::int64_t>(1, ceil_div(length, chunks)));
+  r.add(x.extents[0].rank()).add(x.extents[1].rank());
+  r.add(x.extents[0]).add(x.strides[0]).add(x.extents[1]).add(x.strides[1]).add(from).add(to);
+  if (x.reduces_innermost) {
+    const unsigned threads = length / chunks > 512 ? 256 : length / chunks > 64 ? 128 : 32;
+    launch_template(gpu, cuda_text::reduce, "reduce_rows", "reduce_data", {op, name(in), name(out)}, results * chunks,
+                    r, threads);
+  } else {
+    launch_template(gpu, cuda_text::reduce, "reduce_columns", "reduce_data", {op, name(in), name(out)},
+                    ceil_div(results, 32), r, 256, chunks);
+  }
+}
+
+/// A long reduction of few results runs in two passes: chunks first, then the results of the chunks, in the dtype of the sums.
+inline void reduce(const kernel_arguments& a, const char* op) {
+  instance& gpu = instance_of(a);
+  const reduce_axes x(a.in[0], a.attrs<reduce_attributes>().axis);
+  const std::int64_t results = a.out[0].size(), length = size(x.extents[1]);
+  if (results == 0) return;
+  const std::int64_t least = x.reduces_innermost ? 4096 : 256;  // elements of a chunk: a thread adds few in order
+  const std::int64_t chunks = std::clamp<std::int64_t>(length / least, 1, 1024);
+  const dtype out = a.out[0].type, sums = compute_dtype(out);
+  if (chunks == 1) return reduce_pass(gpu, op, a.in[0].type, out, x, results, length, 1, a.in[0].data, a.out[0].data);
+  const handle partial = gpu.allocate(static_cast<std::size_t>(results * chunks * size_of(sums)));
+  reduce_pass(gpu, op, a.in[0].type, sums, x, results, length, chunks, a.in[0].data, partial->data);
+  const array_view rows{partial->data, sums, {results, chunks}, {chunks, 1}};
+  reduce_pass(gpu, op, sums, out, reduce_axes(rows, {1}), results, chunks, 1, partial->data, a.out[0].data);
+}
+
+}  // namespace cuda_backend
+
+/// Sums in the dtype of the result; 16-bit floats are summed in f32 and rounded once.
+inline void kernel(op_c<reduce_sum_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_add"); }
+inline void kernel(op_c<sum_in_32_bits_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_add"); }
+/// For truth values, max is `or` and min is `and`.
+inline void kernel(op_c<reduce_max_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
+inline void kernel(op_c<reduce_min_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
+inline void kernel(op_c<reduce_and_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
+inline void kernel(op_c<reduce_or_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
+
+}  // namespace tokamax
