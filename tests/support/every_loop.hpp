@@ -63,16 +63,19 @@ inline const elementwise_op all_ops[] = {{&add_p, 2},
                                          {&shift_right_arithmetic_p, 2}};
 
 /// Every op that a dtype has, on operands that lie densely, transposed and repeated, that count, and that are constants.
-/// Then conversions to the dtypes in `to`.
-inline graph every_loop_of(dtype t, std::initializer_list<dtype> to = {bool_, i8, i32, u32, bf16, f32}) {
+/// Then conversions to the dtypes in `to`. With `kinds` < 4 an op has only so many of these kinds of second operands, and the
+/// next op the next ones.
+inline graph every_loop_of(dtype t, std::initializer_list<dtype> to = {bool_, i8, i32, u32, bf16, f32}, int kinds = 4) {
   return trace(
       [&](const arrays& in) {
         const array x = in[0], turned = transpose(in[1]), row = broadcast_to(in[2], {7, 9});
         const array counts = astype(iota(i32, {7, 9}, 1), t);
+        const array seconds[] = {turned, row, counts, array(3.0, {t, false, {7, 9}})};
         arrays results;
+        int next = 0;
         for (const auto& [kind, operands] : all_ops)
-          for (const array& second : {turned, row, counts, array(3.0, {t, false, {7, 9}})}) {
-            const array c = x == turned;
+          for (int k = 0; k < kinds; ++k) {
+            const array c = x == turned, second = seconds[next++ % 4];
             const arrays given = kind == &select_p ? arrays{c, x, second} : arrays{x, second, row};
             try {
               results.push_back(bind_all(*kind, given.data(), operands, {}, {})[0]);
