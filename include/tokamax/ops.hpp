@@ -15,11 +15,13 @@
 //   ops/attention/plain.hpp               attention in plain ops, with everything that may be done to its scores.
 //   ops/attention/window.hpp              how far around its own position a query sees.
 //   ops/attention/with_options.hpp        attention with any options in plain ops, from arrays with any batch axes.
+//   ops/causal_conv1d.hpp                 a convolution of each channel over its last tokens, with a state between calls.
 //   ops/cross_entropy.hpp                 the loss of classification, without a table of probabilities in memory.
 //   ops/gated_linear_unit.hpp             a product of two projections, one of them after an activation.
 //   ops/layer_norm.hpp                    normalise an axis to zero mean and unit variance.
 //   ops/linear_cross_entropy.hpp          the loss of a last layer and its softmax, without all logits in memory.
 //   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
+//   ops/packed_sequences.hpp              sequences of any lengths one after the other, whose states lie in the slots of a pool.
 //   ops/paged_attention.hpp               attention of new tokens to a cache of keys and values in pages, and its update.
 //   ops/quantized/dot_general.hpp         dot_general and matmul of quantised arrays.
 //   ops/quantized/quantize.hpp            makes quantised arrays of floats.
@@ -47,11 +49,13 @@
 #include <tokamax/ops/attention/plain.hpp>
 #include <tokamax/ops/attention/window.hpp>
 #include <tokamax/ops/attention/with_options.hpp>
+#include <tokamax/ops/causal_conv1d.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/gated_linear_unit.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
+#include <tokamax/ops/packed_sequences.hpp>
 #include <tokamax/ops/paged_attention.hpp>
 #include <tokamax/ops/quantized/dot_general.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
