@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu/row_ops/softmax.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -253,4 +254,54 @@ TEST_CASE("softmax: results past the caches have the bits of those in place") {
   cpu_backend::softmax_cross_entropy_backward(rows, cols, x.data(), labels.data(), lse.data(), dloss.data(),
                                               dloss.data(), y);
   CHECK(same(logits));
+}
+
+namespace {
+
+/// What f makes of rows of T, and of the same numbers as floats, rounded to T.
+template <class T, class F>
+bool same_as_floats(std::int64_t cells, const std::vector<T>& x, const std::vector<T>& dy, F f) {
+  const auto n = static_cast<std::size_t>(cells);
+  std::vector<T> narrow(n);
+  floats wide(n);
+  f(x.data(), dy.data(), narrow.data());
+  f(floats(x.begin(), x.end()).data(), floats(dy.begin(), dy.end()).data(), wide.data());
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::bit_cast<std::uint16_t>(narrow[i]) != std::bit_cast<std::uint16_t>(static_cast<T>(wide[i]))) return false;
+  return true;
+}
+
+template <class T>
+void check_narrow_rows() {
+  for (const std::int64_t cols : {1, 7, 8, 33, 513, 2048, 5003}) {
+    const std::int64_t rows = 3;
+    std::vector<T> x, dy;
+    for (const float v : random_floats(rows * cols, 1, 20.0f)) x.push_back(static_cast<T>(v));
+    for (const float v : random_floats(rows * cols, 2)) dy.push_back(static_cast<T>(v));
+    x[0] = static_cast<T>(-INFINITY);
+    const floats lse(3, 20.0f), ct{1.0f, 0.5f, -2.0f};
+    const std::int32_t labels[] = {0, -1, static_cast<std::int32_t>(cols / 2)};
+    CAPTURE(cols);
+    CHECK(same_as_floats(rows * cols, x, dy,
+                         [&](const auto* a, const auto*, auto* to) { cpu_backend::softmax(rows, cols, a, to); }));
+    CHECK(same_as_floats(rows * cols, x, dy, [&](const auto* a, const auto* b, auto* to) {
+      cpu_backend::softmax_backward(rows, cols, b, a, to);
+    }));
+    CHECK(same_as_floats(rows * cols, x, dy, [&](const auto* a, const auto*, auto* to) {
+      cpu_backend::softmax_cross_entropy_backward(rows, cols, a, labels, lse.data(), ct.data(), ct.data(), to);
+    }));
+    CHECK(same_as_floats(rows, x, dy, [&]<class E>(const E* a, const E*, E* to) {
+      floats loss(3), sums(3);
+      cpu_backend::softmax_cross_entropy(rows, cols, a, labels, loss.data());
+      cpu_backend::logsumexp(rows, cols, a, sums.data());
+      for (std::size_t i = 0; i < 3; ++i) to[i] = static_cast<E>(loss[i] + 3 * sums[i]);
+    }));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("softmax: rows of bf16 and f16 have the bits of rows of floats that are rounded at the end") {
+  check_narrow_rows<tokamax::bfloat16>();
+  check_narrow_rows<tokamax::float16>();
 }

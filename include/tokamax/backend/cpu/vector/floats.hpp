@@ -7,8 +7,9 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 #include <tokamax/runtime/kernel.hpp>              // array_view
 
-#include <algorithm>    // min
-#include <type_traits>  // is_same_v
+#include <algorithm>         // min
+#include <initializer_list>  // initializer_list
+#include <type_traits>       // is_same_v
 
 namespace tokamax::cpu_backend {
 
@@ -63,6 +64,20 @@ const float* copied_floats(const array_view& v) {
 template <class Tag>
 const float* dense_floats(const array_view& v) {
   return v.type == f32 && is_dense(v) ? v.as<const float>() : copied_floats<Tag>(v);
+}
+
+/// Calls f(T()) for arrays that row kernels read and write where they lie: all are dense, and all are bf16 or all are f16.
+/// False if they are others, which are read by `dense_floats`.
+template <class F>
+bool in_narrow_rows(std::initializer_list<array_view> all, F f) {
+  const dtype t = all.begin()->type;
+  for (const array_view& v : all)
+    if (v.type != t || !is_dense(v)) return false;
+  if (t == bf16)
+    f(bfloat16());
+  else if (t == f16)
+    f(float16());
+  return t == bf16 || t == f16;
 }
 
 /// A dense result that a kernel writes in f32. The destructor rounds it to its dtype.

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/vector/lanes.hpp>     // lanes
 #include <tokamax/backend/cpu/vector/narrow.hpp>    // load_bfloat16, store_bfloat16
 #include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_read, address_behind
 #include <tokamax/backend/cpu/vector/simd.hpp>      // f32v, loads, folds
 #include <tokamax/backend/cpu/vector/threads.hpp>   // parallel_for
 #include <tokamax/base/bfloat16.hpp>                // bfloat16
+#include <tokamax/base/small_float.hpp>             // float16
 
 #include <algorithm>  // min, max
 #include <array>      // array
@@ -21,8 +23,10 @@ struct whole_vector {
   f32v operator()(const bfloat16* p, float = 0.0f) const noexcept {
     return load_bfloat16(reinterpret_cast<const std::uint16_t*>(p));
   }
+  f32v operator()(const float16* p, float = 0.0f) const noexcept { return lanes<float16>::load(p); }
   void put(float* p, f32v v) const noexcept { store(p, v); }
   void put(bfloat16* p, f32v v) const noexcept { store_bfloat16(reinterpret_cast<std::uint16_t*>(p), v); }
+  void put(float16* p, f32v v) const noexcept { lanes<float16>::store(p, v); }
   void keep(float* p, f32v v) const noexcept { store(p, v); }
 };
 /// Like whole_vector, for results that are too large for the caches: stores bypass them. Results begin at a multiple of 64
@@ -38,8 +42,10 @@ struct partial_vector {
     const f32v v = load_bfloat16_partial(reinterpret_cast<const std::uint16_t*>(p), n);
     return padding == 0.0f ? v : select(first_lanes(n), v, f32v(padding));
   }
+  f32v operator()(const float16* p, float padding = 0.0f) const noexcept { return lanes<float16>::load(p, n, padding); }
   void put(float* p, f32v v) const noexcept { store_partial(p, v, n); }
   void put(bfloat16* p, f32v v) const noexcept { store_bfloat16_partial(reinterpret_cast<std::uint16_t*>(p), v, n); }
+  void put(float16* p, f32v v) const noexcept { lanes<float16>::store(p, v, n); }
   void keep(float* p, f32v v) const noexcept { store_partial(p, v, n); }
 };
 
