@@ -8,7 +8,7 @@ target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)
 target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
 target_link_libraries(tokamax_test_main PUBLIC ${CMAKE_DL_LIBS})
 list(GET tokamax_compilers 0 first)
-set_source_files_properties(tests/compiler/loop_text.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(tests/compiler/loop_text.cpp tests/support/fake_cuda.cpp PROPERTIES COMPILE_DEFINITIONS
   "TOKAMAX_TEST_COMPILER=\"${tokamax_compiler_${first}}\";TOKAMAX_TEST_FLAGS=\"${tokamax_flags_${first}}\"")
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)

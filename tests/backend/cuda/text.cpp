@@ -20,8 +20,8 @@ constexpr tk::dtype every_dtype[] = {tk::bool_,  tk::i4,  tk::i8,   tk::i16, tk:
 
 /// Is there a compiler of device text? If not, the test says so and is skipped.
 bool found_nvrtc() {
-  if (nvrtc::loaded().is_complete()) return true;
-  WARN("skipped: no " << nvrtc::loaded().file.missing());
+  if (nvrtc::loaded().missing().empty()) return true;
+  WARN("skipped: " << nvrtc::loaded().missing());
   return false;
 }
 void check_compiles(const std::string& text, const char* architecture) {

@@ -18,9 +18,10 @@
 
 namespace tokamax::cuda_backend {
 
-/// A folder with one file for each key: the key itself, then what it stands for. The name of a file is a hash of its key, and
-/// a file with another key counts as absent. A file appears as a whole by renaming, so any number of processes may share the
-/// folder. A folder that cannot be written is no error; then nothing is kept.
+/// A folder with one file for each key: the key itself, then what it stands for, and a checksum. The name of a file is a hash
+/// of its key. A file with another key counts as absent, and so does one that is cut off or damaged, because the driver would
+/// read beyond the end of such code. A file appears as a whole by renaming, so any number of processes may share the folder.
+/// A folder that cannot be written is no error; then nothing is kept.
 class code_cache {
  public:
   /// The folder of the user: TOKAMAX_CACHE, or "tokamax" in XDG_CACHE_HOME or ~/.cache.
@@ -37,8 +38,10 @@ class code_cache {
     std::ostringstream all;
     if (!in || !(all << in.rdbuf())) return {};
     const std::string found = std::move(all).str(), head = head_of(key);
-    if (found.size() <= head.size() || !std::string_view(found).starts_with(head)) return {};
-    return found.substr(head.size());
+    if (found.size() <= head.size() + checksum_size || !std::string_view(found).starts_with(head)) return {};
+    const std::string_view whole = std::string_view(found).substr(0, found.size() - checksum_size);
+    if (found.substr(whole.size()) != hash_of(whole)) return {};
+    return std::string(whole.substr(head.size()));
   }
   void keep(std::string_view key, std::string_view code) const {
     std::error_code failed;
@@ -46,8 +49,9 @@ class code_cache {
     const std::filesystem::path file = file_of(key);
     const std::filesystem::path draft = file.string() + "." + std::to_string(getpid()) + "." +
                                         std::to_string(reinterpret_cast<std::uintptr_t>(&failed));
+    const std::string whole = head_of(key).append(code);
     std::ofstream out(draft, std::ios::binary);
-    if (out << head_of(key) << code << std::flush)
+    if (out << whole << hash_of(whole) << std::flush)
       std::filesystem::rename(draft, file, failed);
     else
       std::filesystem::remove(draft, failed);
@@ -55,11 +59,12 @@ class code_cache {
 
  private:
   static std::string head_of(std::string_view key) {
-    return "tokamax device code 1\n" + std::to_string(key.size()) + "\n" + std::string(key) + "\n";
+    return "tokamax device code 2\n" + std::to_string(key.size()) + "\n" + std::string(key) + "\n";
   }
-  std::filesystem::path file_of(std::string_view key) const {
+  static constexpr std::size_t checksum_size = 32;
+  static std::string hash_of(std::string_view text) {
     std::uint64_t a = 0xcbf29ce484222325u, b = 0x9e3779b97f4a7c15u;  // FNV-1a, and the same with other numbers
-    for (const char c : key) {
+    for (const char c : text) {
       a = (a ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
       b = (b + static_cast<unsigned char>(c)) * 0xff51afd7ed558ccdu;
       b ^= b >> 29;
@@ -68,8 +73,9 @@ class code_cache {
     std::string name;
     for (int i = 60; i >= 0; i -= 4) name += digits[a >> i & 15];
     for (int i = 60; i >= 0; i -= 4) name += digits[b >> i & 15];
-    return folder_ / (name + ".cubin");
+    return name;
   }
+  std::filesystem::path file_of(std::string_view key) const { return folder_ / (hash_of(key) + ".cubin"); }
   std::filesystem::path folder_;
 };
 

@@ -78,6 +78,7 @@ class product_library {
  public:
   /// Runs a product on the stream of the GPU. False if the library is not there or refuses it.
   bool multiply(instance& gpu, const library_product& p, const void* a, const void* b, void* c) {
+    if (!gpu.has_libraries()) return false;
     const prepared& ready = find(p);
     if (!ready.usable) return false;
     const float one = 1, zero = 0;

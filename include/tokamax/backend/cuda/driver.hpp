@@ -1,6 +1,6 @@
 // tokamax/backend/cuda/driver.hpp: the functions of the CUDA driver that the backend calls.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cuda/device.cpp
+// tested by tests/backend/cuda/instance.cpp
 #pragma once
 
 #include <tokamax/backend/cuda/library.hpp>  // library
@@ -25,47 +25,88 @@ inline constexpr int release_threshold = 4;         ///< attribute of a memory p
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
 inline constexpr unsigned event_without_time = 2;
 
-/// The driver. `loaded()` finds it once.
+/// The functions of the driver; one that is not there is null. `loaded()` are those of the system. A GPU is told which ones it
+/// is reached through, so that tests may pass others.
 struct driver {
-  library file{"TOKAMAX_CUDA_DRIVER", {"libcuda.so.1", "libcuda.so"}};
-  std::string absent_function;  ///< of a driver that is too old
+  std::string absent_library = {};  ///< what was not found, and why
 
-  int (*initialize)(unsigned);
-  int (*version)(int*);
-  int (*error_name)(int, const char**);
-  int (*error_text)(int, const char**);
-  int (*device_count)(int*);
-  int (*device_get)(int*, int);
-  int (*device_name)(char*, int, int);
-  int (*device_attribute)(int*, int, int);
-  int (*retain_context)(context*, int);
-  int (*set_context)(context);
-  int (*default_pool)(memory_pool*, int);
-  int (*set_pool)(memory_pool, int, void*);
-  int (*create_stream)(stream*, unsigned);
-  int (*synchronize_stream)(stream);
-  int (*create_event)(driver_event*, unsigned);
-  int (*record_event)(driver_event, stream);
-  int (*query_event)(driver_event);
-  int (*synchronize_event)(driver_event);
-  int (*destroy_event)(driver_event);
-  int (*wait_event)(stream, driver_event, unsigned);
-  int (*allocate)(device_pointer*, std::size_t, stream);
-  int (*release)(device_pointer, stream);
-  int (*copy_to_device)(device_pointer, const void*, std::size_t, stream);
-  int (*copy_to_host)(void*, device_pointer, std::size_t, stream);
-  int (*copy_on_device)(device_pointer, device_pointer, std::size_t, stream);
-  int (*fill)(device_pointer, unsigned char, std::size_t, stream);
-  int (*load_module)(module_handle*, const void*);
-  int (*find_function)(function_handle*, module_handle, const char*);
+  int (*initialize)(unsigned) = nullptr;
+  int (*version)(int*) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+  int (*error_text)(int, const char**) = nullptr;
+  int (*device_count)(int*) = nullptr;
+  int (*device_get)(int*, int) = nullptr;
+  int (*device_name)(char*, int, int) = nullptr;
+  int (*device_attribute)(int*, int, int) = nullptr;
+  int (*retain_context)(context*, int) = nullptr;
+  int (*set_context)(context) = nullptr;
+  int (*default_pool)(memory_pool*, int) = nullptr;
+  int (*set_pool)(memory_pool, int, void*) = nullptr;
+  int (*create_stream)(stream*, unsigned) = nullptr;
+  int (*synchronize_stream)(stream) = nullptr;
+  int (*create_event)(driver_event*, unsigned) = nullptr;
+  int (*record_event)(driver_event, stream) = nullptr;
+  int (*query_event)(driver_event) = nullptr;
+  int (*synchronize_event)(driver_event) = nullptr;
+  int (*destroy_event)(driver_event) = nullptr;
+  int (*wait_event)(stream, driver_event, unsigned) = nullptr;
+  int (*allocate)(device_pointer*, std::size_t, stream) = nullptr;
+  int (*release)(device_pointer, stream) = nullptr;
+  int (*copy_to_device)(device_pointer, const void*, std::size_t, stream) = nullptr;
+  int (*copy_to_host)(void*, device_pointer, std::size_t, stream) = nullptr;
+  int (*copy_on_device)(device_pointer, device_pointer, std::size_t, stream) = nullptr;
+  int (*fill)(device_pointer, unsigned char, std::size_t, stream) = nullptr;
+  int (*load_module)(module_handle*, const void*) = nullptr;
+  int (*find_function)(function_handle*, module_handle, const char*) = nullptr;
   int (*launch)(function_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream, void**,
-                void**);
+                void**) = nullptr;
 
   static const driver& loaded() {
-    static const driver& one = *new driver;
+    static const driver& one = *new driver(found_in({"TOKAMAX_CUDA_DRIVER", {"libcuda.so.1", "libcuda.so"}}));
     return one;
   }
-  bool is_complete() const { return file.found() && absent_function.empty(); }
+  /// Calls f(pointer, name in the library) for each function.
+  template <class Driver, class F>
+  static void each_function(Driver& d, const F& f) {
+    f(d.initialize, "cuInit");
+    f(d.version, "cuDriverGetVersion");
+    f(d.error_name, "cuGetErrorName");
+    f(d.error_text, "cuGetErrorString");
+    f(d.device_count, "cuDeviceGetCount");
+    f(d.device_get, "cuDeviceGet");
+    f(d.device_name, "cuDeviceGetName");
+    f(d.device_attribute, "cuDeviceGetAttribute");
+    f(d.retain_context, "cuDevicePrimaryCtxRetain");
+    f(d.set_context, "cuCtxSetCurrent");
+    f(d.default_pool, "cuDeviceGetDefaultMemPool");
+    f(d.set_pool, "cuMemPoolSetAttribute");
+    f(d.create_stream, "cuStreamCreate");
+    f(d.synchronize_stream, "cuStreamSynchronize");
+    f(d.create_event, "cuEventCreate");
+    f(d.record_event, "cuEventRecord");
+    f(d.query_event, "cuEventQuery");
+    f(d.synchronize_event, "cuEventSynchronize");
+    f(d.destroy_event, "cuEventDestroy_v2");
+    f(d.wait_event, "cuStreamWaitEvent");
+    f(d.allocate, "cuMemAllocAsync");
+    f(d.release, "cuMemFreeAsync");
+    f(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    f(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
+    f(d.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    f(d.fill, "cuMemsetD8Async");
+    f(d.load_module, "cuModuleLoadData");
+    f(d.find_function, "cuModuleGetFunction");
+    f(d.launch, "cuLaunchKernel");
+  }
+  /// What is missing: the library, or a function of one that is too old. Empty if nothing is.
+  std::string missing() const {
+    if (!absent_library.empty()) return "no driver: " + absent_library;
+    std::string absent;
+    each_function(*this, [&](auto* function, const char* name) {
+      if (!function && absent.empty()) absent = std::string("a driver without ") + name + ", which CUDA 12 has";
+    });
+    return absent;
+  }
   /// What a result of a function means: "CUDA_ERROR_OUT_OF_MEMORY: out of memory".
   std::string text_of(int result) const {
     const char *name = nullptr, *text = nullptr;
@@ -73,49 +114,19 @@ struct driver {
     if (error_text) error_text(result, &text);
     return (name ? std::string(name) : "error " + std::to_string(result)) + (text ? std::string(": ") + text : "");
   }
+  /// Throws if a function has failed.
+  /// errors  tokamax::error "cuda: WHAT NAME" with the driver's own text
+  void check(int result, const char* what, const char* name = "") const {
+    if (result == driver_success) return;
+    throw error(std::string("cuda: ") + what + (*name ? " " : "") + name, text_of(result), "success");
+  }
 
  private:
-  driver() {
-    find(initialize, "cuInit");
-    find(version, "cuDriverGetVersion");
-    find(error_name, "cuGetErrorName");
-    find(error_text, "cuGetErrorString");
-    find(device_count, "cuDeviceGetCount");
-    find(device_get, "cuDeviceGet");
-    find(device_name, "cuDeviceGetName");
-    find(device_attribute, "cuDeviceGetAttribute");
-    find(retain_context, "cuDevicePrimaryCtxRetain");
-    find(set_context, "cuCtxSetCurrent");
-    find(default_pool, "cuDeviceGetDefaultMemPool");
-    find(set_pool, "cuMemPoolSetAttribute");
-    find(create_stream, "cuStreamCreate");
-    find(synchronize_stream, "cuStreamSynchronize");
-    find(create_event, "cuEventCreate");
-    find(record_event, "cuEventRecord");
-    find(query_event, "cuEventQuery");
-    find(synchronize_event, "cuEventSynchronize");
-    find(destroy_event, "cuEventDestroy_v2");
-    find(wait_event, "cuStreamWaitEvent");
-    find(allocate, "cuMemAllocAsync");
-    find(release, "cuMemFreeAsync");
-    find(copy_to_device, "cuMemcpyHtoDAsync_v2");
-    find(copy_to_host, "cuMemcpyDtoHAsync_v2");
-    find(copy_on_device, "cuMemcpyDtoDAsync_v2");
-    find(fill, "cuMemsetD8Async");
-    find(load_module, "cuModuleLoadData");
-    find(find_function, "cuModuleGetFunction");
-    find(launch, "cuLaunchKernel");
-  }
-  template <class F>
-  void find(F*& function, const char* name) {
-    if (!file.get(function, name) && absent_function.empty()) absent_function = name;
+  static driver found_in(const library& file) {
+    driver d{.absent_library = file.missing()};
+    each_function(d, [&](auto*& function, const char* name) { file.get(function, name); });
+    return d;
   }
 };
-
-/// Throws if a function of the driver has failed.
-/// errors  tokamax::error "cuda: WHAT" with the driver's own text
-inline void check(int result, const std::string& what) {
-  if (result != driver_success) throw error("cuda: " + what, driver::loaded().text_of(result), "success");
-}
 
 }  // namespace tokamax::cuda_backend

@@ -1,6 +1,6 @@
 // tokamax/backend/cuda/instance.hpp: one GPU: its stream, its memory, its compiled code, and events.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cuda/device.cpp
+// tested by tests/backend/cuda/instance.cpp
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>  // code_cache
@@ -16,13 +16,20 @@ namespace tokamax::cuda_backend {
 /// The name of the step that the calling thread has launched last, for errors of the device.
 inline thread_local const char* last_step = "a copy";
 
+/// The libraries that a GPU is reached through, and where its compiled code is kept.
+struct connection {
+  const driver& gpus = driver::loaded();
+  const nvrtc& compiler = nvrtc::loaded();
+  code_cache cache = code_cache();
+};
+
 /// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
 /// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
 /// it is still waiting.
 class instance final : public program_device {
  public:
   /// errors  tokamax::error "cuda: device" that says what is missing
-  explicit instance(int number, const kernel_table& table);
+  explicit instance(int number, const kernel_table& table, connection to = {});
 
   handle allocate(std::size_t bytes) override;
   void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
@@ -36,22 +43,24 @@ class instance final : public program_device {
   }
   void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
     use();
-    if (bytes > 0) check(driver_.copy_on_device(address(to), address(from), bytes, stream_), "copy");
+    if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, stream_), "copy");
   }
   void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
     use();
-    if (bytes > 0) check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
+    if (bytes > 0) driver_.check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
     finish();
   }
   void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) override {
     use();
-    if (bytes > 0) check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
+    if (bytes > 0) driver_.check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
   }
   const kernel_table& kernels() const override { return table_; }
 
   /// Its number among the GPUs of the process.
   int number() const { return number_; }
   stream queue() const { return stream_; }
+  /// May NVIDIA's libraries of kernels be used? They reach the GPU through the driver of the system.
+  bool has_libraries() const { return &driver_ == &driver::loaded(); }
   /// What NVRTC compiles for, such as "sm_90a".
   const std::string& architecture() const { return architecture_; }
   int multiprocessors() const { return multiprocessors_; }
@@ -77,7 +86,7 @@ class instance final : public program_device {
 
  private:
   friend class done_event;
-  void use() const { check(driver_.set_context(context_), "context"); }
+  void use() const { driver_.check(driver_.set_context(context_), "context"); }
   void finish() const {
     if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
   }
@@ -87,6 +96,7 @@ class instance final : public program_device {
   }
 
   const driver& driver_;
+  const nvrtc& compiler_;
   const kernel_table& table_;
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
@@ -103,8 +113,11 @@ class instance final : public program_device {
 class done_event final : public event {
  public:
   explicit done_event(const instance& where) : where_(where), step_(last_step) {
-    check(where.driver_.create_event(&event_, event_without_time), "event");
-    check(where.driver_.record_event(event_, where.stream_), "event");
+    where.driver_.check(where.driver_.create_event(&event_, event_without_time), "event");
+    if (const int result = where.driver_.record_event(event_, where.stream_)) {
+      where.driver_.destroy_event(event_);
+      where.driver_.check(result, "event");
+    }
   }
   ~done_event() override { where_.driver_.destroy_event(event_); }
   void wait() override {
@@ -124,46 +137,46 @@ class done_event final : public event {
 };
 
 /// Why there is no such GPU; empty if there is one.
-inline std::string missing_device(int number) {
-  const driver& d = driver::loaded();
-  if (!d.file.found()) return "no driver: " + d.file.missing();
-  if (!d.absent_function.empty()) return "a driver without " + d.absent_function + ", which CUDA 12 has";
+inline std::string missing_device(int number, const driver& d = driver::loaded(), const nvrtc& n = nvrtc::loaded()) {
+  if (const std::string missing = d.missing(); !missing.empty()) return missing;
   if (const int result = d.initialize(0)) return d.text_of(result);
   int count = 0, device = 0, major = 0, pools = 0, version = 0;
   if (const int result = d.device_count(&count)) return d.text_of(result);
   if (number < 0 || number >= count) return std::to_string(count) + " GPUs";
-  d.version(&version);
-  if (version < 12000) return "a driver for CUDA " + std::to_string(version / 1000) + ", older than 12";
-  d.device_get(&device, number);
-  d.device_attribute(&major, attribute_major, device);
-  d.device_attribute(&pools, attribute_memory_pools, device);
+  int result = d.version(&version);
+  if (result == 0 && version < 12000) return "a driver for CUDA " + std::to_string(version / 1000) + ", older than 12";
+  if (result == 0) result = d.device_get(&device, number);
+  if (result == 0) result = d.device_attribute(&major, attribute_major, device);
+  if (result == 0) result = d.device_attribute(&pools, attribute_memory_pools, device);
+  if (result != 0) return d.text_of(result);
   if (major < 8) return "a GPU of compute capability " + std::to_string(major) + ", older than 8.0";
   if (!pools) return "a GPU without memory pools";
-  if (!nvrtc::loaded().is_complete()) return "no " + nvrtc::loaded().file.missing();
-  return {};
+  return n.missing();
 }
 
-inline instance::instance(int number, const kernel_table& table)
+inline instance::instance(int number, const kernel_table& table, connection to)
     : program_device("cuda:" + std::to_string(number), false),
-      driver_(driver::loaded()),
+      driver_(to.gpus),
+      compiler_(to.compiler),
       table_(table),
       number_(number),
-      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr) {
-  if (const std::string missing = missing_device(number); !missing.empty())
+      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr),
+      cache_(std::move(to.cache)) {
+  if (const std::string missing = missing_device(number, driver_, compiler_); !missing.empty())
     throw error("cuda: device", missing, "cuda:" + std::to_string(number));
   int major = 0, minor = 0;
-  check(driver_.device_get(&device_, number), "device");
-  check(driver_.device_attribute(&major, attribute_major, device_), "device");
-  check(driver_.device_attribute(&minor, attribute_minor, device_), "device");
-  check(driver_.device_attribute(&multiprocessors_, attribute_multiprocessors, device_), "device");
+  driver_.check(driver_.device_get(&device_, number), "device");
+  driver_.check(driver_.device_attribute(&major, attribute_major, device_), "device");
+  driver_.check(driver_.device_attribute(&minor, attribute_minor, device_), "device");
+  driver_.check(driver_.device_attribute(&multiprocessors_, attribute_multiprocessors, device_), "device");
   architecture_ = "sm_" + std::to_string(10 * major + minor) + (major >= 9 ? "a" : "");
-  check(driver_.retain_context(&context_, device_), "context");
+  driver_.check(driver_.retain_context(&context_, device_), "context");
   use();
-  check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
+  driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
   memory_pool pool = nullptr;
-  check(driver_.default_pool(&pool, device_), "memory pool");
+  driver_.check(driver_.default_pool(&pool, device_), "memory pool");
   std::uint64_t everything = ~std::uint64_t{0};  // idle memory stays with the process, so that steps repeat quickly
-  check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
+  driver_.check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
 }
 
 inline handle instance::allocate(std::size_t bytes) {
@@ -171,7 +184,7 @@ inline handle instance::allocate(std::size_t bytes) {
   device_pointer p = 0;
   const int result = driver_.allocate(&p, bytes + 64, stream_);  // kernels may read a vector behind the end
   if (result == 2) throw std::bad_alloc();
-  check(result, "allocation of " + std::to_string(bytes) + " bytes");
+  if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
   auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
   block->release = [](buffer_block* b) noexcept {
     auto& from = static_cast<instance&>(*b->where);
@@ -201,20 +214,20 @@ inline function_handle instance::kernel_of(std::string_view text, const char* na
     if (const auto known = modules_.find(std::string(text)); known != modules_.end()) found = known->second;
   }
   if (!found) {
-    std::string key = architecture_ + " NVRTC " + nvrtc::loaded().version_text();
+    std::string key = architecture_ + " NVRTC " + compiler_.version_text();
     for (const char* flag : compile_flags) key.append(" ").append(flag);
     key.append("\n").append(text);
     std::optional<std::string> code = cache_.find(key);
     if (!code || driver_.load_module(&found, code->data()) != driver_success) {
-      code = compiled(text, architecture_);
+      code = compiled(text, architecture_, compiler_);
       cache_.keep(key, *code);
-      check(driver_.load_module(&found, code->data()), "code of " + std::string(name));
+      driver_.check(driver_.load_module(&found, code->data()), "code of", name);
     }
     const std::lock_guard lock(mutex_);
     found = modules_.emplace(text, found).first->second;
   }
   function_handle f = nullptr;
-  check(driver_.find_function(&f, found, name), "kernel " + std::string(name));
+  driver_.check(driver_.find_function(&f, found, name), "kernel", name);
   return f;
 }
 
@@ -223,9 +236,9 @@ inline void instance::launch(const char* name, function_handle kernel, std::int6
   if (blocks <= 0 || rows <= 0) return;
   last_step = name;
   void* parameters[] = {const_cast<void*>(record)};
-  check(driver_.launch(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(rows), 1, threads, 1, 1, 0, stream_,
-                       parameters, nullptr),
-        std::string("launch of ") + name);
+  driver_.check(driver_.launch(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(rows), 1, threads, 1, 1, 0,
+                               stream_, parameters, nullptr),
+                "launch of", name);
 }
 
 }  // namespace tokamax::cuda_backend

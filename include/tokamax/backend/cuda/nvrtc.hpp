@@ -10,43 +10,61 @@
 
 namespace tokamax::cuda_backend {
 
-/// NVRTC, found once. Its functions are facts of its documentation (NVRTC 12.4 and 13.0).
+/// The functions of NVRTC, which are facts of its documentation (NVRTC 12.4 and 13.0); one that is not there is null.
+/// `loaded()` are those of the system.
 struct nvrtc {
-  library file{"TOKAMAX_CUDA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
   using program = struct program_record*;
-  int (*version)(int*, int*);
-  const char* (*error_text)(int);
-  int (*create)(program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*destroy)(program*);
-  int (*compile)(program, int, const char* const*);
-  int (*log_size)(program, std::size_t*);
-  int (*log)(program, char*);
-  int (*code_size)(program, std::size_t*);
-  int (*code)(program, char*);
+  std::string absent_library = {};  ///< what was not found, and why
+
+  int (*version)(int*, int*) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  int (*create)(program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*destroy)(program*) = nullptr;
+  int (*compile)(program, int, const char* const*) = nullptr;
+  int (*log_size)(program, std::size_t*) = nullptr;
+  int (*log)(program, char*) = nullptr;
+  int (*code_size)(program, std::size_t*) = nullptr;
+  int (*code)(program, char*) = nullptr;
 
   static const nvrtc& loaded() {
-    static const nvrtc& one = *new nvrtc;
+    static const nvrtc& one =
+        *new nvrtc(found_in({"TOKAMAX_CUDA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}}));
     return one;
   }
-  bool is_complete() const { return code != nullptr; }
+  /// Calls f(pointer, name in the library) for each function.
+  template <class Nvrtc, class F>
+  static void each_function(Nvrtc& n, const F& f) {
+    f(n.version, "nvrtcVersion");
+    f(n.error_text, "nvrtcGetErrorString");
+    f(n.create, "nvrtcCreateProgram");
+    f(n.destroy, "nvrtcDestroyProgram");
+    f(n.compile, "nvrtcCompileProgram");
+    f(n.log_size, "nvrtcGetProgramLogSize");
+    f(n.log, "nvrtcGetProgramLog");
+    f(n.code_size, "nvrtcGetCUBINSize");
+    f(n.code, "nvrtcGetCUBIN");
+  }
+  /// What is missing: the library, or a function of one that is too old. Empty if nothing is.
+  std::string missing() const {
+    if (!absent_library.empty()) return "no " + absent_library;
+    std::string absent;
+    each_function(*this, [&](auto* function, const char* name) {
+      if (!function && absent.empty()) absent = std::string("an NVRTC without ") + name;
+    });
+    return absent;
+  }
   /// "13.0"
   std::string version_text() const {
     int major = 0, minor = 0;
-    if (version) version(&major, &minor);
+    version(&major, &minor);
     return std::to_string(major) + "." + std::to_string(minor);
   }
 
  private:
-  nvrtc() {
-    file.get(version, "nvrtcVersion");
-    file.get(error_text, "nvrtcGetErrorString");
-    file.get(create, "nvrtcCreateProgram");
-    file.get(destroy, "nvrtcDestroyProgram");
-    file.get(compile, "nvrtcCompileProgram");
-    file.get(log_size, "nvrtcGetProgramLogSize");
-    file.get(log, "nvrtcGetProgramLog");
-    file.get(code_size, "nvrtcGetCUBINSize");
-    file.get(code, "nvrtcGetCUBIN");
+  static nvrtc found_in(const library& file) {
+    nvrtc n{.absent_library = file.missing()};
+    each_function(n, [&](auto*& function, const char* name) { file.get(function, name); });
+    return n;
   }
 };
 
@@ -58,26 +76,25 @@ inline constexpr const char* compile_flags[] = {"--std=c++20",     "--device-as-
 
 /// The code (cubin) of a text for an architecture such as "sm_90a".
 /// errors  tokamax::error "cuda: NVRTC" if it is missing, "cuda: device text" with the messages of the compiler
-inline std::string compiled(std::string_view text, const std::string& architecture) {
-  const nvrtc& n = nvrtc::loaded();
-  if (!n.is_complete()) throw error("cuda: NVRTC", "no " + n.file.missing(), "CUDA 12.4 or newer");
-  nvrtc::program p = nullptr;
+inline std::string compiled(std::string_view text, const std::string& architecture, const nvrtc& n = nvrtc::loaded()) {
+  if (const std::string missing = n.missing(); !missing.empty())
+    throw error("cuda: NVRTC", missing, "CUDA 12.4 or newer");
   const std::string source(text), target = "--gpu-architecture=" + architecture;
-  int result = n.create(&p, source.c_str(), "tokamax.cu", 0, nullptr, nullptr);
   const char* flags[std::size(compile_flags) + 1];
   std::copy(std::begin(compile_flags), std::end(compile_flags), flags);
   flags[std::size(compile_flags)] = target.c_str();
-  if (result == 0) result = n.compile(p, static_cast<int>(std::size(flags)), flags);
+  nvrtc::program p = nullptr;
   std::size_t size = 0;
-  if (result != 0) {
-    std::string messages;
-    if (p && n.log_size(p, &size) == 0) n.log(p, messages.assign(size, '\0').data());
+  std::string code, messages;
+  int result = n.create(&p, source.c_str(), "tokamax.cu", 0, nullptr, nullptr);
+  if (result == 0) result = n.compile(p, static_cast<int>(std::size(flags)), flags);
+  if (result == 0) result = n.code_size(p, &size);
+  if (result == 0) result = n.code(p, code.assign(size, '\0').data());
+  if (result != 0 && p && n.log_size(p, &size) == 0) n.log(p, messages.assign(size, '\0').data());
+  if (p) n.destroy(&p);
+  if (result != 0)
     throw error("cuda: device text", std::string(n.error_text(result)) + "\n" + messages,
                 "text that NVRTC " + n.version_text() + " compiles for " + architecture);
-  }
-  std::string code;
-  if (n.code_size(p, &size) == 0) n.code(p, code.assign(size, '\0').data());
-  n.destroy(&p);
   return code;
 }
 

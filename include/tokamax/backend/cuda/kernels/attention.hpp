@@ -25,6 +25,7 @@ class attention_library {
   /// the graph, and `arguments(graph, add)` calls add(number, address) for each array.
   template <class Make, class Arguments>
   bool run(instance& gpu, const attention_problem& p, bool backward, const Make& make, const Arguments& arguments) {
+    if (!gpu.has_libraries()) return false;
     const std::lock_guard lock(mutex_);
     const cudnn& library = cudnn::loaded();
     if (!library.is_complete()) return false;

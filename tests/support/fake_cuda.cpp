@@ -1,0 +1,348 @@
+// tests/support/fake_cuda.cpp: what the functions of a driver and a compiler of GPUs that are not there do.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/fake_cuda.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "support/emulated_text.hpp"
+
+namespace tokamax::test {
+
+using namespace cuda_backend;
+
+namespace {
+
+/// Counts a call of a function by its name; then, unless it is to fail, does `work`, whose result is that of the call.
+template <class F>
+int call(const char* name, const F& work) {
+  fake_cuda& f = fake_cuda::get();
+  if (const int result = f.called(name)) return result;
+  if constexpr (std::is_void_v<decltype(work(f))>)
+    return work(f), 0;
+  else
+    return work(f);
+}
+constexpr std::size_t guard = 64;
+std::byte* bytes_at(device_pointer p) { return reinterpret_cast<std::byte*>(p); }
+
+/// Code is a line of this kind, with the number of the bytes that follow.
+constexpr std::string_view code_head = "fake code ";
+struct module_of_text {
+  void* library = nullptr;
+  std::string text;  ///< of kernels that do nothing
+  std::map<std::string, std::unique_ptr<fake_cuda::kernel>> kernels;
+};
+struct text_program {
+  std::string text, code, messages;
+};
+
+text_program& text_of(nvrtc::program p) { return *reinterpret_cast<text_program*>(p); }
+
+int load(module_handle* made, const char* code) {
+  const std::string_view head(code, strnlen(code, 64));
+  if (!head.starts_with(code_head)) return fake_cuda::unknown;
+  char* end = nullptr;
+  const std::size_t bytes = std::strtoull(code + code_head.size(), &end, 10);
+  auto m = std::make_unique<module_of_text>();
+  m->text.assign(end + 1, bytes);
+  if (m->text.starts_with("\x7f"
+                          "ELF")) {
+    const int file = memfd_create("tokamax_fake_code", 0);
+    const bool written = ::write(file, m->text.data(), bytes) == static_cast<ssize_t>(bytes);
+    if (written) m->library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    ::close(file);
+    if (!m->library) return fake_cuda::unknown;
+  }
+  *made = reinterpret_cast<module_handle>(m.release());
+  return 0;
+}
+
+}  // namespace
+
+int fake_cuda::allocate(device_pointer* p, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > now.memory - std::min(now.memory, used_)) return out_of_memory;
+  const std::size_t size = (bytes + guard + 255) / 256 * 256;
+  void* const made = std::aligned_alloc(256, size);
+  std::memset(made, 0xa5, size);
+  *p = reinterpret_cast<device_pointer>(made);
+  blocks_[*p] = bytes;
+  used_ += bytes;
+  return 0;
+}
+void fake_cuda::free_now(device_pointer p) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(p);
+  if (found == blocks_.end()) return;
+  used_ -= found->second;
+  std::memset(bytes_at(p), 0x5a, found->second);
+  std::free(bytes_at(p));
+  blocks_.erase(found);
+}
+bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto next = blocks_.upper_bound(p);
+  if (next == blocks_.begin()) return false;
+  --next;
+  return p + bytes <= next->first + next->second;
+}
+
+void fake_cuda::queue::add(std::function<int()> work) {
+  const std::lock_guard lock(mutex);
+  waiting.push_back(std::move(work));
+  changed.notify_all();
+}
+int fake_cuda::queue::drain() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return waiting.empty() && !busy; });
+  return result;
+}
+void fake_cuda::queue::work() {
+  while (true) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !waiting.empty(); });
+    const std::function<int()> next = std::move(waiting.front());
+    waiting.pop_front();
+    busy = true;
+    lock.unlock();
+    if (const int most = get().now.delay) {
+      random = random * 1664525u + 1013904223u;
+      std::this_thread::sleep_for(std::chrono::microseconds((random >> 8) % static_cast<unsigned>(most)));
+    }
+    const int found = next();
+    lock.lock();
+    if (result == 0) result = found;
+    busy = false;
+    changed.notify_all();
+  }
+}
+
+fake_cuda::kernel* fake_cuda::find(void* module, const std::string& name) {
+  auto& m = *static_cast<module_of_text*>(module);
+  const std::lock_guard lock(mutex_);
+  auto& known = m.kernels[name];
+  if (known) return known.get();
+  auto made = std::make_unique<kernel>();
+  made->name = name;
+  if (m.library) {
+    *reinterpret_cast<void**>(&made->run) = dlsym(m.library, name.c_str());
+    const void* const bytes = dlsym(m.library, ("bytes_of_" + name).c_str());
+    if (!made->run || !bytes) return nullptr;
+    made->bytes = *static_cast<const unsigned long*>(bytes);
+  } else if (m.text.find("KERNEL(" + name + ",") == std::string::npos) {
+    return nullptr;
+  }
+  known = std::move(made);
+  return known.get();
+}
+int fake_cuda::launch(kernel& k, const unsigned* grid, queue& q, const void* record) {
+  if (grid[0] == 0 || grid[1] == 0 || grid[1] > 65535 || grid[3] == 0 || grid[3] > 1024) return 1;
+  std::vector<std::byte> copy(k.bytes);
+  std::memcpy(copy.data(), record, k.bytes);
+  q.add([this, &k, &q, extents = std::array{grid[0], grid[1], grid[2], grid[3]}, copy = std::move(copy)] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto failing = failing_kernels_.find(q.device); failing != failing_kernels_.end()) {
+        const int result = failing->second;
+        failing_kernels_.erase(failing);
+        return result;
+      }
+    }
+    if (k.run && q.result == 0) k.run(extents.data(), copy.data());
+    return 0;
+  });
+  return 0;
+}
+
+namespace {
+
+thread_local context current = nullptr;
+
+void fill_device_functions(driver& d) {
+  d.initialize = [](unsigned) { return call("cuInit", [](auto&) {}); };
+  d.version = [](int* v) { return call("cuDriverGetVersion", [&](fake_cuda& f) { *v = f.now.version; }); };
+  d.error_name = [](int result, const char** name) {
+    *name = result == fake_cuda::out_of_memory     ? "FAKE_OUT_OF_MEMORY"
+            : result == fake_cuda::no_device       ? "FAKE_NO_DEVICE"
+            : result == fake_cuda::illegal_address ? "FAKE_ILLEGAL_ADDRESS"
+            : result == fake_cuda::launch_failed   ? "FAKE_LAUNCH_FAILED"
+                                                   : "FAKE_ERROR";
+    return 0;
+  };
+  d.error_text = [](int, const char** text) { return *text = "as the test wants", 0; };
+  d.device_count = [](int* n) { return call("cuDeviceGetCount", [&](fake_cuda& f) { *n = f.now.devices; }); };
+  d.device_get = [](int* device, int n) { return call("cuDeviceGet", [&](auto&) { *device = n; }); };
+  d.device_name = [](char* name, int size, int) {
+    return call("cuDeviceGetName", [&](auto&) { std::snprintf(name, static_cast<std::size_t>(size), "fake"); });
+  };
+  d.device_attribute = [](int* value, int which, int) {
+    return call("cuDeviceGetAttribute", [&](fake_cuda& f) {
+      *value = which == attribute_major          ? f.now.major
+               : which == attribute_minor        ? f.now.minor
+               : which == attribute_memory_pools ? f.now.memory_pools
+                                                 : 4;
+    });
+  };
+  d.retain_context = [](context* c, int device) {
+    return call("cuDevicePrimaryCtxRetain", [&](auto&) { *c = reinterpret_cast<context>(device + 1l); });
+  };
+  d.set_context = [](context c) { return call("cuCtxSetCurrent", [&](auto&) { current = c; }); };
+  d.default_pool = [](memory_pool* p, int) { return call("cuDeviceGetDefaultMemPool", [&](auto&) { *p = nullptr; }); };
+  d.set_pool = [](memory_pool, int, void*) { return call("cuMemPoolSetAttribute", [](auto&) {}); };
+  d.create_stream = [](stream* s, unsigned) {
+    return call("cuStreamCreate", [&](auto&) {
+      auto* const q = new fake_cuda::queue;  // lives as long as the process, as streams of GPUs do
+      q->device = static_cast<int>(reinterpret_cast<long>(current)) - 1;
+      std::thread([q] { q->work(); }).detach();
+      *s = reinterpret_cast<stream>(q);
+    });
+  };
+  d.synchronize_stream = [](stream s) {
+    return call("cuStreamSynchronize", [&](auto&) { return fake_cuda::of(s).drain(); });
+  };
+}
+
+void fill_event_functions(driver& d) {
+  d.create_event = [](driver_event* e, unsigned) {
+    return call("cuEventCreate", [&](fake_cuda& f) {
+      ++f.events_;
+      *e = reinterpret_cast<driver_event>(new std::shared_ptr(std::make_shared<fake_cuda::moment>()));
+    });
+  };
+  d.record_event = [](driver_event e, stream s) {
+    return call("cuEventRecord", [&](auto&) {
+      const auto m = fake_cuda::of(e);
+      m->reached = false;
+      m->in = &fake_cuda::of(s);
+      m->in->add([m] {
+        const std::lock_guard lock(m->mutex);
+        m->reached = true;
+        m->changed.notify_all();
+        return 0;
+      });
+    });
+  };
+  d.query_event = [](driver_event e) {
+    return call("cuEventQuery", [&](auto&) {
+      const auto m = fake_cuda::of(e);
+      const std::lock_guard lock(m->mutex);
+      return m->reached ? m->in ? m->in->result : 0 : driver_not_ready;
+    });
+  };
+  d.synchronize_event = [](driver_event e) {
+    return call("cuEventSynchronize", [&](auto&) {
+      const auto m = fake_cuda::of(e);
+      std::unique_lock lock(m->mutex);
+      m->changed.wait(lock, [&] { return m->reached; });
+      return m->in ? m->in->result : 0;
+    });
+  };
+  d.destroy_event = [](driver_event e) {
+    return call("cuEventDestroy_v2", [&](fake_cuda& f) {
+      --f.events_;
+      delete &fake_cuda::of(e);
+    });
+  };
+  d.wait_event = [](stream, driver_event, unsigned) { return call("cuStreamWaitEvent", [](auto&) {}); };
+}
+
+void fill_memory_functions(driver& d) {
+  d.allocate = [](device_pointer* p, std::size_t bytes, stream s) {
+    return call("cuMemAllocAsync", [&](fake_cuda& f) {
+      const int lost = fake_cuda::of(s).result;
+      return lost ? lost : f.allocate(p, bytes);
+    });
+  };
+  d.release = [](device_pointer p, stream s) {
+    return call("cuMemFreeAsync", [&](fake_cuda& f) { fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; }); });
+  };
+  d.copy_to_device = [](device_pointer to, const void* from, std::size_t bytes, stream s) {
+    return call("cuMemcpyHtoDAsync_v2",
+                [&](fake_cuda& f) {  // pageable memory of the host is read before the call returns
+                  const auto* const begin = static_cast<const std::byte*>(from);
+                  fake_cuda::of(s).add([&f, to, data = std::vector<std::byte>(begin, begin + bytes)] {
+                    if (!f.owns(to, data.size())) return fake_cuda::illegal_address;
+                    return std::memcpy(bytes_at(to), data.data(), data.size()), 0;
+                  });
+                });
+  };
+  d.copy_to_host = [](void* to, device_pointer from, std::size_t bytes, stream s) {
+    return call("cuMemcpyDtoHAsync_v2", [&](fake_cuda& f) {
+      fake_cuda::of(s).add([&f, to, from, bytes] {
+        if (!f.owns(from, bytes)) return fake_cuda::illegal_address;
+        return std::memcpy(to, bytes_at(from), bytes), 0;
+      });
+    });
+  };
+  d.copy_on_device = [](device_pointer to, device_pointer from, std::size_t bytes, stream s) {
+    return call("cuMemcpyDtoDAsync_v2", [&](fake_cuda& f) {
+      fake_cuda::of(s).add([&f, to, from, bytes] {
+        if (!f.owns(from, bytes) || !f.owns(to, bytes)) return fake_cuda::illegal_address;
+        return std::memmove(bytes_at(to), bytes_at(from), bytes), 0;
+      });
+    });
+  };
+  d.fill = [](device_pointer, unsigned char, std::size_t, stream) { return call("cuMemsetD8Async", [](auto&) {}); };
+}
+
+}  // namespace
+
+driver fake_cuda::driver() {
+  cuda_backend::driver d;
+  fill_device_functions(d);
+  fill_event_functions(d);
+  fill_memory_functions(d);
+  d.load_module = [](module_handle* m, const void* code) {
+    return call("cuModuleLoadData", [&](auto&) { return load(m, static_cast<const char*>(code)); });
+  };
+  d.find_function = [](function_handle* f, module_handle m, const char* name) {
+    return call("cuModuleGetFunction", [&](fake_cuda& all) {
+      *f = reinterpret_cast<function_handle>(all.find(m, name));
+      return *f ? 0 : 500;
+    });
+  };
+  d.launch = [](function_handle f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned, unsigned,
+                stream s, void** parameters, void**) {
+    return call("cuLaunchKernel", [&](fake_cuda& all) {
+      const unsigned grid[] = {x, y, z, threads};
+      return all.launch(*reinterpret_cast<kernel*>(f), grid, of(s), *parameters);
+    });
+  };
+  return d;
+}
+
+nvrtc fake_cuda::compiler() {
+  using program = cuda_backend::nvrtc::program;
+  cuda_backend::nvrtc n;
+  n.version = [](int* major, int* minor) {  // code that runs is not found as code that does nothing
+    return *major = 13, *minor = fake_cuda::get().now.runs_kernels, 0;
+  };
+  n.error_text = [](int) { return "fake compiler"; };
+  n.create = [](program* p, const char* text, const char*, int, const char* const*, const char* const*) {
+    return call("nvrtcCreateProgram", [&](auto&) { *p = reinterpret_cast<program>(new text_program{text, {}, {}}); });
+  };
+  n.destroy = [](program* p) { return delete &text_of(*p), *p = nullptr, 0; };
+  n.compile = [](program p, int, const char* const*) {
+    return call("nvrtcCompileProgram", [&](fake_cuda& f) {
+      text_program& t = text_of(p);
+      const std::string code = f.now.runs_kernels ? compiled_for_host(t.text, t.messages) : t.text;
+      t.code = std::string(code_head) + std::to_string(code.size()) + "\n" + code;
+      return code.empty() ? 6 : 0;
+    });
+  };
+  n.log_size = [](program p, std::size_t* size) { return *size = text_of(p).messages.size(), 0; };
+  n.log = [](program p, char* to) { return text_of(p).messages.copy(to, std::string::npos), 0; };
+  n.code_size = [](program p, std::size_t* size) {
+    return call("nvrtcGetCUBINSize", [&](auto&) { *size = text_of(p).code.size(); });
+  };
+  n.code = [](program p, char* to) {
+    return call("nvrtcGetCUBIN", [&](auto&) { text_of(p).code.copy(to, std::string::npos); });
+  };
+  return n;
+}
+
+}  // namespace tokamax::test

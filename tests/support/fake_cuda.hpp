@@ -1,0 +1,141 @@
+// tests/support/fake_cuda.hpp: a driver and a compiler of GPUs that are not there, for tests of the CUDA backend.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/backend/cuda/device.hpp>    // cuda_tag
+#include <tokamax/backend/cuda/instance.hpp>  // driver, nvrtc
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tokamax::test {
+
+/// GPUs whose memory is the host's. Each stream has a thread that does its work in order, with a delay that changes. Any call
+/// can be told to fail. Kernels are those of compiled_for_host, or do nothing; new memory has no useful values.
+///
+/// The functions of the tables have no object, so there is one such driver in a process.
+class fake_cuda {
+ public:
+  /// What the next questions are answered with.
+  struct facts {
+    int devices = 32, version = 13000, major = 9, minor = 0, memory_pools = 1;
+    std::size_t memory = std::size_t{1} << 30;  ///< of all GPUs together
+    bool runs_kernels = false;
+    int delay = 0;  ///< microseconds that a piece of work waits at most
+  };
+  static constexpr int out_of_memory = 2, no_device = 100, illegal_address = 700, launch_failed = 719, unknown = 999;
+
+  static fake_cuda& get() {
+    static fake_cuda& one = *new fake_cuda;
+    return one;
+  }
+  static cuda_backend::driver driver();
+  static cuda_backend::nvrtc compiler();
+
+  facts now;
+  /// The call named `name` that comes after `others` more of them fails with `result`, once.
+  void fail(const std::string& name, int result, int others = 0) {
+    const std::lock_guard lock(mutex_);
+    failures_[name] = {result, others};
+  }
+  /// The next kernel that the GPU runs fails there, and all work of this GPU with it.
+  void fail_kernel(int device, int result) {
+    const std::lock_guard lock(mutex_);
+    failing_kernels_[device] = result;
+  }
+  /// How often a function was called.
+  int calls(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(name);
+    return found == calls_.end() ? 0 : found->second;
+  }
+  /// Forgets the failures that have not happened.
+  void forget_failures() {
+    const std::lock_guard lock(mutex_);
+    failures_.clear();
+    failing_kernels_.clear();
+  }
+  std::size_t used_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+  /// How many events exist.
+  int events() const { return events_; }
+
+  /// Counts a call, and says whether it fails.
+  int called(const char* name) {
+    const std::lock_guard lock(mutex_);
+    ++calls_[name];
+    const auto found = failures_.find(name);
+    if (found == failures_.end() || found->second.others-- > 0) return 0;
+    const int result = found->second.result;
+    failures_.erase(found);
+    return result;
+  }
+
+  // What the functions of the tables do.
+  int allocate(cuda_backend::device_pointer* p, std::size_t bytes);
+  void free_now(cuda_backend::device_pointer p);
+  /// Is a range of memory allocated?
+  bool owns(cuda_backend::device_pointer p, std::size_t bytes) const;
+
+  /// A kernel of a module.
+  struct kernel {
+    std::string name;
+    void (*run)(const unsigned* grid, const void* record) = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// Work of a GPU in order.
+  struct queue {
+    int device = 0;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<int()>> waiting;
+    bool busy = false;
+    int result = 0;  ///< of the first piece that failed; the others are then left out
+    unsigned random = 1;
+
+    void add(std::function<int()> work);
+    int drain();
+    void work();
+  };
+  struct moment {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool recorded = false, reached = true;
+    queue* in = nullptr;
+    int references = 1;
+  };
+  kernel* find(void* module, const std::string& name);
+  int launch(kernel& k, const unsigned* grid, queue& q, const void* record);
+  static queue& of(cuda_backend::stream s) { return *reinterpret_cast<queue*>(s); }
+  static std::shared_ptr<moment>& of(cuda_backend::driver_event e) {
+    return *reinterpret_cast<std::shared_ptr<moment>*>(e);
+  }
+  std::atomic<int> events_ = 0;
+
+ private:
+  struct failure {
+    int result = 0, others = 0;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, failure> failures_;
+  std::map<int, int> failing_kernels_;
+  std::map<std::string, int> calls_;
+  std::map<cuda_backend::device_pointer, std::size_t> blocks_;
+  std::size_t used_ = 0;
+};
+
+/// A GPU of this driver as a value, such as `cuda(1)`.
+struct fake_gpu {
+  using tag = cuda_tag;
+  cuda_backend::instance* one;
+  device& get() const { return *one; }
+};
+
+}  // namespace tokamax::test
