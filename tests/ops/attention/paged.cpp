@@ -8,10 +8,10 @@
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
+#include "support/paged_problem.hpp"
 #include "support/reference.hpp"
 
 #include <cmath>
-#include <random>
 
 namespace tk = tokamax;
 using tk::array;
@@ -19,47 +19,8 @@ using tk::test::noise;
 
 namespace {
 
-array numbers(const std::vector<std::int32_t>& v) {
-  return array::from<std::int32_t>(v, {static_cast<std::int64_t>(v.size())});
-}
-
-/// Sequences with their tokens and keys in a cache of shuffled pages.
-struct problem {
-  std::vector<std::int32_t> q_lens, kv_lens;
-  std::int64_t heads = 4, kv_heads = 2, head_size = 24, value_size = 24, page = 4, spare = 3;
-  tk::dtype type = tk::f32, cache_type = tk::f32;
-  array q = {}, k = {}, v = {};  // of the new tokens
-  tk::paged_cache cache = {};
-  tk::paged_batch batch = {};
-
-  std::int64_t tokens() const { return q.extent(0); }
-  void make(unsigned seed) {
-    std::mt19937 random(seed);
-    const auto sequences = static_cast<std::int64_t>(kv_lens.size());
-    std::int64_t columns = 1, total = 0;
-    std::vector<std::int32_t> ends{0}, table;
-    for (std::size_t r = 0; r < kv_lens.size(); ++r) {
-      columns = std::max<std::int64_t>(columns, (kv_lens[r] + page - 1) / page);
-      total += q_lens[r];
-      ends.push_back(static_cast<std::int32_t>(total));
-    }
-    const std::int64_t pages = sequences * columns + 1;
-    for (std::int32_t p = 0; p < pages; ++p) table.push_back(p);
-    std::shuffle(table.begin(), table.end(), random);
-    table.resize(static_cast<std::size_t>(sequences * columns));
-    const auto filled = [&](const tk::shape& s, unsigned n, tk::dtype t) -> array {
-      if (t == tk::i8) return astype(noise(s, seed + n) * 100.0f, tk::i8);
-      return astype(noise(s, seed + n) * 2.0f, t);
-    };
-    q = filled({total + spare, heads, head_size}, 1, type);
-    k = filled({total + spare, kv_heads, head_size}, 2, type);
-    v = filled({total + spare, kv_heads, value_size}, 3, type);
-    cache.keys = filled({pages, page, kv_heads, head_size}, 4, cache_type);
-    cache.values = filled({pages, page, kv_heads, value_size}, 5, cache_type);
-    batch = {numbers(kv_lens), array::from<std::int32_t>(table, {sequences, columns}), numbers(ends),
-             numbers({static_cast<std::int32_t>(sequences)})};
-  }
-};
+using problem = tk::test::paged_problem;
+using tk::test::numbers_of;
 
 /// The results in double, token after token.
 std::vector<double> plain(const problem& p, const tk::paged_cache& cache, const tk::paged_attention_options& o) {
@@ -175,9 +136,9 @@ TEST_CASE("pages outside of the cache, and lengths that do not fit, hide keys") 
   auto* const table = p.batch.page_indices.mutable_data<std::int32_t>();
   table[1] = -1, table[2] = 1 << 30;
   check(p, {}, 2e-6);
-  p.batch.kv_lens = numbers({30, 500, -3});  // more than the table has, and fewer than none
+  p.batch.kv_lens = numbers_of({30, 500, -3});  // more than the table has, and fewer than none
   check(p, {}, 2e-6);
-  p.batch.num_seqs = numbers({2});
+  p.batch.num_seqs = numbers_of({2});
   check(p, {}, 2e-6);
 }
 

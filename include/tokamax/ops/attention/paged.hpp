@@ -62,11 +62,11 @@ constexpr array_type paged_attention_type(const call& c) {
     return c.fail("paged_attention: cu_q_lens", in.cu_q_lens.type(),
                   message("i32[") << add_extent(sequences, 1) << "]");
   if (!is_i32(in.num_seqs, {1})) return c.fail("paged_attention: num_seqs", in.num_seqs.type(), "i32[1]");
-  const array_type scales{carrying(t.dtype), false, {k.shape[0], k.shape[1], k.shape[2]}};
+  array_type scales{carrying(t.dtype), false, {k.shape[0], k.shape[1], k.shape[2]}};  // g++ 12 fills no const shapes
   if (o.has_scales && (in.key_scales.type() != scales || in.value_scales.type() != scales))
     return c.fail("paged_attention: scales", message(in.key_scales.type()) << ", " << in.value_scales.type(),
                   message() << scales);
-  const array_type sinks{carrying(t.dtype), false, {t.shape[1]}};
+  array_type sinks{carrying(t.dtype), false, {t.shape[1]}};
   if (o.has_sinks && in.sinks.type() != sinks)
     return c.fail("paged_attention: sinks", in.sinks.type(), message() << sinks);
   t.shape[2] = v.shape[3];
@@ -139,6 +139,13 @@ constexpr op_cost paged_attention_cost(const call& c) {
   cost.transcendentals = pairs;
   return cost;
 }
+/// The pages that a full page table names, or all of a smaller cache, beside the other operands and the result.
+constexpr double paged_attention_bytes(const call& c) {
+  const double pages = static_cast<double>(c[1].extent(0)), named = static_cast<double>(c[4].size());
+  const double share = pages > named ? named / pages : 1;
+  return bytes_of(c[0].type()) + (bytes_of(c[1].type()) + bytes_of(c[2].type())) * share + bytes_of_operands(c, 3) +
+         bytes_of(c.type);
+}
 
 }  // namespace detail
 
@@ -148,7 +155,8 @@ constexpr op_cost paged_attention_cost(const call& c) {
 inline constexpr op paged_attention_p{
     .name = "paged_attention",
     .precision = {.kernels_in_f32 = true},
-    .cost = {.operations = [](const call& c) { return detail::paged_attention_cost(c); }},
+    .cost = {.operations = [](const call& c) { return detail::paged_attention_cost(c); },
+             .bytes = [](const call& c) { return detail::paged_attention_bytes(c); }},
     .attributes = schema<paged_attention_attributes>,
     .infer = [](const call& c) -> array_type { return detail::paged_attention_type(c); },
     .compose = [](const call& c) -> arrays { return detail::paged_attention_meaning(c); },
