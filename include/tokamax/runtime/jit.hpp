@@ -69,10 +69,11 @@ template <const auto& Table, int Count>
 }
 
 /// The trace of a program, for other traces that call it.
+inline graph thawed(const graph_view& trace, const op* const* ops) { return linked_function<thaw>::run(trace, ops, 0); }
 template <class Program>
 [[gnu::cold]] const graph& thawed() {
   static const graph& g = *new graph(  // never destroyed, as the program
-      linked_function<thaw>::run(view(Program::trace), descriptors_of<Program::ops.at, Program::traced.size.ops>(), 0));
+      thawed(view(Program::trace), descriptors_of<Program::ops.at, Program::traced.size.ops>()));
   return g;
 }
 

@@ -1,103 +1,17 @@
 // tokamax/backend/cpu/generated/kernels.hpp: the kernels of all ops, compiled here or in a linked library.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by cmake/umbrellas.cmake, read at the end of execute.hpp. base/compiled_once.hpp says which file compiles what.
+// Written by cmake/library_lists.cmake, read at the end of execute.hpp. base/compiled_once.hpp says which file compiles what.
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
-#include <tokamax/compiler/attribute_text.hpp>
-#include <tokamax/compiler/loop_text.hpp>
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
-#include <tokamax/core/array.hpp>
-#include <tokamax/core/bind.hpp>
-#include <tokamax/core/device.hpp>
-#include <tokamax/core/eager.hpp>
-#include <tokamax/core/effect.hpp>
-#include <tokamax/core/graph/inline.hpp>
-#include <tokamax/core/memory/buffer.hpp>
-#include <tokamax/core/memory/buffer_pool.hpp>
-#include <tokamax/core/memory/literal_data.hpp>
-#include <tokamax/core/op.hpp>
-#include <tokamax/core/print.hpp>
-#include <tokamax/core/spelled.hpp>
-#include <tokamax/core/symbolic.hpp>
-#include <tokamax/core/tensor.hpp>
-#include <tokamax/core/trace_life.hpp>
-#include <tokamax/lax/broadcast_in_dim.hpp>
-#include <tokamax/lax/concatenate.hpp>
-#include <tokamax/lax/conv.hpp>
-#include <tokamax/lax/convert.hpp>
-#include <tokamax/lax/cumulative.hpp>
-#include <tokamax/lax/dot_general.hpp>
-#include <tokamax/lax/dynamic_slice.hpp>
-#include <tokamax/lax/elementwise/arithmetic.hpp>
-#include <tokamax/lax/elementwise/bitwise.hpp>
-#include <tokamax/lax/elementwise/compare.hpp>
-#include <tokamax/lax/elementwise/division.hpp>
-#include <tokamax/lax/elementwise/elementwise.hpp>
-#include <tokamax/lax/elementwise/logaddexp.hpp>
-#include <tokamax/lax/elementwise/special.hpp>
-#include <tokamax/lax/elementwise/unary.hpp>
-#include <tokamax/lax/gather.hpp>
-#include <tokamax/lax/iota.hpp>
-#include <tokamax/lax/pack_int4.hpp>
-#include <tokamax/lax/pool.hpp>
-#include <tokamax/lax/reduce.hpp>
-#include <tokamax/lax/reshape.hpp>
-#include <tokamax/lax/reverse.hpp>
-#include <tokamax/lax/scatter.hpp>
-#include <tokamax/lax/slice.hpp>
-#include <tokamax/lax/sort.hpp>
-#include <tokamax/lax/split.hpp>
-#include <tokamax/lax/stop_gradient.hpp>
-#include <tokamax/lax/transpose.hpp>
-#include <tokamax/ops/activations.hpp>
-#include <tokamax/ops/attention/attention.hpp>
-#include <tokamax/ops/attention/paged.hpp>
-#include <tokamax/ops/cross_entropy.hpp>
-#include <tokamax/ops/layer_norm.hpp>
-#include <tokamax/ops/linear_cross_entropy.hpp>
-#include <tokamax/ops/quantized/quantize.hpp>
-#include <tokamax/ops/quantized/scaled_dot.hpp>
-#include <tokamax/ops/ragged_dot.hpp>
-#include <tokamax/ops/rms_norm.hpp>
-#include <tokamax/ops/rotary_embedding.hpp>
-#include <tokamax/ops/softmax.hpp>
-#include <tokamax/random/key.hpp>
-#include <tokamax/random/samplers.hpp>
-#include <tokamax/random/threefry.hpp>
-#include <tokamax/runtime/choice.hpp>
-#include <tokamax/runtime/composed_kernel.hpp>
-#include <tokamax/runtime/device_put.hpp>
-#include <tokamax/runtime/executable.hpp>
-#include <tokamax/runtime/filled_literals.hpp>
-#include <tokamax/runtime/given_tree.hpp>
-#include <tokamax/runtime/idle_list.hpp>
-#include <tokamax/runtime/jit.hpp>
-#include <tokamax/runtime/program_cache.hpp>
-#include <tokamax/runtime/program_device.hpp>
-#include <tokamax/runtime/program_run.hpp>
-#include <tokamax/runtime/runner_pool.hpp>
-#include <tokamax/runtime/running_loop.hpp>
-#include <tokamax/runtime/static_program.hpp>
-#include <tokamax/runtime/traced_program.hpp>
-#include <tokamax/runtime/tree_layout.hpp>
-#include <tokamax/transforms/collectives.hpp>
-#include <tokamax/transforms/compute_dtype.hpp>
-#include <tokamax/transforms/control_flow/cond_rules.hpp>
-#include <tokamax/transforms/control_flow/scan_rules.hpp>
-#include <tokamax/transforms/control_flow/scan_run.hpp>
-#include <tokamax/transforms/control_flow/while_rules.hpp>
-#include <tokamax/transforms/custom_jvp.hpp>
-#include <tokamax/transforms/custom_vjp.hpp>
-#include <tokamax/transforms/debug_print.hpp>
-#include <tokamax/transforms/linear_function.hpp>
-#include <tokamax/transforms/passes/backward.hpp>
-#include <tokamax/transforms/passes/batch.hpp>
-#include <tokamax/transforms/passes/forward.hpp>
-#include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/scan_unroll.hpp>
+#include <tokamax/compiler.hpp>
+#include <tokamax/core.hpp>
+#include <tokamax/lax.hpp>
+#include <tokamax/ops.hpp>
+#include <tokamax/random.hpp>
+#include <tokamax/runtime.hpp>
+#include <tokamax/transforms.hpp>
 
 #if TOKAMAX_COMPILES(REDUCE)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
@@ -112,17 +26,17 @@ inline constexpr linkage linked_kernel<argmin_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<cumsum_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag>{true, {.producer = true}};
-template <>
-inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.producer = true}};
+inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag>{true, {.producer = true}};
 template <>
 inline constexpr linkage linked_kernel<reduce_max_p, cpu_tag>{true, {.producer = true}};
 template <>
 inline constexpr linkage linked_kernel<reduce_min_p, cpu_tag>{true, {.producer = true}};
 template <>
-inline constexpr linkage linked_kernel<reduce_and_p, cpu_tag>{true, {.producer = true}};
-template <>
 inline constexpr linkage linked_kernel<reduce_or_p, cpu_tag>{true, {.producer = true}};
+template <>
+inline constexpr linkage linked_kernel<reduce_sum_p, cpu_tag>{true, {.producer = true}};
+template <>
+inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.producer = true}};
 }  // namespace tokamax
 #endif
 
@@ -182,17 +96,11 @@ inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag>{true, {}
 template <>
 inline constexpr linkage linked_kernel<gather_p, cpu_tag>{true, {}};
 template <>
-inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag>{true, {}};
-template <>
-inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag>{true, {}};
-template <>
 inline constexpr linkage linked_kernel<max_pool_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<max_pool_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<pack_int4_p, cpu_tag>{true, {}};
-template <>
-inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<pad_p, cpu_tag>{true, {}};
 template <>
@@ -200,11 +108,17 @@ inline constexpr linkage linked_kernel<paged_attention_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<scatter_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 }  // namespace tokamax
 #endif
 
@@ -241,56 +155,56 @@ inline constexpr linkage linked_kernel<scaled_dot_p, cpu_tag>{true, {.views = tr
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set find_kernels<convert_element_type_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<add_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sub_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<mul_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<div_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<neg_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<max_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<min_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<abs_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sign_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<bitwise_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<bitwise_not_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<bitwise_or_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<bitwise_xor_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<bitwise_not_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<shift_left_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<shift_right_logical_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ceil_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<convert_element_type_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cos_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<div_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<eq_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<ne_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<lt_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<le_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<gt_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<ge_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<logical_and_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<logical_or_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<logical_not_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<select_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<quotient_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<rem_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<logaddexp_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<fma_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<erf_inv_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<normal_cdf_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<erf_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<exp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<expm1_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<log_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<log1p_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sqrt_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<rsqrt_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<tanh_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<logistic_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sin_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<cos_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<erf_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<floor_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<ceil_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<round_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<pow_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<relu_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<fma_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ge_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gelu_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<gt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<le_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<log1p_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<log_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logaddexp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_not_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logical_or_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<logistic_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<lt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<max_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<min_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<mul_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ne_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<neg_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<normal_cdf_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<pow_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<quotient_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<relu_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rem_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<round_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rsqrt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<select_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_left_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<shift_right_logical_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sign_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sin_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sqrt_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sub_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<tanh_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -302,15 +216,15 @@ TOKAMAX_KERNELS kernel_set find_kernels<gelu_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set find_kernels<reduce_sum_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<cumsum_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sum_in_32_bits_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<reduce_max_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<reduce_min_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<reduce_and_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<reduce_or_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<argmax_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<argmin_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cumsum_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_and_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_max_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_min_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_or_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reduce_sum_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sum_in_32_bits_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -322,17 +236,17 @@ TOKAMAX_KERNELS kernel_set find_kernels<argmin_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set find_kernels<attention_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<attention_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<attention_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<rotary_embedding_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<softmax_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<softmax_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<softmax_vjp_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -348,18 +262,18 @@ TOKAMAX_KERNELS kernel_set find_kernels<concatenate_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_slice_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_update_slice_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gather_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pad_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<paged_attention_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -371,13 +285,13 @@ TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS kernel_set find_kernels<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<conv_general_dilated_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
-TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -389,192 +303,192 @@ TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 #endif
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
-TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
-TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
-TOKAMAX_KERNELS const op* descriptor_of<get_p>();
-TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
-TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
-TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<add_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
-TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
-TOKAMAX_KERNELS const op* descriptor_of<div_p>();
-TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_p>();
-TOKAMAX_KERNELS const op* descriptor_of<min_p>();
 TOKAMAX_KERNELS const op* descriptor_of<abs_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
-TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
-TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
-TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
-TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<le_p>();
-TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
-TOKAMAX_KERNELS const op* descriptor_of<select_p>();
-TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
-TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
-TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
-TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
-TOKAMAX_KERNELS const op* descriptor_of<log_p>();
-TOKAMAX_KERNELS const op* descriptor_of<log1p_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sqrt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rsqrt_p>();
-TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
-TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
-TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
-TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
-TOKAMAX_KERNELS const op* descriptor_of<round_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
-TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
-TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
-TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
-TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scatter_p>();
-TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
-TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
-TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
-TOKAMAX_KERNELS const op* descriptor_of<split_p>();
-TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
-TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
-TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
-TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
-TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
-TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
-TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_p>();
-TOKAMAX_KERNELS const op* descriptor_of<paged_attention_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
-TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
-TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
-TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scaled_dot_p>();
-TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
-TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
-TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
-TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
-TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
-TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitcast_convert_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
+TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
+TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
-TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
-TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
+TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
+TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
+TOKAMAX_KERNELS const op* descriptor_of<div_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
+TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
+TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
+TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
+TOKAMAX_KERNELS const op* descriptor_of<get_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
+TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
+TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<le_p>();
+TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_p>();
+TOKAMAX_KERNELS const op* descriptor_of<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log1p_p>();
+TOKAMAX_KERNELS const op* descriptor_of<log_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logaddexp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
+TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
+TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
+TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
+TOKAMAX_KERNELS const op* descriptor_of<paged_attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
+TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
+TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
+TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
-TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<dot_dimensions>();
-TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
+TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
+TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
+TOKAMAX_KERNELS const op* descriptor_of<round_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rsqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scaled_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
+TOKAMAX_KERNELS const op* descriptor_of<scatter_p>();
+TOKAMAX_KERNELS const op* descriptor_of<select_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
+TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
+TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sort_p>();
+TOKAMAX_KERNELS const op* descriptor_of<split_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sqrt_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
+TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
+TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
+TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
+TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
+TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
+TOKAMAX_KERNELS attribute_schema schema<arg_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<bitcast_options>();
 TOKAMAX_KERNELS attribute_schema schema<broadcast_options>();
 TOKAMAX_KERNELS attribute_schema schema<concatenate_options>();
-TOKAMAX_KERNELS attribute_schema schema<conv_rhs_vjp_options>();
 TOKAMAX_KERNELS attribute_schema schema<conv_options>();
+TOKAMAX_KERNELS attribute_schema schema<conv_rhs_vjp_options>();
 TOKAMAX_KERNELS attribute_schema schema<convert_options>();
-TOKAMAX_KERNELS attribute_schema schema<bitcast_options>();
 TOKAMAX_KERNELS attribute_schema schema<cumulative_options>();
-TOKAMAX_KERNELS attribute_schema schema<dynamic_slice_options>();
-TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<unpack_int4_options>();
-TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<arg_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
-TOKAMAX_KERNELS attribute_schema schema<reverse_options>();
-TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
-TOKAMAX_KERNELS attribute_schema schema<slice_options>();
-TOKAMAX_KERNELS attribute_schema schema<pad_options>();
-TOKAMAX_KERNELS attribute_schema schema<sort_options>();
-TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
-TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<paged_attention_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
-TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
-TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
-TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
-TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<dot_dimensions>();
+TOKAMAX_KERNELS attribute_schema schema<dynamic_slice_options>();
+TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
+TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<pad_options>();
+TOKAMAX_KERNELS attribute_schema schema<paged_attention_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
-TOKAMAX_KERNELS struct linked_function<lift_here>;
-TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
-TOKAMAX_KERNELS struct linked_function<bind_all_here>;
-TOKAMAX_KERNELS struct linked_function<inline_graph_here>;
-TOKAMAX_KERNELS struct linked_function<detail::elementwise_batch_here>;
-TOKAMAX_KERNELS struct linked_function<broadcast_to_here>;
-TOKAMAX_KERNELS struct linked_function<detail::binary_here>;
-TOKAMAX_KERNELS struct linked_function<detail::float_unary_here>;
-TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
-TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
-TOKAMAX_KERNELS struct linked_function<thaw>;
-TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
-TOKAMAX_KERNELS struct linked_function<detail::cond_vjp_here>;
-TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
-TOKAMAX_KERNELS struct linked_function<detail::cond_batch_here>;
-TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
-TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
-TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
-TOKAMAX_KERNELS struct linked_function<detail::while_jvp_here>;
-TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
-TOKAMAX_KERNELS struct linked_function<detail::never_entered_here>;
-TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
+TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
+TOKAMAX_KERNELS attribute_schema schema<reverse_options>();
+TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
+TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
+TOKAMAX_KERNELS attribute_schema schema<slice_options>();
+TOKAMAX_KERNELS attribute_schema schema<sort_options>();
+TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
+TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
+TOKAMAX_KERNELS attribute_schema schema<unpack_int4_options>();
+TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS struct linked_function<backward_here>;
 TOKAMAX_KERNELS struct linked_function<batch_all_here>;
-TOKAMAX_KERNELS struct linked_function<forward_here>;
-TOKAMAX_KERNELS struct linked_function<detail::remat_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<bind_all_here>;
+TOKAMAX_KERNELS struct linked_function<broadcast_to_here>;
+TOKAMAX_KERNELS struct linked_function<detail::binary_here>;
 TOKAMAX_KERNELS struct linked_function<detail::bind_unrolled_here>;
+TOKAMAX_KERNELS struct linked_function<detail::compute_in_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cond_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::cut_linear_here>;
+TOKAMAX_KERNELS struct linked_function<detail::elementwise_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::emit_here>;
+TOKAMAX_KERNELS struct linked_function<detail::float_unary_here>;
+TOKAMAX_KERNELS struct linked_function<detail::gelu_here>;
+TOKAMAX_KERNELS struct linked_function<detail::never_entered_here>;
+TOKAMAX_KERNELS struct linked_function<detail::remat_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::scan_vjp_here>;
+TOKAMAX_KERNELS struct linked_function<detail::while_batch_here>;
+TOKAMAX_KERNELS struct linked_function<detail::while_jvp_here>;
+TOKAMAX_KERNELS struct linked_function<forward_here>;
+TOKAMAX_KERNELS struct linked_function<inline_graph_here>;
+TOKAMAX_KERNELS struct linked_function<lift_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::normal_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::times_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::truncated_normal_here>;
+TOKAMAX_KERNELS struct linked_function<random::detail::uniform_here>;
+TOKAMAX_KERNELS struct linked_function<thaw>;
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
 #endif
@@ -582,125 +496,125 @@ TOKAMAX_KERNELS struct linked_function<detail::bind_unrolled_here>;
 #if TOKAMAX_COMPILES(RULES)
 namespace tokamax {
 TOKAMAX_BODY vec<const op*> library_ops() {
-  return {&constant_p,
-          &dense_p,
-          &captured_p,
-          &get_p,
-          &stand_in_p,
-          &reduce_sum_p,
-          &broadcast_in_dim_p,
-          &concatenate_p,
-          &conv_rhs_vjp_p,
-          &conv_general_dilated_p,
-          &convert_element_type_p,
-          &bitcast_convert_type_p,
-          &cumsum_p,
-          &dot_general_p,
-          &dynamic_slice_p,
-          &dynamic_update_slice_p,
+  return {&abs_p,
           &add_p,
-          &sub_p,
-          &mul_p,
-          &div_p,
-          &neg_p,
-          &max_p,
-          &min_p,
-          &abs_p,
-          &sign_p,
-          &bitwise_and_p,
-          &bitwise_or_p,
-          &bitwise_xor_p,
-          &bitwise_not_p,
-          &shift_left_p,
-          &shift_right_logical_p,
-          &shift_right_arithmetic_p,
-          &eq_p,
-          &ne_p,
-          &lt_p,
-          &le_p,
-          &gt_p,
-          &ge_p,
-          &logical_and_p,
-          &logical_or_p,
-          &logical_not_p,
-          &select_p,
-          &quotient_p,
-          &rem_p,
-          &logaddexp_p,
-          &fma_p,
-          &erf_inv_p,
-          &normal_cdf_p,
-          &exp_p,
-          &expm1_p,
-          &log_p,
-          &log1p_p,
-          &sqrt_p,
-          &rsqrt_p,
-          &tanh_p,
-          &logistic_p,
-          &sin_p,
-          &cos_p,
-          &erf_p,
-          &floor_p,
-          &ceil_p,
-          &round_p,
-          &pow_p,
-          &gather_p,
-          &scatter_add_p,
-          &scatter_add_onto_p,
-          &iota_p,
-          &pack_int4_p,
-          &unpack_int4_p,
-          &max_pool_vjp_p,
-          &max_pool_p,
-          &sum_in_32_bits_p,
-          &reduce_max_p,
-          &reduce_min_p,
-          &reduce_and_p,
-          &reduce_or_p,
+          &all_gather_p,
           &argmax_p,
           &argmin_p,
-          &reshape_p,
-          &reverse_p,
-          &scatter_p,
-          &slice_p,
-          &pad_p,
-          &sort_p,
-          &split_p,
-          &stop_gradient_p,
-          &variable_p,
-          &optimization_barrier_p,
-          &transpose_p,
-          &relu_p,
-          &gelu_p,
-          &attention_vjp_p,
           &attention_p,
-          &paged_attention_p,
-          &cross_entropy_vjp_p,
-          &cross_entropy_p,
-          &layer_norm_vjp_p,
-          &layer_norm_p,
-          &linear_cross_entropy_vjp_p,
-          &linear_cross_entropy_p,
-          &quantized_scale_p,
-          &scaled_dot_p,
-          &ragged_dot_p,
-          &rms_norm_vjp_p,
-          &rms_norm_p,
-          &rotary_embedding_p,
-          &softmax_vjp_p,
-          &softmax_p,
-          &threefry2x32_p,
+          &attention_vjp_p,
           &axis_index_p,
-          &all_gather_p,
+          &bitcast_convert_type_p,
+          &bitwise_and_p,
+          &bitwise_not_p,
+          &bitwise_or_p,
+          &bitwise_xor_p,
+          &broadcast_in_dim_p,
+          &captured_p,
+          &ceil_p,
+          &concatenate_p,
           &cond_p,
-          &scan_p,
-          &while_loop_p,
+          &constant_p,
+          &conv_general_dilated_p,
+          &conv_rhs_vjp_p,
+          &convert_element_type_p,
+          &cos_p,
+          &cross_entropy_p,
+          &cross_entropy_vjp_p,
+          &cumsum_p,
           &custom_jvp_p,
           &custom_vjp_p,
           &debug_print_p,
+          &dense_p,
+          &div_p,
+          &dot_general_p,
+          &dynamic_slice_p,
+          &dynamic_update_slice_p,
+          &eq_p,
+          &erf_inv_p,
+          &erf_p,
+          &exp_p,
+          &expm1_p,
+          &floor_p,
+          &fma_p,
+          &gather_p,
+          &ge_p,
+          &gelu_p,
+          &get_p,
+          &gt_p,
+          &iota_p,
+          &layer_norm_p,
+          &layer_norm_vjp_p,
+          &le_p,
+          &linear_cross_entropy_p,
+          &linear_cross_entropy_vjp_p,
+          &log1p_p,
+          &log_p,
+          &logaddexp_p,
+          &logical_and_p,
+          &logical_not_p,
+          &logical_or_p,
+          &logistic_p,
+          &lt_p,
+          &max_p,
+          &max_pool_p,
+          &max_pool_vjp_p,
+          &min_p,
+          &mul_p,
+          &ne_p,
+          &neg_p,
+          &normal_cdf_p,
+          &optimization_barrier_p,
+          &pack_int4_p,
+          &pad_p,
+          &paged_attention_p,
           &placeholder_p,
-          &remat_p};
+          &pow_p,
+          &quantized_scale_p,
+          &quotient_p,
+          &ragged_dot_p,
+          &reduce_and_p,
+          &reduce_max_p,
+          &reduce_min_p,
+          &reduce_or_p,
+          &reduce_sum_p,
+          &relu_p,
+          &rem_p,
+          &remat_p,
+          &reshape_p,
+          &reverse_p,
+          &rms_norm_p,
+          &rms_norm_vjp_p,
+          &rotary_embedding_p,
+          &round_p,
+          &rsqrt_p,
+          &scaled_dot_p,
+          &scan_p,
+          &scatter_add_onto_p,
+          &scatter_add_p,
+          &scatter_p,
+          &select_p,
+          &shift_left_p,
+          &shift_right_arithmetic_p,
+          &shift_right_logical_p,
+          &sign_p,
+          &sin_p,
+          &slice_p,
+          &softmax_p,
+          &softmax_vjp_p,
+          &sort_p,
+          &split_p,
+          &sqrt_p,
+          &stand_in_p,
+          &stop_gradient_p,
+          &sub_p,
+          &sum_in_32_bits_p,
+          &tanh_p,
+          &threefry2x32_p,
+          &transpose_p,
+          &unpack_int4_p,
+          &variable_p,
+          &while_loop_p};
 }
 }  // namespace tokamax
 #endif
