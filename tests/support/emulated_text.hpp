@@ -134,7 +134,7 @@ inline unsigned __ballot_sync(unsigned, int v) {
   return all;
 }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline float __expf(float x) { return expf(x); }
+#define __expf expf
 inline float cospif(float x) { return (float)cos(M_PI * x); }
 inline float sinpif(float x) { return (float)sin(M_PI * x); }
 inline double cospi(double x) { return cos(M_PI * x); }

@@ -51,10 +51,9 @@ int load(module_handle* made, const char* code) {
   m->text.assign(end + 1, bytes);
   if (m->text.starts_with("\x7f"
                           "ELF")) {
-    const int file = memfd_create("tokamax_fake_code", 0);
+    const int file = memfd_create("tokamax_fake_code", 0);  // stays open: the loader knows libraries by their paths
     const bool written = ::write(file, m->text.data(), bytes) == static_cast<ssize_t>(bytes);
     if (written) m->library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-    ::close(file);
     if (!m->library) return fake_cuda::unknown;
   }
   *made = reinterpret_cast<module_handle>(m.release());

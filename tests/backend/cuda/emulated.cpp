@@ -1,0 +1,175 @@
+// tests/backend/cuda/emulated.cpp: device text, compiled for the host and run on GPUs that are not there, gives what the CPU gives.
+#include <tokamax/backend/cuda.hpp>
+
+#include <tokamax/tokamax.hpp>
+
+#include <cmath>
+
+#include "support/catch.hpp"
+#include "support/emulated_text.hpp"
+#include "support/every_loop.hpp"
+#include "support/fake_cuda.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+using tk::test::fake_cuda;
+using tk::test::fake_gpu;
+
+namespace {
+
+/// The GPU of these tests; null, with a warning, where no compiler is known.
+const fake_gpu* emulated_gpu() {
+  if (!tk::test::emulates_text) {
+    WARN("skipped: no compiler for device text");
+    return nullptr;
+  }
+  fake_cuda::get().now = {.runs_kernels = true};
+  static const temporary_folder folder;
+  static const auto& gpus = *new tk::cuda_backend::driver(fake_cuda::driver());
+  static const auto& compiler = *new tk::cuda_backend::nvrtc(fake_cuda::compiler());
+  static const fake_gpu one{new tk::cuda_backend::instance(
+      31, tk::kernel_table_of<tk::cuda_tag>(), {gpus, compiler, tk::cuda_backend::code_cache(folder.path)})};
+  return &one;
+}
+array normal(int seed, tk::shape s) { return tk::random::normal(tk::random::key(seed), s); }
+
+/// Are two numbers as near as functions of two libraries are, rounded to a dtype with so many bits?
+bool near(double found, double expected, double relative) {
+  if (std::isnan(found) || std::isnan(expected)) return std::isnan(found) == std::isnan(expected);
+  if (found == expected) return true;
+  return std::fabs(found - expected) <= relative * std::max(1.0, std::fabs(expected));
+}
+double bound_of(tk::dtype t) { return !tk::is_floating(t) ? 0 : t == tk::f64 || t == tk::f32 ? 1e-5 : 2e-2; }
+void check_near(const array& found, const array& expected, double relative) {
+  REQUIRE(found.type() == expected.type());
+  const auto a = tk::astype(tk::device_put(found, tk::cpu), tk::f64).values<double>(),
+             b = tk::astype(expected, tk::f64).values<double>();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (near(a[i], b[i], relative)) continue;
+    CAPTURE(i, a[i], b[i], relative);
+    FAIL_CHECK("element " << i << " of " << a.size());
+    return;
+  }
+}
+/// Compares a graph on the GPU with the same on the CPU.
+void check_graph(const tk::graph& g, const tk::arrays& in) {
+  const fake_gpu& gpu = *emulated_gpu();
+  tk::arrays there;
+  for (const array& x : in) there.push_back(tk::device_put(x, gpu));
+  const tk::arrays expected = tk::cpu.get().execute(g, in), found = gpu.get().execute(g, there);
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    CAPTURE(k);
+    check_near(found[k], expected[k], bound_of(expected[k].dtype()));
+  }
+}
+/// Compares a function of arrays.
+template <class F>
+void check(F f, const tk::arrays& in) {
+  std::vector<tk::array_type> types;
+  for (const array& x : in) types.push_back(x.type());
+  check_graph(tk::test::trace(f, types), in);
+}
+
+}  // namespace
+
+TEST_CASE("loops of all ops have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  for (const tk::dtype t : {tk::f32, tk::bf16, tk::i32, tk::u8}) {
+    CAPTURE(tk::name(t));
+    const auto some = [&](int seed, tk::shape s) {
+      return tk::astype(tk::abs(normal(seed, s)) * (tk::is_floating(t) ? 0.9f : 4.0f) + 1.0f, t);
+    };
+    check_graph(tk::test::every_loop_of(t, {tk::bool_, tk::i8, tk::f16, tk::f8e4m3fn, tk::f32}, 1),
+                {some(1, {7, 9}), some(2, {9, 7}), some(3, {1, 9})});
+  }
+}
+
+TEST_CASE("reductions, running sums, sorting and positions have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  check(
+      [](const tk::arrays& a) {
+        return tk::arrays{tk::sum(a[0]),         tk::sum(a[0], {{0}}), tk::max(a[0], {{1}}), tk::min(a[0], {{0, 2}}),
+                          tk::cumsum(a[0], {1}), tk::argmax(a[0], 1),  tk::sort(a[0])};
+      },
+      {normal(1, {3, 70, 40})});
+  check([](const tk::arrays& a) { return tk::arrays{tk::sum(a[0], {{1}}), tk::max(a[0])}; },
+        {tk::astype(normal(2, {5, 3000}) * 50.0f, tk::i32)});
+}
+
+TEST_CASE("products of all layouts have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  for (const tk::dtype t : {tk::f32, tk::bf16, tk::i32}) {
+    CAPTURE(tk::name(t));
+    const array x = tk::astype(normal(1, {2, 19, 33}) * 3.0f, t), y = tk::astype(normal(2, {2, 33, 18}) * 3.0f, t);
+    check(
+        [](const tk::arrays& a) {
+          return tk::arrays{tk::matmul(a[0], a[1]),
+                            tk::matmul(tk::transpose(a[1], {0, 2, 1}), tk::transpose(a[0], {0, 2, 1}))};
+        },
+        {x, y});
+  }
+}
+
+TEST_CASE("gather, scatter, slices and copies have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  const array table = normal(1, {10, 6}), indices = array::from<std::int32_t>({3, 9, -1, 3, 0, 20});
+  check(
+      [](const tk::arrays& a) {
+        const array rows = tk::take(a[0], a[1]);
+        const array back = tk::grad([&](const array& t) { return tk::sum(tk::take(t, a[1]) * 3.0f); })(a[0]);
+        const array at = tk::reshape(tk::slice(a[1], {0}, {1}), {});
+        return tk::arrays{rows, back, tk::dynamic_slice(a[0], {at, at}, {4, 2}),
+                          tk::concatenate({a[0], tk::reverse(a[0], {0})}, 1), tk::transpose(a[0]) + 1.0f};
+      },
+      {table, indices});
+}
+
+TEST_CASE("norms, cross entropy, attention and rotation have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  const array x = normal(1, {5, 48}) + 0.5f, scale = normal(2, {48}), offset = normal(3, {48});
+  check(
+      [](const tk::arrays& a) {
+        const tk::arrays d = tk::layer_norm_vjp(a[0], a[1], a[0] * 0.3f, {1e-5});
+        return tk::arrays{tk::layer_norm(a[0], a[1], a[2]), tk::rms_norm(a[0], a[1]), d[0], d[1], d[2]};
+      },
+      {x, scale, offset});
+  check(
+      [](const tk::arrays& a) {
+        const auto loss = [&](const array& logits) { return tk::mean(tk::softmax_cross_entropy(logits, a[1])); };
+        return tk::arrays{tk::softmax_cross_entropy(a[0], a[1]), tk::grad(loss)(a[0])};
+      },
+      {normal(4, {6, 300}) * 3.0f, array::from<std::int32_t>({0, 299, 3, 7, 8, 9})});
+  const tk::shape heads{2, 24, 2, 16};
+  check(
+      [](const tk::arrays& a) {
+        const tk::arrays y = tk::attention({a[0], a[1], a[2]}, {.causal = true, .scale = 0.25});
+        return tk::arrays{y[0], tk::rotary_embedding(a[0], tk::arange(24))};
+      },
+      {normal(5, heads), normal(6, heads), normal(7, heads)});
+}
+
+TEST_CASE("a network is trained as on the CPU") {
+  if (!emulated_gpu()) return;
+  struct network {
+    tk::nn::linear hidden{16, 32}, out{32, 4};
+    constexpr array operator()(const array& x) const { return out(tk::gelu(hidden(x))); }  // [n, 16] -> [n, 4]
+  };
+  const auto loss = [](const network& f, const array& x) { return tk::mean(tk::square(f(x) - 0.5f)); };
+  const auto step = [loss](const network& f, const array& x) {
+    auto [value, grads] = tk::value_and_grad(loss)(f, x);
+    return std::pair{tk::tree_map([](auto p, auto g) { return p - 0.1f * g; }, f, grads), value};
+  };
+  const array x = normal(7, {64, 16});
+  const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto on_gpu = tk::jit(step, *emulated_gpu(), tk::at_run_time);
+  network a = tk::init<network>(tk::random::key(0)), b = tk::device_put(a, *emulated_gpu());
+  for (int i = 0; i < 5; ++i) {
+    auto [next_a, loss_a] = on_cpu(a, x);
+    auto [next_b, loss_b] = on_gpu(std::move(b), x);
+    a = next_a, b = next_b;
+    CHECK(loss_b.item() == Approx(loss_a.item()).epsilon(1e-5));
+  }
+  check_near(b.hidden.kernel, a.hidden.kernel, 1e-5);
+}
