@@ -5,6 +5,7 @@
 #include <tokamax/ops/attention/mask.hpp>
 
 #include "support/contains.hpp"
+#include "support/golden.hpp"
 
 namespace tk = tokamax;
 using tk::array;
@@ -68,6 +69,33 @@ TEST_CASE("windows, chunks and segments, their unions and intersections") {
   CHECK(text(((local | first) & tk::chunked_mask(2)).as_array(4, 4)) == "1000 1100 0010 0011");
   CHECK(text((tk::chunked_mask(2) & (local | first)).as_array(4, 4)) == "1000 1100 0010 0011");
   CHECK(!(local | attention_mask{}).as_array(4, 4).exists());
+}
+
+TEST_CASE("masks are those of JAX's splash attention, at any positions") {
+  const auto check = [](const std::string& name, const attention_mask& mask, std::int64_t queries, std::int64_t keys,
+                        int offset) {
+    const std::string row =
+        name + "_" + std::to_string(queries) + "x" + std::to_string(keys) + "_" + std::to_string(offset);
+    CAPTURE(row);
+    const array expected = tk::test::golden("masks.txt", row);
+    const array positions = tk::iota(tk::i32, {queries}, 0) + offset;
+    CHECK(text(mask.as_array(positions, tk::iota(tk::i32, {keys}, 0))) == text(expected));
+    if (offset == 0) CHECK(text(mask.as_array(queries, keys)) == text(expected));
+  };
+  for (const auto& [queries, keys] : {std::pair{1, 1}, {4, 4}, {4, 6}, {6, 4}}) {
+    for (const int offset : {-1, 0, 2}) {
+      check("causal", tk::causal_mask, queries, keys, offset);
+      check("or", tk::causal_mask | tk::local_mask(1, 2), queries, keys, offset);
+      check("and", tk::causal_mask & tk::local_mask(1, 2), queries, keys, offset);
+      check("local_1_none", tk::local_mask(1, -1), queries, keys, offset);
+      check("local_none_2", tk::local_mask(-1, 2), queries, keys, offset);
+      check("local_1_1", tk::local_mask(1, 1), queries, keys, offset);
+      check("local_1_0", tk::local_mask(1, 0), queries, keys, offset);
+      check("local_0_2", tk::local_mask(0, 2), queries, keys, offset);
+    }
+    for (const int size : {1, 2, 3, 8})
+      check("chunked_" + std::to_string(size), tk::chunked_mask(size) & tk::causal_mask, queries, keys, 0);
+  }
 }
 
 TEST_CASE("positions replace the numbers of queries and keys") {
