@@ -249,4 +249,15 @@ TEST_CASE("attention keeps the contract of ops") {
                         noise({1, 2, 3}, 5) + 1.0, noise({1, 2, 3}, 7) + 1.0, noise({1, 3, 2, 2}, 6)},
                        options}},
                      {.order = 1});
+  // the cotangents of lse and of biases that entries of the batch share, or do not
+  tk::attention_attributes more = terms;
+  more.bias_gradient = more.has_lse_cotangent = true;
+  const auto example = [&](const tk::shape& extents) {
+    return tk::test::example{{noise({2, 3, 2, 2}, 1), noise({2, 4, 1, 2}, 2), noise({2, 4, 1, 2}, 3),
+                              noise({2, 3, 2, 2}, 4), noise({2, 2, 3}, 5) + 1.0, noise({2, 2, 3}, 7) + 1.0,
+                              noise({2, 3, 2, 2}, 6), noise({2, 2, 3}, 9), noise(extents, 8), seen},
+                             pack(more)};
+  };
+  tk::test::check_op(tk::attention_vjp_p, {example({1, 1, 3, 4}), example({2, 2, 1, 4}), example({1, 2, 3, 1})},
+                     {.differentiate = false});
 }

@@ -3,11 +3,13 @@
 //
 //   backend/cpu/attention/attention.hpp           scaled dot-product attention and its cotangents without the matrix of scores.
 //   backend/cpu/attention/backward.hpp            the cotangents of attention, in pieces of some keys of one head.
+//   backend/cpu/attention/bias_cotangent.hpp      the cotangent of the bias of attention, summed in a fixed order.
 //   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
 //   backend/cpu/attention/paged.hpp               attention of few tokens to keys and values in pages, at the speed of memory.
 //   backend/cpu/attention/paged_groups.hpp        the operands of paged attention, and its work in groups of tokens.
 //   backend/cpu/attention/paged_rows.hpp          products of few queries with four rows of keys or values at a time.
+//   backend/cpu/attention/seen_tiles.hpp          the tiles of a block of scores that the backward pass computes.
 //   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
 //   backend/cpu/attention/terms.hpp               biases, soft caps, masks and windows of a block of scores.
 //   backend/cpu/attention/tiles.hpp               register tiles that read a block of scores row by row, without packing it.

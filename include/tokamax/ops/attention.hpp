@@ -43,7 +43,8 @@ constexpr array fast_attention(const array& q, const array& k, const array& v, c
   if (o.sinks.exists()) {  // a score more in the sum of weights
     const array sinks = reshape(o.sinks, {o.sinks.extent(0), 1}, l);
     const array share = logistic(results[1] - located(astype(sinks, results[1].dtype(), l), l), l);  // [B, N, T]
-    y = y * located(astype(expand_dims(swapaxes(share, 1, 2, l), -1, l), y.dtype(), l), l);
+    const array per_query = expand_dims(swapaxes(share, 1, 2, l), -1, l);                            // [B, T, N, 1]
+    y = astype(astype(y, share.dtype(), l) * located(per_query, l), y.dtype(), l);
   }
   return at.unflat(only_valid_queries(at, positions, o, y));
 }
@@ -88,8 +89,8 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 /// speed   blocks of keys that no query of a block sees by a mask, a window, lengths or segments cost nothing
 /// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype or without
 ///         normalize_output, there is compose alone
-/// memory  O(T + S) for a head; the gradients of bias and sinks, and the options dropout_mask, logits_dtype and
-///         normalize_output need the scores [..., N, T, S]
+/// memory  O(T + S) for a head, and the gradient of the bias; the options dropout_mask, logits_dtype and normalize_output
+///         need the scores [..., N, T, S]
 /// source  jax.nn.dot_product_attention, tokamax.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the
 ///         memory-saving form is Dao et al. 2022, arXiv:2205.14135; sinks are those of Xiao et al. 2023, arXiv:2309.17453
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},

@@ -98,15 +98,11 @@ struct attention_weights {
   }
   /// The cotangents of the scores for those of the result and, if it exists, of lse.
   constexpr array operator()(const array& v, const array& out, const array& ct, const array& ct_lse) const {
-    array inner;
-    if (ct.exists()) {
-      const array d = at.per_query(ct);
-      const array delta = sum(d * at.per_query(out), {{-1}, true});  // [B, K, G, T, 1]
-      inner = reshape(at.times_keys(d, at.per_key(v)) - delta, s.shape());
-    }
-    if (!ct_lse.exists()) return score_cotangents(inner);
-    if (!inner.exists()) return score_cotangents(per_row(ct_lse));
-    return score_cotangents(inner + per_row(ct_lse));
+    const array d = at.per_query(ct);
+    const array delta = sum(d * at.per_query(out), {{-1}, true});  // [B, K, G, T, 1]
+    array inner = reshape(at.times_keys(d, at.per_key(v)) - delta, s.shape());
+    if (ct_lse.exists()) inner = inner + per_row(ct_lse);
+    return score_cotangents(inner);
   }
 };
 
@@ -120,13 +116,13 @@ constexpr array sum_to_extents(const array& x, const shape& s) {
 }
 
 /// The batch rule of ops whose operands all have a batch as axis 0: the new axis is merged into it. Biases and masks, from
-/// operand `terms` on, may have one entry for all.
-constexpr arrays joined_batch(const call& c, int terms) {
+/// operand `terms` on, may have one entry for all, but for operand `whole`.
+constexpr arrays joined_batch(const call& c, int terms, int whole = -1) {
   arrays in;
   const std::int64_t batch = c[0].extent(c.batched(0) ? 1 : 0);
   for (int i = 0; i < c.count; ++i) {
     array x = c[i];
-    if (i >= terms && !c.batched(i) && x.extent(0) == 1) {
+    if (i >= terms && i != whole && !c.batched(i) && x.extent(0) == 1) {
       in.push_back(x);
       continue;
     }
@@ -163,6 +159,18 @@ constexpr op_cost attention_cost(const call& c, int products) {
   cost.transcendentals = pairs * share / static_cast<double>(c[0].extent(-1));
   return cost;
 }
+
+/// The number of operands of attention_vjp before its terms.
+constexpr int terms_of_vjp(const attention_attributes& o) { return o.has_lse_cotangent ? 8 : 7; }
+
+/// The batch rule of attention_vjp. A bias that all entries share has a gradient for each of them.
+constexpr arrays attention_vjp_batch(const call& c) {
+  const auto o = c.attrs<attention_attributes>();
+  const int bias = terms_of_vjp(o);
+  arrays d = joined_batch(c, bias, o.bias_gradient ? bias : -1);
+  if (o.bias_gradient && c[bias].extent(c.batched(bias) ? 1 : 0) != d[3].extent(1)) d[3] = sum(d[3], {{1}, true});
+  return d;
+}
 }  // namespace detail
 
 /// The gradients of attention. They compute the probabilities again, from the scores and the saved normalisers.
@@ -172,26 +180,38 @@ inline constexpr op attention_vjp_p{
     .cost = {.operations = [](const call& c) { return detail::attention_cost(c, 5); }},
     .attributes = schema<attention_attributes>,
     .infer_all = [](const call& c) -> types {
+      const auto o = c.attrs<attention_attributes>();
+      const int terms = detail::terms_of_vjp(o);
+      types results{c[0].type(), c[1].type(), c[2].type()};
       if (!detail::has_products(c[0].dtype()) || !detail::attention_shapes_fit(c[0], c[1], c[2]))
         c.fail("attention_vjp: k, v", message(c[1].type()) << ", " << c[2].type(),
                message("[B,S,K,H] for q ") << c[0].type());
       else if (detail::extents_are(c, 3, 3, c[0].shape()) && detail::extents_are(c, 6, 6, c[0].shape()) &&
-               detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)}))
-        detail::require_terms(c, 7);
-      return {c[0].type(), c[1].type(), c[2].type()};
+               detail::extents_are(c, 4, 5, {c[0].extent(0), c[0].extent(2), c[0].extent(1)}) &&
+               (terms == 7 || detail::extents_are(c, 7, 7, c[4].shape())))
+        detail::require_terms(c, terms);
+      if (o.bias_gradient && o.has_bias && c.count > terms) results.push_back(c[terms].type());
+      return results;
     },
 
-    // p = exp(s - lse) * correction; dv = p^T do; ds = p * (do v^T - sum(do * out)) * scale; dq = ds k; dk = ds^T q
+    // p = exp(s - lse) * correction;  dv = p^T do;  dbias = ds = p * (do v^T - sum(do * out) + dlse) * slope of the cap;
+    // dq = scale ds k;  dk = scale ds^T q
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<attention_attributes>();
+      const int terms = detail::terms_of_vjp(o);
       const detail::attention_layout at(c[0], c[1], o);
-      const detail::attention_weights weights(at, c[0], c[1], c[4], c[5], detail::terms_of(c, 7));
-      const array ds = at.grouped(weights(c[2], c[3], c[6], {}) * o.scale), p = at.grouped(weights.p);
-      return {at.merge_query(at.sum_keys(ds, at.per_key(c[1])), c[0].dtype()),
-              at.merge_key(at.sum_queries(ds, at.per_query(c[0])), c[1].dtype()),
-              at.merge_key(at.sum_queries(p, at.per_query(c[6])), c[2].dtype())};
+      const detail::attention_weights weights(at, c[0], c[1], c[4], c[5], detail::terms_of(c, terms));
+      array ct_lse;
+      if (o.has_lse_cotangent) ct_lse = c[7];
+      const array of_scores = weights(c[2], c[3], c[6], ct_lse);
+      const array ds = at.grouped(of_scores * o.scale), p = at.grouped(weights.p);
+      arrays d{at.merge_query(at.sum_keys(ds, at.per_key(c[1])), c[0].dtype()),
+               at.merge_key(at.sum_queries(ds, at.per_query(c[0])), c[1].dtype()),
+               at.merge_key(at.sum_queries(p, at.per_query(c[6])), c[2].dtype())};
+      if (o.bias_gradient) d.push_back(detail::sum_to_extents(of_scores, c[terms].shape()));
+      return d;
     },
-    .batch = [](const call& c) -> arrays { return detail::joined_batch(c, 7); },
+    .batch = [](const call& c) -> arrays { return detail::attention_vjp_batch(c); },
     .kernels = kernels_of<attention_vjp_p>,
 };
 
@@ -227,31 +247,19 @@ inline constexpr op attention_p{
       return {y.out, lse, correction};
     },
     .vjp = [](const call& c) -> arrays {
-      const auto o = c.attrs<attention_attributes>();
-      const array ct = c.cotangents[0], ct_lse = c.cotangents[1];
+      auto o = c.attrs<attention_attributes>();
+      array ct = c.cotangents[0];
+      const array ct_lse = c.cotangents[1];
       arrays d(static_cast<std::size_t>(c.count));
-      if (ct.exists()) {
-        arrays in{c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.outputs[2], ct};
-        for (int i = 3; i < c.count; ++i) in.push_back(c[i]);
-        const arrays of_products = attention_vjp(in, o, {});
-        for (int i = 0; i < 3; ++i) d[i] = of_products[i];
-      }
-      const bool bias = o.has_bias && c.needs(3);
-      if (!bias && !ct_lse.exists()) return d;
-      const detail::attention_layout at(c[0], c[1], o);
-      const detail::attention_weights weights(at, c[0], c[1], c.outputs[1], c.outputs[2], detail::terms_of(c, 3));
-      if (bias) d[3] = detail::sum_to_extents(weights(c[2], c.outputs[0], ct, ct_lse), c[3].shape());
-      if (!ct_lse.exists()) return d;
-      // lse is an output of its own in second derivatives: d lse / d s = p
-      const array ds = at.grouped(weights.score_cotangents(expand_dims(ct_lse, -1)) * o.scale);
-      auto add = [](array& to, const array& more) {
-        if (to.exists())
-          to = to + more;
-        else
-          to = more;
-      };
-      add(d[0], at.merge_query(at.sum_keys(ds, at.per_key(c[1])), c[0].dtype()));
-      add(d[1], at.merge_key(at.sum_queries(ds, at.per_query(c[0])), c[1].dtype()));
+      if (!ct.exists() && !ct_lse.exists()) return d;
+      if (!ct.exists()) ct = zeros_like(c.outputs[0]);
+      o.has_lse_cotangent = ct_lse.exists();
+      o.bias_gradient = o.has_bias && c.needs(3);
+      arrays in{c[0], c[1], c[2], c.outputs[0], c.outputs[1], c.outputs[2], ct};
+      if (o.has_lse_cotangent) in.push_back(ct_lse);
+      for (int i = 3; i < c.count; ++i) in.push_back(c[i]);
+      const arrays found = attention_vjp(in, o, {});
+      for (int i = 0; i < (o.bias_gradient ? 4 : 3); ++i) d[i] = found[i];
       return d;
     },
     .batch = [](const call& c) -> arrays { return detail::joined_batch(c, 3); },
@@ -267,8 +275,8 @@ constexpr arrays attention(const arrays& operands, attention_attributes options,
   return bind_all(described<attention_p>(), operands.data(), operands.count(), pack(options), l);
 }
 
-/// The cotangents {dq, dk, dv} of attention from q, k, v, out, lse, correction, the cotangent of `out`, and the other
-/// operands that the attributes announce; options.scale is the number itself.
+/// The cotangents {dq, dk, dv}, and that of the bias if options.bias_gradient, of attention from q, k, v, out, lse,
+/// correction, the cotangent of `out`, and the other operands that the attributes announce; options.scale is the number itself.
 constexpr arrays attention_vjp(const arrays& operands, attention_attributes options, source_line l) {
   return bind_all(described<attention_vjp_p>(), operands.data(), operands.count(), pack(options), l);
 }

@@ -21,7 +21,9 @@ struct attention_attributes {
   bool has_mask = false;  ///< is the last operand booleans [B, N, T, S] of the keys that queries see? Extents may be 1.
   std::int64_t ranges =
       0;  ///< R: query t sees the keys in R ranges [first, end), of i32 operands [B, N, T, 2 R]; 0: all
-  bool has_segments = false;  ///< are there i32 operands [B, 1, T, 1] and [B, 1, 1, S], equal where a key is seen?
+  bool has_segments = false;       ///< are there i32 operands [B, 1, T, 1] and [B, 1, 1, S], equal where a key is seen?
+  bool has_lse_cotangent = false;  ///< of attention_vjp: is there one, [B, N, T], before these operands?
+  bool bias_gradient = false;      ///< of attention_vjp: is the cotangent of the bias its last result?
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
 };
 

@@ -25,19 +25,22 @@ inline void attention(const attention_shape& s, const heads_view<const void>& qu
 
 /// The cotangents of attention, from its result and normalisers. The probabilities are computed again.
 ///
-/// shapes  as attention; dquery like query, dkey and dvalue like key; none may overlap an input
+/// shapes  as attention; dquery like query, dkey and dvalue like key, more.dbias like the bias; none may overlap an input
 /// dtypes  as attention; with bfloat16 the cotangents of the scores are rounded too
-/// memory  O(H) for each query and key; in parallel over batch, key heads and parts of the keys
+/// memory  O(H) for each query and key, and 64 MB or less for sums of a bias that heads or entries of the batch share; in
+///         parallel over batch, key heads and parts of the keys
 /// source  Dao 2023, arXiv:2307.08691, algorithm 2
 inline void attention_backward(const attention_shape& s, const heads_view<const void>& query,
                                const heads_view<const void>& key, const heads_view<const void>& value,
                                const heads_view<const void>& out, const float* lse, const float* correction,
                                const heads_view<const void>& dout, const heads_view<void>& dquery,
                                const heads_view<void>& dkey, const heads_view<void>& dvalue,
-                               gemm_precision precision = gemm_precision::f32) {
+                               gemm_precision precision = gemm_precision::f32,
+                               const attention_more_cotangents& more = {}) {
   const detail::attention_kernels machine = detail::attention_kernels_for(best_gemm_machine(), precision);
   const detail::backward_blocks blocks(s, machine.tiles);
-  detail::attention_backward({s, machine, blocks, query, key, value, out, lse, correction, dout, dquery, dkey, dvalue});
+  detail::attention_backward(
+      {s, machine, blocks, query, key, value, out, lse, correction, dout, dquery, dkey, dvalue, more});
 }
 
 }  // namespace tokamax::cpu_backend

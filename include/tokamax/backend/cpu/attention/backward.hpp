@@ -3,9 +3,11 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
-#include <tokamax/backend/cpu/attention/terms.hpp>    // modify_score_row
-#include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
+#include <tokamax/backend/cpu/attention/bias_cotangent.hpp>  // head_chains, bias_cotangent
+#include <tokamax/backend/cpu/attention/seen_tiles.hpp>      // seen_tiles
+#include <tokamax/backend/cpu/attention/softmax.hpp>         // attention_kernels
+#include <tokamax/backend/cpu/attention/terms.hpp>           // modify_score_row
+#include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for, scratch
 
 #include <atomic>  // atomic, atomic_ref
 #include <limits>  // numeric_limits
@@ -20,7 +22,7 @@ struct backward_blocks {
   std::int64_t key_blocks;                          // of one piece of work
   std::int64_t head_rows;                           // lanes of a panel of q^T and dout^T
   std::int64_t head_steps, query_steps, key_steps;  // packed steps of sums over H, over queries and over keys
-  std::int64_t query_columns, query_lanes, key_columns, key_lanes, scores, part, turned, key_sums, query_sums;
+  std::int64_t query_columns, query_lanes, key_columns, key_lanes, scores, part, turned, key_sums, query_sums, tiles;
 
   backward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
       : queries(even_part(s.queries, 168, kernels.rows)),
@@ -38,7 +40,8 @@ struct backward_blocks {
         part(keys * kernels.rows),                                 // the same for the rows of a tile
         turned(kernels.rows * key_steps),                          // ds: [keys, rows of a tile]
         key_sums(s.head_size * keys),                              // dk^T or dv^T: [H, keys]
-        query_sums(queries * s.head_size) {}                       // dq: [queries, H]
+        query_sums(queries * s.head_size),                         // dq: [queries, H]
+        tiles(s.modified() ? parts_of(queries, kernels.rows) * seen_tiles::most_panels : 0) {}
 
   // The number of pieces of a head: each has so few keys that they stay in the caches, and if there are few heads there
   // are at least eight pieces in all.
@@ -60,6 +63,7 @@ struct attention_cotangents {
   const float *lse, *correction;
   heads_view<const void> dout;
   heads_view<void> dquery, dkey, dvalue;
+  attention_more_cotangents more = {};
 };
 
 /// The scratch memory of one piece of work.
@@ -67,12 +71,13 @@ struct backward_pieces {
   float *keys, *values, *key_lanes, *sum_k, *sum_v;  // of each block of keys
   float *queries, *douts, *query_lanes, *dout_lanes, *sum_q, *log_sum, *correction, *delta;
   float *p, *ds, *part_p, *part_ds, *turned, *rows;
-  float* blind;  // dv of each key from the queries that see no key; null if no query can
+  float* blind;   // dv of each key from the queries that see no key; null if no query can
+  visible* seen;  // of each tile of a block
 
   static std::int64_t floats(const attention_shape& s, const backward_blocks& z, bool in_place) noexcept {
     return z.key_blocks * (2 * z.key_columns + z.key_lanes + 2 * z.key_sums) + 2 * z.query_columns + 2 * z.query_lanes +
-           z.query_sums + 3 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned +
-           panel_lanes * s.head_size + 20 * 16 + (s.modified() ? s.head_size : 0);
+           z.query_sums + 3 * z.queries + 2 * z.scores + (in_place ? 0 : 2 * z.part) + z.turned + z.tiles +
+           panel_lanes * s.head_size + 21 * 16 + (s.modified() ? s.head_size : 0);
   }
   backward_pieces(const attention_shape& s, const backward_blocks& z, bool in_place) {
     scratch_pieces from{scratch<attention_backward_scratch>(floats(s, z, in_place))};
@@ -96,6 +101,8 @@ struct backward_pieces {
     turned = from.take(z.turned);
     rows = from.take(panel_lanes * s.head_size);
     blind = s.modified() ? from.take(s.head_size) : nullptr;
+    static_assert(sizeof(visible) == sizeof(float));
+    seen = reinterpret_cast<visible*>(from.take(z.tiles));
   }
 };
 
@@ -137,68 +144,81 @@ inline void read_backward_rows(const attention_cotangents& c, const backward_pie
     at.log_sum[i] = c.lse[row] * log2_e;
     at.correction[i] = c.correction[row];
     at.delta[i] = sum_row(h, [=](std::int64_t j, auto lanes) { return lanes(d + j) * lanes(o + j); });
+    if (c.more.dlse != nullptr) at.delta[i] -= c.more.dlse[row];
     if (at.blind == nullptr || !(c.lse[row] <= hidden_score)) continue;
     at.log_sum[i] = -hidden_score, at.correction[i] = 0;  // no weights; write_keys adds those to all keys
     write_row(at.blind, false, h, d, c.correction[row], true);
   }
 }
 
-/// Adds the contributions of block i of the keys, which begins with key k, and of `queries` queries from q on to each
-/// other's cotangents.
+/// The scores q k^T and the products dout v^T of the tiles of `panels` whose first query is row r of the block, changed as the
+/// shape says. True if the scores have been multiplied by their scale.
+inline bool backward_scores(const attention_cotangents& c, const backward_pieces& at, const pair_block& block,
+                            std::int64_t i, std::int64_t r, const seen_tiles& tiles, const seen_tiles::range& panels,
+                            float* p, float* ds, std::int64_t apart) noexcept {
+  const attention_shape& s = c.s;
+  const backward_blocks& z = c.blocks;
+  const microkernel_set& kernels = c.machine.tiles;
+  const std::int64_t mr = kernels.rows, lanes = panel_lanes, rows = std::min(mr, block.queries - r);
+  const bool modified = s.modified() && (s.soft_cap != 0 || s.bias.data != nullptr || !tiles.whole(r, panels));
+  for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const std::int64_t j = panel * lanes, some = up_to(std::min(lanes, block.keys - j), 16), row = panel * apart;
+    if (modified && tiles.at(r, panel) == visible::none) {
+      for (std::int64_t y = 0; y < rows; ++y) {
+        std::fill_n(p + row + y * lanes, lanes, hidden_score);
+        std::fill_n(ds + row + y * lanes, lanes, at.delta[r + y]);
+      }
+      continue;
+    }
+    const std::int64_t keys = i * z.key_columns + j * z.head_steps;
+    multiply_panels(kernels, rows, some, z.head_steps, {at.queries + r * z.head_steps, mr, 0},
+                    {at.keys + keys, lanes, 0}, p + row, lanes, tile_mode::assign);
+    multiply_panels(kernels, rows, some, z.head_steps, {at.douts + r * z.head_steps, mr, 0},
+                    {at.values + keys, lanes, 0}, ds + row, lanes, tile_mode::assign);
+    for (std::int64_t y = 0; y < rows && modified; ++y)
+      modify_score_row(s, {block.b, block.n, block.q + r + y, 1, block.k + j, std::min(lanes, block.keys - j)},
+                       tiles.at(r, panel), p + row + y * lanes, ds + row + y * lanes, at.delta[r + y]);
+  }
+  return modified;
+}
+
+/// Adds the contributions of block i of the keys and of a block of queries to each other's cotangents.
 ///
 /// The first loop takes the queries a tile high at a time: p = softmax(q k^T), ds = p * (dout v^T - delta) and dq += ds k.
 /// The rows of p and ds are then still in the first-level cache. The second loop adds the sums over all queries of the
 /// block, dv^T += dout^T p and dk^T += q^T ds, a panel of keys at a time. Where tiles read B in place, rows of p and ds are
 /// written straight to the panels of the second loop, and otherwise they pass through `part_p` and `part_ds`.
-inline void backward_block(const attention_cotangents& c, const backward_pieces& at, std::int64_t b, std::int64_t n,
-                           std::int64_t i, std::int64_t k, std::int64_t q, std::int64_t queries,
-                           tile_mode query_mode) noexcept {
+inline void backward_block(const attention_cotangents& c, const backward_pieces& at, const pair_block& block,
+                           std::int64_t i, tile_mode query_mode) noexcept {
   const attention_shape& s = c.s;
   const backward_blocks& z = c.blocks;
   const microkernel_set& kernels = c.machine.tiles;
-  const std::int64_t mr = kernels.rows, h = s.head_size, lanes = panel_lanes;
-  const std::int64_t keys = std::min(z.keys, s.keys - k), steps = steps_of(kernels, queries);
+  const std::int64_t mr = kernels.rows, h = s.head_size, lanes = panel_lanes, queries = block.queries;
+  const std::int64_t keys = block.keys, steps = steps_of(kernels, queries);
   const std::int64_t key_steps = steps_of(kernels, keys);  // as the panels of this block were packed
-  const bool in_place = kernels.b_in_place, modified = s.modified();
-  const std::int64_t ahead = s.ahead();
+  const bool in_place = kernels.b_in_place;
   const std::int64_t stride = lanes * steps;  // between panels of p and ds
-  // The rows of the tiles in which queries see a key begin at `row_begin` and end before `row_end`.
-  std::int64_t row_begin = 0, row_end = queries;
-  if (modified) {
-    const auto blind = [&](std::int64_t r) {
-      return visible_pairs(s, {b, n, q + r, std::min(mr, queries - r), k, keys}) == visible::none;
-    };
-    while (row_begin < row_end && blind(row_begin)) row_begin += mr;
-    while (row_begin < row_end && blind((row_end - 1) / mr * mr)) row_end = (row_end - 1) / mr * mr;
-  }
-  const auto first_row = [&](std::int64_t key) {  // the first row of the tiles in which queries see this key
-    const std::int64_t query = std::max<std::int64_t>(0, k + key - q - ahead);
-    return query < queries ? std::max(row_begin, query / mr * mr) : queries;
-  };
-  for (std::int64_t r = first_row(0); r < row_end; r += mr) {
-    const std::int64_t rows = std::min(mr, queries - r), first = q + r - k + ahead;
-    const std::int64_t seen = std::min(keys, first + rows);
-    float *const p = in_place ? at.p + r * lanes : at.part_p, *const ds = in_place ? at.ds + r * lanes : at.part_ds;
+  const seen_tiles tiles(s, block, mr, at.seen);
+  for (std::int64_t r = tiles.rows().begin; r < tiles.rows().end; r += mr) {
+    const seen_tiles::range panels = tiles.panels_of(r);
+    if (panels.begin == panels.end) continue;
+    const std::int64_t rows = std::min(mr, queries - r), k0 = panels.begin * lanes;
+    const std::int64_t first = block.q + r - block.k + s.ahead();
+    const std::int64_t seen = std::min({keys, first + rows, panels.end * lanes}) - k0;  // from key k0 of the block on
     const std::int64_t apart = in_place ? stride : mr * lanes;
-    // p receives the scores q k^T, and ds the products dout v^T, for some rows and all keys that they see.
-    for (std::int64_t j = 0; j < seen; j += lanes) {
-      const std::int64_t some = up_to(std::min(lanes, keys - j), 16), panel = i * z.key_columns + j * z.head_steps;
-      multiply_panels(kernels, rows, some, z.head_steps, {at.queries + r * z.head_steps, mr, 0},
-                      {at.keys + panel, lanes, 0}, p + j / lanes * apart, lanes, tile_mode::assign);
-      multiply_panels(kernels, rows, some, z.head_steps, {at.douts + r * z.head_steps, mr, 0},
-                      {at.values + panel, lanes, 0}, ds + j / lanes * apart, lanes, tile_mode::assign);
-      for (std::int64_t y = 0; y < rows && modified; ++y) {
-        const std::int64_t row = j / lanes * apart + y * lanes;
-        modify_score_row(s, b, n, q + r + y, k + j, keys - j, p + row, ds + row, at.delta[r + y]);
-      }
-    }
-    const std::int64_t step = r / kernels.terms, row_steps = steps_of(kernels, rows);
-    const float scale = (modified ? 1.0f : s.scale) * log2_e;
-    c.machine.score_cotangents({parts_of(seen, lanes), rows, apart, std::min(first, keys), keys, scale}, p, ds,
-                               {at.log_sum + r, at.correction + r, at.delta + r},
-                               {at.p + step * lanes, at.ds + step * lanes, stride, at.turned, mr});
+    float *p = in_place ? at.p + r * lanes : at.part_p, *ds = in_place ? at.ds + r * lanes : at.part_ds;
+    const bool scaled = backward_scores(c, at, block, i, r, tiles, panels, p, ds, apart);
+    p += panels.begin * apart, ds += panels.begin * apart;
+    const std::int64_t to_rows = panels.begin * stride + r / kernels.terms * lanes, row_steps = steps_of(kernels, rows);
+    float* const turned = at.turned + k0 / kernels.terms * mr;
+    c.machine.score_cotangents(
+        {parts_of(seen, lanes), rows, apart, std::min(first, keys) - k0, keys - k0, (scaled ? 1.0f : s.scale) * log2_e},
+        p, ds, {at.log_sum + r, at.correction + r, at.delta + r},
+        {at.p + to_rows, at.ds + to_rows, stride, turned, mr, c.more.dbias != nullptr});
+    if (c.more.dbias != nullptr)
+      add_bias_cotangents(s, c.more.dbias, {block.b, block.n, block.q + r, rows, block.k + k0, seen}, ds, apart);
     for (std::int64_t j = 0; j < seen && !in_place; j += lanes) {
-      const std::int64_t panel = j / lanes * apart, to = j / lanes * stride + step * lanes;
+      const std::int64_t panel = j / lanes * apart, to = to_rows + j / lanes * stride;
       if (c.machine.makes_panels) {
         const std::int64_t filled = parts_of(rows, kernels.terms);
         std::fill_n(at.p + to + filled * lanes, (row_steps - filled) * lanes, 0.0f);
@@ -210,27 +230,28 @@ inline void backward_block(const attention_cotangents& c, const backward_pieces&
     }
     // dq [rows, H] += ds k
     const std::int64_t seen_steps = steps_of(kernels, seen);
-    const float* const b_keys = at.key_lanes + i * z.key_lanes;
+    const float* const b_keys = at.key_lanes + i * z.key_lanes + k0 / kernels.terms * lanes;
     if (c.machine.by_lane != nullptr) {
       for (std::int64_t j = 0; j < h; j += lanes) {
-        c.machine.by_lane[rows](seen_steps, in_place ? ds : at.turned, in_place ? apart : 16 * mr,
-                                b_keys + j * key_steps, at.sum_q + r * h + j, h, std::min(lanes, h - j), query_mode);
+        c.machine.by_lane[rows](seen_steps, in_place ? ds : turned, in_place ? apart : 16 * mr, b_keys + j * key_steps,
+                                at.sum_q + r * h + j, h, std::min(lanes, h - j), query_mode);
       }
       continue;
     }
     for (std::int64_t j = 0; j < seen && !c.machine.makes_panels; j += lanes) {
-      pack_panels(kernels, operand::a, at.turned + j / kernels.terms * mr, mr, rows, std::min(lanes, seen - j),
+      pack_panels(kernels, operand::a, turned + j / kernels.terms * mr, mr, rows, std::min(lanes, seen - j),
                   ds + j / lanes * apart, false, lanes, 1);
     }
-    multiply_panels(kernels, rows, h, seen_steps, {at.turned, mr, 0}, {b_keys, lanes, lanes * key_steps},
-                    at.sum_q + r * h, h, query_mode);
+    multiply_panels(kernels, rows, h, seen_steps, {turned, mr, 0}, {b_keys, lanes, lanes * key_steps}, at.sum_q + r * h,
+                    h, query_mode);
   }
   // dv^T and dk^T [H, keys] += sums over the queries that see a panel of keys
-  const std::int64_t end = steps_of(kernels, row_end);
   for (std::int64_t j = 0; j < keys; j += lanes) {
-    if (first_row(j) >= row_end) break;
-    const std::int64_t step = first_row(j) / kernels.terms, stride_a = z.head_rows * steps;
+    const seen_tiles::range seen = tiles.rows_of(j / lanes);
+    if (seen.begin >= seen.end) continue;
+    const std::int64_t step = seen.begin / kernels.terms, end = steps_of(kernels, seen.end);
     const std::int64_t columns = std::min(lanes, keys - j), panel = j / lanes * stride + step * lanes;
+    const std::int64_t stride_a = z.head_rows * steps;
     multiply_panels(kernels, h, columns, end - step, {at.dout_lanes + step * z.head_rows, z.head_rows, stride_a},
                     {at.p + panel, lanes, 0}, at.sum_v + i * z.key_sums + j, z.keys, tile_mode::add);
     multiply_panels(kernels, h, columns, end - step, {at.query_lanes + step * z.head_rows, z.head_rows, stride_a},
@@ -283,12 +304,11 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
       const bool zero = count == 0 || at.blind != nullptr || (s.causal && q < k0);  // not all of them see a key
       if (zero) std::fill_n(at.sum_q, queries * h, 0.0f);
       for (std::int64_t x = 0, k = k0; x < count && k < key_end; ++x, k += z.keys) {
-        const std::int64_t keys = std::min(z.keys, s.keys - k);
-        if (visible_pairs(s, {b, n, q, queries, k, keys}) == visible::none) continue;
+        const pair_block block{b, n, q, queries, k, std::min(z.keys, s.keys - k)};
+        if (visible_pairs(s, block) == visible::none) continue;
         if (!packed) pack_backward_queries(c, at, b, n, q, queries);
         packed = true;
-        backward_block(c, at, b, n, x, k, q, queries,
-                       x > 0 || at.blind != nullptr ? tile_mode::add : tile_mode::assign);
+        backward_block(c, at, block, x, x > 0 || at.blind != nullptr ? tile_mode::add : tile_mode::assign);
       }
       const std::int64_t turn = g * query_blocks + i;
       while (before != nullptr && backward_progress(*before).load(std::memory_order_acquire) <= turn)
@@ -310,6 +330,8 @@ inline void attention_backward(attention_cotangents c) {
   const attention_shape& s = c.s;
   const std::int64_t heads = s.batch * s.kv_heads, key_blocks = parts_of(s.keys, c.blocks.keys);
   const std::int64_t pieces = std::max<std::int64_t>(1, parts_of(key_blocks, c.blocks.key_blocks));
+  const head_chains chains(s, c.more.dbias != nullptr, pieces, bias_cotangent::size_of(s));
+  const bias_cotangent of_bias(s, c.more.dbias, chains, pieces);
   const heads_view<void> result = c.dquery;
   const std::int64_t row = s.heads * s.head_size;
   if (pieces > 1 && result.bfloat16)  // the sums of several pieces must not be rounded in between
@@ -318,17 +340,27 @@ inline void attention_backward(attention_cotangents c) {
   auto* const done = scratch<backward_progress_scratch, std::int64_t>(heads * pieces);
   std::fill_n(done, heads * pieces, 0);
   std::atomic<std::int64_t> next = 0;
-  parallel_for(heads * pieces, [&](std::int64_t own) {
+  parallel_for(chains.tasks() * pieces, [&](std::int64_t own) {
     const std::int64_t i = pieces > 1 ? next++ : own;  // in this order, a piece begins after those for which it waits
+    const std::int64_t task = i % chains.tasks(), piece = i / chains.tasks();
     const tile_scope tiles(c.machine.tiles);
+    attention_cotangents mine = c;
+    mine.more.dbias = of_bias.of(task, piece);
     try {
-      backward_piece(c, i % heads / s.kv_heads, i % s.kv_heads, i / heads * c.blocks.key_blocks,
-                     i < heads ? nullptr : done + i - heads, done + i);
-    } catch (...) {  // std::bad_alloc: release the pieces that wait for this one
-      backward_progress(done[i]).store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
+      chains.for_heads(task, [&](std::int64_t head) {
+        std::int64_t* const own_progress = done + piece * heads + head;
+        backward_piece(mine, head / s.kv_heads, head % s.kv_heads, piece * c.blocks.key_blocks,
+                       piece == 0 ? nullptr : own_progress - heads, own_progress);
+      });
+    } catch (...) {  // std::bad_alloc: release the pieces that wait for these
+      chains.for_heads(task, [&](std::int64_t head) {
+        backward_progress(done[piece * heads + head])
+            .store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
+      });
       throw;
     }
   });
+  of_bias.finish();
   if (c.dquery.data == result.data) return;
   parallel_for(s.batch * s.queries, [&](std::int64_t i) {
     const std::int64_t b = i / s.queries, t = i % s.queries;

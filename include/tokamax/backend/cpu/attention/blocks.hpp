@@ -83,6 +83,12 @@ struct attention_normalisers {
   float *lse, *correction;
 };
 
+/// What else the backward pass reads and writes.
+struct attention_more_cotangents {
+  const float* dlse = nullptr;  ///< the cotangent of lse, [B, N, T] dense
+  float* dbias = nullptr;       ///< the cotangent of the bias, with its strides; the bias is dense if there is one
+};
+
 namespace detail {
 
 /// Lanes side by side in a panel of B: at least the columns of any tile.

@@ -34,6 +34,7 @@ struct score_pairs {
   std::int64_t stride;
   float* turned;
   std::int64_t lanes;
+  bool keeps;  ///< are ds written in f32, too?
 };
 
 /// Values for each row of scores: the logarithm of its normaliser to base 2, the factor that corrects its rounding, and
@@ -227,10 +228,8 @@ template <bool Pairs>
           p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum), kept);
           p[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], correction);
           ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
-          if constexpr (!Pairs) {
-            _mm512_storeu_ps(s + cell, p[y][x]);
-            _mm512_storeu_ps(to + cell, ds[y][x]);
-          }
+          if constexpr (!Pairs) _mm512_storeu_ps(s + cell, p[y][x]);
+          if (!Pairs || pairs.keeps) _mm512_storeu_ps(to + cell, ds[y][x]);
         }
         if constexpr (Pairs)
           _mm512_storeu_si512(pairs.turned + (i * pairs.lanes + r + y) * 16,

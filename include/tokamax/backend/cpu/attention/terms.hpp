@@ -102,19 +102,20 @@ inline void modify_scores(const attention_shape& s, float* scores, std::int64_t 
   }
 }
 
-/// Changes row r of panels of scores, keys in the lanes, and d, the products of values and the cotangent of the result, so
-/// that p * (d - delta) is the cotangent of the scaled score. Query q and the keys from k on.
-inline void modify_score_row(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q, std::int64_t k,
-                             std::int64_t keys, float* scores, float* d, float delta) noexcept {
+/// Changes scores [panel_lanes] of one query, keys in the lanes, and d, the products of values and the cotangent of the result,
+/// so that p * (d - delta) is the cotangent of the scaled score. `pairs` is how many of the keys are seen.
+inline void modify_score_row(const attention_shape& s, const pair_block& at, visible pairs, float* scores, float* d,
+                             float delta) noexcept {
   float biases[panel_lanes] = {}, hidden[panel_lanes] = {};
-  const std::int64_t some = std::min(panel_lanes, keys);
   if (s.bias.data != nullptr)
-    for (std::int64_t j = 0; j < some; ++j) biases[j] = s.bias.at(b, n, q, k)[j * s.bias.key_stride];
-  for (std::int64_t j = 0; j < some && s.hides(); ++j)
-    if (!sees_pair(s, b, n, q, k + j)) hidden[j] = 1.0f;
-  const std::int64_t first = s.first_key(q) - k, last = s.key_end(q) - k;
-  for (std::int64_t j = 0; j < some && j < first; ++j) hidden[j] = 1.0f;
-  for (std::int64_t j = std::max<std::int64_t>(0, last); j < some; ++j) hidden[j] = 1.0f;
+    for (std::int64_t j = 0; j < at.keys; ++j) biases[j] = s.bias.at(at.b, at.n, at.q, at.k)[j * s.bias.key_stride];
+  if (pairs != visible::all) {
+    for (std::int64_t j = 0; j < at.keys && s.hides(); ++j)
+      if (!sees_pair(s, at.b, at.n, at.q, at.k + j)) hidden[j] = 1.0f;
+    const std::int64_t first = s.first_key(at.q) - at.k, last = s.key_end(at.q) - at.k;
+    for (std::int64_t j = 0; j < at.keys && j < first; ++j) hidden[j] = 1.0f;
+    for (std::int64_t j = std::max<std::int64_t>(0, last); j < at.keys; ++j) hidden[j] = 1.0f;
+  }
   const f32v shift(delta);
   for (std::int64_t c = 0; c < panel_lanes; c += width) {
     f32v slope;

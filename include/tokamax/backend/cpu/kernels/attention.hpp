@@ -85,15 +85,19 @@ inline void kernel(op_c<attention_p>, cpu_tag, const kernel_arguments& a) {
                          heads_of(a.out[0]), {a.out[1].as<float>(), a.out[2].as<float>()}, attention_precision(a));
 }
 
-/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
+/// {dq, dk, dv, and dbias if wanted} from q, k, v, out, lse, correction and the cotangents of out and, if it is there, lse.
 inline void kernel(op_c<attention_vjp_p>, cpu_tag, const kernel_arguments& a) {
   using namespace cpu_backend::detail;
+  const auto o = a.attrs<attention_attributes>();
+  cpu_backend::attention_more_cotangents more;
+  if (o.has_lse_cotangent) more.dlse = cpu_backend::dense_floats<struct attention_ct_lse>(a.in[7]);
+  if (o.bias_gradient) more.dbias = a.out[3].as<float>();
   cpu_backend::attention_backward(
-      attention_shape_of(a, 7), heads_of<struct attention_q>(a.in[0]), heads_of<struct attention_k>(a.in[1]),
-      heads_of<struct attention_v>(a.in[2]), heads_of<struct attention_out>(a.in[3]),
-      cpu_backend::dense_floats<struct attention_lse>(a.in[4]),
+      attention_shape_of(a, tokamax::detail::terms_of_vjp(o)), heads_of<struct attention_q>(a.in[0]),
+      heads_of<struct attention_k>(a.in[1]), heads_of<struct attention_v>(a.in[2]),
+      heads_of<struct attention_out>(a.in[3]), cpu_backend::dense_floats<struct attention_lse>(a.in[4]),
       cpu_backend::dense_floats<struct attention_correction>(a.in[5]), heads_of<struct attention_ct>(a.in[6]),
-      heads_of(a.out[0]), heads_of(a.out[1]), heads_of(a.out[2]), attention_precision(a));
+      heads_of(a.out[0]), heads_of(a.out[1]), heads_of(a.out[2]), attention_precision(a), more);
 }
 
 }  // namespace tokamax

@@ -76,13 +76,13 @@ inline bool head_strides(const array_view& x, cudnn_graph::extents& strides) {
 }
 
 /// The call as the library sees it. False if it does not take such calls: it takes bf16 with heads of 8 to 128 numbers,
-/// without bias, mask, ranges, segments, window or soft cap, and backward as many heads of keys as of queries. Its gradients are the same bits in
+/// without bias, mask, ranges, segments, window, soft cap or a cotangent of lse, and backward as many heads of keys as of queries. Its gradients are the same bits in
 /// each run, unless TOKAMAX_CUDA_NONDETERMINISTIC is set.
 inline bool attention_problem_of(const kernel_arguments& a, bool backward, attention_problem& p) {
   const array_view &q = a.in[0], &k = a.in[1], &v = a.in[2];
   const auto o = a.attrs<attention_attributes>();
   if (q.type != bf16) return false;
-  if (o.has_bias || o.has_mask || o.ranges > 0 || o.has_segments) return false;
+  if (o.has_bias || o.has_mask || o.ranges > 0 || o.has_segments || o.has_lse_cotangent) return false;
   if (o.left >= 0 || o.right >= 0 || o.soft_cap != 0) return false;
   p.batch = q.extent(0), p.queries = q.extent(1), p.heads = q.extent(2), p.size = q.extent(3);
   p.keys = k.extent(1), p.kv_heads = k.extent(2);
