@@ -20,6 +20,7 @@
 //   backend/cpu/conv/window_gradient.hpp          the gradient of a convolution's window.
 //   backend/cpu/device.hpp                        the processor as a device, and the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
+//   backend/cpu/features.hpp                      the instructions that this processor has, asked in one place.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
 //   backend/cpu/gemm/choose/implementation.hpp    the interface for matrix products by other libraries.
@@ -81,5 +82,6 @@
 
 #include <tokamax/backend/cpu/device.hpp>
 #include <tokamax/backend/cpu/execute.hpp>
+#include <tokamax/backend/cpu/features.hpp>
 #include <tokamax/backend/cpu/kernels_of.hpp>
 #include <tokamax/backend/cpu/processor.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/features.hpp>        // features
 #include <tokamax/backend/cpu/kernels_of.hpp>      // kernels_of
 #include <tokamax/backend/cpu/processor.hpp>       // what the program needs of the processor
 #include <tokamax/backend/cpu/vector/threads.hpp>  // num_threads
@@ -29,7 +30,7 @@ class cpu_device final : public program_device {
     const int threads = cpu_backend::num_threads();
     std::string isa = "other";
   #if defined(__x86_64__)
-    isa = __builtin_cpu_supports("avx512f") ? "avx512" : __builtin_cpu_supports("avx2") ? "avx2" : "sse4";
+    isa = cpu_backend::features().avx512f ? "avx512" : cpu_backend::features().x86_64_v3 ? "avx2" : "sse4";
   #endif
     return "cpu " + isa + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }

@@ -3,31 +3,30 @@
 // tested by tests/consumer/main.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/backend/cpu/features.hpp>  // ask_processor
+#include <tokamax/base/compiled_once.hpp>    // TOKAMAX_COMPILED_ONCE
 
 #include <cstdio>   // fputs
 #include <cstdlib>  // _Exit
 
 namespace tokamax::detail {
 
-#if defined(TOKAMAX_COMPILED_ONCE) && defined(__x86_64__) && !defined(__CUDACC__)
+#if defined(TOKAMAX_COMPILED_ONCE) && defined(__x86_64__) && defined(__SSE4_2__) && !defined(__CUDACC__)
 /// Ends the program with a message instead of an illegal instruction. It runs before all other constructors, and is compiled
 /// for any x86-64 processor.
 [[gnu::constructor(101), gnu::used, gnu::noinline, gnu::target("arch=x86-64")]] static void require_processor() {
-  __builtin_cpu_init();
+  const cpu_backend::processor_features found = cpu_backend::ask_processor();
   #if defined(__AVX512F__)
-  if (__builtin_cpu_supports("avx512f")) return;
+  if (found.avx512f) return;
   std::fputs("tokamax: found a processor without AVX-512, expected one (or build with -march=x86-64-v3)\n", stderr);
   #elif defined(__AVX2__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return;
+  if (found.x86_64_v3) return;
   std::fputs("tokamax: found a processor without AVX2, expected x86-64-v3 (or build with -DTOKAMAX_MARCH=x86-64-v2)\n",
              stderr);
-  #elif defined(__SSE4_2__)
-  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")) return;
+  #else
+  if (found.x86_64_v2) return;
   std::fputs("tokamax: found a processor without SSE4.2, expected x86-64-v2 (or build with -DTOKAMAX_MARCH=)\n",
              stderr);
-  #else
-  return;
   #endif
   std::_Exit(1);
 }

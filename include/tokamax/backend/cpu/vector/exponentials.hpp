@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/backend/cpu/features.hpp>         // features
 #include <tokamax/backend/cpu/vector/prefetch.hpp>  // address_behind
 #include <tokamax/backend/cpu/vector/rows.hpp>      // exp_bounded, whole_vector, partial_vector
 
@@ -106,8 +107,7 @@ template <bool Keep>
 template <bool Keep>
 exponentials_fn exponentials_of_block() noexcept {
 #if defined(__AVX2__) && !defined(__AVX512F__)
-  static const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  if (avx512) return detail::exponentials_avx512<Keep>;
+  if (features().avx512) return detail::exponentials_avx512<Keep>;
 #endif
   return detail::exponentials<Keep>;
 }
