@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/schedule.hpp>
 
+#include <tokamax/ops/softmax.hpp>
+
 #include "support/check_op.hpp"
 #include "support/random_program.hpp"
 
@@ -47,6 +49,20 @@ TEST_CASE("sums and products of a stored value and constants are computed again 
     CHECK(first.out_count == 2);  // the operand of the sum, and y; or gate, if nothing but gate asks for y
     CHECK(p.regions[0].total_bytes == 2 * 128 + 64);
   }
+}
+
+TEST_CASE("a result that is another one reshaped is written once") {
+  const auto f = [](const arrays& x) -> arrays { return {reshape(softmax(x[0]), {3, 8}), x[0] + 1.0f}; };
+  const std::vector<array> in{noise({4, 6}, 1)};
+  check_values(f, in);
+  CHECK(planned_program(lowered_program(f)).regions[0].arena_bytes == 0);
+  // A part of it is copied, and so is all of it where it is a result itself.
+  check_values(
+      [](const arrays& x) -> arrays {
+        const array y = softmax(x[0]), z = reshape(y, {24});
+        return {z, y, expand_dims(y, 0), slice_in_dim(z, 0, 23, 0), sum(z), transpose(reshape(y, {2, 12}))};
+      },
+      in);
 }
 
 TEST_CASE("results of programs without steps") {

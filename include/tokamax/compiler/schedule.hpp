@@ -85,9 +85,10 @@ class scheduler : materialization {
       for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
     }
     output_buffer_.resize(g_.outputs.size(), -1);
-    for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once
-      const int id = real(g_.outputs[k]);
-      output_buffer_[k] = add_buffer(buffer_kind::output, k, nodes_[id].type);
+    for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once, also reshaped
+      const array_type& t = nodes_[real(g_.outputs[k])].type;
+      output_buffer_[k] = add_buffer(buffer_kind::output, k, t);
+      const int id = whole(g_.outputs[k]);
       if (at_[id].buffer < 0 && nodes_[id].op && !is_view(nodes_[id]) && !is_free(nodes_[id]))
         at_[id].buffer = output_buffer_[k];
     }
@@ -95,6 +96,15 @@ class scheduler : materialization {
       if ((at_[i].needed || nodes_[i].op == &get_p) && at_[i].buffer < 0 && nodes_[i].type.dtype != dtype::none &&
           !is_handed_over(i))
         at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
+  }
+  /// The node whose memory has the elements of `id`, and no others, in their order: a value, or that of which it is a reshape.
+  constexpr int whole(int id) const {
+    id = real(id);
+    if (dense_[id] || view_[id] < 0 || is_counting(id) || !is_dense(id)) return id;
+    const strided v = memory(id);
+    const array_type &from = nodes_[v.base].type, &to = nodes_[id].type;
+    const std::int64_t n = size(to.shape);
+    return v.offset == 0 && !is_dyn(n) && size(from.shape) == n && from.dtype == to.dtype ? v.base : id;
   }
   /// Is this node the one result of a group that a kernel runs? It then needs no buffer.
   constexpr bool is_handed_over(int i) const {
@@ -227,7 +237,7 @@ class scheduler : materialization {
   constexpr void copy_outputs() {
     for (int k = 0; k < g_.outputs.count(); ++k) {
       const int id = real(g_.outputs[k]);
-      if (at_[id].buffer == output_buffer_[k]) continue;
+      if (at_[id].buffer == output_buffer_[k] || at_[whole(id)].buffer == output_buffer_[k]) continue;
       emit_copy(id, output_buffer_[k]);
     }
   }

@@ -101,14 +101,14 @@ class float_result {
   void round_to() {
     const std::int64_t n = view_.size(), grain = 16384;
     parallel_for((n + grain - 1) / grain, [this, n](std::int64_t chunk) {
-      const std::int64_t end = std::min(n, (chunk + 1) * grain);
+      const std::int64_t begin = chunk * grain, end = std::min(n, begin + grain);
       T* const to = view_.as<T>();
-      for (std::int64_t i = chunk * grain; i < end; i += width) {
-        const std::int64_t left = std::min<std::int64_t>(width, end - i);
-        if constexpr (sizeof(T) < 4)
-          lanes<T>::store(to + i, lanes<float>::load(data_ + i, left, 0.0f), left);
-        else
-          for (std::int64_t j = i; j < i + left; ++j) to[j] = static_cast<T>(data_[j]);
+      if constexpr (sizeof(T) < 4) {
+        std::int64_t i = begin;
+        for (; i + width <= end; i += width) lanes<T>::store(to + i, lanes<float>::load(data_ + i));
+        if (i < end) lanes<T>::store(to + i, lanes<float>::load(data_ + i, end - i, 0.0f), end - i);
+      } else {
+        for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(data_[i]);
       }
     });
   }
