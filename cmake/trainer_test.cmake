@@ -53,6 +53,11 @@ foreach(bad IN ITEMS "layers 0" "layers -1" "layers 10001" "layers 2.5" "layers 
   separate_arguments(words UNIX_COMMAND --${bad})
   refuses(none "--${option}" ${TRAINER} --data ${WORK}/text.txt ${words})
 endforeach()
+foreach(device IN ITEMS gpu cuda: cuda:x cuda:-1 cuda:1x cpu:0)
+  refuses(none "--device: found '${device}', expected cpu, cuda, or cuda:N" ${run} --device ${device})
+endforeach()
+refuses(none "cuda: device: found no driver: /none/libcuda.so .*expected cuda:1"
+        ${CMAKE_COMMAND} -E env TOKAMAX_CUDA_DRIVER=/none/libcuda.so ${run} --device cuda:1)
 refuses(none "--allow-changes" ${run} --allow-changes)
 refuses(none "memory for --layers" ${TRAINER} --data ${WORK}/text.txt --width 1048576 --layers 10000)
 refuses(none "vocabulary: symbol: found '~'" ${run} --characters --sample "a~")
@@ -130,6 +135,20 @@ foreach(name IN ITEMS metrics.jsonl loss.svg checkpoints/6/arrays.safetensors)
   if(NOT code EQUAL 0)
     problem("${name} differs after the run went on from step 4")
   endif()
+endforeach()
+
+# The device leaves no trace in what is written: a run on another one writes the same files, and one that goes on there too.
+file(COPY ${WORK}/first/ DESTINATION ${WORK}/moved)
+file(REMOVE_RECURSE ${WORK}/moved/checkpoints/6)
+execute_process(COMMAND ${run} --out ${WORK}/moved --resume --device far OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${run} --out ${WORK}/far --device far OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+foreach(folder IN ITEMS moved far)
+  foreach(name IN ITEMS metrics.jsonl loss.svg checkpoints/6/metadata.json checkpoints/6/arrays.safetensors)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/first/${name} ${WORK}/${folder}/${name} RESULT_VARIABLE code)
+    if(NOT code EQUAL 0)
+      problem("${name} of the run on another device differs: ${folder}")
+    endif()
+  endforeach()
 endforeach()
 
 # Two trainers in one folder

@@ -20,6 +20,7 @@
 #include <new>
 #include <optional>
 
+#include "tokamax_train_device.hpp"
 #include "tokamax_train_options.hpp"
 
 namespace tk = tokamax;
@@ -74,6 +75,7 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
 
 int run(const settings& s) {
   check_options(s);
+  const chosen_device device(s.device);
   tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
   const tk::data::tokens text = tk::data::text(s.data);
   const tk::data::vocabulary symbols = s.characters ? tk::data::characters(text) : tk::data::byte_vocabulary();
@@ -115,11 +117,12 @@ int run(const settings& s) {
   const auto trained_loss = [&](const tk::models::gpt& m, const example& e) {
     return s.bf16 ? tk::with_precision<tk::bf16_compute>(loss)(m, e) : loss(m, e);
   };
-  const auto step = tk::jit(tk::train::step(trained_loss, optimizer), tk::cpu);
-  const auto evaluate = tk::jit(loss, tk::cpu);
+  const auto step = tk::jit(tk::train::step(trained_loss, optimizer), device, tk::at_run_time);
+  const auto evaluate = tk::jit(loss, device, tk::at_run_time);
 
   std::int64_t first = 0;
   if (const auto saved = checkpoints.restore(now)) first = saved->step;
+  now = tk::device_put(std::move(now), device);
   tk::train::metrics_file metrics(folder.metrics(), first);
   std::int64_t parameters = 0;
   tk::for_each_leaf([&](const tk::array& a) { parameters += a.size(); }, now.model);
@@ -168,7 +171,8 @@ int run(const settings& s) {
     fmt::print("validation loss {:.4f} after {} steps, {}\n", held_out_loss, s.steps,
                tk::train::progress::duration(progress.seconds()));
 
-  const auto logits = tk::jit([](const tk::models::gpt& m, const tk::array& ids) { return m(ids); }, tk::cpu);
+  const auto logits =
+      tk::jit([](const tk::models::gpt& m, const tk::array& ids) { return m(ids); }, device, tk::at_run_time);
   const auto continued =
       tk::train::generate([&](const tk::array& ids) { return logits(now.model, ids); }, prompt, size.context,
                           {.count = static_cast<int>(s.sample_tokens), .seed = static_cast<std::uint32_t>(s.seed)});

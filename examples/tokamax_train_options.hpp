@@ -14,7 +14,7 @@
 #include <string>
 
 struct settings {
-  std::string data, out = "runs/gpt";
+  std::string data, out = "runs/gpt", device = "cpu";
   std::optional<std::string> sample;
   std::int64_t layers = 4, width = 128, heads = 4, context = 64;
   std::int64_t batch = 12, steps = 1200, eval_every = 200, eval_batches = 20, save_every = 200, seed = 1337,
@@ -56,6 +56,8 @@ inline void declare_options(CLI::App& app, settings& s) {
   for_each_number(s, [&](const char* name, auto& value, auto, auto, const char* about) {
     app.add_option(name, value, about)->capture_default_str();
   });
+  app.add_option("--device", s.device, "where it is trained: cpu, cuda, or cuda:N; a run may go on elsewhere")
+      ->capture_default_str();
   app.add_option("--warmup", s.warmup, "steps over which the learning rate rises [100, or half of few steps]");
   app.add_option("--sample", s.sample, "text to continue at the end [a new line, or the text's first symbol]");
   CLI::Option* resume = app.add_flag("--resume", s.resume, "go on from the latest checkpoint in the folder");
