@@ -13,6 +13,7 @@ foreach(source IN LISTS suites)
   target_include_directories(tokamax_bench_${suite} PRIVATE bench)
   list(APPEND benches tokamax_bench_${suite})
 endforeach()
+target_link_libraries(tokamax_bench_gpt2 PRIVATE tokamax::cuda)
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
   target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)
   target_compile_definitions(tokamax_bench_gemm PRIVATE TOKAMAX_BENCH_ONEDNN)

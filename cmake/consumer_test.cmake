@@ -1,6 +1,6 @@
 # consumer_test.cmake: installs the tree that is configured in BUILD. In an empty folder it builds the README's program with
-# the README's CMakeLists.txt, and a second program that is slow if it is not optimised. There is no build type, so the
-# configuration must warn, and both programs must work.
+# the README's CMakeLists.txt, a second program that is slow if it is not optimised, and one that asks for a GPU. There is no
+# build type, so the configuration must warn, and the programs must work; without a GPU the last one names what is missing.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 set(work ${BUILD}/consumer)
@@ -8,7 +8,9 @@ file(REMOVE_RECURSE ${work})
 file(COPY ${root}/tests/consumer/CMakeLists.txt DESTINATION ${work}/project)
 configure_file(${root}/examples/00_readme.cpp ${work}/project/main.cpp COPYONLY)
 file(COPY ${root}/tests/consumer/chain.cpp DESTINATION ${work}/project)
+file(COPY ${root}/tests/consumer/gpu.cpp DESTINATION ${work}/project)
 file(APPEND ${work}/project/CMakeLists.txt
+     "add_executable(gpu gpu.cpp)\ntarget_link_libraries(gpu PRIVATE tokamax::cuda)\ntarget_compile_options(gpu PRIVATE -O0)\n"
      "add_executable(chain chain.cpp)\ntarget_link_libraries(chain PRIVATE tokamax::tokamax)\n")
 foreach(command IN ITEMS
         "--install ${BUILD} --prefix ${work}/prefix"
@@ -27,3 +29,8 @@ if(NOT output MATCHES "sin\\(1\\.5\\) in a batch of 64: 0\\.98")
   message(FATAL_ERROR "the README's program: expected a value near 0.98 in a batch of 64")
 endif()
 execute_process(COMMAND ${work}/build/chain COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env TOKAMAX_CUDA_DRIVER=/none/libcuda.so ${work}/build/gpu OUTPUT_VARIABLE output
+                RESULT_VARIABLE code)
+if(NOT code EQUAL 1 OR NOT output MATCHES "^4950\ncuda:0: no driver: /none/libcuda.so")
+  message(FATAL_ERROR "the program that asks for a GPU: found status ${code} and ${output}")
+endif()

@@ -6,7 +6,7 @@ target_include_directories(tokamax_test_main PUBLIC tests)
 target_link_libraries(tokamax_test_main PUBLIC tokamax::tokamax tokamax_warnings Catch2::Catch2)
 target_compile_options(tokamax_test_main PUBLIC -O1 -UNDEBUG)
 target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
-target_link_libraries(tokamax_test_main PUBLIC ${CMAKE_DL_LIBS})
+target_link_libraries(tokamax_test_main PUBLIC tokamax::cuda)
 list(GET tokamax_compilers 0 first)
 set_source_files_properties(tests/compiler/loop_text.cpp tests/support/fake_cuda.cpp PROPERTIES COMPILE_DEFINITIONS
   "TOKAMAX_TEST_COMPILER=\"${tokamax_compiler_${first}}\";TOKAMAX_TEST_FLAGS=\"${tokamax_flags_${first}}\"")
@@ -52,6 +52,12 @@ foreach(folder IN ITEMS lax numpy ops optim transforms)
   set_tests_properties(far.${folder} PROPERTIES ENVIRONMENT TOKAMAX_TEST_DEVICE=far)
 endforeach()
 
+# NVRTC and the other libraries of a toolkit are looked for where CMake has found one, unless the variable says otherwise.
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND AND NOT DEFINED ENV{CUDA_HOME})
+  set_tests_properties(unit.backend PROPERTIES ENVIRONMENT CUDA_HOME=${CUDAToolkit_LIBRARY_ROOT})
+endif()
+
 if(TARGET tokamax::onednn)
   target_link_libraries(tokamax_test_backend PRIVATE tokamax::onednn)
 endif()
@@ -63,6 +69,12 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_executable(tokamax_test_lax_only tests/odr/lax_only.cpp)  # the same, and no backend
   target_link_libraries(tokamax_test_lax_only PRIVATE tokamax::headers tokamax_warnings)
   add_test(NAME lax_links_alone COMMAND tokamax_test_lax_only)
+  add_executable(tokamax_gpu tests/consumer/gpu.cpp)
+  target_link_libraries(tokamax_gpu PRIVATE tokamax::cuda tokamax_warnings)
+  target_compile_options(tokamax_gpu PRIVATE -O0)
+  add_test(NAME gpu_is_missing COMMAND tokamax_gpu)
+  set_tests_properties(gpu_is_missing PROPERTIES ENVIRONMENT TOKAMAX_CUDA_DRIVER=/none/libcuda.so
+                       PASS_REGULAR_EXPRESSION "^4950\ncuda:0: no driver: /none/libcuda.so")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DAR=${CMAKE_AR} -DWORK=${PROJECT_BINARY_DIR}/march
              -P ${scripts}/march_test.cmake)

@@ -48,7 +48,7 @@ def median_seconds(step, steps):
     return statistics.median(seconds), first
 
 
-def torch_step(case, threads, compiled, bf16):
+def torch_step(case, threads, compiled, bf16, device="cpu"):
     import torch
     from torch import nn
     from torch.nn import functional
@@ -86,15 +86,15 @@ def torch_step(case, threads, compiled, bf16):
             logits = functional.linear(self.norm(x), self.token.weight)  # [B, T, V]
             return functional.cross_entropy(logits.view(-1, case.vocab), targets.view(-1))
 
-    model = Gpt()
+    model = Gpt().to(device)
     run = torch.compile(model) if compiled else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY, fused=True)
-    ids = torch.randint(0, case.vocab, (b, t))
-    targets = torch.randint(0, case.vocab, (b, t))
+    ids = torch.randint(0, case.vocab, (b, t), device=device)
+    targets = torch.randint(0, case.vocab, (b, t), device=device)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        with torch.autocast(device, torch.bfloat16, enabled=bf16):
             loss = run(ids, targets)
         loss.backward()
         optimizer.step()
@@ -103,7 +103,7 @@ def torch_step(case, threads, compiled, bf16):
     return step
 
 
-def jax_step(case):
+def jax_step(case, bf16=False, attention=None):
     import jax
     import jax.numpy as jnp
     import optax
@@ -121,21 +121,24 @@ def jax_step(case):
                     offset=jnp.zeros(d))
 
     def layer_norm(x, scale, offset):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + EPSILON) * scale + offset
+        wide = x.astype(jnp.float32)
+        centred = wide - wide.mean(-1, keepdims=True)
+        return (centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + EPSILON) * scale + offset).astype(x.dtype)
 
     def loss(p, ids, targets):
+        if bf16:
+            p = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
         x = p["token"][ids] + p["position"]  # [B, T, C]
         for layer in range(n):
             w = jax.tree.map(lambda leaf, layer=layer: leaf[layer], p["blocks"])
             qkv = layer_norm(x, w["scale_1"], w["offset_1"]) @ w["qkv"] + w["qkv_bias"]
             q, k, v = jnp.moveaxis(qkv.reshape(b, t, 3, h, d // h), 2, 0)  # [B, T, H, C/H]
-            mixed = jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(b, t, d)
+            mixed = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation=attention).reshape(b, t, d)
             x = x + mixed @ w["out"] + w["out_bias"]
             hidden = jax.nn.gelu(layer_norm(x, w["scale_2"], w["offset_2"]) @ w["up"] + w["up_bias"])
             x = x + hidden @ w["down"] + w["down_bias"]
         logits = layer_norm(x, p["scale"], p["offset"]) @ p["token"].T  # [B, T, V]
-        return optax.softmax_cross_entropy_with_integer_labels(logits, targets).mean()
+        return optax.softmax_cross_entropy_with_integer_labels(logits.astype(jnp.float32), targets).mean()
 
     optimizer = optax.adamw(RATE, weight_decay=DECAY)
 
