@@ -45,10 +45,10 @@ TEST_CASE("a result is written as JSON and read back") {
   CHECK(again.calls[0].fastest() == "kernel");
   CHECK(again.calls[1].fastest() == "compose");
   CHECK(again.without_failures().calls[0].implementations.size() == 2);
-  const std::vector<tk::choice_table::choice>& choices = again.choices()->choices;
-  REQUIRE(choices.size() == 2);
-  CHECK(choices[1].call == "softmax(f32[2,3])");
-  CHECK(choices[1].implementation == "compose");
+  const auto table = again.choices();
+  REQUIRE(table->choices.size() == 2);
+  CHECK(table->choices[1].call == "softmax(f32[2,3])");
+  CHECK(table->choices[1].implementation == "compose");
 }
 
 TEST_CASE("files are merged, and results that do not belong together are not") {
