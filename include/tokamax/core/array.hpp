@@ -283,7 +283,7 @@ TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
                 std::string(message{type_}.view()) + (graph_          ? " (traced)"
                                                       : is_abstract() ? " (abstract)"
                                                                       : " (moved from)"),
-                "a concrete array");
+                "a concrete array; init or restore makes those of a model");
   if (element != type_.dtype)
     throw error("data: element type", std::string(name(element)), std::string(name(type_.dtype)));
 }

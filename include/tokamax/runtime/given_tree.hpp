@@ -45,7 +45,8 @@ TOKAMAX_COMPILED_ONCE void take_leaves(program_run& run, given_trees given, devi
     for (const auto& place : t.layout->leaves) {
       const array& a = place.leaf(t.tree);
       if (!a.is_concrete())
-        throw error("jit: argument", std::string(message(a.type()).view()) + " without data", "a concrete array");
+        throw error("jit: argument", std::string(message(a.type()).view()) + " without data",
+                    "a concrete array; init or restore makes those of a model");
       run.add_input(a, t.movable || a.is_literal(), where);
     }
 }
