@@ -14,6 +14,8 @@
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 
+#include <array>
+
 namespace tk = tokamax;
 using tk::array;
 
@@ -176,6 +178,46 @@ TEST_CASE("with_precision reaches attention and its gradient: products take bf16
   CHECK(tk::test::distance(g.q, f.q) < 3e-2);
   CHECK(tk::test::distance(g.k, f.k) < 3e-2);
   CHECK(tk::test::distance(g.v, f.v) < 3e-2);
+}
+
+TEST_CASE("the products with keys and with values may have algorithms of their own") {
+  using tk::dot_algorithm;
+  const heads a{waves({2, 70, 4, 24}, 0.7f), waves({2, 70, 2, 24}, 1.3f), waves({2, 70, 2, 24}, 0.9f)};
+  const array ct = waves({2, 70, 4, 24}, 2.1f);
+  const auto rounded = [](const array& x) { return astype(astype(x, tk::bf16), tk::f32); };
+  const auto results = [&](const heads& x, dot_algorithm scores, dot_algorithm values) {
+    const auto [y, pullback] = tk::vjp(
+        [&](const heads& h) {
+          return tk::dot_product_attention(h.q, h.k, h.v,
+                                           {.is_causal = true, .algorithm = scores, .value_algorithm = values});
+        },
+        x);
+    const heads g = pullback(ct);
+    return std::array<array, 4>{y, g.q, g.k, g.v};
+  };
+  constexpr auto exact = dot_algorithm::f32_f32_f32, narrow = dot_algorithm::bf16_bf16_f32;
+  const auto in_f32 = results(a, exact, exact), in_bf16 = results(a, narrow, narrow);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(tk::test::distance(in_bf16[i], results(a, narrow, dot_algorithm::unspecified)[i]) == 0);
+    CHECK(tk::test::distance(results(a, narrow, exact)[i], in_f32[i]) < 3e-2);
+    CHECK(tk::test::distance(results(a, exact, narrow)[i], in_f32[i]) < 3e-2);
+  }
+  // scores of rounded queries and keys, and exact sums of values
+  const array mixed =
+      tk::dot_product_attention(rounded(a.q), rounded(a.k), a.v, {.is_causal = true, .algorithm = exact});
+  CHECK(tk::test::distance(results(a, narrow, exact)[0], mixed) < 2e-6);
+  CHECK(tk::test::distance(in_bf16[0], mixed) > 1e-4);
+  CHECK(tk::test::distance(results(a, exact, narrow)[0], in_f32[0]) > 1e-4);
+  // products of bf16 arrays in f32, of one kind or the other
+  const heads half{astype(a.q, tk::bf16), astype(a.k, tk::bf16), astype(a.v, tk::bf16)};
+  const auto attend = [&](dot_algorithm scores, dot_algorithm values) {
+    const array y = tk::dot_product_attention(half.q, half.k, half.v, {.algorithm = scores, .value_algorithm = values});
+    CHECK(y.dtype() == tk::bf16);
+    return astype(y, tk::f32);
+  };
+  const array expected = attend(exact, exact);
+  CHECK(tk::test::distance(attend(exact, narrow), expected) < 1e-2);
+  CHECK(tk::test::distance(attend(dot_algorithm::unspecified, exact), expected) < 1e-2);
 }
 
 TEST_CASE("gradients of attention keep their digits where scores are large") {

@@ -13,7 +13,8 @@ namespace detail {
 
 /// Can the op attention do this, with other operands?
 constexpr bool is_attention_op(const attention_options& o) {
-  return !o.dropout_mask.exists() && o.logits_dtype == dtype::none && o.normalize_output;
+  const bool one_algorithm = o.value_algorithm == dot_algorithm::unspecified || o.value_algorithm == o.algorithm;
+  return !o.dropout_mask.exists() && o.logits_dtype == dtype::none && o.normalize_output && one_algorithm;
 }
 
 /// x [B, T, N, h] with zeros up to `size` features.
@@ -87,10 +88,10 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 /// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
 ///         anything in k, and finite numbers in v
 /// speed   blocks of keys that no query of a block sees by a mask, a window, lengths or segments cost nothing
-/// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype or without
-///         normalize_output, there is compose alone
-/// memory  O(T + S) for a head, and the gradient of the bias; the options dropout_mask, logits_dtype and normalize_output
-///         need the scores [..., N, T, S]
+/// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype,
+///         value_algorithm or without normalize_output, there is compose alone
+/// memory  O(T + S) for a head, and the gradient of the bias; the options dropout_mask, logits_dtype, value_algorithm and
+///         normalize_output need the scores [..., N, T, S]
 /// source  jax.nn.dot_product_attention, tokamax.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the
 ///         memory-saving form is Dao et al. 2022, arXiv:2205.14135; sinks are those of Xiao et al. 2023, arXiv:2309.17453
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},

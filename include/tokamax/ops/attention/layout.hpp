@@ -43,9 +43,10 @@ constexpr double inverse_sqrt(double x) {  // Newton's method; std::sqrt is no c
 struct attention_layout {
   std::int64_t groups;  // G
   attention_attributes options;
+  dot_algorithm of_values = dot_algorithm::unspecified;  // of the sums over keys
   constexpr explicit attention_layout(const array& q, const array& k, const attention_attributes& o)
       : groups(q.extent(2) / k.extent(2)), options(o) {
-    options.algorithm = algorithm_of(q.dtype(), o.algorithm);
+    of_values = options.algorithm = algorithm_of(q.dtype(), o.algorithm);
   }
 
   constexpr array per_query(const array& x) const {  // [B, T, N, H]
@@ -66,7 +67,7 @@ struct attention_layout {
     return dot_general(a, b, {{4}, {3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
   }
   constexpr array sum_keys(const array& p, const array& b) const {  // [.., T, S], [.., S, H] -> [.., T, H]
-    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, dtype::none, options.algorithm});
+    return dot_general(p, b, {{4}, {2}, {0, 1}, {0, 1}, dtype::none, of_values});
   }
   constexpr array sum_queries(const array& p, const array& a) const {  // [.., T, S], [.., T, H] -> [.., S, H]
     return dot_general(p, a, {{2, 3}, {2, 3}, {0, 1}, {0, 1}, dtype::none, options.algorithm});

@@ -34,8 +34,9 @@ struct attention_options {
   array q_indices = {};  ///< [B, T] integers, the positions of the queries if these are permuted or a part
   array k_indices = {};  ///< [B, S] the same for keys
   dot_algorithm algorithm = dot_algorithm::unspecified;  ///< of all products; that of bf16 arrays is bf16_bf16_f32
-  bool normalize_output = true;                          ///< divide by the sum of the weights?
-  implementation_names implementation = {};              ///< of the op attention, see use_implementation
+  dot_algorithm value_algorithm = dot_algorithm::unspecified;  ///< of products with values, if it is another one
+  bool normalize_output = true;                                ///< divide by the sum of the weights?
+  implementation_names implementation = {};                    ///< of the op attention, see use_implementation
 };
 
 }  // namespace tokamax

@@ -53,7 +53,8 @@ constexpr partial_attention attention_with_options(const array& q, const array& 
   if (o.dropout_mask.exists()) terms.dropout_mask = at.booleans("dropout_mask", o.dropout_mask);
   if (o.sinks.exists()) terms.sinks = reshape(o.sinks, {1, o.sinks.extent(0), 1, 1}, l);
   const array queries = at.flat(q), keys = at.flat(k), values = at.flat(v);
-  const attention_layout layout(queries, keys, {.scale = o.scale, .algorithm = o.algorithm});
+  attention_layout layout(queries, keys, {.scale = o.scale, .algorithm = o.algorithm});
+  if (o.value_algorithm != dot_algorithm::unspecified) layout.of_values = o.value_algorithm;
   partial_attention y = plain_attention(layout, queries, keys, values, terms, modify);
   y.out = only_valid_queries(at, positions, o, y.out);
   return {at.unflat(y.out), at.unflat(y.max), at.unflat(y.denominator)};
