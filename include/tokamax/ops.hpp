@@ -23,6 +23,7 @@
 //   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
 //   ops/packed_sequences.hpp              sequences of any lengths one after the other, whose states lie in the slots of a pool.
 //   ops/paged_attention.hpp               attention of new tokens to a cache of keys and values in pages, and its update.
+//   ops/quantized/attention.hpp           dot_product_attention of quantised queries, keys and values.
 //   ops/quantized/dot_general.hpp         dot_general and matmul of quantised arrays.
 //   ops/quantized/quantize.hpp            makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp     numbers of few bits with a scale for each tile of them, as operands of products.
@@ -57,6 +58,7 @@
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
 #include <tokamax/ops/packed_sequences.hpp>
 #include <tokamax/ops/paged_attention.hpp>
+#include <tokamax/ops/quantized/attention.hpp>
 #include <tokamax/ops/quantized/dot_general.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>
