@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/schedule.cpp
 //
-// A program is quick if it writes few values to memory. Four passes decide for each node, in this order: must its value lie
-// in memory; is it so cheap that loops had better compute it again; can the reduction that reads it run its loop; and does
+// A program is quick if it writes few values to memory. Five passes decide for each node, in this order: must its value lie
+// in memory; is it so cheap that loops had better compute it again (two passes); can the reduction that reads it run its loop; and does
 // anything still use it?
 #pragma once
 
@@ -40,6 +40,8 @@ class materialization {
   constexpr materialization(const graph& g, const auto& takes) : g_(g), views_(g), groups_(g), places_(g.nodes.size()) {
     mark_needed(takes);
     mark_recomputed();
+    if constexpr (requires { takes.computes_again; })
+      if (takes.computes_again) mark_computed_again();
     mark_producers(takes);
     mark_live();
   }
@@ -82,7 +84,7 @@ class materialization {
     bool needed = false, stays = false, live = false;
     int buffer = -1, reg = -1, head = -1, next = -1, from = -1, lines = 0, joined = -1;
   };
-  static constexpr int most_recomputed = 3;
+  static constexpr int most_recomputed = 3, most_computed_again = 16;
   vec<place> places_;
   // The same tables as raw pointers, because calls of accessors are slow in constant expressions.
   const node* const nodes_ = g_.nodes.data();
@@ -163,6 +165,61 @@ class materialization {
       at_[i].from = from;
       at_[i].lines = lines;
     }
+  }
+  /// For devices that compute much faster than they read: finds values that other loops compute again from what their own
+  /// loop reads. That must be no more bytes than the value has, and their own loop must store something else. So no loop
+  /// reads more, and memory that is held until the last reader is no more either.
+  constexpr void mark_computed_again() {
+    vec<int> results(g_.nodes.size(), 0);
+    for (int i = 0; i < g_.count(); ++i)
+      if (root_[i] >= 0 && at_[i].needed) ++results[root_[i]];
+    vec<int> chain, sources;
+    for (int i = 0; i < g_.count(); ++i) {
+      if (root_[i] < 0 || !at_[i].needed || at_[i].stays || results[root_[i]] < 2) continue;
+      chain.clear();
+      sources.clear();
+      chain.push_back(i);
+      if (!follow_back(chain, sources) || sources.empty()) continue;
+      std::int64_t bytes = 0;
+      for (int o : sources) bytes += bytes_read(o);
+      if (bytes > size(nodes_[i].type.shape) * size_of(nodes_[i].type.dtype)) continue;
+      --results[root_[i]];
+      at_[i].needed = false;
+      for (int m : chain) at_[m].from = sources[0];
+    }
+  }
+  /// Adds to a chain of nodes those of its group that must be computed for it, and to the sources what these read from
+  /// memory. False if that is too much, or if an extent is not known.
+  constexpr bool follow_back(vec<int>& chain, vec<int>& sources) const {
+    const auto has = [](const vec<int>& list, int v) {
+      for (int x : list)
+        if (x == v) return true;
+      return false;
+    };
+    for (int k = 0; k < chain.count(); ++k) {
+      const node& n = nodes_[chain[k]];
+      if (is_dyn(size(n.type.shape)) || chain.count() > most_computed_again || sources.count() > 3) return false;
+      for (int e = n.first_operand; e < n.first_operand + n.operand_count; ++e) {
+        const int o = real(operands_[e]);
+        if (nodes_[o].op == &constant_p || has(chain, o) || has(sources, o)) continue;
+        if (in_group_with(o, chain[0]) && !at_[o].needed) {
+          chain.push_back(o);
+        } else {
+          if (at_[o].from >= 0) return false;
+          sources.push_back(o);
+        }
+      }
+    }
+    return chain.count() <= most_computed_again;
+  }
+  /// The bytes that a loop reads for operand `id`. An axis of stride 0 repeats elements, so it does not count.
+  constexpr std::int64_t bytes_read(int id) const {
+    if (is_counting(id)) return 0;
+    const strided v = memory(id);
+    std::int64_t bytes = size_of(nodes_[id].type.dtype);
+    for (int a = 0; a < v.strides.rank(); ++a)
+      if (v.strides[a] != 0) bytes *= nodes_[id].type.shape[a];
+    return bytes;
   }
   /// Joins groups with reductions. If one reduction is the only reader of a group's only result, it runs the group's loop
   /// part by part while it reduces. The values are never stored as a whole, and the bits of the result are the same. The

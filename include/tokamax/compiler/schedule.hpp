@@ -207,7 +207,7 @@ class scheduler : materialization {
     vec<int> part;
     int stores = 0;
     for (int m : split.order) {
-      if (!loop_.has_room(stores + most_slots, stores + most_lines)) {
+      if (!loop_.has_room(stores + most_slots(), stores + most_lines())) {
         finish_part(part, split.uses);
         stores = 0;
       }
@@ -338,7 +338,16 @@ class scheduler : materialization {
   }
 
   /// What one more member may need at most: three operands, each computed again with its constants, and a store.
-  static constexpr int most_slots = 4, most_lines = 3 * (2 * most_recomputed + 1) + 2;
+  constexpr int most_slots() const { return again() ? 13 : 4; }
+  constexpr int most_lines() const {
+    return 3 * (2 * (again() ? most_computed_again + most_recomputed : most_recomputed) + 1) + 2;
+  }
+  constexpr bool again() const {
+    if constexpr (requires { takes_.computes_again; })
+      return takes_.computes_again;
+    else
+      return false;
+  }
   plan& p_;
   const KernelTakes& takes_;
   vec<int> output_buffer_, calls_, touched_;

@@ -183,6 +183,8 @@ struct kernel_table {
   /// Do kernels take producers (see `takes_producer`)? An interpreted loop gains nothing when a kernel runs it part by part:
   /// its instructions cost more than the memory that it saves. Compiled loops do gain, so static programs do not ask this.
   bool joins_loops = false;
+  /// Do loops compute values again rather than read them, when that reads no more bytes? See compiler/materialize.hpp.
+  bool computes_again = false;
   /// Makes what the device needs to run a plan; null if that is nothing.
   std::shared_ptr<const device_code> (*make_code)(const plan_view&) = nullptr;
 };
@@ -242,6 +244,7 @@ const kernel_table& kernel_table_of() {
     static const kernel_table table = [] {
       kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
       if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
+      t.computes_again = prints_loops<Device>;  // compiled loops wait for memory only
       return t;
     }();
     return table;

@@ -23,6 +23,17 @@ namespace tokamax {
 
 namespace detail {
 
+/// What the kernels of a table take, for the planner.
+struct taken_by_table {
+  const kernel_table& table;
+  bool computes_again = false;
+  kernel_takes operator()(const op& o) const {
+    kernel_takes t = table.find(o).takes;
+    t.producer = t.producer && table.joins_loops;
+    return t;
+  }
+};
+
 /// A plan that owns its tables, with the kernels of a device.
 struct owned_program {
   graph lowered;
@@ -46,12 +57,7 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
     lower(p->lowered, traced, has_kernel);
   else
     lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
-  const auto takes = [&](const op& o) {
-    kernel_takes t = table.find(o).takes;
-    t.producer = t.producer && table.joins_loops;
-    return t;
-  };
-  p->tables = make_plan(p->lowered, takes, one_of_each_symbol);
+  p->tables = make_plan(p->lowered, taken_by_table{table, table.computes_again}, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   std::vector<implementation_list> others;

@@ -9,6 +9,7 @@
 #include "support/emulated_text.hpp"
 #include "support/every_loop.hpp"
 #include "support/fake_cuda.hpp"
+#include "support/random_program.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tk = tokamax;
@@ -148,6 +149,14 @@ TEST_CASE("norms, cross entropy, attention and rotation have the values of the C
         return tk::arrays{y[0], tk::rotary_embedding(a[0], tk::arange(24))};
       },
       {normal(5, heads), normal(6, heads), normal(7, heads)});
+}
+
+TEST_CASE("random programs have the values of the CPU, also where loops compute values again") {
+  if (!emulated_gpu()) return;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    check(tk::test::random_program(seed), {normal(1, {4, 6}), normal(2, {4, 6})});
+  }
 }
 
 TEST_CASE("a network is trained as on the CPU") {
