@@ -1,39 +1,43 @@
 // tokamax/ops.hpp: all of ops.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   ops/activations.hpp                   the nonlinearities between layers.
-//   ops/attention.hpp                     scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
-//   ops/attention/attention.hpp           the op attention and its gradients, which devices have kernels for.
-//   ops/attention/flex_attention.hpp      attention whose scores and mask are functions of the caller.
-//   ops/attention/layout.hpp              the attributes of attention, and the products with heads that are grouped by key.
-//   ops/attention/mask.hpp                which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
-//   ops/attention/mask_operands.hpp       a mask as attributes and operands of the op attention, small ones where it can be.
-//   ops/attention/operands.hpp            checks the arrays of dot_product_attention, and gives them one batch axis.
-//   ops/attention/options.hpp             how dot_product_attention is asked to behave.
-//   ops/attention/paged.hpp               the op paged_attention, attention of tokens to the pages of a cache.
-//   ops/attention/partial_attention.hpp   attention to a part of the keys, and how such parts become one result.
-//   ops/attention/plain.hpp               attention in plain ops, with everything that may be done to its scores.
-//   ops/attention/window.hpp              how far around its own position a query sees.
-//   ops/attention/with_options.hpp        attention with any options in plain ops, from arrays with any batch axes.
-//   ops/causal_conv1d.hpp                 a convolution of each channel over its last tokens, with a state between calls.
-//   ops/cross_entropy.hpp                 the loss of classification, without a table of probabilities in memory.
-//   ops/gated_linear_unit.hpp             a product of two projections, one of them after an activation.
-//   ops/layer_norm.hpp                    normalise an axis to zero mean and unit variance.
-//   ops/linear_cross_entropy.hpp          the loss of a last layer and its softmax, without all logits in memory.
-//   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
-//   ops/packed_sequences.hpp              sequences of any lengths one after the other, whose states lie in the slots of a pool.
-//   ops/paged_attention.hpp               attention of new tokens to a cache of keys and values in pages, and its update.
-//   ops/quantized/attention.hpp           dot_product_attention of quantised queries, keys and values.
-//   ops/quantized/dot_general.hpp         dot_general and matmul of quantised arrays.
-//   ops/quantized/quantize.hpp            makes quantised arrays of floats.
-//   ops/quantized/quantized_array.hpp     numbers of few bits with a scale for each tile of them, as operands of products.
-//   ops/quantized/scaled_dot.hpp          the op that multiplies integers of 8 bits and scales the sums of tiles.
-//   ops/ragged_dot.hpp                    products of groups of rows with a matrix for each group, as experts need them.
-//   ops/ragged_gather.hpp                 rows by index within a range, which carry tokens to experts and back.
-//   ops/rms_norm.hpp                      scale an axis to a root mean square of one.
-//   ops/rotary_embedding.hpp              turn pairs of features by angles that grow with the position.
-//   ops/softmax.hpp                       softmax, log_softmax and logsumexp, stable for large values.
-//   ops/triangle_multiplication.hpp       pairs updated along the two other sides of their triangles, as in AlphaFold.
+//   ops/activations.hpp                     the nonlinearities between layers.
+//   ops/attention.hpp                       scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
+//   ops/attention/attention.hpp             the op attention and its gradients, which devices have kernels for.
+//   ops/attention/flex_attention.hpp        attention whose scores and mask are functions of the caller.
+//   ops/attention/layout.hpp                the attributes of attention, and the products with heads that are grouped by key.
+//   ops/attention/mask.hpp                  which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
+//   ops/attention/mask_operands.hpp         a mask as attributes and operands of the op attention, small ones where it can be.
+//   ops/attention/operands.hpp              checks the arrays of dot_product_attention, and gives them one batch axis.
+//   ops/attention/options.hpp               how dot_product_attention is asked to behave.
+//   ops/attention/paged.hpp                 the op paged_attention, attention of tokens to the pages of a cache.
+//   ops/attention/partial_attention.hpp     attention to a part of the keys, and how such parts become one result.
+//   ops/attention/plain.hpp                 attention in plain ops, with everything that may be done to its scores.
+//   ops/attention/window.hpp                how far around its own position a query sees.
+//   ops/attention/with_options.hpp          attention with any options in plain ops, from arrays with any batch axes.
+//   ops/causal_conv1d.hpp                   a convolution of each channel over its last tokens, with a state between calls.
+//   ops/causal_conv1d_gated_delta_rule.hpp  the middle of a layer of Qwen3-Next, from projections to results of heads.
+//   ops/cross_entropy.hpp                   the loss of classification, without a table of probabilities in memory.
+//   ops/gated_delta_rule.hpp                linear attention that forgets and corrects, of whole batches and of packed sequences.
+//   ops/gated_delta_rule/chunks.hpp         the gated delta rule as products of chunks of tokens, one chunk after the other.
+//   ops/gated_delta_rule/op.hpp             the op gated_delta_rule, a recurrence of matrices that devices have kernels for.
+//   ops/gated_linear_unit.hpp               a product of two projections, one of them after an activation.
+//   ops/layer_norm.hpp                      normalise an axis to zero mean and unit variance.
+//   ops/linear_cross_entropy.hpp            the loss of a last layer and its softmax, without all logits in memory.
+//   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
+//   ops/packed_sequences.hpp                sequences of any lengths one after the other, whose states lie in the slots of a pool.
+//   ops/paged_attention.hpp                 attention of new tokens to a cache of keys and values in pages, and its update.
+//   ops/quantized/attention.hpp             dot_product_attention of quantised queries, keys and values.
+//   ops/quantized/dot_general.hpp           dot_general and matmul of quantised arrays.
+//   ops/quantized/quantize.hpp              makes quantised arrays of floats.
+//   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
+//   ops/quantized/scaled_dot.hpp            the op that multiplies integers of 8 bits and scales the sums of tiles.
+//   ops/ragged_dot.hpp                      products of groups of rows with a matrix for each group, as experts need them.
+//   ops/ragged_gather.hpp                   rows by index within a range, which carry tokens to experts and back.
+//   ops/rms_norm.hpp                        scale an axis to a root mean square of one.
+//   ops/rotary_embedding.hpp                turn pairs of features by angles that grow with the position.
+//   ops/softmax.hpp                         softmax, log_softmax and logsumexp, stable for large values.
+//   ops/triangle_multiplication.hpp         pairs updated along the two other sides of their triangles, as in AlphaFold.
 #pragma once
 
 #include <tokamax/ops/activations.hpp>
@@ -51,7 +55,11 @@
 #include <tokamax/ops/attention/window.hpp>
 #include <tokamax/ops/attention/with_options.hpp>
 #include <tokamax/ops/causal_conv1d.hpp>
+#include <tokamax/ops/causal_conv1d_gated_delta_rule.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
+#include <tokamax/ops/gated_delta_rule.hpp>
+#include <tokamax/ops/gated_delta_rule/chunks.hpp>
+#include <tokamax/ops/gated_delta_rule/op.hpp>
 #include <tokamax/ops/gated_linear_unit.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>

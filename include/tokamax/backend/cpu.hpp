@@ -5,6 +5,8 @@
 //   backend/cpu/attention/backward.hpp            the cotangents of attention, in pieces of some keys of one head.
 //   backend/cpu/attention/bias_cotangent.hpp      the cotangent of the bias of attention, summed in a fixed order.
 //   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
+//   backend/cpu/attention/delta_rule.hpp          the gated delta rule of many sequences and heads, on several threads.
+//   backend/cpu/attention/delta_rule_head.hpp     the gated delta rule for some tokens of one head, in one or in chunks.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
 //   backend/cpu/attention/paged.hpp               attention of few tokens to keys and values in pages, at the speed of memory.
 //   backend/cpu/attention/paged_groups.hpp        the operands of paged attention, and its work in groups of tokens.

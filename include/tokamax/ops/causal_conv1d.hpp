@@ -120,8 +120,8 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
 /// The same for sequences of any lengths one after the other, whose states lie in the slots of a pool: prefill, chunks of
 /// it, and decoding in one call. A program that was given the pool to keep writes into its memory.
 ///
-/// Tokens of no sequence see themselves only. Slots of no sequence stay as they are. Sequences have different slots; of equal
-/// ones the last is written.
+/// Tokens of no sequence see themselves only. Slots of no sequence stay as they are. Of sequences with the same slot only the
+/// last one has it.
 ///
 /// shapes  x [T, C], weights [C, K], pool [S, K - 1, C] -> out [T, C], the pool
 /// dtypes  any floats; sums and activation are f32, f64 for f64; out has the dtype of x, and the pool keeps its own

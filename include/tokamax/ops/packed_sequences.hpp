@@ -36,32 +36,35 @@ constexpr bool are_sequences(const array& x, const packed_sequences& s, const ch
   return false;
 }
 
-/// Of each sequence [R]: its first token, its number of tokens (0 if it does not count), the slot that it reads (-1 if it
-/// begins with zeros) and the slot that it writes (-1 if there is none).
+/// For each number, whether `condition`, which compares it with all numbers, holds for a later one.
+constexpr array has_later(const array& condition, std::int64_t n) {
+  const array later = iota(i32, {1, n}, 1) > iota(i32, {n, 1}, 0);
+  return any(logical_and(condition, later), {{-1}});
+}
+
+/// Of each sequence [R]: its first token, its number of tokens, the slot that it writes (-1 if there is none) and the slot that
+/// it reads (the same one, or -1 if it begins with zeros). Whatever the operands hold, tokens belong to one sequence at most,
+/// and so do slots: a sequence begins where those before it have begun or later, and the last one has the slot.
 struct sequence_places {
   array first, length, from, to;
 
   constexpr sequence_places(const packed_sequences& s, std::int64_t tokens, std::int64_t pool) {
-    const std::int64_t n = s.slots.extent(0);
-    const array limit = extent_operand(tokens, {});
-    const auto inside = [&](std::int64_t begin, std::int64_t end) {
-      return minimum(maximum(slice_in_dim(s.query_start, begin, end, 0), 0), limit);
-    };
-    array counts = logical_and(s.slots >= 0, s.slots < extent_operand(pool, {})), exists;
-    first = inside(0, n);
-    length = maximum(inside(1, add_extent(n, 1)) - first, 0);
-    if (s.num_seqs.exists()) {
-      exists = iota(i32, {n}, 0) < s.num_seqs;
-      length = select(exists, length, 0);
-      counts = logical_and(counts, exists);
-    }
-    to = select(counts, s.slots, -1);
+    const std::int64_t n = s.slots.extent(0), ends = add_extent(n, 1);
+    const array bounds = minimum(maximum(s.query_start, 0), extent_operand(tokens, {}));
+    const array before = iota(i32, {1, ends}, 1) <= iota(i32, {ends, 1}, 0);
+    const array start = max(select(before, expand_dims(bounds, 0), 0), {{-1}});  // [R + 1], which does not decrease
+    const array exists = s.num_seqs.exists() ? array(iota(i32, {n}, 0) < s.num_seqs) : full({n}, true, bool_);
+    const array counts = logical_and(exists, logical_and(s.slots >= 0, s.slots < extent_operand(pool, {})));
+    first = slice_in_dim(start, 0, n, 0);
+    length = select(exists, slice_in_dim(start, 1, ends, 0) - first, 0);
+    to = from = select(counts, s.slots, -1);
+    if (n == 0) return;
+    to = select(has_later(expand_dims(to, 1) == expand_dims(to, 0), n), -1, to);
     from = s.continues.exists() ? select(s.continues, to, -1) : to;
   }
 };
 
-/// Of each token [T]: the sequence to which it belongs, whether there is one, and its position in it. Where sequences overlap,
-/// the last one counts.
+/// Of each token [T]: the sequence to which it belongs, whether there is one, and its position in it.
 struct token_places {
   array sequence, inside, position;
 

@@ -128,6 +128,7 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
+  #include <tokamax/backend/cpu/kernels/recurrence/gated_delta_rule.hpp>
   #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
 #else
 namespace tokamax {
@@ -137,6 +138,8 @@ template <>
 inline constexpr linkage linked_kernel<conv_rhs_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<dot_general_p, cpu_tag>{true, {.views = true}};
+template <>
+inline constexpr linkage linked_kernel<gated_delta_rule_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag>{true, {}};
 template <>
@@ -288,6 +291,7 @@ namespace tokamax {
 TOKAMAX_KERNELS kernel_set find_kernels<conv_general_dilated_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<gated_delta_rule_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
@@ -344,6 +348,7 @@ TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
 TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
 TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
+TOKAMAX_KERNELS const op* descriptor_of<gated_delta_rule_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
@@ -437,6 +442,7 @@ TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<detail::split_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<dot_dimensions>();
 TOKAMAX_KERNELS attribute_schema schema<dynamic_slice_options>();
+TOKAMAX_KERNELS attribute_schema schema<gated_delta_rule_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
@@ -537,6 +543,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &expm1_p,
           &floor_p,
           &fma_p,
+          &gated_delta_rule_p,
           &gather_p,
           &ge_p,
           &gelu_p,
