@@ -27,6 +27,8 @@
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
 //   backend/cpu/gemm/choose/implementation.hpp    the interface for matrix products by other libraries.
 //   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
+//   backend/cpu/gemm/choose/offered.hpp           the implementations of products that calls of dot_general may name.
+//   backend/cpu/gemm/choose/openmp_threads.hpp    the number of threads that other libraries use.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
 //   backend/cpu/gemm/gemm.hpp                     matrix products in f32, bfloat16 or int8, with any strides.

@@ -177,7 +177,9 @@ TOKAMAX_COMPILED_ONCE std::vector<chosen_implementation> implementations_for(con
   std::vector<chosen_implementation> all{{"kernel", kernel}};
   if (others)
     for (const implementation& i : others()) {
-      const std::string reason = i.refuses ? i.refuses(a) : std::string();
+      kernel_arguments asked = a;
+      asked.configuration = i.configuration;
+      const std::string reason = i.refuses ? i.refuses(asked) : std::string();
       if (reason.empty())
         all.push_back({i.name, i.run, i.configuration});
       else

@@ -62,7 +62,8 @@ struct implementation {
   std::string name;                ///< one word of a to z, 0 to 9 and _
   kernel_function run = nullptr;   ///< computes what the kernel computes, within rounding
   std::int64_t configuration = 0;  ///< `kernel_arguments::configuration` of its runs
-  /// Why it cannot compute a call; empty: it can. It is asked before a program runs: the operands have no data then.
+  /// Why it cannot compute a call with its configuration; empty: it can. It is asked before a program runs: the operands have no
+  /// data then.
   std::string (*refuses)(const kernel_arguments&) = nullptr;
 };
 using implementation_list = std::vector<implementation> (*)();

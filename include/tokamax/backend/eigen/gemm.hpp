@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
+#include <tokamax/backend/cpu/gemm/choose/offered.hpp>         // offered
 
 #include <Eigen/Core>
 
@@ -43,9 +44,13 @@ inline void run(const cpu_backend::gemm_product& p) noexcept {
 
 }  // namespace detail
 
-/// Eigen's products, for blas::choices().add(eigen::gemm).
+/// Eigen's products, for `use_implementation("dot_general", "eigen")`, autotune, and blas::choices().add(eigen::gemm).
 ///
 /// dtypes  a, b f32, multiplied in f32
 inline constexpr cpu_backend::gemm_implementation gemm{"eigen", detail::can, detail::run};
+
+namespace detail {
+inline const bool is_offered = cpu_backend::offered().add(gemm);  // to dot_general, for programs that include this
+}
 
 }  // namespace tokamax::eigen

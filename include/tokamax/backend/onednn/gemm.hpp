@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
+#include <tokamax/backend/cpu/gemm/choose/offered.hpp>         // offered
 
 #include <dnnl.hpp>
 
@@ -133,10 +134,14 @@ inline void run(const cpu_backend::gemm_product& p) noexcept {
 
 }  // namespace detail
 
-/// oneDNN's products, for blas::choices().add(onednn::gemm). Link tokamax::onednn, which exists where CMake finds
+/// oneDNN's products, for `use_implementation("dot_general", "onednn")`, autotune, and blas::choices().add(onednn::gemm). Link tokamax::onednn, which exists where CMake finds
 /// dnnl.
 ///
 /// dtypes  a, b f32, multiplied in f32; bf16, multiplied in bfloat16, with AVX-512; int8 with its VNNI
 inline constexpr cpu_backend::gemm_implementation gemm{"onednn", detail::can, detail::run};
+
+namespace detail {
+inline const bool is_offered = cpu_backend::offered().add(gemm);  // to dot_general, for programs that include this
+}
 
 }  // namespace tokamax::onednn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
+#include <tokamax/backend/cpu/gemm/choose/offered.hpp>     // offered
 #include <tokamax/backend/cpu/gemm/gemm.hpp>               // gemm
 #include <tokamax/backend/cpu/gemm/typed.hpp>              // typed_gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
@@ -13,7 +14,9 @@
 #include <tokamax/runtime/kernel.hpp>                      // kernel_arguments
 
 #include <algorithm>    // copy_n, min
+#include <string>       // string
 #include <type_traits>  // is_floating_point_v
+#include <vector>       // vector
 
 namespace tokamax {
 
@@ -127,60 +130,113 @@ inline void store_sums(const array_view& result, const float* sums) {
 /// Products of i8, summed in i32; an i8 result keeps the low bits.
 inline void int8_products(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k, const matrix_view& a,
                           std::int64_t a_batch_stride, const matrix_view& b, std::int64_t b_batch_stride,
-                          const array_view& c) {
+                          const array_view& c, const gemm_implementation* by) {
   const bool narrow = c.type == i8;
   auto* sums = narrow ? scratch<dot_scratch_c, std::int32_t>(m * n + 1) : c.as<std::int32_t>();
   for (std::int64_t i = 0; i < batches; ++i) {
     const matrix_view ai{a.at(0, 0) + i * a_batch_stride, a.row_stride, a.column_stride, a.element},
         bi{b.at(0, 0) + i * b_batch_stride, b.row_stride, b.column_stride, b.element};
     std::int32_t* const to = narrow ? sums : sums + i * m * n;
-    gemm(m, n, k, ai, bi, to, n);
+    gemm(m, n, k, ai, bi, to, n, gemm_mode::assign, by);
     if (narrow) store_narrow(c.as<std::int8_t>() + i * m * n, to, m * n);
   }
 }
 
-}  // namespace cpu_backend::detail
+/// The operands of a call as matrices, as they lie.
+struct dot_operands {
+  dot_operand x, y;
+  bool int8;       ///< products of i8, summed in i32
+  bool converted;  ///< floats that gemm does not read, such as f16, which become f32
+
+  dot_operands(const kernel_arguments& a, const dot_dimensions& d)
+      : x{a.in[0], d.lhs_batch, other_axes(a.in[0].rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)),
+          d.lhs_contracting},
+        y{a.in[1], d.rhs_batch, d.rhs_contracting,
+          other_axes(a.in[1].rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch))},
+        int8(type() == i8 && (a.out[0].type == i8 || a.out[0].type == i32) && x.regular() && y.regular()),
+        converted(is_floating(type()) && type() != f32 && type() != bf16) {}
+  dtype type() const { return x.v.type; }
+  bool typed() const { return type() == f64 || (is_integer(type()) && !int8); }
+};
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. If such axes do not have
 /// one stride, or the dtype is none that the products read, the operand is copied first.
-inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
-  using namespace cpu_backend::detail;
+inline void dot_general_by(const gemm_implementation* by, const kernel_arguments& a) {
   const auto d = a.attrs<dot_dimensions>();
   const array_view& out = a.out[0];
-  dot_operand x{a.in[0], d.lhs_batch,
-                other_axes(a.in[0].rank(), tokamax::detail::merged(d.lhs_contracting, d.lhs_batch)), d.lhs_contracting};
-  dot_operand y{a.in[1], d.rhs_batch, d.rhs_contracting,
-                other_axes(a.in[1].rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch))};
-  const dtype type = x.v.type;
-  const bool int8 = type == i8 && (out.type == i8 || out.type == i32) && x.regular() && y.regular();
-  if (type == f64) return typed_products<double>(x, y, out);
-  if (is_integer(type) && !int8) {
+  dot_operands both(a, d);
+  auto& [x, y, int8, converted] = both;
+  if (both.type() == f64) return typed_products<double>(x, y, out);
+  if (both.typed()) {
     if (bits_of(out.type) == 64) return typed_products<std::uint64_t>(x, y, out);
     if (bits_of(out.type) == 32) return typed_products<std::uint32_t>(x, y, out);
     return typed_products<std::uint16_t>(x, y, out);
   }
-  // Floats that gemm does not read, such as f16, become f32 on the way.
-  const bool converted = is_floating(type) && type != f32 && type != bf16;
+  const auto precision = gemm_precision_of(both.type(), d.algorithm);
   if (converted || !x.regular()) x.copy<float, dot_scratch_a>();
   if (converted || !y.regular()) y.copy<float, dot_scratch_b>();
   // From here on the operands are [batch, m, k] and [batch, k, n] with one stride for each axis.
-  const joint_axis bx = join(x.v, x.batch), by = join(y.v, y.batch);
+  const joint_axis bx = join(x.v, x.batch), by_stride = join(y.v, y.batch);
   const joint_axis m = join(x.v, x.rows), n = join(y.v, y.columns), kx = join(x.v, x.columns), ky = join(y.v, y.rows);
   const std::int64_t batches = bx.extent;
   // gemm writes f32. Another result is converted from scratch memory at the end.
   const bool apart = is_floating(out.type) && out.type != f32;
-  float* c = apart ? cpu_backend::scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : out.as<float>();
-  const cpu_backend::matrix_view va{x.v.data, m.stride, kx.stride, gemm_element_of(x.v)},
+  float* c = apart ? scratch<dot_scratch_c>(batches * m.extent * n.extent + 1) : out.as<float>();
+  const matrix_view va{x.v.data, m.stride, kx.stride, gemm_element_of(x.v)},
       vb{y.v.data, ky.stride, n.stride, gemm_element_of(y.v)};
-  if (int8) return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, out);
-  const auto precision = cpu_backend::gemm_precision_of(type, d.algorithm);
+  if (int8) return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by_stride.stride, out, by);
   if (batches == 1)
-    cpu_backend::gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, cpu_backend::gemm_mode::assign, {},
-                      precision);
+    gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, gemm_mode::assign, {}, precision, by);
   else
-    cpu_backend::gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by.stride, c, n.extent,
-                              m.extent * n.extent, cpu_backend::gemm_mode::assign, {}, precision);
+    gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by_stride.stride, c, n.extent,
+                 m.extent * n.extent, gemm_mode::assign, {}, precision, by);
   if (apart) store_sums(out, c);
 }
+
+/// Why the offered implementation cannot compute the call; empty: it can. The operands have no data yet.
+inline std::string dot_general_refusal(const kernel_arguments& a) {
+  const auto d = a.attrs<dot_dimensions>();
+  const dot_operands both(a, d);
+  if (both.typed()) return "products of " + std::string(name(both.type()));
+  const auto matrix = [&](const dot_operand& o) -> matrix_view {
+    const std::int64_t columns = join(o.v, o.columns).extent;
+    if (both.converted || !o.regular()) return {nullptr, columns, 1, gemm_element::f32};  // the copy
+    return {nullptr, join(o.v, o.rows).stride, join(o.v, o.columns).stride, gemm_element_of(o.v)};
+  };
+  const std::int64_t m = join(both.x.v, both.x.rows).extent, n = join(both.y.v, both.y.columns).extent,
+                     k = join(both.x.v, both.x.columns).extent;
+  gemm_product p{m,
+                 n,
+                 k,
+                 matrix(both.x),
+                 matrix(both.y),
+                 nullptr,
+                 n,
+                 gemm_mode::assign,
+                 gemm_precision_of(both.type(), d.algorithm)};
+  if (m == 0 || n == 0 || k == 0) return "an empty product";
+  if (!straighten(p.a, m, k) || !straighten(p.b, k, n)) return "an operand without contiguous rows or columns";
+  return offered()[static_cast<int>(a.configuration)].can(p) ? "" : "operands of these dtypes, or this precision";
+}
+
+}  // namespace cpu_backend::detail
+
+inline void kernel(op_c<dot_general_p>, cpu_tag, const kernel_arguments& a) {
+  cpu_backend::detail::dot_general_by(nullptr, a);
+}
+
+/// The products of other libraries, by their names.
+template <>
+inline constexpr implementation_list implementations_of<dot_general_p> = [] {
+  std::vector<implementation> all;
+  for (int i = 0; i < cpu_backend::offered().count(); ++i)
+    all.push_back({std::string(cpu_backend::offered()[i].name),
+                   [](const kernel_arguments& a) {
+                     const auto number = static_cast<int>(a.configuration);
+                     cpu_backend::detail::dot_general_by(&cpu_backend::offered()[number], a);
+                   },
+                   i, cpu_backend::detail::dot_general_refusal});
+  return all;
+};
 
 }  // namespace tokamax

@@ -4,6 +4,7 @@
 
 #include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
 #include <tokamax/backend/cpu/gemm/choose/key.hpp>             // gemm_key
+#include <tokamax/backend/cpu/gemm/choose/openmp_threads.hpp>  // openmp_threads
 #include <tokamax/backend/cpu/vector/threads.hpp>              // num_threads, scratch_memory
 #include <tokamax/base/error.hpp>                              // error
 
@@ -22,30 +23,9 @@
 #include <utility>      // move
 #include <vector>       // vector
 
-#if defined(_OPENMP)
-  #include <omp.h>  // omp_set_num_threads
-#endif
-
 namespace tokamax::cpu_backend {
 
 namespace detail {
-
-/// Other libraries ask OpenMP for the number of threads. During the lifetime of this object, that number is ours.
-class openmp_threads {
- public:
-#if defined(_OPENMP)
-  explicit openmp_threads(int n) noexcept : before_(omp_get_max_threads()) { set(n); }
-  ~openmp_threads() { set(before_); }
-
- private:
-  static void set(int n) noexcept {
-    if (n != omp_get_max_threads()) omp_set_num_threads(n);
-  }
-  int before_;
-#else
-  explicit openmp_threads(int) noexcept {}
-#endif
-};
 
 /// The shortest seconds in which each of `runs` computes p. They run in turns, on a copy of C with the same alignment.
 inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<gemm_fn>& runs) {

@@ -41,6 +41,20 @@ namespace detail {
 
 using gemm_fn = void (*)(const gemm_product&);
 
+// Changes v [rows, columns] to strides that other implementations take. False if that is impossible.
+inline bool straighten(matrix_view& v, std::int64_t rows, std::int64_t columns) noexcept {
+  const bool one_row = rows == 1, one_column = columns == 1;
+  if ((v.column_stride == 1 || one_column) && (v.row_stride >= columns || one_row)) {
+    v.column_stride = 1;
+    if (one_row) v.row_stride = columns;
+    return true;
+  }
+  if (!(v.row_stride == 1 || one_row) || !(v.column_stride >= rows || one_column)) return false;
+  v.row_stride = 1;
+  if (one_column) v.column_stride = rows;
+  return true;
+}
+
 // Computes a product, with any strides and extents, by another implementation. If it returns false, our code must compute
 // the product. It is null while there is no other implementation.
 inline std::atomic<bool (*)(const gemm_product&, gemm_fn own)> gemm_override{nullptr};

@@ -53,20 +53,6 @@ inline constexpr std::array<std::string_view, 2> gemm_modes{"assign", "accumulat
 
 inline int layout_of(const matrix_view& v) noexcept { return 2 * static_cast<int>(v.element) + is_transposed(v); }
 
-// Changes v [rows, columns] to strides that other implementations take. False if that is impossible.
-inline bool straighten(matrix_view& v, std::int64_t rows, std::int64_t columns) noexcept {
-  const bool one_row = rows == 1, one_column = columns == 1;
-  if ((v.column_stride == 1 || one_column) && (v.row_stride >= columns || one_row)) {
-    v.column_stride = 1;
-    if (one_row) v.row_stride = columns;
-    return true;
-  }
-  if (!(v.row_stride == 1 || one_row) || !(v.column_stride >= rows || one_column)) return false;
-  v.row_stride = 1;
-  if (one_column) v.column_stride = rows;
-  return true;
-}
-
 inline gemm_key key_of(const gemm_product& p, int threads) noexcept {
   return {p.m, p.n, p.k, layout_of(p.a), layout_of(p.b), p.precision, p.mode, threads};
 }
