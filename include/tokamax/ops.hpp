@@ -27,10 +27,15 @@
 //   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
 //   ops/packed_sequences.hpp                sequences of any lengths one after the other, whose states lie in the slots of a pool.
 //   ops/paged_attention.hpp                 attention of new tokens to a cache of keys and values in pages, and its update.
+//   ops/quantized/as_quantized.hpp          floats that a product quantises when it reads them.
 //   ops/quantized/attention.hpp             dot_product_attention of quantised queries, keys and values.
 //   ops/quantized/dot_general.hpp           dot_general and matmul of quantised arrays.
+//   ops/quantized/gated_linear_unit.hpp     gated linear units whose input or weights are quantised arrays.
+//   ops/quantized/grouped_matmul.hpp        ragged_dot with scales, a bias and a gated activation, as experts are served.
 //   ops/quantized/quantize.hpp              makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
+//   ops/quantized/ragged_dot.hpp            ragged_dot and its forms of quantised arrays.
+//   ops/quantized/ragged_scaled_dot.hpp     scaled_dot of groups of rows with a matrix for each group.
 //   ops/quantized/scaled_dot.hpp            the op that multiplies integers of 8 bits and scales the sums of tiles.
 //   ops/ragged_dot.hpp                      products of groups of rows with a matrix for each group, as experts need them.
 //   ops/ragged_gather.hpp                   rows by index within a range, which carry tokens to experts and back.
@@ -66,10 +71,15 @@
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
 #include <tokamax/ops/packed_sequences.hpp>
 #include <tokamax/ops/paged_attention.hpp>
+#include <tokamax/ops/quantized/as_quantized.hpp>
 #include <tokamax/ops/quantized/attention.hpp>
 #include <tokamax/ops/quantized/dot_general.hpp>
+#include <tokamax/ops/quantized/gated_linear_unit.hpp>
+#include <tokamax/ops/quantized/grouped_matmul.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>
+#include <tokamax/ops/quantized/ragged_dot.hpp>
+#include <tokamax/ops/quantized/ragged_scaled_dot.hpp>
 #include <tokamax/ops/quantized/scaled_dot.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>

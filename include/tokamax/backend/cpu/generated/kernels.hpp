@@ -147,6 +147,8 @@ inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true
 template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 template <>
+inline constexpr linkage linked_kernel<ragged_scaled_dot_p, cpu_tag>{true, {.views = true}};
+template <>
 inline constexpr linkage linked_kernel<scaled_dot_p, cpu_tag>{true, {.views = true}};
 }  // namespace tokamax
 #endif
@@ -295,6 +297,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<gated_delta_rule_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
@@ -385,6 +388,7 @@ TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
@@ -580,6 +584,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &quantized_scale_p,
           &quotient_p,
           &ragged_dot_p,
+          &ragged_scaled_dot_p,
           &reduce_and_p,
           &reduce_max_p,
           &reduce_min_p,

@@ -1,11 +1,13 @@
-// tokamax/backend/cpu/kernels/ragged_dot.hpp: ragged_dot as one matrix product for each group.
+// tokamax/backend/cpu/kernels/ragged_dot.hpp: ragged_dot and ragged_scaled_dot as one matrix product for each group.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
 #include <tokamax/backend/cpu/gemm/gemm.hpp>               // gemm
+#include <tokamax/backend/cpu/gemm/scaled_int8.hpp>        // scaled_int8_gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
 #include <tokamax/backend/cpu/vector/floats.hpp>           // float_result
+#include <tokamax/ops/quantized/ragged_scaled_dot.hpp>     // ragged_scaled_dot_p
 #include <tokamax/ops/ragged_dot.hpp>                      // ragged_dot_p
 
 #include <vector>  // vector
@@ -14,6 +16,8 @@ namespace tokamax {
 
 template <>
 inline constexpr bool takes_views<ragged_dot_p> = true;
+template <>
+inline constexpr bool takes_views<ragged_scaled_dot_p> = true;
 
 namespace cpu_backend::detail {
 
@@ -88,6 +92,27 @@ inline void kernel(op_c<ragged_dot_p>, cpu_tag, const kernel_arguments& a) {
     gemm(g.count, n, k, ragged_matrix(lhs, left, 1, 2),
          ragged_matrix(rhs, g.batch * rhs.stride(0) + g.group * rhs.stride(1), inner, 5 - inner), to, n,
          gemm_mode::assign, {}, precision);
+  });
+}
+
+/// One product of int8 for each group, whose sums are scaled.
+inline void kernel(op_c<ragged_scaled_dot_p>, cpu_tag, const kernel_arguments& a) {
+  using namespace cpu_backend::detail;
+  using cpu_backend::gemm_element, cpu_backend::matrix_view;
+  const array_view &lhs = a.in[0], &rhs = a.in[1], &row = a.in[4], &column = a.in[5];
+  const std::int64_t m = lhs.extent(1), k = lhs.extent(2), n = rhs.extent(3);
+  for_groups(ragged_groups(a.in[2], a.in[3], m, true), k * n, [&](const ragged_group& g) {
+    float* const to = a.out[0].as<float>() + (g.batch * m + g.first) * n;
+    if (g.group < 0) return void(std::fill_n(to, g.count * n, 0.0f));
+    const matrix_view rows{lhs.as<const std::int8_t>() + g.batch * lhs.stride(0) + g.first * lhs.stride(1),
+                           lhs.stride(1), lhs.stride(2), gemm_element::int8};
+    const matrix_view columns{rhs.as<const std::int8_t>() + g.batch * rhs.stride(0) + g.group * rhs.stride(1),
+                              rhs.stride(2), rhs.stride(3), gemm_element::int8};
+    cpu_backend::scaled_int8_gemm({g.count, n, k, row.extent(2), rows, columns,
+                                   row.as<const float>() + g.batch * row.stride(0) + g.first * row.stride(1),
+                                   row.stride(1), row.stride(2),
+                                   column.as<const float>() + g.batch * column.stride(0) + g.group * column.stride(1),
+                                   column.stride(2), column.stride(3), to});
   });
 }
 

@@ -1,0 +1,151 @@
+// tests/ops/quantized/ragged_dot.cpp: ragged dots of quantised arrays are those of the numbers that they stand for.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/ops/activations.hpp>
+#include <tokamax/ops/quantized/ragged_dot.hpp>
+#include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/grad.hpp>
+
+#include "support/adversarial.hpp"
+#include "support/check_op.hpp"
+#include "support/contains.hpp"
+#include "support/golden.hpp"
+#include "support/steps_of.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+using tk::ragged_dot_form;
+using tk::test::noise;
+
+namespace {
+
+array sizes_of(const std::vector<std::int32_t>& sizes) {
+  return array::from<std::int32_t>(sizes, {static_cast<std::int64_t>(sizes.size())});
+}
+/// None, relu or tanh, which is known when the program runs.
+struct activation {
+  int which;
+  array operator()(const array& x) const { return which == 0 ? x : which == 1 ? tk::relu(x) : array(tanh(x)); }
+};
+double apart(const array& found, const array& expected) {
+  REQUIRE(found.shape() == expected.shape());
+  return tk::test::distance(array(astype(found, tk::f32)), array(astype(expected, tk::f32)));
+}
+
+}  // namespace
+
+TEST_CASE("ragged_dot of quantised operands, with the tiles of tokamax's tests") {
+  constexpr std::int64_t groups = 8, m = 512, k = 256, n = 512;
+  const array x = noise({m, k}, 1), w = noise({groups, k, n}, 2), even = tk::full({groups}, 64, tk::i32);
+  const struct {
+    tk::shape lhs;  // none: floats
+    tk::shape rhs;
+    bool integers;
+  } cases[] = {{{}, {1, 1, 16}, false},       {{}, {1, 1, 128}, false},       {{}, {1, 256, 1}, false},
+               {{}, {1, 16, 1}, false},       {{1, 128}, {1, 1, 16}, false},  {{1, 128}, {1, 1, 128}, false},
+               {{1, 128}, {1, 256, 1}, true}, {{1, 128}, {1, 16, 1}, true},   {{1, 16}, {1, 1, 16}, false},
+               {{1, 16}, {1, 1, 128}, false}, {{1, 16}, {1, 256, 1}, true},   {{1, 16}, {1, 16, 1}, true},
+               {{256, 1}, {1, 1, 16}, false}, {{256, 1}, {1, 1, 128}, false}, {{256, 1}, {1, 256, 1}, false},
+               {{256, 1}, {1, 16, 1}, false}, {{16, 1}, {1, 1, 16}, false},   {{16, 1}, {1, 1, 128}, false},
+               {{16, 1}, {1, 256, 1}, false}, {{16, 1}, {1, 16, 1}, false},   {{16, 128}, {8, 64, 16}, true}};
+  int round = 0;
+  for (const auto& c : cases)
+    for (const tk::dtype type : {tk::i8, tk::i4}) {
+      const activation f{round++ % 3};
+      const tk::as_quantized right{w, {.type = type, .tiles = c.rhs}}, left{x, {.type = type, .tiles = c.lhs}};
+      const tk::quantized_array b = tk::quantize(w, right.options), a = tk::quantize(x, left.options);
+      const bool floats = c.lhs.rank() == 0;
+      CAPTURE(c.lhs, c.rhs, static_cast<int>(type), f.which);
+      const auto run = [&] { return floats ? tk::ragged_dot(x, b, even, {}, f) : tk::ragged_dot(a, b, even, {}, f); };
+      CHECK((tk::test::steps_of(run).find("ragged_scaled_dot") != std::string::npos) == c.integers);
+      const array y = run();
+      const array expected = tk::ragged_dot(floats ? x : array(dequantize(a)), array(dequantize(b)), even, {}, f);
+      CHECK(apart(y, expected) < 1e-5);
+      const array entry = floats ? tk::ragged_dot(x, right, even, {}, f) : tk::ragged_dot(left, right, even, {}, f);
+      CHECK(tk::test::bit_difference({y}, {entry}) == "");
+    }
+}
+
+TEST_CASE("ragged dots of quantised operands in all forms, traced, with empty groups and an offset") {
+  const auto a = tk::quantize(noise({20, 32}, 1), {.tiles = {1, 16}});
+  const auto b = tk::quantize(noise({3, 32, 7}, 2), {.type = tk::i4, .tiles = {1, 0, 1}});
+  const array floats = noise({20, 7}, 3), all = sizes_of({3, 0, 4, 2, 5, 1}), offset = array::from<std::int32_t>({2});
+  const tk::quantized_array turned = transpose(b, {0, 2, 1});
+  const auto check = [](const auto& run, const array& expected) {
+    CHECK(apart(run(), expected) < 1e-5);
+    CHECK(tk::test::bit_difference({tk::jit(run, tk::cpu, tk::at_run_time)()}, {array(run())}) == "");
+  };
+  const tk::ragged_dot_options o{.group_offset = offset};
+  check([&] { return tk::ragged_dot(a, b, all, o); },
+        tk::ragged_dot(array(dequantize(a)), array(dequantize(b)), all, o));
+  check([&] { return ragged_dot_general(a, turned, all, ragged_dot_form::transposed_rhs, o); },
+        tk::ragged_dot(array(dequantize(a)), array(dequantize(b)), all, o));
+  check([&] { return ragged_dot_general(a, floats, all, ragged_dot_form::ragged_contracting); },
+        ragged_dot_general(array(dequantize(a)), floats, all, ragged_dot_form::ragged_contracting));
+  const array narrow = tk::ragged_dot(a, b, all, {.group_offset = offset, .preferred_element_type = tk::bf16});
+  CHECK(narrow.dtype() == tk::bf16);
+  for (const int threads : {1, 3}) {
+    const array y = tk::ragged_dot(a, b, all, o);
+    tk::cpu_backend::set_num_threads(threads);
+    CHECK(tk::test::bit_difference({tk::ragged_dot(a, b, all, o)}, {y}) == "");
+    tk::cpu_backend::set_num_threads(0);
+  }
+}
+
+TEST_CASE("ragged_dot of quantised weights has the gradients of their floats, and none through rounding") {
+  const array x = noise({12, 32}, 1), w = noise({3, 32, 5}, 2), sizes = sizes_of({5, 0, 6});
+  const auto b = tk::quantize(w, {.tiles = {1, 16, 1}});
+  const array dense = dequantize(b);
+  const auto loss = [&](const auto& left, const auto& right) {
+    return tk::sum(tk::square(tk::ragged_dot(left, right, sizes)));
+  };
+  const array found = tk::grad([&](const array& v) { return loss(v, b); })(x);
+  const array expected = tk::grad([&](const array& v) { return loss(v, dense); })(x);
+  CHECK(tk::test::distance(found, expected) < 1e-6);
+  const auto a = tk::quantize(x, {.tiles = {1, 16}});
+  const array of_scale = tk::grad([&](const array& s) { return loss(a, tk::quantized_array{b.qvalue, s}); })(b.scale);
+  const array in_floats =
+      tk::grad([&](const array& s) { return loss(array(dequantize(a)), tk::dequantize({b.qvalue, s})); })(b.scale);
+  CHECK(tk::test::distance(of_scale, in_floats) < 1e-4);
+  CHECK_THROWS_WITH(tk::grad([&](const array& v) { return loss(tk::as_quantized{v}, b); })(x),
+                    contains("quantize: gradient") && contains("no gradient"));
+}
+
+TEST_CASE("ragged_scaled_dot keeps the contract of ops") {
+  const auto integers = [](const tk::shape& s, unsigned seed) { return array(astype(noise(s, seed) * 40.0f, tk::i8)); };
+  const array sizes = array::from<std::int32_t>({2, 0, 2, 0, 4, 0}, {2, 3}), first = array::from<std::int32_t>({0, 1});
+  for (const std::int64_t tiles : {1, 2})
+    tk::test::check_op(tk::ragged_scaled_dot_p, {{{integers({2, 5, 8}, 1), integers({2, 3, 8, 4}, 2), sizes, first,
+                                                   noise({2, 5, tiles}, 3), noise({2, 3, tiles, 4}, 4)}}});
+}
+
+TEST_CASE("ragged_scaled_dot carries special values of scales, on odd and empty extents") {
+  const struct {
+    std::int64_t m, k, n, tiles;
+  } cases[] = {{83, 38, 29, 2}, {1, 257, 61, 1}, {300, 64, 17, 4}, {0, 8, 3, 2}, {3, 8, 0, 1}};
+  for (const auto& s : cases) {
+    const array sizes = array::from<std::int32_t>({static_cast<std::int32_t>(s.m / 2), 0, 1}, {1, 3});
+    tk::test::check_adversarial(
+        [&](const tk::arrays& x) -> tk::arrays {
+          return bind(tk::ragged_scaled_dot_p, {x[0], x[1], sizes, array::from<std::int32_t>({0}), x[2], x[3]},
+                      tk::words{}, tk::location{});
+        },
+        {tk::test::adversarial({1, s.m, s.k}, 1, tk::i8), tk::test::adversarial({1, 3, s.k, s.n}, 2, tk::i8),
+         tk::test::sprinkled({1, s.m, s.tiles}, 3, tk::f32, 1e4), tk::test::noise({1, 3, s.tiles, s.n}, 4)},
+        {.tolerance = 5e-6, .floor = 1000});  // tiles of sums to 2.6e5 may cancel
+  }
+}
+
+TEST_CASE("ragged_dot says what is wrong with quantised operands") {
+  const array x = noise({6, 32}, 1), sizes = sizes_of({3, 3});
+  const auto a = tk::quantize(x), b = tk::quantize(noise({2, 32, 5}, 2)), c = tk::quantize(noise({2, 30, 5}, 2));
+  CHECK_THROWS_WITH(tk::ragged_dot(a, c, sizes), contains("with the K of f32[6,32]"));
+  CHECK_THROWS_WITH(tk::ragged_dot(x, a, sizes), contains("ragged_dot: rhs"));
+  CHECK_THROWS_WITH(tk::ragged_dot(a, b, sizes_of({6})), contains("one size for each group"));
+  CHECK_THROWS_WITH(tk::ragged_dot(a, b, sizes, {.group_offset = x}), contains("ragged_dot: group_offset"));
+  CHECK_THROWS_WITH(tk::ragged_dot(a, tk::quantized_array{b.qvalue, tk::ones({3, 1, 1})}, sizes),
+                    contains("quantized_array: scale"));
+  CHECK_THROWS_WITH(tk::ragged_dot(x, tk::as_quantized{x, {.type = tk::f32}}, sizes), contains("quantize: type"));
+  CHECK_THROWS_WITH(bind(tk::ragged_scaled_dot_p, {x, x, x, x, x, x}, tk::words{}, tk::location{}),
+                    contains("ragged_scaled_dot: operands"));
+}
