@@ -314,6 +314,7 @@ driver fake_cuda::driver() {
   return d;
 }
 
+bool fake_cuda::compiles_text() { return emulates_text; }
 nvrtc fake_cuda::compiler() {
   using program = cuda_backend::nvrtc::program;
   cuda_backend::nvrtc n;

@@ -36,6 +36,8 @@ class fake_cuda {
   }
   static cuda_backend::driver driver();
   static cuda_backend::nvrtc compiler();
+  /// Is there a compiler of the host, so that kernels can run?
+  static bool compiles_text();
 
   facts now;
   /// The call named `name` that comes after `others` more of them fails with `result`, once.

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "support/catch.hpp"
-#include "support/emulated_text.hpp"
 #include "support/every_loop.hpp"
 #include "support/fake_cuda.hpp"
 #include "support/random_program.hpp"
@@ -21,7 +20,7 @@ namespace {
 
 /// The GPU of these tests; null, with a warning, where no compiler is known.
 const fake_gpu* emulated_gpu() {
-  if (!tk::test::emulates_text) {
+  if (!fake_cuda::compiles_text()) {
     WARN("skipped: no compiler for device text");
     return nullptr;
   }

@@ -9,7 +9,6 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
-#include "support/emulated_text.hpp"
 #include "support/fake_cuda.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -191,7 +190,7 @@ TEST_CASE("errors of a kernel name it, and other GPUs and the host go on") {
 }
 
 TEST_CASE("text that does not compile is reported with the messages of the compiler") {
-  if (!tk::test::emulates_text) return;
+  if (!fake_cuda::compiles_text()) return;
   const fake_gpu gpu = new_gpu();
   fake.now.runs_kernels = true;
   const std::string text = "#define KERNEL(name, data)\nthis is no text\n";
@@ -232,7 +231,7 @@ TEST_CASE("compiled code is found on disk by the next process, and is compiled a
 }
 
 TEST_CASE("several GPUs and threads run one program") {
-  const bool runs = tk::test::emulates_text;
+  const bool runs = fake_cuda::compiles_text();
   const fake_gpu all[] = {new_gpu(), new_gpu(), new_gpu()};
   fake.now = {.runs_kernels = runs, .delay = 200};
   std::vector<std::thread> threads;
@@ -258,10 +257,10 @@ TEST_CASE("several GPUs and threads run one program") {
 
 TEST_CASE("arrays of one GPU wait for the other's work, and do not mix") {
   const fake_gpu one = new_gpu(), two = new_gpu();
-  fake.now = {.runs_kernels = tk::test::emulates_text, .delay = 500};
+  fake.now = {.runs_kernels = fake_cuda::compiles_text(), .delay = 500};
   const array a = tk::jit(doubled, one)(vector(ramp(100)));
   const array b = tk::device_put(a, two);
-  if (tk::test::emulates_text) CHECK(b.values<float>()[99] == 199.0f);
+  if (fake_cuda::compiles_text()) CHECK(b.values<float>()[99] == 199.0f);
   CHECK_THROWS_WITH(a + b, contains("device: operands of add"));
   fake.now = {};
 }
