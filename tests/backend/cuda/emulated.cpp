@@ -90,8 +90,8 @@ TEST_CASE("reductions, running sums, sorting and positions have the values of th
   if (!emulated_gpu()) return;
   check(
       [](const tk::arrays& a) {
-        return tk::arrays{tk::sum(a[0]),         tk::sum(a[0], {{0}}), tk::max(a[0], {{1}}), tk::min(a[0], {{0, 2}}),
-                          tk::cumsum(a[0], {1}), tk::argmax(a[0], 1),  tk::sort(a[0])};
+        return tk::arrays{tk::sum(a[0]),       tk::sum(a[0], {{0}}), tk::max(a[0], {{1}}), tk::min(a[0], {{0, 2}}),
+                          tk::cumsum(a[0], 1), tk::argmax(a[0], 1),  tk::sort(a[0])};
       },
       {normal(1, {3, 70, 40})});
   check([](const tk::arrays& a) { return tk::arrays{tk::sum(a[0], {{1}}), tk::max(a[0])}; },
