@@ -44,12 +44,13 @@ class delta_rule_head {
   delta_rule_head(const delta_rule_shape& s, const delta_rule_operands& x, std::int64_t head)
       : s_(s), x_(x), head_(head), key_(head / (s.heads / s.key_heads)), d_(s.key_size), e_(s.value_size) {}
 
-  /// Computes n tokens from token t on. Many finite ones take a chunk. Others take a step each, so that NaN and infinities do
-  /// not reach the tokens before them.
+  /// Computes n tokens from token t on. Many finite ones take a chunk if the state is too large for the first-level cache: it is
+  /// faster to take steps with a small one. Others take a step each, so that NaN and infinities do not reach the tokens before
+  /// them.
   void run(std::int64_t t, std::int64_t n, const float* from, float* to) {
     while (n > 0) {
       const std::int64_t some = std::min(n, chunk);
-      if (some >= 8 && d_ >= 8 && e_ >= 8 && is_finite(t, some, from)) {
+      if (some >= 8 && d_ >= 8 && e_ >= 8 && d_ * e_ >= 8192 && is_finite(t, some, from)) {
         in_one(t, some, from, to);
       } else {
         for (std::int64_t i = 0; i < some; ++i, from = to) step(t + i, from, to);
