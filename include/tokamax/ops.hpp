@@ -22,6 +22,7 @@
 //   ops/gated_delta_rule/chunks.hpp         the gated delta rule as products of chunks of tokens, one chunk after the other.
 //   ops/gated_delta_rule/op.hpp             the op gated_delta_rule, a recurrence of matrices that devices have kernels for.
 //   ops/gated_linear_unit.hpp               a product of two projections, one of them after an activation.
+//   ops/latent_attention.hpp                attention of many heads to one latent row of each token, which is key and value at once.
 //   ops/layer_norm.hpp                      normalise an axis to zero mean and unit variance.
 //   ops/linear_cross_entropy.hpp            the loss of a last layer and its softmax, without all logits in memory.
 //   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
@@ -66,6 +67,7 @@
 #include <tokamax/ops/gated_delta_rule/chunks.hpp>
 #include <tokamax/ops/gated_delta_rule/op.hpp>
 #include <tokamax/ops/gated_linear_unit.hpp>
+#include <tokamax/ops/latent_attention.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>

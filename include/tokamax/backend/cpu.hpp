@@ -8,7 +8,8 @@
 //   backend/cpu/attention/delta_rule.hpp          the gated delta rule of many sequences and heads, on several threads.
 //   backend/cpu/attention/delta_rule_head.hpp     the gated delta rule for some tokens of one head, in one or in chunks.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
-//   backend/cpu/attention/paged.hpp               attention of few tokens to keys and values in pages, at the speed of memory.
+//   backend/cpu/attention/paged.hpp               attention of tokens to keys and values in pages: of few at the speed of memory.
+//   backend/cpu/attention/paged_blocks.hpp        attention of many queries to keys and values in pages, by blocked products.
 //   backend/cpu/attention/paged_groups.hpp        the operands of paged attention, and its work in groups of tokens.
 //   backend/cpu/attention/paged_rows.hpp          products of few queries with four rows of keys or values at a time.
 //   backend/cpu/attention/seen_tiles.hpp          the tiles of a block of scores that the backward pass computes.

@@ -36,8 +36,9 @@ struct paged_attention_options {
 
 namespace detail {
 
+/// `value_size` is that of the attributes.
 constexpr array paged(const array& q, const paged_cache& cache, const paged_batch& batch,
-                      const paged_attention_options& o, source_line l) {
+                      const paged_attention_options& o, source_line l, std::int64_t value_size = 0) {
   const char* wrong = nullptr;
   if (!(o.logits_soft_cap >= 0)) wrong = "paged_attention: logits_soft_cap";
   if (o.sliding_window < 0) wrong = "paged_attention: sliding_window";
@@ -50,6 +51,7 @@ constexpr array paged(const array& q, const paged_cache& cache, const paged_batc
     return q;
   }
   paged_attention_attributes a{.scale = o.scale, .soft_cap = o.logits_soft_cap, .window = o.sliding_window};
+  a.value_size = value_size;
   if (a.scale == 0 && q.rank() > 0) a.scale = inverse_sqrt(static_cast<double>(q.extent(-1)));
   arrays in{q, cache.keys, cache.values, batch.kv_lens, batch.page_indices, batch.cu_q_lens, batch.num_seqs};
   const dtype sums = is_floating(q.dtype()) ? carrying(q.dtype()) : f32;

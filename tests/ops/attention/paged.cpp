@@ -117,6 +117,32 @@ TEST_CASE("ragged_paged_attention is that of loops over doubles") {
       }
 }
 
+TEST_CASE("many queries of a sequence are those of loops over doubles, beside few of others") {
+  unsigned seed = 100;
+  for (const auto& [heads, kv_heads, size, value] :
+       {std::array<std::int64_t, 4>{4, 2, 24, 24}, {1, 1, 16, 40}, {24, 1, 17, 9}}) {
+    problem p{{1, 150, 24, 290}, {40, 150, 300, 400}, heads, kv_heads, size, value, 16};
+    p.make(++seed);
+    CAPTURE(heads, kv_heads, size, value);
+    check(p, {}, 2e-6);
+    check(p, {.logits_soft_cap = 3, .sliding_window = 37}, 2e-6);
+    check(p, {.scale = 0.3, .sinks = noise({heads}, seed)}, 2e-6);
+    p.batch.kv_lens = numbers_of({40, 100, 300, 400});  // the first of 150 tokens have no key
+    check(p, {}, 2e-6);
+    p.batch.page_indices.mutable_data<std::int32_t>()[3 * p.batch.page_indices.extent(1) + 1] = -1;
+    check(p, {}, 2e-6);
+  }
+  for (const tk::dtype cached : {tk::bf16, tk::f8e4m3fn, tk::i8}) {
+    problem p{{60}, {200}, 4, 2, 20, 20, 4, 3, cached == tk::bf16 ? tk::bf16 : tk::f32, cached};
+    p.make(7);
+    CAPTURE(tk::name(cached));
+    check(p, {.scale = cached == tk::i8 ? 1e-3 : 0}, cached == tk::bf16 ? 1e-2 : 2e-6);
+    const tk::shape s{p.cache.keys.extent(0), p.page, p.kv_heads};
+    check(p, {.key_scales = noise(s, 8) * 0.01f + 0.02f, .value_scales = noise(s, 9)},
+          cached == tk::bf16 ? 1e-2 : 2e-6);
+  }
+}
+
 TEST_CASE("pages of narrow dtypes, with scales, and queries of other dtypes") {
   for (const tk::dtype type : {tk::f32, tk::bf16, tk::f16})
     for (const tk::dtype cached : {tk::f32, tk::bf16, tk::f16, tk::f8e4m3fn, tk::f8e5m2, tk::i8}) {

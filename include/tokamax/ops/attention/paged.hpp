@@ -11,11 +11,12 @@ namespace tokamax {
 
 /// The attributes of the op paged_attention.
 struct paged_attention_attributes {
-  double scale = 0;         ///< of the scores
-  double soft_cap = 0;      ///< c: scores become c * tanh(score / c); 0: none
-  std::int64_t window = 0;  ///< the number of keys that a token sees, its own one and those before it; 0: all
-  bool has_scales = false;  ///< are there operands [P, page, K] by which keys and values are multiplied?
-  bool has_sinks = false;   ///< is the last operand [N], a score more in the softmax of each head?
+  double scale = 0;             ///< of the scores
+  double soft_cap = 0;          ///< c: scores become c * tanh(score / c); 0: none
+  std::int64_t window = 0;      ///< the number of keys that a token sees, its own one and those before it; 0: all
+  bool has_scales = false;      ///< are there operands [P, page, K] by which keys and values are multiplied?
+  bool has_sinks = false;       ///< is the last operand [N], a score more in the softmax of each head?
+  std::int64_t value_size = 0;  ///< h > 0: the values are the first h numbers of the keys, which are the operand again
 };
 
 namespace detail {
@@ -50,7 +51,8 @@ constexpr array_type paged_attention_type(const call& c) {
   const bool fits = k.shape.rank() == 4 && v.shape.rank() == 4 && k.dtype == v.dtype &&
                     (is_floating(k.dtype) || k.dtype == i8) && k.shape[0] == v.shape[0] && k.shape[1] == v.shape[1] &&
                     k.shape[2] == v.shape[2] && k.shape[3] == t.shape[2] && k.shape[1] > 0 && k.shape[2] > 0 &&
-                    t.shape[1] % k.shape[2] == 0;
+                    t.shape[1] % k.shape[2] == 0 &&
+                    (o.value_size == 0 || (o.value_size > 0 && o.value_size <= k.shape[3] && v == k));
   if (!fits)
     return c.fail("paged_attention: pages", message(k) << ", " << v, message("[P,page,K,H], [P,page,K,h] for q ") << t);
   if (in.page_indices.dtype() != i32 || in.page_indices.rank() != 2)
@@ -69,7 +71,7 @@ constexpr array_type paged_attention_type(const call& c) {
   array_type sinks{carrying(t.dtype), false, {t.shape[1]}};
   if (o.has_sinks && in.sinks.type() != sinks)
     return c.fail("paged_attention: sinks", in.sinks.type(), message() << sinks);
-  t.shape[2] = v.shape[3];
+  t.shape[2] = o.value_size > 0 ? o.value_size : v.shape[3];
   return t;
 }
 
@@ -101,9 +103,9 @@ constexpr arrays paged_attention_meaning(const call& c) {
   const auto o = c.attrs<paged_attention_attributes>();
   const paged_operands in(c);
   const std::int64_t tokens = in.q.extent(0), size = in.keys.extent(1), keys = in.page_indices.extent(1) * size;
-  const std::int64_t pages = in.keys.extent(0);
+  const std::int64_t pages = in.keys.extent(0), values = o.value_size > 0 ? o.value_size : in.values.extent(3);
   if (keys == 0 || pages == 0 || in.kv_lens.extent(0) == 0)
-    return full({tokens, in.q.extent(1), in.values.extent(3)}, 0.0f, in.q.dtype());
+    return full({tokens, in.q.extent(1), values}, 0.0f, in.q.dtype());
   const paged_tokens at(tokens, in.kv_lens, in.cu_q_lens, in.num_seqs);
   const array table = gather(in.page_indices, at.sequence);  // [T, M]
   const array known = logical_and(table >= 0, table < extent_operand(pages, {}));
@@ -120,13 +122,14 @@ constexpr arrays paged_attention_meaning(const call& c) {
     if (o.has_scales) x = x * expand_dims(rows_of_pages(scales, chosen), -1);
     return select(broadcast_in_dim(seen, x.shape(), {0, 1}), x, 0.0f);
   };
-  const array k = rows(in.keys, in.key_scales), v = rows(in.values, in.value_scales);
+  const array k = rows(in.keys, in.key_scales);
+  const array v = slice_in_dim(rows(in.values, in.value_scales), 0, values, 3);  // [T, keys, K, h]
   score_terms terms{.seen = reshape(seen, {tokens, 1, 1, keys}), .soft_cap = o.soft_cap};
   if (o.has_sinks) terms.sinks = reshape(in.sinks, {1, in.q.extent(1), 1, 1});
   const array q = expand_dims(astype(in.q, k.dtype()), 1);  // [T, 1, N, H]
   const attention_layout layout(q, k, {.scale = o.scale});
   const array y = plain_attention(layout, q, k, v, terms, unchanged_scores).out;
-  const array out = reshape(astype(y, in.q.dtype()), {tokens, in.q.extent(1), in.values.extent(3)});
+  const array out = reshape(astype(y, in.q.dtype()), {tokens, in.q.extent(1), values});
   return select(broadcast_in_dim(any(seen, {{-1}}), out.shape(), {0}), out, 0.0f);
 }
 
@@ -134,7 +137,7 @@ constexpr arrays paged_attention_meaning(const call& c) {
 constexpr op_cost paged_attention_cost(const call& c) {
   const double pairs =
       static_cast<double>(c[0].extent(0) * c[0].extent(1)) * static_cast<double>(c[4].extent(1) * c[1].extent(1));
-  op_cost cost = product_cost(2.0 * pairs * static_cast<double>(c[1].extent(3) + c[2].extent(3)), c[0].dtype(),
+  op_cost cost = product_cost(2.0 * pairs * static_cast<double>(c[1].extent(3) + c.type.shape[2]), c[0].dtype(),
                               dot_algorithm::unspecified);
   cost.transcendentals = pairs;
   return cost;
@@ -143,8 +146,9 @@ constexpr op_cost paged_attention_cost(const call& c) {
 constexpr double paged_attention_bytes(const call& c) {
   const double pages = static_cast<double>(c[1].extent(0)), named = static_cast<double>(c[4].size());
   const double share = pages > named ? named / pages : 1;
-  return bytes_of(c[0].type()) + (bytes_of(c[1].type()) + bytes_of(c[2].type())) * share + bytes_of_operands(c, 3) +
-         bytes_of(c.type);
+  const bool apart = c.attrs<paged_attention_attributes>().value_size == 0;
+  const double cache = bytes_of(c[1].type()) + (apart ? bytes_of(c[2].type()) : 0.0);
+  return bytes_of(c[0].type()) + cache * share + bytes_of_operands(c, 3) + bytes_of(c.type);
 }
 
 }  // namespace detail

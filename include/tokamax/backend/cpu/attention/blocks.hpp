@@ -63,6 +63,9 @@ struct attention_shape {
   pairs_view<std::int32_t> ranges = {};  ///< [B, N, T, 2 R] the first key of each range, and one past the last
   pairs_view<std::int32_t> q_segments = {},
                            k_segments = {};  ///< a query sees the keys with its own number, if there are any
+  std::int64_t value_size = 0;               ///< h, where it is not H; 0: it is H. The backward pass takes 0 only
+
+  std::int64_t values() const noexcept { return value_size > 0 ? value_size : head_size; }
 
   /// Does more happen to scores than a causal mask?
   bool modified() const noexcept { return left >= 0 || right >= 0 || soft_cap != 0 || bias.data != nullptr || hides(); }

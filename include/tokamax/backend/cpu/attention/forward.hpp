@@ -22,14 +22,14 @@ struct forward_blocks {
 
   forward_blocks(const attention_shape& s, const microkernel_set& kernels) noexcept
       : keys(even_part(s.keys, 140, kernels.rows)),
-        value_rows(even_height(kernels, s.head_size)),
+        value_rows(even_height(kernels, s.values())),
         head_steps(steps_of(kernels, s.head_size)),
         key_steps(steps_of(kernels, keys)),
-        packed_keys(up_to(keys, kernels.rows) * head_steps),        // [H, keys]
-        packed_values(up_to(s.head_size, value_rows) * key_steps),  // [keys, H]
-        packed_queries(queries * head_steps),                       // [H, queries]
-        scores(std::max(keys, key_steps) * queries),                // [keys, queries]
-        sums(s.head_size * queries) {}                              // [H, queries]
+        packed_keys(up_to(keys, kernels.rows) * head_steps),       // [H, keys]
+        packed_values(up_to(s.values(), value_rows) * key_steps),  // [keys, h]
+        packed_queries(queries * head_steps),                      // [H, queries]
+        scores(std::max(keys, key_steps) * queries),               // [keys, queries]
+        sums(s.values() * queries) {}                              // [h, queries]
 
   /// The panels of one block: its keys, then its values.
   std::int64_t block() const noexcept { return packed_keys + packed_values; }
@@ -38,8 +38,8 @@ struct forward_blocks {
   /// their alignment.
   std::int64_t own(const attention_shape& s) const noexcept {
     const std::int64_t parts = parts_of(std::min(s.queries, chunk), queries);
-    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.head_size +
-           256 + term_panels::floats(s, keys) + (s.modified() ? 2 * s.head_size + 96 : 0);
+    return parts * (packed_queries + sums + 2 * queries) + queries + 2 * scores + block() + queries * s.values() + 256 +
+           term_panels::floats(s, keys) + (s.modified() ? 2 * s.values() + 96 : 0);
   }
   /// The memory for panels of all keys, which several chunks share. A single chunk packs its own.
   std::int64_t shared(const attention_shape& s) const noexcept {
@@ -47,17 +47,6 @@ struct forward_blocks {
     return several ? s.batch * s.kv_heads * parts_of(s.keys, keys) * block() : 0;
   }
 };
-
-/// Panels of the keys and the values from key k on.
-inline void pack_keys(const attention_shape& s, const microkernel_set& kernels, const forward_blocks& blocks,
-                      const heads_view<const void>& key, const heads_view<const void>& value, std::int64_t b,
-                      std::int64_t kv, std::int64_t k, float* packed) noexcept {
-  const std::int64_t keys = std::min(blocks.keys, s.keys - k);
-  pack_panels(kernels, operand::a, packed, kernels.rows, keys, s.head_size, key.at(b, k, kv), key.bfloat16,
-              key.time_stride, 1);
-  pack_panels(kernels, operand::a, packed + blocks.packed_keys, blocks.value_rows, s.head_size, keys,
-              value.at(b, k, kv), value.bfloat16, 1, value.time_stride);
-}
 
 struct attention_scratch;
 
@@ -84,18 +73,63 @@ inline void finish_normalisers(std::int64_t queries, const float* highest, float
   }
 }
 
-/// Computes the queries from q0 on of head n. `packed` has the panels of all blocks of keys, or is null.
+/// Finished queries of a chunk: `queries` from q on of head n, whose unfinished results, before the division by `total`, are the
+/// rows [queries, h]. The highest scores are to base 2. `means` has room for two rows.
+struct finished_queries {
+  std::int64_t b, n, q, queries;
+  const float* rows;
+  const float* highest;
+  float *total, *means;
+};
+
+/// Where dense attention has its keys and values, and where its results go.
+struct dense_operands {
+  const attention_shape& s;
+  const microkernel_set& kernels;
+  const forward_blocks& blocks;
+  const heads_view<const void>&key, &value;
+  const heads_view<void>& out;
+  const attention_normalisers& normaliser;
+
+  /// Panels of the keys and the values from key k on.
+  void pack(std::int64_t b, std::int64_t kv, std::int64_t k, float* packed) const noexcept {
+    const std::int64_t keys = std::min(blocks.keys, s.keys - k);
+    pack_panels(kernels, operand::a, packed, kernels.rows, keys, s.head_size, key.at(b, k, kv), key.bfloat16,
+                key.time_stride, 1);
+    pack_panels(kernels, operand::a, packed + blocks.packed_keys, blocks.value_rows, s.values(), keys,
+                value.at(b, k, kv), value.bfloat16, 1, value.time_stride);
+  }
+
+  void finish(const finished_queries& f) const noexcept {
+    const std::int64_t h = s.values(), first = (f.b * s.heads + f.n) * s.queries + f.q;
+    bool nothing[forward_blocks::queries] = {};
+    for (std::int64_t j = 0; j < f.queries && s.modified(); ++j) nothing[j] = sees_nothing(f.highest[j], f.total[j]);
+    finish_normalisers(f.queries, f.highest, f.total, normaliser, first);
+    for (std::int64_t j = 0; j < f.queries; ++j)
+      write_row(out.at(f.b, f.q + j, f.n), out.bfloat16, h, f.rows + j * h, f.total[j], false);
+    if (s.keys == 0 || std::none_of(nothing, nothing + f.queries, [](bool x) { return x; })) return;
+    float *const mean = f.means, *const copy = f.means + up_to(h, 16);
+    mean_of_values(s, value, f.b, f.n / (s.heads / s.kv_heads), mean, copy);
+    for (std::int64_t j = 0; j < f.queries; ++j) {
+      if (!nothing[j]) continue;
+      write_row(out.at(f.b, f.q + j, f.n), out.bfloat16, h, mean, 1.0f, false);
+      if (normaliser.lse == nullptr) continue;
+      normaliser.lse[first + j] = hidden_lse, normaliser.correction[first + j] = 1.0f / static_cast<float>(s.keys);
+    }
+  }
+};
+
+/// Computes the queries from q0 on of head n. `operands` packs blocks of keys, and takes results. `packed` has the panels of all blocks of keys, or is null.
 ///
 /// The outer loop goes over blocks of keys, so that a block is packed once for all queries of the chunk. The inner loop
 /// goes over groups of 32 queries. For each group the running maximum, the sum of powers and the unfinished result stay in
 /// scratch memory. When a block raises the maximum, the earlier sums are multiplied by `shrink`; the last step divides.
-inline void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
-                            const heads_view<const void>& query, const heads_view<const void>& key,
-                            const heads_view<const void>& value, const heads_view<void>& out,
-                            const attention_normalisers& normaliser, std::int64_t b, std::int64_t n, std::int64_t q0,
-                            const float* packed) {
+template <class Operands>
+void attention_chunk(const attention_shape& s, const attention_kernels& machine, const forward_blocks& blocks,
+                     const heads_view<const void>& query, const Operands& operands, std::int64_t b, std::int64_t n,
+                     std::int64_t q0, const float* packed) {
   const microkernel_set& kernels = machine.tiles;
-  const std::int64_t h = s.head_size, kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
+  const std::int64_t h = s.head_size, v = s.values(), kv = n / (s.heads / s.kv_heads), wide = forward_blocks::queries;
   const std::int64_t q1 = std::min(s.queries, q0 + forward_blocks::chunk), parts = parts_of(q1 - q0, wide);
   scratch_pieces pieces{scratch<attention_scratch>(blocks.own(s))};
   float* const packed_q = pieces.take(parts * blocks.packed_queries);
@@ -105,14 +139,14 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
       machine.makes_panels || kernels.b_in_place;  // are probabilities an operand as the softmax leaves them?
   float* const panel = ready ? scores : pieces.take(blocks.scores);
   float* const own = pieces.take(blocks.block());
-  float* const rows = pieces.take(wide * h);         // [queries, H]: a finished result
+  float* const rows = pieces.take(wide * v);         // [queries, h]: a finished result
   float* const highest = pieces.take(parts * wide);  // of the scores so far, to base 2
   float* const total = pieces.take(parts * wide);    // of the powers so far
   float* const shrink = pieces.take(wide);
   const bool modified = s.modified();
   const term_panels terms(s, blocks.keys, pieces);
   const bool only_hides = s.soft_cap == 0 && s.bias.data == nullptr;  // are scores that are seen as they were?
-  float* const means = pieces.take(modified ? 2 * up_to(h, 16) : 0);
+  float* const means = pieces.take(modified ? 2 * up_to(v, 16) : 0);
   bool begun[forward_blocks::chunk / forward_blocks::queries] = {};  // has a group seen a block of keys?
 
   std::fill_n(highest, parts * wide, -std::numeric_limits<float>::infinity());
@@ -135,7 +169,7 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
       if (seen <= 0) continue;
       const visible pairs = modified ? visible_pairs(s, {b, n, q, queries, k, seen}) : visible::all;
       if (pairs == visible::none) continue;
-      if (unpacked) pack_keys(s, kernels, blocks, key, value, b, kv, k, own);
+      if (unpacked) operands.pack(b, kv, k, own);
       unpacked = false;
       const bool changed = modified && !(only_hides && pairs == visible::all);
       const std::int64_t columns = up_to(queries, 16), seen_steps = steps_of(kernels, seen);
@@ -156,36 +190,19 @@ inline void attention_chunk(const attention_shape& s, const attention_kernels& m
       if (begun[i] && std::any_of(shrink, shrink + queries, [](float factor) { return factor != 1.0f; })) {
         for (std::int64_t c = 0; c < columns; c += width) {
           const f32v factor = load(shrink + c);
-          for (std::int64_t j = 0; j < h; ++j) store(mine + j * wide + c, load(mine + j * wide + c) * factor);
+          for (std::int64_t j = 0; j < v; ++j) store(mine + j * wide + c, load(mine + j * wide + c) * factor);
         }
       }
-      // sums [H, queries] += value^T probabilities
-      multiply_panels(kernels, h, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
+      // sums [h, queries] += value^T probabilities
+      multiply_panels(kernels, v, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
                       begun[i] ? tile_mode::add : tile_mode::assign);
       begun[i] = true;
     }
   }
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
     if (!begun[i]) std::fill_n(sums + i * blocks.sums, blocks.sums, 0.0f);
-    turn_block(rows, h, sums + i * blocks.sums, wide);
-    const std::int64_t queries = std::min(wide, q1 - q);
-    float* const sum = total + i * wide;  // becomes the factor by which the products are multiplied
-    bool nothing[forward_blocks::queries] = {};
-    for (std::int64_t j = 0; j < queries && modified; ++j) nothing[j] = sees_nothing(highest[i * wide + j], sum[j]);
-    finish_normalisers(queries, highest + i * wide, sum, normaliser, (b * s.heads + n) * s.queries + q);
-    for (std::int64_t j = 0; j < queries; ++j)
-      write_row(out.at(b, q + j, n), out.bfloat16, h, rows + j * h, sum[j], false);
-    if (s.keys > 0 && std::any_of(nothing, nothing + queries, [](bool x) { return x; })) {
-      float *const mean = means, *const copy = means + up_to(h, 16);
-      mean_of_values(s, value, b, kv, mean, copy);
-      for (std::int64_t j = 0; j < queries; ++j) {
-        if (!nothing[j]) continue;
-        write_row(out.at(b, q + j, n), out.bfloat16, h, mean, 1.0f, false);
-        if (normaliser.lse == nullptr) continue;
-        const std::int64_t row = (b * s.heads + n) * s.queries + q + j;
-        normaliser.lse[row] = hidden_lse, normaliser.correction[row] = 1.0f / static_cast<float>(s.keys);
-      }
-    }
+    turn_block(rows, v, sums + i * blocks.sums, wide);
+    operands.finish({b, n, q, std::min(wide, q1 - q), rows, highest + i * wide, total + i * wide, means});
   }
 }
 
@@ -199,13 +216,13 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
   const forward_blocks blocks(s, machine.tiles);
   const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
   const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
+  const dense_operands operands{s, machine.tiles, blocks, key, value, out, normaliser};
   float* packed = nullptr;
   if (shared > 0) {
     packed = scratch<attention_packed_scratch>(shared);
     parallel_for(s.batch * s.kv_heads * key_blocks, [&](std::int64_t i) {
       const std::int64_t head = i / key_blocks;
-      pack_keys(s, machine.tiles, blocks, key, value, head / s.kv_heads, head % s.kv_heads,
-                i % key_blocks * blocks.keys, packed + i * blocks.block());
+      operands.pack(head / s.kv_heads, head % s.kv_heads, i % key_blocks * blocks.keys, packed + i * blocks.block());
     });
   }
   // The last chunks of a causal head take longest. They come first, so that the last tasks are short.
@@ -213,7 +230,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
     const tile_scope tiles(machine.tiles);
     const std::int64_t b = i / chunks / s.heads, n = i / chunks % s.heads, chunk = chunks - 1 - i % chunks;
     const std::int64_t head = b * s.kv_heads + n / (s.heads / s.kv_heads);
-    attention_chunk(s, machine, blocks, query, key, value, out, normaliser, b, n, chunk * forward_blocks::chunk,
+    attention_chunk(s, machine, blocks, query, operands, b, n, chunk * forward_blocks::chunk,
                     packed == nullptr ? nullptr : packed + head * key_blocks * blocks.block());
   });
 }

@@ -1,8 +1,9 @@
-// tokamax/backend/cpu/attention/paged.hpp: attention of few tokens to keys and values in pages, at the speed of memory.
+// tokamax/backend/cpu/attention/paged.hpp: attention of tokens to keys and values in pages: of few at the speed of memory.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/ops/attention/paged.cpp
 #pragma once
 
+#include <tokamax/backend/cpu/attention/paged_blocks.hpp>  // attend_to_part
 #include <tokamax/backend/cpu/attention/paged_groups.hpp>  // paged_group
 #include <tokamax/backend/cpu/attention/paged_rows.hpp>    // dots_of_rows, add_rows
 #include <tokamax/backend/cpu/attention/softmax.hpp>       // power_of_two
@@ -12,12 +13,10 @@
 namespace tokamax::cpu_backend {
 namespace detail {
 
-inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-
 struct paged_scratch;
 
-/// A task: the keys [k0, k1) of a group, for all heads. Row (kv * tokens + token) * G + g has query g of a token for the key
-/// head kv. All rows of a key lie side by side in memory, so the task reads the cache from one end to the other.
+/// A task of few queries: the keys [k0, k1) of a group, for all heads, in the rows of partial_rows. All heads of a key lie side
+/// by side in memory, so the task reads the cache from one end to the other.
 template <class T>
 struct paged_task {
   static constexpr std::int64_t block = 64;  // keys at a time
@@ -32,16 +31,16 @@ struct paged_task {
   const T* row[block + 8];         // of a block; some more, to prefetch
   std::int64_t place[block] = {};  // of the rows in the cache; -1: the page is outside of it
 
-  paged_task(const paged_attention_shape& shape, const paged_group& of, float* partial)
+  paged_task(const paged_attention_shape& shape, const paged_group& of, const partial_rows& to)
       : s(shape),
         group(of),
         queries(of.tokens * shape.queries()),
         rows(queries * shape.kv_heads),
         padded(up_to(shape.head_size, width)),
         value(up_to(shape.value_size, width)),
-        highest(partial),
-        total(partial + rows),
-        sums(partial + 2 * rows) {
+        highest(to.highest),
+        total(to.total),
+        sums(to.sums) {
     const std::int64_t longest = up_to(std::max(padded, value), 16);
     scratch_pieces pieces{scratch<paged_scratch>(rows * (padded + block) + block + longest + 5 * 16)};
     q = pieces.take(rows * padded);
@@ -187,9 +186,9 @@ inline void merge_parts(const paged_attention_shape& s, const paged_group& g, co
     float* const to = out + ((g.token + token) * s.heads + head) * s.value_size;
     std::fill_n(to, s.value_size, 0.0f);
     float top = s.sinks == nullptr ? minus_infinity : s.sinks[head] * log2_e, total = 0;
-    for (std::int64_t p = 0; p < g.tasks; ++p) top = std::max(top, partial[p * apart + row]);
+    for (std::int64_t p = 0; p < g.parts; ++p) top = std::max(top, partial[p * apart + row]);
     const auto share = [&](float of) { return reduce_max(power_of_two(f32v(of) - f32v(top))); };
-    for (std::int64_t p = 0; p < g.tasks; ++p) {
+    for (std::int64_t p = 0; p < g.parts; ++p) {
       const float* const part = partial + p * apart;
       if (part[row] == minus_infinity && part[rows + row] == 0) continue;  // this part has no key of the token
       const float weight = share(part[row]);
@@ -208,29 +207,35 @@ struct paged_partial_scratch;
 
 }  // namespace detail
 
-/// Attention of tokens q [T, N, H] to the pages of their sequences, into out [T, N, h], both dense.
+/// Attention of tokens q [T, N, H] to the pages of their sequences, into out [T, N, h], both dense. Few queries of a key head
+/// read each row for itself, and many use blocked products.
 ///
-/// dtypes  T is the C++ type of both caches; scores, weights and sums are f32
-/// memory  the partial results of each 256 keys of a token
+/// dtypes  T is the C++ type of both caches; scores, weights and sums are f32. With the `precision` bfloat16, the operands of
+///         blocked products are rounded to bfloat16
+/// memory  the partial results: those of 256 keys of a token, or of more if there are many tokens
 /// source  Dao et al. 2023, "Flash-Decoding": parts of the keys in parallel, then their merge
 template <class T>
 void paged_attention(const paged_attention_shape& s, const float* q, const pages_view& keys, const pages_view& values,
-                     float* out) {
+                     float* out, gemm_precision precision = gemm_precision::f32) {
   using namespace detail;
   auto* const groups = scratch<paged_groups_scratch, paged_group>(s.tokens);
   const std::int64_t count = find_groups(s, scratch<paged_ends_scratch, std::int64_t>(s.tokens + 1), groups);
   if (count == 0) return;
   const paged_group& last = groups[count - 1];
-  const std::int64_t tasks = last.first_task + last.tasks;
-  auto* const partial = scratch<paged_partial_scratch>(last.partial + last.tasks * floats_of_part(s, last.tokens) + 1);
+  const std::int64_t tasks = last.first_task + last.tasks(), value = up_to(s.value_size, width);
+  auto* const partial = scratch<paged_partial_scratch>(last.partial + last.parts * floats_of_part(s, last.tokens) + 1);
   parallel_for(tasks, [&](std::int64_t i) {
     const paged_group& g =
         *(std::upper_bound(groups, groups + count, i,
                            [](std::int64_t task, const paged_group& x) { return task < x.first_task; }) -
           1);
-    const std::int64_t part = i - g.first_task, k = g.first_key + part * paged_part;
-    paged_task<T>(s, g, partial + g.partial + part * floats_of_part(s, g.tokens))
-        .run(q, keys, values, k, std::min(g.key_end, k + paged_part));
+    const std::int64_t task = i - g.first_task, part = task / g.tasks_of_part, kv = task % g.tasks_of_part;
+    const std::int64_t k0 = g.first_key + part * g.part, k1 = std::min(g.key_end, k0 + g.part);
+    const partial_rows to(partial + g.partial + part * floats_of_part(s, g.tokens), g.tokens * s.heads);
+    if (g.blocked)
+      attend_to_part<T>(s, g, kv, q, keys, values, k0, k1, to.from(kv * g.tokens * s.queries(), value), precision);
+    else
+      paged_task<T>(s, g, to).run(q, keys, values, k0, k1);
   });
   parallel_for(count, [&](std::int64_t i) { merge_parts(s, groups[i], partial + groups[i].partial, out); });
 }

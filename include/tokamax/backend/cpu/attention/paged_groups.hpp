@@ -7,6 +7,7 @@
 
 #include <algorithm>  // min, max, clamp
 #include <cstdint>    // int64_t, int32_t
+#include <limits>     // infinity
 
 namespace tokamax::cpu_backend {
 
@@ -48,48 +49,95 @@ struct pages_view {
 
 namespace detail {
 
-/// The keys of one task. It is the same for any number of threads, because it decides the order of sums.
+/// The keys of one task of few queries. They are the same for any number of threads, because they decide the order of sums.
 inline constexpr std::int64_t paged_part = 256;
 
-/// Some tokens of one sequence, which read its keys together, in parts of which each is a task.
+/// From so many queries of a sequence for one key head on, blocked products are faster than reading each row for itself.
+inline constexpr std::int64_t paged_block_queries = 24;
+
+inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+/// Some tokens of one sequence, which read its keys together, in parts. A part is a task; with blocked products it is one for
+/// each key head.
 struct paged_group {
   std::int64_t token, tokens;
-  std::int64_t sequence;            // -1: these tokens have none
-  std::int64_t first_key, key_end;  // of all of these tokens
-  std::int64_t first_task, tasks;
-  std::int64_t partial;  // where the results of the first task begin, in floats
+  std::int64_t sequence = -1;                 // -1: these tokens have none
+  std::int64_t first_key = 0, key_end = 0;    // of all of these tokens
+  std::int64_t part = paged_part, parts = 0;  // the keys of a part, and their number
+  std::int64_t first_task = 0, tasks_of_part = 1;
+  std::int64_t partial = 0;  // where the results of the first part begin, in floats
+  bool blocked = false;
+
+  std::int64_t tasks() const noexcept { return parts * tasks_of_part; }
 };
 
-/// The floats that one task returns: for each row the highest score, the sum of weights, and the weighted values.
+/// The result of a part: of each row the highest score to base 2, the sum of weights, and the weighted values, padded to whole
+/// vectors. Row (kv * tokens + token) * G + g has query g of a token for the key head kv.
+struct partial_rows {
+  float *highest, *total, *sums;
+
+  partial_rows(float* data, std::int64_t rows) noexcept : highest(data), total(data + rows), sums(data + 2 * rows) {}
+  partial_rows from(std::int64_t row, std::int64_t value) const noexcept {
+    partial_rows y = *this;
+    y.highest += row, y.total += row, y.sums += row * value;
+    return y;
+  }
+};
 inline std::int64_t floats_of_part(const paged_attention_shape& s, std::int64_t tokens) noexcept {
   return tokens * s.heads * (2 + up_to(s.value_size, width));
 }
 
-/// The tokens that read keys together: about eight queries for a key head.
-inline std::int64_t most_tokens(const paged_attention_shape& s) noexcept {
-  return std::max<std::int64_t>(1, 8 / s.queries());
+/// The most tokens of a group: enough to use a key that was read, and few enough for its results to stay in the cache.
+inline std::int64_t most_tokens(const paged_attention_shape& s, bool blocked) noexcept {
+  return std::max<std::int64_t>(1, (blocked ? 256 : 8) / s.queries());
+}
+
+/// Are the pages of all keys of a group in the cache?
+inline bool knows_pages(const paged_attention_shape& s, const paged_group& g) noexcept {
+  const std::int32_t* const table = s.page_indices + g.sequence * s.columns;
+  for (std::int64_t i = g.first_key / s.page_size; i * s.page_size < g.key_end; ++i)
+    if (table[i] < 0 || table[i] >= s.pages) return false;
+  return true;
+}
+
+/// Cuts the tokens into groups, and returns their number. `ends` has room for T + 1 numbers.
+inline std::int64_t group_tokens(const paged_attention_shape& s, std::int64_t* ends, paged_group* groups) noexcept {
+  std::fill_n(ends, s.tokens + 1, 0);
+  for (std::int64_t r = 0; r < s.num_seqs; ++r) ++ends[std::clamp<std::int64_t>(s.cu_q_lens[r + 1], 0, s.tokens)];
+  std::int64_t n = 0, found = 0, most = 0;
+  for (std::int64_t t = 0; t < s.tokens; ++t) {
+    found += ends[t];  // the sequences that end before this token
+    const std::int64_t sequence = found < s.num_seqs && t >= s.cu_q_lens[0] ? found : -1;
+    if (n == 0 || groups[n - 1].sequence != sequence || groups[n - 1].tokens == most) {
+      const std::int64_t left = sequence < 0 ? 0 : s.cu_q_lens[sequence + 1] - t;  // of this sequence
+      const bool blocked = left * s.queries() >= paged_block_queries && s.head_size > 0 && s.value_size > 0;
+      most = most_tokens(s, blocked);
+      groups[n] = {.token = t, .tokens = 0, .sequence = sequence}, groups[n++].blocked = blocked;
+    }
+    ++groups[n - 1].tokens;
+  }
+  return n;
 }
 
 /// Writes the groups of all tokens, at most T of them, and returns their number. `ends` has room for T + 1 numbers.
 inline std::int64_t find_groups(const paged_attention_shape& s, std::int64_t* ends, paged_group* groups) noexcept {
-  std::fill_n(ends, s.tokens + 1, 0);
-  for (std::int64_t r = 0; r < s.num_seqs; ++r) ++ends[std::clamp<std::int64_t>(s.cu_q_lens[r + 1], 0, s.tokens)];
-  std::int64_t n = 0, found = 0, tasks = 0, partial = 0;
-  for (std::int64_t t = 0; t < s.tokens; ++t) {
-    found += ends[t];  // the sequences that end before this token
-    const std::int64_t sequence = found < s.num_seqs && t >= s.cu_q_lens[0] ? found : -1;
-    if (n == 0 || groups[n - 1].sequence != sequence || groups[n - 1].tokens == most_tokens(s))
-      groups[n++] = {t, 0, sequence, 0, 0, 0, 0, 0};
-    ++groups[n - 1].tokens;
+  const std::int64_t n = group_tokens(s, ends, groups);
+  std::int64_t blocked = 0, tasks = 0, partial = 0;
+  for (paged_group* g = groups; g != groups + n; ++g) {
+    if (g->sequence < 0) continue;
+    g->first_key = s.first_key(g->sequence, g->token);
+    g->key_end = std::max(g->first_key, s.key_end(g->sequence, g->token + g->tokens - 1));
+    g->blocked = g->blocked && knows_pages(s, *g);
+    blocked += g->blocked ? s.kv_heads : 0;
   }
-  for (std::int64_t i = 0; i < n; ++i) {
-    paged_group& g = groups[i];
-    if (g.sequence >= 0) {
-      g.first_key = s.first_key(g.sequence, g.token);
-      g.key_end = std::max(g.first_key, s.key_end(g.sequence, g.token + g.tokens - 1));
-    }
-    g.first_task = tasks, g.tasks = parts_of(g.key_end - g.first_key, paged_part), g.partial = partial;
-    tasks += g.tasks, partial += g.tasks * floats_of_part(s, g.tokens);
+  // Few groups have many parts, so that there are tasks for many threads.
+  const std::int64_t most_parts = std::max<std::int64_t>(1, 64 / std::max<std::int64_t>(1, blocked));
+  for (paged_group* g = groups; g != groups + n; ++g) {
+    const std::int64_t keys = g->key_end - g->first_key;
+    if (g->blocked) g->part = up_to(std::max(paged_part, parts_of(keys, most_parts)), 128);
+    g->tasks_of_part = g->blocked ? s.kv_heads : 1;
+    g->first_task = tasks, g->parts = parts_of(keys, g->part), g->partial = partial;
+    tasks += g->tasks(), partial += g->parts * floats_of_part(s, g->tokens);
   }
   return n;
 }

@@ -35,7 +35,7 @@ inline void kernel(op_c<paged_attention_p>, cpu_tag, const kernel_arguments& a) 
                                        .heads = q.extent(1),
                                        .kv_heads = k.extent(2),
                                        .head_size = q.extent(2),
-                                       .value_size = v.extent(3),
+                                       .value_size = a.out[0].extent(2),
                                        .pages = k.extent(0),
                                        .page_size = k.extent(1),
                                        .sequences = a.in[4].extent(0),
@@ -60,7 +60,11 @@ inline void kernel(op_c<paged_attention_p>, cpu_tag, const kernel_arguments& a) 
   }
   const cpu_backend::float_result<paged_out> out(a.out[0]);
   const float* const queries = cpu_backend::dense_floats<paged_q>(q);
-  dispatch_cache(k.type, [&]<class T>(T*) { cpu_backend::paged_attention<T>(s, queries, keys, values, out.data()); });
+  const bool halves =
+      q.type == bf16 && k.type == bf16 && !o.has_scales;  // then bf16 products lose nothing of the operands
+  const auto precision = halves ? cpu_backend::gemm_precision::bfloat16 : cpu_backend::gemm_precision::f32;
+  dispatch_cache(
+      k.type, [&]<class T>(T*) { cpu_backend::paged_attention<T>(s, queries, keys, values, out.data(), precision); });
 }
 
 }  // namespace tokamax
