@@ -119,7 +119,8 @@ struct dense_operands {
   }
 };
 
-/// Computes the queries from q0 on of head n. `operands` packs blocks of keys, and takes results. `packed` has the panels of all blocks of keys, or is null.
+/// Computes the queries from q0 on of head n. `operands` packs blocks of keys, and takes results. `packed` has the panels of all
+/// blocks of keys, or is null.
 ///
 /// The outer loop goes over blocks of keys, so that a block is packed once for all queries of the chunk. The inner loop
 /// goes over groups of 32 queries. For each group the running maximum, the sum of powers and the unfinished result stay in

@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention/visible.hpp>  // sees_pair
+#include <tokamax/backend/cpu/attention/visible.hpp>  // hide_keys
 
 namespace tokamax::cpu_backend::detail {
 
@@ -110,8 +110,7 @@ inline void modify_score_row(const attention_shape& s, const pair_block& at, vis
   if (s.bias.data != nullptr)
     for (std::int64_t j = 0; j < at.keys; ++j) biases[j] = s.bias.at(at.b, at.n, at.q, at.k)[j * s.bias.key_stride];
   if (pairs != visible::all) {
-    for (std::int64_t j = 0; j < at.keys && s.hides(); ++j)
-      if (!sees_pair(s, at.b, at.n, at.q, at.k + j)) hidden[j] = 1.0f;
+    hide_keys(s, at, hidden);
     const std::int64_t first = s.first_key(at.q) - at.k, last = s.key_end(at.q) - at.k;
     for (std::int64_t j = 0; j < at.keys && j < first; ++j) hidden[j] = 1.0f;
     for (std::int64_t j = std::max<std::int64_t>(0, last); j < at.keys; ++j) hidden[j] = 1.0f;

@@ -80,14 +80,24 @@ inline visible visible_pairs(const attention_shape& s, const pair_block& at) noe
   return seen;
 }
 
-/// Do the mask, the ranges and the segments let query q see key k?
-inline bool sees_pair(const attention_shape& s, std::int64_t b, std::int64_t n, std::int64_t q,
-                      std::int64_t k) noexcept {
-  bool seen = s.range_count == 0;
-  for (std::int64_t r = 0; r < s.range_count && !seen; ++r)
-    seen = *s.ranges.at(b, n, q, 2 * r) <= k && k < *s.ranges.at(b, n, q, 2 * r + 1);
-  if (s.q_segments.data != nullptr) seen = seen && *s.q_segments.at(b, n, q, 0) == *s.k_segments.at(b, n, 0, k);
-  return seen && (s.mask.data == nullptr || *s.mask.at(b, n, q, k));
+/// Writes 1 for the keys that the ranges, the segments and the mask hide from the first query, and leaves the others 0.
+inline void hide_keys(const attention_shape& s, const pair_block& at, float* hidden) noexcept {
+  if (s.range_count > 0) std::fill_n(hidden, at.keys, 1.0f);
+  for (std::int64_t r = 0; r < s.range_count; ++r) {
+    const std::int64_t first = *s.ranges.at(at.b, at.n, at.q, 2 * r), end = *s.ranges.at(at.b, at.n, at.q, 2 * r + 1);
+    const std::int64_t from = std::max<std::int64_t>(0, first - at.k), to = std::min(at.keys, end - at.k);
+    if (from < to) std::fill_n(hidden + from, to - from, 0.0f);
+  }
+  if (s.q_segments.data != nullptr) {
+    const std::int32_t segment = *s.q_segments.at(at.b, at.n, at.q, 0);
+    const std::int32_t* const keys = s.k_segments.at(at.b, at.n, 0, at.k);
+    for (std::int64_t j = 0; j < at.keys; ++j)
+      if (keys[j * s.k_segments.key_stride] != segment) hidden[j] = 1.0f;
+  }
+  if (s.mask.data == nullptr) return;
+  const bool* const row = s.mask.at(at.b, at.n, at.q, at.k);
+  for (std::int64_t j = 0; j < at.keys; ++j)
+    if (!row[j * s.mask.key_stride]) hidden[j] = 1.0f;
 }
 
 }  // namespace tokamax::cpu_backend::detail
