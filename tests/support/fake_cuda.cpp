@@ -90,6 +90,17 @@ bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {
   return p + bytes <= next->first + next->second;
 }
 
+void fake_cuda::add(queue* q) {
+  const std::lock_guard lock(mutex_);
+  queues_.push_back(q);
+}
+void fake_cuda::drain() {
+  std::unique_lock lock(mutex_);
+  const std::vector<queue*> all = queues_;
+  lock.unlock();
+  for (queue* const q : all) q->drain();
+}
+
 void fake_cuda::queue::add(std::function<int()> work) {
   const std::lock_guard lock(mutex);
   waiting.push_back(std::move(work));
@@ -196,6 +207,7 @@ void fill_device_functions(driver& d) {
     return call("cuStreamCreate", [&](auto&) {
       auto* const q = new fake_cuda::queue;  // lives as long as the process, as streams of GPUs do
       q->device = static_cast<int>(reinterpret_cast<long>(current)) - 1;
+      fake_cuda::get().add(q);
       std::thread([q] { q->work(); }).detach();
       *s = reinterpret_cast<stream>(q);
     });

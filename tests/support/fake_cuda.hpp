@@ -62,6 +62,8 @@ class fake_cuda {
     failures_.clear();
     failing_kernels_.clear();
   }
+  /// Waits until all GPUs have done their work, so that what it used is free.
+  void drain();
   std::size_t used_bytes() const {
     const std::lock_guard lock(mutex_);
     return used_;
@@ -113,6 +115,8 @@ class fake_cuda {
     queue* in = nullptr;
     int references = 1;
   };
+  /// Adds a queue to those of `drain`.
+  void add(queue* q);
   kernel* find(void* module, const std::string& name);
   int launch(kernel& k, const unsigned* grid, queue& q, const void* record);
   static queue& of(cuda_backend::stream s) { return *reinterpret_cast<queue*>(s); }
@@ -130,6 +134,7 @@ class fake_cuda {
   std::map<int, int> failing_kernels_;
   std::map<std::string, int> calls_;
   std::map<cuda_backend::device_pointer, std::size_t> blocks_;
+  std::vector<queue*> queues_;
   std::size_t used_ = 0;
 };
 

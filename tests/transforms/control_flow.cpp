@@ -299,3 +299,32 @@ TEST_CASE("programs known while compiling give the bits of those that are not") 
   check_static(gradient_of_branches, x);
   check_static(tangent_of_loop, x);
 }
+
+TEST_CASE("rules of derivatives and batches that make indices have them in bodies of loops and branches") {
+  const auto body = [](const array& x, const array& c) { return sort(x * c) + gather(c * x, astype(x > 0.5f, i32)); };
+  const auto loop = [=](const array& x) {
+    const auto step = [&](const array& c, const array& row) { return std::pair{c * 0.9f, body(row, c)}; };
+    return sum(square(scan(step, array(1.0f), x).second));
+  };
+  const auto branch = [=](const array& x) {
+    const auto both = [&](const array& row) { return body(row, array(1.0f)); };
+    return sum(square(cond(sum(x) < 100.0f, both, [](const array& row) { return row * 2.0f; }, x)));
+  };
+  const auto written_out = [=](const array& x) {
+    array total(0.0f), c(1.0f);
+    for (int i = 0; i < 3; ++i, c = c * 0.9f) total = total + sum(square(body(x[i], c)));
+    return total;
+  };
+  const auto taken = [=](const array& x) { return sum(square(body(x, array(1.0f)))); };
+  const auto same = [](const auto& f, const auto& expected, const array& x) {
+    CHECK(difference({to_value(grad(f)(x))}, {to_value(grad(expected)(x))}, 1e-6) == "");
+    const array batch = stack({x, x * 0.7f, x + 0.1f});
+    const array rows = vmap(grad(expected))(batch);
+    CHECK(difference({to_value(vmap(grad(f))(batch))}, {to_value(rows)}, 1e-6) == "");
+    CHECK(difference({to_value(jit(vmap(grad(f)), cpu, at_run_time)(batch))}, {to_value(rows)}, 1e-6) == "");
+    const array along = jvp(expected, x, x).second;
+    CHECK(difference({to_value(jvp(f, x, x).second)}, {to_value(along)}, 1e-6) == "");
+  };
+  same(loop, written_out, noise({3, 5}, 1));
+  same(branch, taken, noise({5}, 1));
+}

@@ -4,7 +4,7 @@
 
 #include <tokamax/base/linked.hpp>                 // linked
 #include <tokamax/core/graph/inline.hpp>           // inline_graph
-#include <tokamax/core/trace.hpp>                  // ambient_trace, in_trace
+#include <tokamax/core/trace.hpp>                  // in_trace
 #include <tokamax/transforms/body.hpp>             // forward_body
 #include <tokamax/transforms/passes/backward.hpp>  // backward
 
@@ -37,13 +37,10 @@ constexpr arrays remat_vjp_here(const call& c) {
     cts.push_back(array());
     if (c.cotangents[k].exists()) cts.back() = enter(c.cotangents[k]);
   }
-  {
-    const ambient_trace scope(b);  // rules may make values that have no operands
-    for (const array& a : args) again.push_back(lift(b, optimization_barrier(a)));
-    for (const array& y : inline_graph(b, body, again.data())) ys.push_back(lift(b, y));
-    drop_effects(b, 0, c);
-    for (const array& ct : backward(b, ys, cts, again)) b.outputs.push_back(ct.exists() ? lift(b, ct).id() : -1);
-  }
+  for (const array& a : args) again.push_back(lift(b, optimization_barrier(a)));
+  for (const array& y : inline_graph(b, body, again.data())) ys.push_back(lift(b, y));
+  drop_effects(b, 0, c);
+  for (const array& ct : backward(b, ys, cts, again)) b.outputs.push_back(ct.exists() ? lift(b, ct).id() : -1);
   for (int k = results; k < ys.count(); ++k) {  // the results from here on are the saved values
     const int id = ys[k].id();
     if (!b[id].op) continue;

@@ -32,6 +32,7 @@ const std::filesystem::path& shared_folder() {
 /// A GPU that no test has used, with a driver that works. Like those of the system it lives as long as the process.
 fake_gpu new_gpu(const std::filesystem::path& code = shared_folder()) {
   static std::atomic<int> next = 0;
+  fake.drain();  // other tests' arrays may be on their way out
   fake.now = {};
   fake.forget_failures();
   return {new instance(next++, tk::kernel_table_of<tk::cuda_tag>(), {gpus, compiler, code_cache(code)})};

@@ -1,6 +1,5 @@
 // tokamax/ops/quantized/ragged_scaled_dot.hpp: scaled_dot of groups of rows with a matrix for each group.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/ops/quantized/ragged_dot.cpp
 #pragma once
 
 #include <tokamax/ops/ragged_dot.hpp>  // rows_of_groups, joined_batch

@@ -5,6 +5,7 @@
 
 #include <tokamax/base/linked.hpp>                 // linked
 #include <tokamax/core/graph/dependencies.hpp>     // dependencies
+#include <tokamax/core/trace.hpp>                  // ambient_trace
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +: cotangents add up
 #include <tokamax/lax/stop_gradient.hpp>           // variable
 
@@ -105,6 +106,7 @@ constexpr arrays operand_cotangents(graph& g, recalled_call& r) {
 }  // namespace detail
 
 constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, const arrays& wrt) {
+  const ambient_trace scope(g);  // rules may make values that have no operands
   int top = -1;
   vec<int> wrt_ids;
   for (const array& y : ys)
@@ -125,11 +127,9 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     else
       ct[id] = value;
   };
-  for (int k = 0; k < ys.count(); ++k)
-    if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]);
   vec<int> roots;
-  for (const array& y : ys)
-    if (y.trace() == &g) roots.push_back(y.id());
+  for (int k = 0; k < ys.count(); ++k)
+    if (ys[k].trace() == &g) accumulate(ys[k].id(), cts[k]), roots.push_back(ys[k].id());
   // From the results backwards, each node passes its cotangent on to its operands. A node comes after all its users, so its
   // cotangent is complete then.
   const vec<int> order = dependencies(g, roots, active);

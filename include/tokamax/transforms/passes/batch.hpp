@@ -90,6 +90,7 @@ constexpr batched_arrays batch_composed(graph& g, const recalled_call& r, int no
 
 constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
                                         const arrays& ys, std::int64_t axis) {
+  const ambient_trace scope(g);  // rules may make values that have no operands
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();

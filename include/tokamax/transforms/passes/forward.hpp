@@ -88,6 +88,7 @@ constexpr void keep_needed(const graph& g, const arrays& ys, vec<char>& active) 
 }  // namespace detail
 
 constexpr arrays forward_here(graph& g, const arrays& xs, const arrays& tangents, const arrays& ys) {
+  const ambient_trace scope(g);  // rules may make values that have no operands
   int top = -1;
   for (const array& y : ys)
     if (y.trace() == &g && y.id() > top) top = y.id();
