@@ -102,6 +102,7 @@ void fake_cuda::drain() {
 }
 
 void fake_cuda::queue::add(std::function<int()> work) {
+  if (recording) return recording->work.push_back(std::move(work));
   const std::lock_guard lock(mutex);
   waiting.push_back(std::move(work));
   changed.notify_all();
@@ -269,7 +270,10 @@ void fill_memory_functions(driver& d) {
     });
   };
   d.release = [](device_pointer p, stream s) {
-    return call("cuMemFreeAsync", [&](fake_cuda& f) { fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; }); });
+    return call("cuMemFreeAsync", [&](fake_cuda& f) {
+      if (fake_cuda::graph* const g = fake_cuda::of(s).recording) return g->released.push_back(p);
+      fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; });
+    });
   };
   d.copy_to_device = [](device_pointer to, const void* from, std::size_t bytes, stream s) {
     return call("cuMemcpyHtoDAsync_v2",
@@ -300,6 +304,48 @@ void fill_memory_functions(driver& d) {
   d.fill = [](device_pointer, unsigned char, std::size_t, stream) { return call("cuMemsetD8Async", [](auto&) {}); };
 }
 
+/// A graph and what is made of it are shared: memory that it has allocated is free when both have gone.
+using shared_graph = std::shared_ptr<fake_cuda::graph>;
+shared_graph new_graph() {
+  return shared_graph(new fake_cuda::graph, [](fake_cuda::graph* g) {
+    for (const device_pointer p : g->released) fake_cuda::get().free_now(p);
+    delete g;
+  });
+}
+
+void fill_graph_functions(driver& d) {
+  d.begin_capture = [](stream s, int) {
+    return call("cuStreamBeginCapture_v2", [&](auto&) { fake_cuda::of(s).recording = new fake_cuda::graph; });
+  };
+  d.end_capture = [](stream s, launch_graph* made) {
+    shared_graph g = new_graph();
+    std::swap(*g, *fake_cuda::of(s).recording);
+    delete std::exchange(fake_cuda::of(s).recording, nullptr);
+    return call("cuStreamEndCapture", [&](auto&) { *made = reinterpret_cast<launch_graph>(new shared_graph(g)); });
+  };
+  d.instantiate = [](executable_graph* made, launch_graph g, unsigned long long) {
+    return call("cuGraphInstantiateWithFlags", [&](auto&) {
+      *made = reinterpret_cast<executable_graph>(new shared_graph(*reinterpret_cast<shared_graph*>(g)));
+    });
+  };
+  d.run_graph = [](executable_graph g, stream s) {
+    return call("cuGraphLaunch", [&](auto&) {
+      fake_cuda::of(s).add([all = *reinterpret_cast<shared_graph*>(g)] {
+        int result = 0;
+        for (const auto& work : all->work)
+          if (result == 0) result = work();
+        return result;
+      });
+    });
+  };
+  d.destroy_graph = [](launch_graph g) {
+    return call("cuGraphDestroy", [&](auto&) { delete reinterpret_cast<shared_graph*>(g); });
+  };
+  d.destroy_executable = [](executable_graph g) {
+    return call("cuGraphExecDestroy", [&](auto&) { delete reinterpret_cast<shared_graph*>(g); });
+  };
+}
+
 }  // namespace
 
 driver fake_cuda::driver() {
@@ -323,6 +369,7 @@ driver fake_cuda::driver() {
       return all.launch(*reinterpret_cast<kernel*>(f), grid, of(s), *parameters);
     });
   };
+  fill_graph_functions(d);
   return d;
 }
 

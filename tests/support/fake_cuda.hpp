@@ -94,6 +94,11 @@ class fake_cuda {
     void (*run)(const unsigned* grid, const void* record) = nullptr;
     std::size_t bytes = 0;
   };
+  /// Work that is recorded, and the memory that was allocated and released meanwhile.
+  struct graph {
+    std::vector<std::function<int()>> work;
+    std::vector<cuda_backend::device_pointer> released;
+  };
   /// Work of a GPU in order.
   struct queue {
     int device = 0;
@@ -103,6 +108,7 @@ class fake_cuda {
     bool busy = false;
     int result = 0;  ///< of the first piece that failed; the others are then left out
     unsigned random = 1;
+    graph* recording = nullptr;  ///< gets the work instead of the GPU
 
     void add(std::function<int()> work);
     int drain();

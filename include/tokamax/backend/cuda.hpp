@@ -14,6 +14,7 @@
 //   backend/cuda/library.hpp             libraries that are found when the program runs, so that it also starts without them.
 //   backend/cuda/loops.hpp               the fused loops of a program as device text, compiled at once and launched one by one.
 //   backend/cuda/nvrtc.hpp               compiles device text into code for one architecture, by NVIDIA's library NVRTC.
+//   backend/cuda/recorded_launches.hpp   the launches of a program as CUDA graphs, which the driver repeats by one call.
 //   backend/cuda/text/conv.hpp           device text: a plain convolution, for what the libraries do not take.
 //   backend/cuda/text/copy.hpp           device text: copies between strided arrays, and filling.
 //   backend/cuda/text/cross_entropy.hpp  device text: the loss of rows of logits, and its gradient.
@@ -40,3 +41,4 @@
 #include <tokamax/backend/cuda/library.hpp>
 #include <tokamax/backend/cuda/loops.hpp>
 #include <tokamax/backend/cuda/nvrtc.hpp>
+#include <tokamax/backend/cuda/recorded_launches.hpp>

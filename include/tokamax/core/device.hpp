@@ -7,9 +7,11 @@
 #include <tokamax/core/memory/buffer.hpp>  // handle
 
 #include <cstring>      // memcpy
+#include <functional>   // function
 #include <memory>       // unique_ptr
 #include <string>       // string
 #include <string_view>  // string_view
+#include <vector>       // vector
 
 namespace tokamax {
 
@@ -26,6 +28,12 @@ class device_work {
  public:
   virtual ~device_work() = default;
   virtual void run(execution& where) = 0;
+};
+
+/// What a device keeps of work that it is given again and again. It lives as long as the program.
+class kept_launches {
+ public:
+  virtual ~kept_launches() = default;
 };
 
 /// A device of this process: one memory space, and one queue that does work in the order in which it was submitted. Backends
@@ -64,6 +72,13 @@ class device {
     copy_bytes(host, from, bytes);
   }
   virtual void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) { copy_bytes(to, host, bytes); }
+
+  /// Does `work`, which launches what depends on nothing but the values in memory at these addresses. A device may record the
+  /// launches, and repeat them when the addresses come again instead of doing the work.
+  virtual void repeat(std::unique_ptr<kept_launches>&, const std::vector<std::byte*>&, execution& where,
+                      const std::function<void(execution&)>& work) {
+    work(where);
+  }
 
   /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;

@@ -10,7 +10,7 @@
 #include <tokamax/runtime/running_loop.hpp>  // running_loop
 #include <tokamax/runtime/work.hpp>          // work_of
 
-#include <algorithm>  // copy_n, equal
+#include <algorithm>  // any_of, copy_n, equal
 #include <vector>     // vector
 
 namespace tokamax {
@@ -41,9 +41,16 @@ class executable {
     return bytes > 0 ? static_cast<std::size_t>(bytes) + 64 : 0;
   }
   const plan_view& plan() const { return plan_; }
-  /// Lays the program out for these values of its dynamic extents, unless the last run had the same values.
-  void resize(const std::int64_t* symbols) {
-    if (!laid_out_ || !std::equal(symbols_, symbols_ + max_symbols, symbols)) lay_out(symbols);
+  /// Does a step more than computing its results? Then a run cannot stand for another one.
+  bool has_effects() const {
+    return std::any_of(plan_.ops, plan_.ops + plan_.op_count,
+                       [](const op* o) { return o->effect != effect_kind::none; });
+  }
+  /// Lays the program out for these values of its dynamic extents; false if the last run had the same values.
+  bool resize(const std::int64_t* symbols) {
+    if (laid_out_ && std::equal(symbols_, symbols_ + max_symbols, symbols)) return false;
+    lay_out(symbols);
+    return true;
   }
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<tile_function> tiles);

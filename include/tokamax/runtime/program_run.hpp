@@ -21,9 +21,14 @@ struct program_run : idle {
   executable code;
   filled_literals literals;
   std::vector<std::byte*> inputs, outputs;
-  std::vector<const array*> donors;  ///< one for each input; null if the input is not donated
-  std::vector<handle> kept;          ///< buffers that a queue will read and write later; unused on the host
+  std::vector<const array*> donors;         ///< one for each input; null if the input is not donated
+  std::vector<handle> kept;                 ///< buffers that a queue will read and write later; unused on the host
+  std::unique_ptr<kept_launches> launches;  ///< what the device keeps for the same extents
 
+  /// Sets the values of the program's dynamic extents.
+  void resize(const std::int64_t* symbols) {
+    if (code.resize(symbols)) launches.reset();
+  }
   /// Forgets the last run.
   void start(std::size_t leaves);
   /// errors  "jit: device of an argument" if it is on another device
@@ -101,13 +106,25 @@ class program_work final : public device_work {
     for (std::byte*& p : run_->outputs) p = where.where.kernel_address(p);
     std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;
     where.choices = choices_.get();
-    run_->code.run(run_->inputs.data(), run_->outputs.data(), arena, where);
+    const auto launch_all = [&](execution& e) { run_->code.run(run_->inputs.data(), run_->outputs.data(), arena, e); };
+    if (observer_ || choices_ || run_->code.plan().step_count < few_steps || run_->code.has_effects())
+      launch_all(where);
+    else
+      where.where.repeat(run_->launches, addresses(arena), where, launch_all);
     where.choices = nullptr;
     run_->start(0);
     home_.idle_runs->give(std::move(run_));
   }
 
  private:
+  static constexpr int few_steps = 4;  // repeating so few launches would cost what doing them costs
+  /// All memory of the run. A run has always the same numbers of inputs and outputs, and the same extents.
+  std::vector<std::byte*> addresses(std::byte* arena) const {
+    std::vector<std::byte*> all(run_->inputs);
+    all.insert(all.end(), run_->outputs.begin(), run_->outputs.end());
+    all.push_back(arena);
+    return all;
+  }
   std::unique_ptr<program_run> run_;
   run_home home_;
   handle arena_;

@@ -64,7 +64,7 @@ TOKAMAX_COMPILED_ONCE runner_pool::loan runner_pool::take(const std::int64_t* sy
   }
   l.run = l.idle_runs->take();
   if (!l.run) l.run = std::make_unique<program_run>(like_);
-  if (by_symbols_) l.run->code.resize(symbols);
+  if (by_symbols_) l.run->resize(symbols);
   return l;
 }
 #endif

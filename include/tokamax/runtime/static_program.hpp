@@ -72,7 +72,7 @@ TOKAMAX_COMPILED_ONCE void static_program::run(detail::given_tree* trees, void* 
   std::unique_ptr<detail::program_run> run = idle_runs_.take();
   if (!run) run = std::make_unique<detail::program_run>(code_);
   detail::take_leaves(*run, given, where);
-  run->code.resize(symbols);
+  run->resize(symbols);
   for (const auto& place : result_.layout.leaves)  // the arguments were not weak, so the results are not
     if (array& a = const_cast<array&>(place.leaf(result)); a.type().weak) a = array({a.dtype(), false, a.shape()});
   detail::launch_into(std::move(run), {&idle_runs_, nullptr, nullptr}, given, result, result_.layout, symbols, where);

@@ -18,12 +18,15 @@ using driver_event = struct event_record*;
 using module_handle = struct module_record*;
 using function_handle = struct function_record*;
 using memory_pool = struct pool_record*;
+using launch_graph = struct graph_record*;
+using executable_graph = struct executable_graph_record*;
 inline constexpr int driver_success = 0, driver_not_ready = 600;
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76,
                      attribute_memory_pools = 115;
 inline constexpr int release_threshold = 4;         ///< attribute of a memory pool
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
 inline constexpr unsigned event_without_time = 2;
+inline constexpr int capture_of_thread = 1;  ///< other threads may use other streams as they like
 
 /// The functions of the driver; one that is not there is null. `loaded()` are those of the system. A GPU is told which ones it
 /// is reached through, so that tests may pass others.
@@ -60,6 +63,12 @@ struct driver {
   int (*find_function)(function_handle*, module_handle, const char*) = nullptr;
   int (*launch)(function_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream, void**,
                 void**) = nullptr;
+  int (*begin_capture)(stream, int) = nullptr;
+  int (*end_capture)(stream, launch_graph*) = nullptr;
+  int (*instantiate)(executable_graph*, launch_graph, unsigned long long) = nullptr;
+  int (*run_graph)(executable_graph, stream) = nullptr;
+  int (*destroy_graph)(launch_graph) = nullptr;
+  int (*destroy_executable)(executable_graph) = nullptr;
 
   static const driver& loaded() {
     static const driver& one = *new driver(found_in({"TOKAMAX_CUDA_DRIVER", {"libcuda.so.1", "libcuda.so"}}));
@@ -97,6 +106,12 @@ struct driver {
     f(d.load_module, "cuModuleLoadData");
     f(d.find_function, "cuModuleGetFunction");
     f(d.launch, "cuLaunchKernel");
+    f(d.begin_capture, "cuStreamBeginCapture_v2");
+    f(d.end_capture, "cuStreamEndCapture");
+    f(d.instantiate, "cuGraphInstantiateWithFlags");
+    f(d.run_graph, "cuGraphLaunch");
+    f(d.destroy_graph, "cuGraphDestroy");
+    f(d.destroy_executable, "cuGraphExecDestroy");
   }
   /// What is missing: the library, or a function of one that is too old. Empty if nothing is.
   std::string missing() const {

@@ -3,11 +3,14 @@
 // tested by tests/backend/cuda/instance.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/code_cache.hpp>  // code_cache
-#include <tokamax/backend/cuda/driver.hpp>      // driver, check
-#include <tokamax/backend/cuda/nvrtc.hpp>       // compiled
-#include <tokamax/runtime/program_device.hpp>   // program_device
+#include <tokamax/backend/cuda/code_cache.hpp>         // code_cache
+#include <tokamax/backend/cuda/driver.hpp>             // driver, check
+#include <tokamax/backend/cuda/nvrtc.hpp>              // compiled
+#include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
+#include <tokamax/runtime/program_device.hpp>          // program_device
 
+#include <exception>      // exception_ptr
+#include <functional>     // function
 #include <mutex>          // mutex
 #include <unordered_map>  // unordered_map
 
@@ -43,22 +46,32 @@ class instance final : public program_device {
   }
   void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
     use();
-    if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, stream_), "copy");
+    if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
   }
   void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
+    if (is_recording()) throw cannot_record();
     use();
     if (bytes > 0) driver_.check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
     finish();
   }
   void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) override {
+    if (is_recording()) throw cannot_record();
     use();
     if (bytes > 0) driver_.check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
   }
+  /// Records the work as a CUDA graph when its addresses come for the second time, and lets the driver repeat the graph from
+  /// then on. Work that waits for the GPU, as a `while_loop` does, is done anew each time; so is all work if
+  /// TOKAMAX_CUDA_CHECK is set.
+  void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
+              const std::function<void(execution&)>& work) override;
   const kernel_table& kernels() const override { return table_; }
 
   /// Its number among the GPUs of the process.
   int number() const { return number_; }
-  stream queue() const { return stream_; }
+  /// The stream for launches and memory of the calling thread.
+  stream queue() const { return is_recording() ? recorder_ : stream_; }
+  /// Does the calling thread record launches, which the GPU does later?
+  bool is_recording() const { return recording_on == this; }
   /// May NVIDIA's libraries of kernels be used? They reach the GPU through the driver of the system.
   bool has_libraries() const { return &driver_ == &driver::loaded(); }
   /// What NVRTC compiles for, such as "sm_90a".
@@ -86,6 +99,9 @@ class instance final : public program_device {
 
  private:
   friend class done_event;
+  static inline thread_local const instance* recording_on = nullptr;
+  /// The work as a graph; null if it cannot be one.
+  executable_graph record(const std::function<void(execution&)>& work);
   void use() const { driver_.check(driver_.set_context(context_), "context"); }
   void finish() const {
     if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
@@ -101,10 +117,10 @@ class instance final : public program_device {
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
   context context_ = nullptr;
-  stream stream_ = nullptr;
+  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
   std::string architecture_;
   code_cache cache_;
-  std::mutex mutex_;
+  std::mutex mutex_, recording_;
   std::unordered_map<std::string, module_handle> modules_;  // by text
   std::unordered_map<std::string, function_handle> functions_;
 };
@@ -173,6 +189,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   driver_.check(driver_.retain_context(&context_, device_), "context");
   use();
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
+  driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
   memory_pool pool = nullptr;
   driver_.check(driver_.default_pool(&pool, device_), "memory pool");
   std::uint64_t everything = ~std::uint64_t{0};  // idle memory stays with the process, so that steps repeat quickly
@@ -182,14 +199,14 @@ inline instance::instance(int number, const kernel_table& table, connection to)
 inline handle instance::allocate(std::size_t bytes) {
   use();
   device_pointer p = 0;
-  const int result = driver_.allocate(&p, bytes + 64, stream_);  // kernels may read a vector behind the end
+  const int result = driver_.allocate(&p, bytes + 64, queue());  // kernels may read a vector behind the end
   if (result == 2) throw std::bad_alloc();
   if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
   auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
   block->release = [](buffer_block* b) noexcept {
     auto& from = static_cast<instance&>(*b->where);
     from.driver_.set_context(from.context_);
-    from.driver_.release(address(b->data), from.stream_);
+    from.driver_.release(address(b->data), from.queue());
     delete b;
   };
   return handle(block);
@@ -204,6 +221,50 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
     work->run(where);
   }
   return new done_event(*this);
+}
+
+inline executable_graph instance::record(const std::function<void(execution&)>& work) {
+  if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return nullptr;
+  recording_on = this;
+  bool whole = true;
+  std::exception_ptr failure;
+  try {
+    execution where(*this);
+    where.queue = recorder_;
+    work(where);
+  } catch (const cannot_record&) {
+    whole = false;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  recording_on = nullptr;
+  launch_graph launches = nullptr;
+  executable_graph made = nullptr;
+  const bool ended = driver_.end_capture(recorder_, &launches) == driver_success;
+  if (ended && whole && !failure && driver_.instantiate(&made, launches, 0) != driver_success) made = nullptr;
+  if (launches) driver_.destroy_graph(launches);
+  if (failure) std::rethrow_exception(failure);
+  return made;
+}
+
+inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory,
+                             execution& where, const std::function<void(execution&)>& work) {
+  if (checks_each_step_) return work(where);
+  if (!kept) kept = std::make_unique<recorded_launches>(driver_, context_);
+  auto& launches = static_cast<recorded_launches&>(*kept);
+  recorded_launches::recording* const known = launches.possible() ? launches.find(memory) : nullptr;
+  if (!known) return work(where);
+  if (!known->code) {
+    const std::unique_lock one_at_a_time(recording_, std::try_to_lock);
+    if (!one_at_a_time) return work(where);
+    known->code = record(work);
+  }
+  if (!known->code) {
+    launches.give_up();
+    return work(where);
+  }
+  last_step = "a recorded program";
+  driver_.check(driver_.run_graph(known->code, stream_), "launch of", last_step);
 }
 
 inline function_handle instance::kernel_of(std::string_view text, const char* name) {
@@ -237,7 +298,7 @@ inline void instance::launch(const char* name, function_handle kernel, std::int6
   last_step = name;
   void* parameters[] = {const_cast<void*>(record)};
   driver_.check(driver_.launch(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(rows), 1, threads, 1, 1, 0,
-                               stream_, parameters, nullptr),
+                               queue(), parameters, nullptr),
                 "launch of", name);
 }
 

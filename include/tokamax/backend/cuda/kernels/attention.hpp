@@ -29,7 +29,8 @@ class attention_library {
     const std::lock_guard lock(mutex_);
     const cudnn& library = cudnn::loaded();
     if (!library.is_complete()) return false;
-    if (!handle_ && (library.create(&handle_) != 0 || library.set_stream(handle_, gpu.queue()) != 0)) return false;
+    if (!handle_ && library.create(&handle_) != 0) return false;
+    if (library.set_stream(handle_, gpu.queue()) != 0) return false;
     auto known = graphs_.find({backward, p});
     if (known == graphs_.end()) {
       auto made = std::make_unique<attention_graph>(make(p));
