@@ -27,6 +27,7 @@ int call(const char* name, const F& work) {
     return work(f);
 }
 constexpr std::size_t guard = 64;
+std::size_t size_of_block(std::size_t bytes) { return (bytes + guard + 255) / 256 * 256; }
 std::byte* bytes_at(device_pointer p) { return reinterpret_cast<std::byte*>(p); }
 
 /// Code is a line of this kind, with the number of the bytes that follow.
@@ -65,10 +66,12 @@ int load(module_handle* made, const char* code) {
 int fake_cuda::allocate(device_pointer* p, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > now.memory - std::min(now.memory, used_)) return out_of_memory;
-  const std::size_t size = (bytes + guard + 255) / 256 * 256;
-  void* const made = std::aligned_alloc(256, size);
-  std::memset(made, 0xa5, size);
-  *p = reinterpret_cast<device_pointer>(made);
+  const std::size_t size = size_of_block(bytes);
+  std::vector<device_pointer>& again = idle_[size];
+  if (again.empty()) again.push_back(reinterpret_cast<device_pointer>(std::aligned_alloc(256, size)));
+  *p = again.back();
+  again.pop_back();
+  std::memset(bytes_at(*p), 0xa5, size);
   blocks_[*p] = bytes;
   used_ += bytes;
   return 0;
@@ -79,7 +82,7 @@ void fake_cuda::free_now(device_pointer p) {
   if (found == blocks_.end()) return;
   used_ -= found->second;
   std::memset(bytes_at(p), 0x5a, found->second);
-  std::free(bytes_at(p));
+  idle_[size_of_block(found->second)].push_back(p);
   blocks_.erase(found);
 }
 bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {

@@ -140,6 +140,7 @@ class fake_cuda {
   std::map<int, int> failing_kernels_;
   std::map<std::string, int> calls_;
   std::map<cuda_backend::device_pointer, std::size_t> blocks_;
+  std::map<std::size_t, std::vector<cuda_backend::device_pointer>> idle_;  // by size, as pools keep memory
   std::vector<queue*> queues_;
   std::size_t used_ = 0;
 };

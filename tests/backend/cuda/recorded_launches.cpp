@@ -46,7 +46,7 @@ counts counted(const F& f) {
 
 // Steps of several launches, with memory that a kernel takes for itself.
 constexpr auto step = [](const array& x) {
-  const array y = tk::cumsum(tk::sort(x, {.axis = 0}), {.axis = 0});
+  const array y = tk::cumsum(tk::sort(x, 0), 0);
   return tk::tanh(y - tk::mean(y)) + 0.5f * tk::sum(x, {.axis = {0}, .keepdims = true});
 };
 array start(std::int64_t n) { return tk::sin(tk::astype(tk::arange(n), tk::f32)); }
@@ -61,10 +61,12 @@ bool close(const array& a, const array& b) {
 
 TEST_CASE("a step that is given its own memory again is one launch of a graph, with the values of the CPU") {
   const fake_gpu gpu = new_gpu();
-  const auto program = tk::jit(step, gpu, tk::at_run_time), on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto program = tk::jit(step, gpu, tk::at_run_time);
+  const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
   array x = tk::device_put(start(40), gpu), expected = start(40);
   const auto next = [&] {
     x = program(std::move(x));
+    gpu.get().synchronize();
     expected = on_cpu(std::move(expected));
   };
   const counts first = counted(next);
@@ -107,9 +109,10 @@ TEST_CASE("loops whose length is a value are done anew each time") {
   if (!fake_cuda::compiles_text()) return;
   const auto until = [](const array& x) {
     return tk::while_loop([](const array& v) { return tk::sum(v) < 1000.0f; },
-                          [](const array& v) { return tk::cumsum(tk::sort(v * 2.0f, {.axis = 0}), {.axis = 0}); }, x);
+                          [](const array& v) { return tk::cumsum(tk::sort(v * 2.0f, 0), 0); }, x);
   };
-  const auto program = tk::jit(until, gpu, tk::at_run_time), on_cpu = tk::jit(until, tk::cpu, tk::at_run_time);
+  const auto program = tk::jit(until, gpu, tk::at_run_time);
+  const auto on_cpu = tk::jit(until, tk::cpu, tk::at_run_time);
   for (int i = 0; i < 6; ++i) {
     const array x = tk::full({10}, 0.1f + static_cast<float>(i)) + 0.0f;
     const counts one = counted([&] { CHECK(close(program(tk::device_put(x, gpu)), on_cpu(x))); });
@@ -123,7 +126,7 @@ TEST_CASE("programs with effects run each time") {
   calls = 0;
   const auto program = tk::jit(
       [](const array& x) {
-        tk::io_callback([](const array&) { ++calls; }, x);
+        tk::io_callback([](const tk::arrays&) { return ++calls, tk::arrays(); }, {}, {x});
         return step(step(x));
       },
       gpu, tk::at_run_time);
@@ -135,7 +138,8 @@ TEST_CASE("programs with effects run each time") {
 
 TEST_CASE("extents that change are other launches") {
   const fake_gpu gpu = new_gpu();
-  const auto program = tk::jit(step, gpu, tk::at_run_time), on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto program = tk::jit(step, gpu, tk::at_run_time);
+  const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
   for (int i = 0; i < 4; ++i)
     for (const std::int64_t n : {40, 7, 1, 0}) {
       array x = tk::device_put(start(n), gpu);
@@ -146,7 +150,8 @@ TEST_CASE("extents that change are other launches") {
 TEST_CASE("what the driver does not record is launched as before") {
   for (const char* name : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"}) {
     const fake_gpu gpu = new_gpu();
-    const auto program = tk::jit(step, gpu, tk::at_run_time), on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+    const auto program = tk::jit(step, gpu, tk::at_run_time);
+    const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
     array x = tk::device_put(start(40), gpu), expected = start(40);
     fake.fail(name, fake_cuda::unknown);
     const counts all = counted([&] {
@@ -162,7 +167,8 @@ TEST_CASE("what the driver does not record is launched as before") {
 
 TEST_CASE("threads record their own runs of a program") {
   const fake_gpu gpu = new_gpu();
-  const auto program = tk::jit(step, gpu, tk::at_run_time), on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto program = tk::jit(step, gpu, tk::at_run_time);
+  const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
   array expected = start(40);
   for (int i = 0; i < 20; ++i) expected = on_cpu(std::move(expected));
   fake.now.delay = 50;
