@@ -1,6 +1,7 @@
 // examples/tokamax_train.cpp: trains a GPT of any size on any text, with checkpoints, and samples from it.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/roofline.hpp>
+#include <tokamax/backend/cuda/roofline.hpp>
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/data.hpp>
 #include <tokamax/profile.hpp>
@@ -141,7 +142,10 @@ int run(const settings& s) {
     auto [next, value] = step(std::move(now), batch);  // the move gives the buffers to the next state
     now = std::move(next);
     if (recording) {
-      fmt::print("\nstep {}\n{}", i, tk::profile::to_text(recording->events(), tk::measure_roofline()));
+      device.get().synchronize();
+      const bool on_gpu = device.get().name().starts_with("cuda");
+      const auto limits = on_gpu ? tk::measure_roofline(device) : tk::measure_roofline();
+      fmt::print("\nstep {}\n{}", i, tk::profile::to_text(recording->events(), limits));
       tk::profile::write_trace(recording->events(), folder.trace());
       recording.reset();
     }

@@ -13,6 +13,7 @@
 //   base/shape.hpp                a short list of extents, axes or other small integers, held by value.
 //   base/small_float.hpp          float16 and the 8-bit floats.
 //   base/small_integer.hpp        integers of 4 bits, each in a byte of its own.
+//   base/time_mark.hpp            a point in the work of a device, whose time is known when the device has come there.
 //   base/tree.hpp                 functions over all leaves of nested structs, tuples and sequences.
 //   base/tree/copy_tree.hpp       a copy of a tree, also of what its unique_ptrs own.
 //   base/tree/field_count.hpp     how many fields a plain struct has, found by trying initialisers.
@@ -38,6 +39,7 @@
 #include <tokamax/base/shape.hpp>
 #include <tokamax/base/small_float.hpp>
 #include <tokamax/base/small_integer.hpp>
+#include <tokamax/base/time_mark.hpp>
 #include <tokamax/base/tree.hpp>
 #include <tokamax/base/tree/copy_tree.hpp>
 #include <tokamax/base/tree/field_count.hpp>

@@ -236,9 +236,18 @@ void fill_event_functions(driver& d) {
       m->in->add([m] {
         const std::lock_guard lock(m->mutex);
         m->reached = true;
+        m->time = std::chrono::steady_clock::now();
         m->changed.notify_all();
         return 0;
       });
+    });
+  };
+  d.elapsed = [](float* ms, driver_event a, driver_event b) {
+    return call("cuEventElapsedTime", [&](auto&) {
+      const auto from = fake_cuda::of(a), to = fake_cuda::of(b);
+      const std::scoped_lock lock(from->mutex, to->mutex);
+      *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+      return from->reached && to->reached ? 0 : driver_not_ready;
     });
   };
   d.query_event = [](driver_event e) {

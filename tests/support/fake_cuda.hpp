@@ -5,6 +5,7 @@
 #include <tokamax/backend/cuda/device.hpp>    // cuda_tag
 #include <tokamax/backend/cuda/instance.hpp>  // driver, nvrtc
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -118,6 +119,7 @@ class fake_cuda {
     std::mutex mutex;
     std::condition_variable changed;
     bool recorded = false, reached = true;
+    std::chrono::steady_clock::time_point time;
     queue* in = nullptr;
     int references = 1;
   };

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   gpt2               measures steps of 32 windows of 1024 tokens
-//   gpt2 --profile     sums up what one step spends its time on; with TOKAMAX_CUDA_CHECK=1 each part is waited for
+//   gpt2 --profile     what one step spends its time on, by the clock of the GPU, beside the GPU's limits
 //   gpt2 --plan        prints the plan, and needs no GPU
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/roofline.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/train.hpp>
 
-#include <map>
 #include <string_view>
 
 #include "support/gpt_step.hpp"
@@ -27,19 +27,6 @@ void print_plan() {
   s.opt_state = work::optimizer.init(s.model);
   const tk::graph g = tk::make_graph(work::step, s, work::ids(), work::ids());
   fmt::print("{}\n", tk::to_text(tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cuda_tag>())->code.plan()));
-}
-
-/// The time until the next part begins, because each part waits for the one before.
-void print_parts(const tk::profile::timeline& recording) {
-  const auto events = recording.events();
-  std::map<std::string, std::pair<double, int>> parts;
-  for (std::size_t i = 0; i + 1 < events.size(); ++i) {
-    auto& [ms, count] = parts[events[i].name];
-    ms +=
-        static_cast<double>(events[i + 1].begin + events[i + 1].duration - events[i].begin - events[i].duration) * 1e-6;
-    ++count;
-  }
-  for (const auto& [name, part] : parts) fmt::print("{:9.3f} ms {:5} x {}\n", part.first, part.second, name);
 }
 
 }  // namespace
@@ -68,7 +55,8 @@ int main(int argc, char** argv) {
     step();
     tk::profile::timeline recording;
     step();
-    return print_parts(recording), 0;
+    fmt::print("{}", tk::profile::to_text(recording.events(), tk::measure_roofline(tk::cuda), 60));
+    return 0;
   }
   for (int i = 0; i < 5; ++i) step(), fmt::print("loss {}\n", loss.item());
   const double one = bench::median_seconds(step);

@@ -7,6 +7,7 @@
 //   backend/cuda/cudnn.hpp               graphs of operations that NVIDIA's library cuDNN runs as one kernel.
 //   backend/cuda/cudnn_attention.hpp     attention and its gradients as graphs for cuDNN, which keeps no scores.
 //   backend/cuda/device.hpp              NVIDIA GPUs as device values, and the tag that their kernels are overloaded on.
+//   backend/cuda/device_clock.hpp        the times of a GPU's work by its own clock, as times of the host.
 //   backend/cuda/driver.hpp              the functions of the CUDA driver that the backend calls.
 //   backend/cuda/execute.hpp             ties programs and eager calls to the GPUs, their kernels and their loops.
 //   backend/cuda/instance.hpp            one GPU: its stream, its memory, its compiled code, and events.
@@ -34,6 +35,7 @@
 #include <tokamax/backend/cuda/cudnn.hpp>
 #include <tokamax/backend/cuda/cudnn_attention.hpp>
 #include <tokamax/backend/cuda/device.hpp>
+#include <tokamax/backend/cuda/device_clock.hpp>
 #include <tokamax/backend/cuda/driver.hpp>
 #include <tokamax/backend/cuda/execute.hpp>
 #include <tokamax/backend/cuda/instance.hpp>

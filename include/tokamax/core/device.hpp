@@ -4,11 +4,12 @@
 #pragma once
 
 #include <tokamax/base/error.hpp>          // error
+#include <tokamax/base/time_mark.hpp>      // time_mark
 #include <tokamax/core/memory/buffer.hpp>  // handle
 
 #include <cstring>      // memcpy
 #include <functional>   // function
-#include <memory>       // unique_ptr
+#include <memory>       // shared_ptr, unique_ptr
 #include <string>       // string
 #include <string_view>  // string_view
 #include <vector>       // vector
@@ -79,6 +80,10 @@ class device {
                       const std::function<void(execution&)>& work) {
     work(where);
   }
+
+  /// The point between the work that it was given until now and what comes next; null for a device whose work is done when
+  /// its launch returns.
+  virtual std::shared_ptr<time_mark> mark() { return nullptr; }
 
   /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;

@@ -18,7 +18,7 @@ namespace tokamax::profile {
 
 /// Records the programs that this thread runs, compiled or eager, during its own lifetime. Only the innermost recording
 /// receives events. Steps of a device with a queue are recorded when the device runs them, so wait for their results
-/// (`block_until_ready`) before you read the events.
+/// (`block_until_ready`) before you read the events. The times of a GPU's steps are those of its own clock.
 class timeline final : public observer {
  public:
   timeline() = default;
@@ -48,6 +48,7 @@ class timeline final : public observer {
     }
     void move_to(std::vector<event>& all) {
       const std::lock_guard lock(mutex_);
+      for (event& e : events_) e.settle();
       std::ranges::move(events_, std::back_inserter(all));
       events_.clear();
     }

@@ -358,9 +358,11 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
   profile::observer& observer = *profile::current_observer;
+  std::shared_ptr<time_mark> from = where_->where.mark();
   const std::int64_t begin = observer.now();
   run_step(s);
   const std::int64_t end = observer.now();
+  std::shared_ptr<time_mark> until = where_->where.mark();
   profile::event e;
   if (st.kind == step_kind::loop)
     e = detail::work_of(label_of(st), loop_at(s));
@@ -379,6 +381,8 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   e.device = where_->where.name();
   e.begin = begin;
   e.duration = end - begin;
+  e.from = std::move(from);
+  e.until = std::move(until);
   observer.record(std::move(e));
 }
 

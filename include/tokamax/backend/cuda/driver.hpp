@@ -25,7 +25,7 @@ inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attri
                      attribute_memory_pools = 115;
 inline constexpr int release_threshold = 4;         ///< attribute of a memory pool
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
-inline constexpr unsigned event_without_time = 2;
+inline constexpr unsigned event_with_time = 0, event_without_time = 2;
 inline constexpr int capture_of_thread = 1;  ///< other threads may use other streams as they like
 
 /// The functions of the driver; one that is not there is null. `loaded()` are those of the system. A GPU is told which ones it
@@ -49,6 +49,7 @@ struct driver {
   int (*synchronize_stream)(stream) = nullptr;
   int (*create_event)(driver_event*, unsigned) = nullptr;
   int (*record_event)(driver_event, stream) = nullptr;
+  int (*elapsed)(float*, driver_event, driver_event) = nullptr;
   int (*query_event)(driver_event) = nullptr;
   int (*synchronize_event)(driver_event) = nullptr;
   int (*destroy_event)(driver_event) = nullptr;
@@ -93,6 +94,7 @@ struct driver {
     f(d.synchronize_stream, "cuStreamSynchronize");
     f(d.create_event, "cuEventCreate");
     f(d.record_event, "cuEventRecord");
+    f(d.elapsed, "cuEventElapsedTime");
     f(d.query_event, "cuEventQuery");
     f(d.synchronize_event, "cuEventSynchronize");
     f(d.destroy_event, "cuEventDestroy_v2");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>         // code_cache
+#include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
 #include <tokamax/backend/cuda/driver.hpp>             // driver, check
 #include <tokamax/backend/cuda/nvrtc.hpp>              // compiled
 #include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
@@ -12,6 +13,7 @@
 #include <exception>      // exception_ptr
 #include <functional>     // function
 #include <mutex>          // mutex
+#include <optional>       // optional
 #include <unordered_map>  // unordered_map
 
 namespace tokamax::cuda_backend {
@@ -64,6 +66,7 @@ class instance final : public program_device {
   /// TOKAMAX_CUDA_CHECK is set.
   void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
               const std::function<void(execution&)>& work) override;
+  std::shared_ptr<time_mark> mark() override { return clock_->mark(stream_); }
   const kernel_table& kernels() const override { return table_; }
 
   /// Its number among the GPUs of the process.
@@ -118,6 +121,7 @@ class instance final : public program_device {
   bool checks_each_step_;
   context context_ = nullptr;
   stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
+  std::optional<device_clock> clock_;
   std::string architecture_;
   code_cache cache_;
   std::mutex mutex_, recording_;
@@ -187,6 +191,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   driver_.check(driver_.device_attribute(&multiprocessors_, attribute_multiprocessors, device_), "device");
   architecture_ = "sm_" + std::to_string(10 * major + minor) + (major >= 9 ? "a" : "");
   driver_.check(driver_.retain_context(&context_, device_), "context");
+  clock_.emplace(driver_, context_);
   use();
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
