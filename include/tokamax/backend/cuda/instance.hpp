@@ -48,6 +48,11 @@ class instance final : public program_device {
     use();
     if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
   }
+  /// Sets all bytes to zero.
+  void clear_in_step(std::byte* to, std::size_t bytes) {
+    use();
+    if (bytes > 0) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
+  }
   void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
     if (is_recording()) throw cannot_record();
     use();
