@@ -82,6 +82,14 @@ class instance final : public program_device {
   /// What NVRTC compiles for, such as "sm_90a".
   const std::string& architecture() const { return architecture_; }
   int multiprocessors() const { return multiprocessors_; }
+  /// Its model, such as "NVIDIA H200".
+  std::string model() const {
+    char text[256] = {};
+    driver_.check(driver_.device_name(text, sizeof text - 1, device_), "device");
+    return text;
+  }
+  /// What is kept on disk for GPUs.
+  const code_cache& cache() const { return cache_; }
 
   /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
   function_handle kernel_of(std::string_view text, const char* name);
