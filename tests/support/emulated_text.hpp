@@ -133,6 +133,19 @@ inline unsigned __ballot_sync(unsigned, int v) {
   block->meet(warp);
   return all;
 }
+// Which threads of the warp have the same value.
+template <class T> unsigned __match_any_sync(unsigned, T v) {
+  meeting& warp = block->warps[block->now / 32];
+  block->members[block->now].word = (unsigned long long)v;
+  block->meet(warp);
+  unsigned all = 0;
+  const unsigned first = block->now / 32 * 32;
+  for (unsigned i = first; i < first + 32 && i < block->members.size(); ++i)
+    all |= (unsigned)(!block->members[i].ended && block->members[i].word == (unsigned long long)v) << (i - first);
+  block->meet(warp);
+  return all;
+}
+template <class T> T atomicAdd(T* place, T v) { const T before = *place; *place += v; return before; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 #define __expf expf
 inline float cospif(float x) { return (float)cos(M_PI * x); }

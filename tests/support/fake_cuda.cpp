@@ -313,7 +313,14 @@ void fill_memory_functions(driver& d) {
       });
     });
   };
-  d.fill = [](device_pointer, unsigned char, std::size_t, stream) { return call("cuMemsetD8Async", [](auto&) {}); };
+  d.fill = [](device_pointer to, unsigned char value, std::size_t bytes, stream s) {
+    return call("cuMemsetD8Async", [&](fake_cuda& f) {
+      fake_cuda::of(s).add([&f, to, value, bytes] {
+        if (!f.owns(to, bytes)) return fake_cuda::illegal_address;
+        return std::memset(bytes_at(to), value, bytes), 0;
+      });
+    });
+  };
 }
 
 /// A graph and what is made of it are shared: memory that it has allocated is free when both have gone.

@@ -28,6 +28,7 @@
 //   backend/cuda/text/reduce.hpp         device text: sums, maxima and other reductions in a fixed order.
 //   backend/cuda/text/rotary.hpp         device text: pairs of features that turn by angles of their positions.
 //   backend/cuda/text/rows.hpp           device text: what needs all elements along one axis: argmax, running sums, sorting.
+//   backend/cuda/text/scatter.hpp        device text: sums of rows by index, after a sort that keeps the order of equal indices.
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>

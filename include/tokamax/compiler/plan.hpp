@@ -43,8 +43,10 @@ struct loop_kernel {
 
 /// What a device's kernel of an op takes besides dense operands in memory.
 struct kernel_takes {
-  bool views = false;     ///< operands with any strides
-  bool producer = false;  ///< a fused loop that makes its first operand, a part at a time
+  bool views = false;            ///< operands with any strides
+  bool producer = false;         ///< a fused loop that makes its first operand, a part at a time
+  bool sums = false;             ///< more operands, which it adds to its result, see compiler/sums.hpp
+  bool strided_results = false;  ///< places for its results with any strides, see compiler/parts.hpp
 };
 
 /// An operand or result of a step: part of a buffer, seen with some extents and strides.

@@ -9,6 +9,7 @@
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
 #include <tokamax/compiler/materialize.hpp>   // materialization
 #include <tokamax/compiler/memory.hpp>        // assign_arenas
+#include <tokamax/compiler/parts.hpp>         // result_parts
 #include <tokamax/compiler/split.hpp>         // split_order
 
 #include <bit>  // bit_cast
@@ -24,7 +25,7 @@ template <class KernelTakes>
 class scheduler : materialization {
  public:
   constexpr scheduler(plan& p, const graph& g, const KernelTakes& takes)
-      : materialization(g, takes), p_(p), takes_(takes) {}
+      : materialization(g, takes), p_(p), takes_(takes), parts_(g, takes) {}
 
   constexpr plan_region run() {
     plan_region r;
@@ -94,7 +95,7 @@ class scheduler : materialization {
     }
     for (int i = 0; i < g_.count(); ++i)
       if ((at_[i].needed || nodes_[i].op == &get_p) && at_[i].buffer < 0 && nodes_[i].type.dtype != dtype::none &&
-          !is_handed_over(i))
+          !is_handed_over(i) && !parts_.of(i))
         at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
   }
   /// The node whose memory has the elements of `id`, and no others, in their order: a value, or that of which it is a reshape.
@@ -119,7 +120,7 @@ class scheduler : materialization {
       if (root_[i] == i && at_[i].joined < 0) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
       if (at_[i].buffer >= 0) emit_copy(i, at_[i].buffer);
-    } else {
+    } else if (!parts_.is_whole(i)) {
       emit_kernel(i);
     }
   }
@@ -252,6 +253,13 @@ class scheduler : materialization {
     for (std::int64_t e : strides) p_.numbers.push_back(e);
     p_.operands.push_back(o);
   }
+  /// The result of a kernel that is node `id`: in memory of its own, or a part of another array.
+  constexpr void add_result(int id, const array_type& t) {
+    if (const auto* const part = parts_.of(id))
+      add_operand(at_[part->whole].buffer, part->offset, t, part->strides);
+    else
+      add_operand(at_[id].buffer, 0, t, row_major(t.shape));
+  }
   constexpr void emit_kernel(int i) {
     const node& n = nodes_[i];
     if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
@@ -280,12 +288,14 @@ class scheduler : materialization {
       for (int k = 0; k < ts.count(); ++k) {
         array_type type = ts[k];
         if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
-        const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(buffer_kind::arena, -1, type);
-        add_operand(buffer, 0, type, row_major(type.shape));
+        if (result[k] >= 0)
+          add_result(result[k], type);
+        else
+          add_operand(add_buffer(buffer_kind::arena, -1, type), 0, type, row_major(type.shape));
       }
       st.out_count = ts.count();
     } else {
-      add_operand(at_[i].buffer, 0, n.type, row_major(n.type.shape));
+      add_result(i, n.type);
       st.out_count = 1;
     }
     st.numbers = p_.numbers.count();
@@ -350,6 +360,7 @@ class scheduler : materialization {
   }
   plan& p_;
   const KernelTakes& takes_;
+  const result_parts parts_;
   vec<int> output_buffer_, calls_, touched_;
   donations donations_{p_};
   loop_builder loop_{p_, donations_};

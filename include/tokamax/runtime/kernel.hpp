@@ -57,6 +57,15 @@ inline constexpr bool takes_views = false;
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_producer = false;
 
+/// Does the kernel of an op add further operands to its result (see compiler/sums.hpp)? Specialise to true like `takes_views`.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr bool takes_sums = false;
+
+/// Does the kernel of an op write results with any strides? The planner then lets it write parts of a larger array. Specialise
+/// to true like `takes_views`.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr bool writes_strides = false;
+
 /// Another way to compute an op on a device than by its kernel. Which one runs is chosen for each call, see runtime/choice.hpp.
 struct implementation {
   std::string name;                ///< one word of a to z, 0 to 9 and _
@@ -137,13 +146,14 @@ concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type
 template <const op& Op, class Device>
 inline constexpr kernel_takes taken_by_kernel = [] {
   if constexpr (has_own_kernel<Op, Device>)
-    return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>};
+    return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>, takes_sums<Op, Device>,
+                        writes_strides<Op, Device>};
   else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return linked_kernel<Op, typename detail::library_of<Device>::type>.takes;
   else if constexpr (!std::is_same_v<Device, typename detail::library_of<Device>::type>)
     return taken_by_kernel<Op, typename detail::library_of<Device>::type>;
   else
-    return kernel_takes{takes_views<Op>, takes_producer<Op>};
+    return kernel_takes{takes_views<Op>, takes_producer<Op>, takes_sums<Op>, writes_strides<Op>};
 }();
 
 /// The functions of a device for one op, for programs that are traced at run time.
@@ -186,6 +196,8 @@ struct kernel_table {
   bool joins_loops = false;
   /// Do loops compute values again rather than read them, when that reads no more bytes? See compiler/materialize.hpp.
   bool computes_again = false;
+  /// Do kernels take sums (see `takes_sums`)?
+  bool joins_sums = false;
   /// Makes what the device needs to run a plan; null if that is nothing.
   std::shared_ptr<const device_code> (*make_code)(const plan_view&) = nullptr;
 };
@@ -245,7 +257,7 @@ const kernel_table& kernel_table_of() {
     static const kernel_table table = [] {
       kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
       if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
-      t.computes_again = prints_loops<Device>;  // compiled loops wait for memory only
+      t.computes_again = t.joins_sums = prints_loops<Device>;  // compiled loops wait for memory only
       return t;
     }();
     return table;

@@ -6,6 +6,7 @@
 #include <tokamax/compiler/freeze.hpp>     // frozen_plan
 #include <tokamax/compiler/lower.hpp>      // lower
 #include <tokamax/compiler/schedule.hpp>   // make_plan
+#include <tokamax/compiler/sums.hpp>       // join_sums
 #include <tokamax/core/trace.hpp>          // trace_into
 #include <tokamax/runtime/executable.hpp>  // loop_function
 
@@ -167,6 +168,12 @@ struct program_plan : Traced {
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 
+  /// What the kernel of an op takes.
+  static constexpr kernel_takes takes(const op& o) {
+    for (const auto& f : facts)
+      if (f.kind == &o) return f.takes;
+    return {};
+  }
   static constexpr graph lowered() {
     graph g;
     lower(g, thaw(view(trace), ops.at), [](const op& o) {
@@ -174,6 +181,7 @@ struct program_plan : Traced {
         if (f.kind == &o) return f.present;
       return false;
     });
+    if constexpr (prints_loops<Device>) join_sums(g, takes);
     return g;
   }
   static constexpr detail::plan_result make() {
@@ -183,14 +191,7 @@ struct program_plan : Traced {
       if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind) && detail::uses(g, *f.kind))
         r.missing = f.kind;
     if (r.missing) return r;
-    const plan p = make_plan(
-        g,
-        [](const op& o) {
-          for (const auto& f : facts)
-            if (f.kind == &o) return f.takes;
-          return kernel_takes();
-        },
-        one_of_each_symbol);
+    const plan p = make_plan(g, takes, one_of_each_symbol);
     r.error = exceeded(size_of(p), plan_capacity);
     if (r.error.failed) return r;
     r.size = size_of(p);

@@ -5,6 +5,7 @@
 #include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/lower.hpp>         // lower
 #include <tokamax/compiler/schedule.hpp>      // make_plan
+#include <tokamax/compiler/sums.hpp>          // join_sums
 #include <tokamax/core/trace.hpp>             // trace_into
 #include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
@@ -57,6 +58,7 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
     lower(p->lowered, traced, has_kernel);
   else
     lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
+  if (table.joins_sums) join_sums(p->lowered, taken_by_table{table});
   p->tables = make_plan(p->lowered, taken_by_table{table, table.computes_again}, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;

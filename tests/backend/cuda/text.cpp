@@ -63,7 +63,8 @@ void check_loops(tk::dtype t, const char* architecture) {
 template <class Dtypes>
 void check_kernels(const Dtypes& dtypes, const char* architecture) {
   namespace text = tk::cuda_text;
-  kernel_texts all({text::reduce, text::products, text::copy, text::index, text::rows, text::conv, text::rotary});
+  kernel_texts all(
+      {text::reduce, text::products, text::copy, text::index, text::scatter, text::rows, text::conv, text::rotary});
   constexpr const char* combiners[] = {"op_add", "op_max", "op_min"};
   int next = 0;
   for (const tk::dtype t : dtypes) {
@@ -72,18 +73,26 @@ void check_kernels(const Dtypes& dtypes, const char* architecture) {
     for (int k = 0; k < (all_of_them ? 3 : 1); ++k) {
       all.add("reduce_rows", "reduce_data", {combiners[(next + k) % 3], n, n});
       all.add("reduce_columns", "reduce_data", {combiners[(next + k + 1) % 3], n, n});
+      all.add("reduce_lanes", "lanes_data",
+              {combiners[(next + k) % 3], n, n, std::to_string(std::min(8, 16 / tk::size_of(t)))});
     }
     ++next;
     const std::string_view sum = tk::is_floating(t) && t != tk::f64 ? "f32" : n;
     if (t != tk::bool_) all.add("products", "product_data", {n, n, sum});
+    if (tk::is_floating(t)) all.add("add_terms", "terms_data", {n});
     all.add("convert_elements", "copy_data", {n, "f32"});
     all.add("convert_elements", "copy_data", {"f32", n});
-    if (t != tk::bool_) all.add("scatter_add", "scatter_data", {n, "i32"});
+    if (t != tk::bool_)
+      for (const char* name : {"add_pieces", "join_pieces"})
+        all.add(name, "scatter_data", {n, std::to_string(16 / tk::size_of(t))});
     for (const char* name : {"argmax", "argmin", "sorted_places"}) all.add(name, "row_data", {n});
     if (t != tk::bool_) all.add("cumsum", "row_data", {n});
     if (tk::is_floating(t)) all.add("convolution", "conv_data", {n});
   }
+  for (const char* from : {"i32", "i64", "update"})
+    for (const char* name : {"count_digits", "move_by_digit"}) all.add(name, "digit_data", {from});
   for (const char* n : {"f32", "bf16", "f64"}) all.add("rotary_embedding", "rotary_data", {n});
+  all.add("compare_words", "compare_data", {"u16"});
   for (const char* word : {"u8", "u16", "u32", "u64"}) {
     all.add("copy_elements", "copy_data", {word});
     all.add("fill_elements", "fill_data", {word});

@@ -1,18 +1,24 @@
 // tokamax/backend/cuda/cublas_lt.hpp: matrix products of NVIDIA's library cuBLASLt, with its choice of algorithm remembered.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cuda/device.cpp
+// tested by tests/backend/cuda/products.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/instance.hpp>  // instance
+#include <tokamax/backend/cuda/launch.hpp>         // launch_template
+#include <tokamax/backend/cuda/text/products.hpp>  // compare_words
 
+#include <chrono>   // steady_clock
 #include <cstdint>  // uint64_t
+#include <cstring>  // memcmp
+#include <limits>   // infinity
 #include <map>      // map
+#include <utility>  // exchange
+#include <vector>   // vector
 
 namespace tokamax::cuda_backend {
 
-/// cuBLASLt, found once. The functions, records and numbers are facts of its documentation (cuBLAS 12.4 and 13.0).
+/// The functions of cuBLASLt, which are found once; one that is not there is null. The functions, records and numbers are facts
+/// of its documentation (cuBLAS 12.4 and 13.0). Tests pass functions of their own.
 struct cublas_lt {
-  library file{"TOKAMAX_CUDA_BLAS", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}};
   using handle_type = struct cublas_record*;
   using object = struct cublas_object*;
   struct algorithm {
@@ -26,36 +32,47 @@ struct cublas_lt {
     int reserved[4];
   };
   enum : int { compute_f32 = 68, compute_f64 = 70, type_f32 = 0, type_f64 = 1, type_f16 = 2, type_bf16 = 14 };
-  enum : int { transpose_a = 3, transpose_b = 4, batch_count = 5, batch_stride = 6, most_workspace = 1, alignment = 5 };
+  enum : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8 };  ///< attributes of a product
+  enum : int { epilogue_bias = 4 };
+  enum : int { batch_count = 5, batch_stride = 6, most_workspace = 1, alignment = 5 };
 
-  int (*create)(handle_type*);
-  int (*create_product)(object*, int, int);
-  int (*set_product)(object, int, const void*, std::size_t);
-  int (*create_layout)(object*, int, std::uint64_t, std::uint64_t, std::int64_t);
-  int (*set_layout)(object, int, const void*, std::size_t);
-  int (*create_preference)(object*);
-  int (*set_preference)(object, int, const void*, std::size_t);
-  int (*choose)(handle_type, object, object, object, object, object, object, int, choice*, int*);
+  std::size_t (*version)() = nullptr;
+  int (*create)(handle_type*) = nullptr;
+  int (*create_product)(object*, int, int) = nullptr;
+  int (*set_product)(object, int, const void*, std::size_t) = nullptr;
+  int (*create_layout)(object*, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
+  int (*set_layout)(object, int, const void*, std::size_t) = nullptr;
+  int (*create_preference)(object*) = nullptr;
+  int (*set_preference)(object, int, const void*, std::size_t) = nullptr;
+  int (*choose)(handle_type, object, object, object, object, object, object, int, choice*, int*) = nullptr;
   int (*multiply)(handle_type, object, const void*, const void*, object, const void*, object, const void*, const void*,
-                  object, void*, object, const algorithm*, void*, std::size_t, stream);
+                  object, void*, object, const algorithm*, void*, std::size_t, stream) = nullptr;
 
   static const cublas_lt& loaded() {
-    static const cublas_lt& one = *new cublas_lt;
+    static const cublas_lt& one = *new cublas_lt(found());
     return one;
   }
-  bool is_complete() const { return complete_; }
+  bool is_complete() const {
+    return version && create && create_product && set_product && create_layout && set_layout && create_preference &&
+           set_preference && choose && multiply;
+  }
 
  private:
-  cublas_lt() {
-    complete_ = file.get(create, "cublasLtCreate") && file.get(create_product, "cublasLtMatmulDescCreate") &&
-                file.get(set_product, "cublasLtMatmulDescSetAttribute") &&
-                file.get(create_layout, "cublasLtMatrixLayoutCreate") &&
-                file.get(set_layout, "cublasLtMatrixLayoutSetAttribute") &&
-                file.get(create_preference, "cublasLtMatmulPreferenceCreate") &&
-                file.get(set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
-                file.get(choose, "cublasLtMatmulAlgoGetHeuristic") && file.get(multiply, "cublasLtMatmul");
+  static cublas_lt found() {
+    const library file{"TOKAMAX_CUDA_BLAS", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}};
+    cublas_lt f;
+    file.get(f.version, "cublasLtGetVersion");
+    file.get(f.create, "cublasLtCreate");
+    file.get(f.create_product, "cublasLtMatmulDescCreate");
+    file.get(f.set_product, "cublasLtMatmulDescSetAttribute");
+    file.get(f.create_layout, "cublasLtMatrixLayoutCreate");
+    file.get(f.set_layout, "cublasLtMatrixLayoutSetAttribute");
+    file.get(f.create_preference, "cublasLtMatmulPreferenceCreate");
+    file.get(f.set_preference, "cublasLtMatmulPreferenceSetAttribute");
+    file.get(f.choose, "cublasLtMatmulAlgoGetHeuristic");
+    file.get(f.multiply, "cublasLtMatmul");
+    return f;
   }
-  bool complete_ = false;
 };
 
 /// One matrix in memory, in the library's order: columns follow one another, `leading` elements apart.
@@ -65,68 +82,176 @@ struct library_matrix {
   int aligned = 256;  ///< the address is a multiple of so many bytes
   auto operator<=>(const library_matrix&) const = default;
 };
-/// c = op(a) * op(b), `batches` times.
+/// c = op(a) * op(b), `batches` times. What is added to the sums before they are rounded: a matrix like c, and then a column for
+/// all columns.
 struct library_product {
   library_matrix a, b, c;
-  bool transposed_a = false, transposed_b = false;
+  bool transposed_a = false, transposed_b = false, adds_matrix = false, adds_column = false;
   int batches = 1, compute = cublas_lt::compute_f32;
   auto operator<=>(const library_product&) const = default;
+};
+/// Where the matrices of a product are.
+struct product_places {
+  const void *a = nullptr, *b = nullptr, *matrix = nullptr, *column = nullptr;
+  void* c = nullptr;
 };
 
 /// The products of one GPU. The library's descriptions of a product are made once and kept.
 class product_library {
  public:
+  /// Products of fewer operations than `least_measured` take so long as their launch, so the library's first proposal is taken;
+  /// of others the fastest one of eight. TOKAMAX_CUDA_TUNE=0 takes the first one for all.
+  explicit product_library(const cublas_lt& functions = cublas_lt::loaded(),
+                           std::int64_t least_measured = std::int64_t{1} << 32)
+      : library_(functions), least_measured_(least_measured) {
+    const char* const tune = std::getenv("TOKAMAX_CUDA_TUNE");
+    measures_ = !tune || std::string_view(tune) != "0";
+  }
+
   /// Runs a product on the stream of the GPU. False if the library is not there or refuses it.
-  bool multiply(instance& gpu, const library_product& p, const void* a, const void* b, void* c) {
-    if (!gpu.has_libraries()) return false;
-    const prepared& ready = find(p);
+  bool multiply(instance& gpu, const library_product& p, const product_places& at) {
+    if (&library_ == &cublas_lt::loaded() && !gpu.has_libraries()) return false;
+    if (reinterpret_cast<std::uintptr_t>(at.column) % 16 != 0) return false;
+    const std::lock_guard lock(mutex_);  // the place of the column is part of the description
+    prepared& ready = find(p, at);
     if (!ready.usable) return false;
-    const float one = 1, zero = 0;
-    const double one_f64 = 1, zero_f64 = 0;
-    const bool wide = p.compute == cublas_lt::compute_f64;
-    const handle workspace = ready.best.workspace ? gpu.allocate(ready.best.workspace) : handle();
+    if (p.adds_column && !set(ready.product, cublas_lt::bias_pointer, at.column)) return false;
     last_step = "dot_general";
-    return library_.multiply(handle_, ready.product, wide ? static_cast<const void*>(&one_f64) : &one, a, ready.a, b,
-                             ready.b, wide ? static_cast<const void*>(&zero_f64) : &zero, c, ready.c, c, ready.c,
-                             &ready.best.algo, workspace ? workspace->data : nullptr, ready.best.workspace,
-                             gpu.queue()) == 0;
+    if (!ready.others.empty() && !gpu.is_recording()) choose_by_time(gpu, p, ready, at);
+    return run(gpu, p, ready, ready.best, at);
   }
 
  private:
   static constexpr std::size_t most_workspace_bytes = std::size_t{32} << 20;
+  static constexpr double most_seconds = 2;  ///< for measuring in a process; what is left is measured by the next one
   struct prepared {
     cublas_lt::object product = nullptr, a = nullptr, b = nullptr, c = nullptr;
     cublas_lt::choice best{};
+    std::vector<cublas_lt::choice> others;  ///< that have not been measured
     bool usable = false;
   };
 
-  const prepared& find(const library_product& p) {
-    const std::lock_guard lock(mutex_);
+  prepared& find(const library_product& p, const product_places& at) {
     const auto known = products_.find(p);
-    return known != products_.end() ? known->second : products_.emplace(p, prepare(p)).first->second;
+    return known != products_.end() ? known->second : products_.emplace(p, prepare(p, at)).first->second;
   }
-  prepared prepare(const library_product& p) {
+  bool run(instance& gpu, const library_product& p, const prepared& ready, const cublas_lt::choice& how,
+           const product_places& at) const {
+    const float f32_factors[] = {1, p.adds_matrix ? 1.0f : 0.0f};
+    const double f64_factors[] = {1, p.adds_matrix ? 1.0 : 0.0};
+    const bool wide = p.compute == cublas_lt::compute_f64;
+    const void* const alpha = wide ? static_cast<const void*>(f64_factors) : f32_factors;
+    const void* const beta = wide ? static_cast<const void*>(f64_factors + 1) : f32_factors + 1;
+    const handle workspace = how.workspace ? gpu.allocate(how.workspace) : handle();
+    return library_.multiply(handle_, ready.product, alpha, at.a, ready.a, at.b, ready.b, beta,
+                             p.adds_matrix ? at.matrix : at.c, ready.c, at.c, ready.c, &how.algo,
+                             workspace ? workspace->data : nullptr, how.workspace, gpu.queue()) == 0;
+  }
+
+  /// Takes the fastest of the library's proposals whose result has the bits of the first one, so that results do not depend on
+  /// what was measured. The choice is kept on disk for this product, GPU and library. Measuring waits for the GPU.
+  void choose_by_time(instance& gpu, const library_product& p, prepared& ready, const product_places& at) {
+    const std::vector<cublas_lt::choice> others = std::exchange(ready.others, {});
+    const std::string key = key_of(gpu, p);
+    if (const auto kept = gpu.cache().find(key)) {
+      for (const cublas_lt::choice& c : others)
+        if (kept->size() == sizeof c.algo && std::memcmp(kept->data(), &c.algo, sizeof c.algo) == 0) ready.best = c;
+      return;
+    }
+    if (spent_ > most_seconds) return;
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      const auto bytes = static_cast<std::size_t>(p.batches * p.c.rows * p.c.columns * bytes_of(p.c.type));
+      const handle first = gpu.allocate(bytes), differs = gpu.allocate(sizeof(std::int64_t));
+      product_places there = at;
+      there.c = first->data;
+      if (!run(gpu, p, ready, ready.best, there)) return;
+      double least = seconds(gpu, p, ready, ready.best, at) * 0.98;  // others must be faster by more than chance
+      for (const cublas_lt::choice& c : others) {
+        const double time = seconds(gpu, p, ready, c, at);
+        if (time >= least || !same_bits(gpu, first->data, at.c, bytes, *differs)) continue;
+        least = time;
+        ready.best = c;
+      }
+    } catch (const std::bad_alloc&) {  // there is no room for a second result
+      return;
+    }
+    spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    gpu.cache().keep(key, {reinterpret_cast<const char*>(&ready.best.algo), sizeof ready.best.algo});
+  }
+  /// The time of a run; infinity if it fails.
+  double seconds(instance& gpu, const library_product& p, const prepared& ready, const cublas_lt::choice& c,
+                 const product_places& at) const {
+    if (!run(gpu, p, ready, c, at)) return std::numeric_limits<double>::infinity();  // the first run loads its code
+    gpu.synchronize();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 3; ++i) run(gpu, p, ready, c, at);
+    gpu.synchronize();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 3;
+  }
+  static bool same_bits(instance& gpu, const void* a, const void* b, std::size_t bytes, buffer_block& differs) {
+    gpu.clear_in_step(differs.data, sizeof(std::int64_t));
+    kernel_record r;
+    r.add(bytes / 2).add(a).add(b).add(differs.data);
+    launch_template(gpu, cuda_text::products, "compare_words", "compare_data", {"u16"},
+                    ceil_div(static_cast<std::int64_t>(bytes / 2), block_threads), r);
+    std::int64_t found = 0;
+    gpu.read_in_step(reinterpret_cast<std::byte*>(&found), differs.data, sizeof found);
+    return found == 0;
+  }
+  std::string key_of(const instance& gpu, const library_product& p) const {
+    std::string key = "cuBLASLt " + std::to_string(library_.version()) + " " + gpu.model();
+    for (const library_matrix* const m : {&p.a, &p.b, &p.c})
+      for (const std::int64_t v :
+           {std::int64_t{m->type}, m->rows, m->columns, m->leading, m->batch_stride, std::int64_t{m->aligned}})
+        key.append(" ").append(std::to_string(v));
+    for (const int v :
+         {int{p.transposed_a}, int{p.transposed_b}, int{p.adds_matrix}, int{p.adds_column}, p.batches, p.compute})
+      key.append(" ").append(std::to_string(v));
+    return key;
+  }
+  static std::int64_t bytes_of(int type) {
+    return type == cublas_lt::type_f64 ? 8 : type == cublas_lt::type_f32 ? 4 : 2;
+  }
+  bool is_measured(const library_product& p) const {
+    const std::int64_t depth = p.transposed_a ? p.a.rows : p.a.columns;
+    return measures_ && p.batches * p.c.rows * p.c.columns * depth >= least_measured_;
+  }
+  prepared prepare(const library_product& p, const product_places& at) {
     prepared r;
     if (!library_.is_complete() || (!handle_ && library_.create(&handle_) != 0)) return r;
     const int scale = p.compute == cublas_lt::compute_f64 ? cublas_lt::type_f64 : cublas_lt::type_f32;
-    const int turned[2] = {p.transposed_a, p.transposed_b};
     cublas_lt::object preference = nullptr;
     bool ok = library_.create_product(&r.product, p.compute, scale) == 0 &&
-              library_.set_product(r.product, cublas_lt::transpose_a, &turned[0], sizeof(int)) == 0 &&
-              library_.set_product(r.product, cublas_lt::transpose_b, &turned[1], sizeof(int)) == 0 &&
-              layout(r.a, p.a, p.batches) && layout(r.b, p.b, p.batches) && layout(r.c, p.c, p.batches) &&
+              set(r.product, cublas_lt::transpose_a, int{p.transposed_a}) &&
+              set(r.product, cublas_lt::transpose_b, int{p.transposed_b}) && layout(r.a, p.a, p.batches) &&
+              layout(r.b, p.b, p.batches) && layout(r.c, p.c, p.batches) &&
               library_.create_preference(&preference) == 0 &&
               library_.set_preference(preference, cublas_lt::most_workspace, &most_workspace_bytes,
                                       sizeof most_workspace_bytes) == 0;
+    if (p.adds_column)
+      ok = ok && set(r.product, cublas_lt::epilogue, int{cublas_lt::epilogue_bias}) &&
+           set(r.product, cublas_lt::bias_pointer, at.column);
     const library_matrix* const all[4] = {&p.a, &p.b, &p.c, &p.c};
     for (int k = 0; k < 4; ++k) {
       const auto bytes = static_cast<std::uint32_t>(all[k]->aligned);
       ok = ok && library_.set_preference(preference, cublas_lt::alignment + k, &bytes, sizeof bytes) == 0;
     }
+    cublas_lt::choice proposals[8];
     int found = 0;
-    r.usable = ok && library_.choose(handle_, r.product, r.a, r.b, r.c, r.c, preference, 1, &r.best, &found) == 0 &&
-               found > 0 && r.best.state == 0;
+    r.usable = ok &&
+               library_.choose(handle_, r.product, r.a, r.b, r.c, r.c, preference, is_measured(p) ? 8 : 1, proposals,
+                               &found) == 0 &&
+               found > 0 && proposals[0].state == 0;
+    if (!r.usable) return r;
+    r.best = proposals[0];
+    for (int k = 1; k < found; ++k)
+      if (proposals[k].state == 0) r.others.push_back(proposals[k]);
     return r;
+  }
+  template <class T>
+  bool set(cublas_lt::object product, int attribute, const T& value) const {
+    return library_.set_product(product, attribute, &value, sizeof value) == 0;
   }
   bool layout(cublas_lt::object& made, const library_matrix& m, int batches) const {
     return library_.create_layout(&made, m.type, static_cast<std::uint64_t>(m.rows),
@@ -135,18 +260,21 @@ class product_library {
            library_.set_layout(made, cublas_lt::batch_stride, &m.batch_stride, sizeof m.batch_stride) == 0;
   }
 
-  const cublas_lt& library_ = cublas_lt::loaded();
+  const cublas_lt& library_;
   cublas_lt::handle_type handle_ = nullptr;
+  const std::int64_t least_measured_;
+  bool measures_ = true;
+  double spent_ = 0;  // seconds, on measuring
   std::mutex mutex_;
   std::map<library_product, prepared> products_;
 };
 
-/// That of a GPU; it lives as long as the process.
-inline product_library& products_of(const instance& gpu) {
+/// That of a GPU, which lives as long as the process. The first call decides about the functions.
+inline product_library& products_of(const instance& gpu, const cublas_lt& functions = cublas_lt::loaded()) {
   static std::mutex& mutex = *new std::mutex;
   static auto& all = *new std::map<const instance*, product_library>;
   const std::lock_guard lock(mutex);
-  return all[&gpu];
+  return all.try_emplace(&gpu, functions).first->second;
 }
 
 }  // namespace tokamax::cuda_backend

@@ -8,11 +8,12 @@
 #include <tokamax/backend/cuda/kernels/copy.hpp>              // concatenate, pad, reverse
 #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // cross_entropy
 #include <tokamax/backend/cuda/kernels/dot_general.hpp>       // dot_general
-#include <tokamax/backend/cuda/kernels/index.hpp>             // gather, scatter_add, dynamic_slice
+#include <tokamax/backend/cuda/kernels/index.hpp>             // gather, dynamic_slice
 #include <tokamax/backend/cuda/kernels/norm.hpp>              // layer_norm, rms_norm
 #include <tokamax/backend/cuda/kernels/reduce.hpp>            // reduce_sum and its family
 #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // rotary_embedding
 #include <tokamax/backend/cuda/kernels/rows.hpp>              // argmax, cumsum, sort
+#include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
 #include <tokamax/backend/cuda/loops.hpp>                     // program_code
 
 #include <map>  // map

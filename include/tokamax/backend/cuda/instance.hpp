@@ -50,6 +50,11 @@ class instance final : public program_device {
     use();
     if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
   }
+  /// Sets all bytes to zero.
+  void clear_in_step(std::byte* to, std::size_t bytes) {
+    use();
+    if (bytes > 0) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
+  }
   void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
     if (is_recording()) throw cannot_record();
     use();
@@ -80,6 +85,14 @@ class instance final : public program_device {
   /// What NVRTC compiles for, such as "sm_90a".
   const std::string& architecture() const { return architecture_; }
   int multiprocessors() const { return multiprocessors_; }
+  /// Its model, such as "NVIDIA H200".
+  std::string model() const {
+    char text[256] = {};
+    driver_.check(driver_.device_name(text, sizeof text - 1, device_), "device");
+    return text;
+  }
+  /// What is kept on disk for GPUs.
+  const code_cache& cache() const { return cache_; }
 
   /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
   function_handle kernel_of(std::string_view text, const char* name);

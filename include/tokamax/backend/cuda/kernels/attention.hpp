@@ -6,7 +6,7 @@
 #include <tokamax/backend/cuda/cudnn_attention.hpp>   // forward_attention
 #include <tokamax/backend/cuda/device.hpp>            // cuda_tag
 #include <tokamax/backend/cuda/kernels/composed.hpp>  // run_composed
-#include <tokamax/backend/cuda/text/copy.hpp>         // copy
+#include <tokamax/backend/cuda/kernels/copy.hpp>      // copy
 #include <tokamax/ops/attention.hpp>                  // attention_p
 
 namespace tokamax {
@@ -15,6 +15,8 @@ template <>
 inline constexpr bool takes_views<attention_p, cuda_tag> = true;
 template <>
 inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
+template <>
+inline constexpr bool writes_strides<attention_vjp_p, cuda_tag> = true;
 
 namespace cuda_backend {
 
@@ -93,7 +95,50 @@ inline bool attention_problem_of(const kernel_arguments& a, bool backward, atten
   if (backward && p.heads != p.kv_heads) return false;
   p.out = attention_problem::dense(p.queries, p.heads, p.size);
   return head_strides(q, p.q) && head_strides(k, p.k) && head_strides(v, p.v) &&
-         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct)));
+         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct) && head_strides(a.out[0], p.dq) &&
+                        head_strides(a.out[1], p.dk) && head_strides(a.out[2], p.dv)));
+}
+
+/// The gradients by the library. False if it refuses.
+inline bool attention_vjp_by_library(const kernel_arguments& a) {
+  attention_problem p;
+  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale), one = 1,
+              hidden = -std::numeric_limits<float>::infinity();
+  instance& gpu = instance_of(a);
+  handle row_sums, dq_sums;
+  const auto arguments = [&](const attention_graph& g, const auto& add) {
+    row_sums = gpu.allocate(static_cast<std::size_t>(a.in[4].size()) * sizeof(float));
+    if (g.dq_sums) dq_sums = gpu.allocate(static_cast<std::size_t>(a.in[0].size()) * sizeof(float));
+    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data), add(g.out, a.in[3].data);
+    add(g.lse, a.in[4].data), add(g.ct, a.in[6].data);
+    add(g.dq, a.out[0].data), add(g.dk, a.out[1].data), add(g.dv, a.out[2].data);
+    add(g.scale, &scale), add(g.one, &one), add(g.hidden, &hidden);
+    add(g.row_sums, row_sums->data), add(g.dq_sums, dq_sums ? dq_sums->data : nullptr);
+  };
+  return attention_problem_of(a, true, p) && a.in[4].stride(2) == 1 && a.in[4].stride(1) == p.queries &&
+         attention_of(gpu).run(gpu, p, true, backward_attention, arguments);
+}
+
+/// Runs f(a) with results that are dense, and copies those that have a place with other strides.
+template <class F>
+void with_dense_results(const kernel_arguments& a, const F& f) {
+  instance& gpu = instance_of(a);
+  std::vector<array_view> results(a.out, a.out + a.out_count);
+  std::vector<handle> memory;
+  for (array_view& r : results) {
+    if (is_row_major(r.extents, r.strides)) continue;
+    memory.push_back(gpu.allocate(static_cast<std::size_t>(r.size() * size_of(r.type))));
+    r.data = memory.back()->data;
+    r.strides = row_major(r.extents);
+  }
+  kernel_arguments dense = a;
+  dense.out = results.data();
+  f(dense, !memory.empty());
+  for (int k = 0; k < a.out_count; ++k) {
+    const array_view &from = results[static_cast<std::size_t>(k)], &to = a.out[k];
+    if (from.data == to.data) continue;
+    copy(gpu, to.type, to.extents, from.as<std::byte>(), from.strides, to.as<std::byte>(), to.strides);
+  }
 }
 
 }  // namespace cuda_backend
@@ -117,26 +162,13 @@ inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
                   ceil_div(a.out[2].size(), block_threads), r);
 }
 
-/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
+/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out. The gradients may be parts of one array.
 inline void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
-  attention_problem p;
-  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale), one = 1,
-              hidden = -std::numeric_limits<float>::infinity();
-  instance& gpu = instance_of(a);
-  handle row_sums, dq_sums;
-  const auto arguments = [&](const attention_graph& g, const auto& add) {
-    row_sums = gpu.allocate(static_cast<std::size_t>(a.in[4].size()) * sizeof(float));
-    if (g.dq_sums) dq_sums = gpu.allocate(static_cast<std::size_t>(a.in[0].size()) * sizeof(float));
-    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data), add(g.out, a.in[3].data);
-    add(g.lse, a.in[4].data), add(g.ct, a.in[6].data);
-    add(g.dq, a.out[0].data), add(g.dk, a.out[1].data), add(g.dv, a.out[2].data);
-    add(g.scale, &scale), add(g.one, &one), add(g.hidden, &hidden);
-    add(g.row_sums, row_sums->data), add(g.dq_sums, dq_sums ? dq_sums->data : nullptr);
-  };
-  if (!attention_problem_of(a, true, p) || a.in[4].stride(2) != 1 || a.in[4].stride(1) != p.queries ||
-      !attention_of(gpu).run(gpu, p, true, backward_attention, arguments))
-    run_composed(attention_vjp_p, a);
+  if (attention_vjp_by_library(a)) return;
+  with_dense_results(a, [](const kernel_arguments& dense, bool changed) {
+    if (!changed || !attention_vjp_by_library(dense)) run_composed(attention_vjp_p, dense);
+  });
 }
 
 }  // namespace tokamax

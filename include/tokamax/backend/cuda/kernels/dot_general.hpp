@@ -11,6 +11,8 @@ namespace tokamax {
 
 template <>
 inline constexpr bool takes_views<dot_general_p, cuda_tag> = true;
+template <>
+inline constexpr bool takes_sums<dot_general_p, cuda_tag> = true;
 
 namespace cuda_backend {
 
@@ -83,9 +85,31 @@ inline int library_type(dtype t) {
                      : int{cublas_lt::type_f16};
 }
 
+/// What is added to a product, see compiler/sums.hpp: one row for all rows, and an array.
+struct product_terms {
+  const array_view *row = nullptr, *all = nullptr;
+  std::int64_t columns = 1;  ///< of the row
+
+  product_terms() = default;
+  explicit product_terms(const kernel_arguments& a) {
+    for (int k = 2; k < a.in_count; ++k) {
+      const array_view& v = a.in[k];
+      std::int64_t n = 1;
+      bool repeats = false;
+      for (int i = v.rank() - 1; i >= 0 && !repeats; --i) {
+        repeats = v.extent(i) > 1 && v.stride(i) == 0;
+        if (!repeats) n *= v.extent(i);
+      }
+      (repeats ? row : all) = &v;
+      if (repeats) columns = n;
+    }
+  }
+  bool any() const { return row || all; }
+};
+
 /// The product by the library. Its matrices are stored by columns, so it computes the transposed product of ours.
 inline bool multiply_by_library(instance& gpu, const product_operand& x, const product_operand& y,
-                                const array_view& out) {
+                                const product_terms& terms, const array_view& out) {
   const bool floats = x.v.type == f32 || x.v.type == f64 || x.v.type == bf16 || x.v.type == f16;
   if (!floats || (out.type != x.v.type && (out.type != f32 || x.v.type == f64))) return false;
   library_product p;
@@ -96,13 +120,19 @@ inline bool multiply_by_library(instance& gpu, const product_operand& x, const p
   const std::int64_t m = joint_axis(x.v, x.rows).extent, n = joint_axis(y.v, y.columns).extent;
   const std::int64_t batches = joint_axis(x.v, x.batch).extent;
   if (m == 0 || n == 0 || p.b.rows * p.b.columns == 0 || batches > 65535) return false;
+  if (terms.row && terms.columns != n) return false;
   p.batches = static_cast<int>(batches);
   p.c.rows = n;
   p.c.columns = m;
   p.c.leading = n;
   p.c.batch_stride = m * n;
-  while (reinterpret_cast<std::uintptr_t>(out.data) % static_cast<unsigned>(p.c.aligned)) p.c.aligned /= 2;
-  return products_of(gpu).multiply(gpu, p, y.v.data, x.v.data, out.data);
+  p.adds_matrix = terms.all != nullptr;
+  p.adds_column = terms.row != nullptr;
+  const product_places at{y.v.data, x.v.data, terms.all ? terms.all->data : nullptr,
+                          terms.row ? terms.row->data : nullptr, out.data};
+  const auto addresses = reinterpret_cast<std::uintptr_t>(out.data) | reinterpret_cast<std::uintptr_t>(at.matrix);
+  while (addresses % static_cast<unsigned>(p.c.aligned)) p.c.aligned /= 2;
+  return products_of(gpu).multiply(gpu, p, at);
 }
 
 /// The product by a kernel of ours, for all dtypes and strides.
@@ -119,10 +149,35 @@ inline void multiply_plainly(instance& gpu, const product_operand& x, const prod
                   bx.extent * ceil_div(m.extent, 16) * ceil_div(n.extent, 16), r);
 }
 
+/// The product of two operands of one dtype, by the library if it can.
+inline void multiply(instance& gpu, product_operand& x, product_operand& y, const product_terms& terms,
+                     const array_view& out) {
+  if (multiply_by_library(gpu, x, y, terms, out)) return;
+  if (terms.any()) {  // sums in their full width, then the terms and the rounding
+    array_view sums = out;
+    sums.type = compute_dtype(out.type);
+    const handle memory = gpu.allocate(static_cast<std::size_t>(out.size() * size_of(sums.type)));
+    sums.data = memory->data;
+    multiply(gpu, x, y, product_terms(), sums);
+    kernel_record r;
+    r.add(out.size()).add(terms.columns).add(sums.data);
+    r.add(terms.all ? terms.all->data : nullptr).add(terms.row ? terms.row->data : nullptr).add(out.data);
+    return launch_template(gpu, cuda_text::products, "add_terms", "terms_data", {name(out.type)},
+                           ceil_div(out.size(), block_threads), r);
+  }
+  for (product_operand* const o : {&x, &y}) {
+    library_matrix m;
+    bool transposed = false;
+    if (is_floating(o->v.type) && !o->in_library(m, transposed)) o->make_dense(gpu, o->v.type);
+  }
+  if (!multiply_by_library(gpu, x, y, terms, out)) multiply_plainly(gpu, x, y, out);
+}
+
 }  // namespace cuda_backend
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. An operand whose axes do not
-/// have one stride each, or that is of another dtype than the product, is copied first.
+/// have one stride each, or that is of another dtype than the product, is copied first. Sums are carried in f32 (f64 of f64); an
+/// array and then a row that are further operands are added to them, and the result is rounded once.
 inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto d = a.attrs<dot_dimensions>();
@@ -141,13 +196,7 @@ inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
   }
   for (product_operand* const o : {&x, &y})
     if (o->v.type != type || !o->is_regular()) o->make_dense(gpu, type);
-  if (multiply_by_library(gpu, x, y, out)) return;
-  for (product_operand* const o : {&x, &y}) {
-    library_matrix m;
-    bool transposed = false;
-    if (is_floating(type) && !o->in_library(m, transposed)) o->make_dense(gpu, type);
-  }
-  if (!multiply_by_library(gpu, x, y, out)) multiply_plainly(gpu, x, y, out);
+  multiply(gpu, x, y, product_terms(a), out);
 }
 
 }  // namespace tokamax

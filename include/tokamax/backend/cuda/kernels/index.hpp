@@ -1,13 +1,12 @@
-// tokamax/backend/cuda/kernels/index.hpp: gather, scatter_add, dynamic_slice and dynamic_update_slice.
+// tokamax/backend/cuda/kernels/index.hpp: gather, dynamic_slice and dynamic_update_slice.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cuda/device.hpp>       // cuda_tag
-#include <tokamax/backend/cuda/launch.hpp>       // launch_template
-#include <tokamax/backend/cuda/text/index.hpp>   // index
-#include <tokamax/backend/cuda/text/reduce.hpp>  // op_add
-#include <tokamax/lax/dynamic_slice.hpp>         // dynamic_slice_p
-#include <tokamax/lax/gather.hpp>                // gather_p
+#include <tokamax/backend/cuda/device.hpp>      // cuda_tag
+#include <tokamax/backend/cuda/launch.hpp>      // launch_template
+#include <tokamax/backend/cuda/text/index.hpp>  // index
+#include <tokamax/lax/dynamic_slice.hpp>        // dynamic_slice_p
+#include <tokamax/lax/gather.hpp>               // gather_p
 
 #include <limits>  // quiet_NaN
 
@@ -23,18 +22,6 @@ inline element_bits outside_value(dtype t) {
   });
 }
 
-/// out[r] = onto[r] + the updates whose index is r. Without `onto` that is zero.
-inline void scatter_add(const kernel_arguments& a, const void* onto, const array_view& indices,
-                        const array_view& updates) {
-  const std::int64_t rows = a.out[0].extent(0), columns = rows ? a.out[0].size() / rows : 0;
-  if (columns == 0) return;
-  const std::string text = joined({cuda_text::reduce, cuda_text::index});
-  kernel_record r;
-  r.add(columns).add(indices.size()).add(onto).add(indices.data).add(updates.data).add(a.out[0].data);
-  launch_template(instance_of(a), text, "scatter_add", "scatter_data", {name(a.out[0].type), name(indices.type)}, rows,
-                  r, 256, ceil_div(columns, 1024));
-}
-
 /// Copies a box out of an array or into it. The starts are the operands from `first_start` on.
 inline void copy_box(const kernel_arguments& a, const array_view& array, const array_view& part, int first_start,
                      bool to_box) {
@@ -44,8 +31,8 @@ inline void copy_box(const kernel_arguments& a, const array_view& array, const a
   for (int k = 0; k < max_rank; ++k) r.add(first_start + k < a.in_count ? a.in[first_start + k].data : nullptr);
   for (int k = 0; k < max_rank; ++k) r.add(first_start + k < a.in_count && a.in[first_start + k].type == i64);
   r.add(array.data).add(part.data);
-  launch_template(instance_of(a), joined({cuda_text::reduce, cuda_text::index}), "copy_box", "box_data",
-                  {word_of(array.type)}, ceil_div(part.size(), block_threads), r);
+  launch_template(instance_of(a), cuda_text::index, "copy_box", "box_data", {word_of(array.type)},
+                  ceil_div(part.size(), block_threads), r);
 }
 
 }  // namespace cuda_backend
@@ -58,15 +45,8 @@ inline void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments& a) {
   kernel_record r;
   r.add(out.size()).add(out.size() / indices.size()).add(table.extent(0));
   r.add(static_cast<std::int64_t>(outside_value(out.type).value)).add(table.data).add(indices.data).add(out.data);
-  launch_template(instance_of(a), joined({cuda_text::reduce, cuda_text::index}), "gather", "gather_data",
-                  {word_of(out.type), name(indices.type)}, ceil_div(out.size(), block_threads), r);
-}
-
-inline void kernel(op_c<scatter_add_p>, cuda_tag, const kernel_arguments& a) {
-  cuda_backend::scatter_add(a, nullptr, a.in[0], a.in[1]);
-}
-inline void kernel(op_c<scatter_add_onto_p>, cuda_tag, const kernel_arguments& a) {
-  cuda_backend::scatter_add(a, a.in[0].data, a.in[1], a.in[2]);
+  launch_template(instance_of(a), cuda_text::index, "gather", "gather_data", {word_of(out.type), name(indices.type)},
+                  ceil_div(out.size(), block_threads), r);
 }
 
 inline void kernel(op_c<dynamic_slice_p>, cuda_tag, const kernel_arguments& a) {

@@ -56,15 +56,76 @@ inline void reduce_pass(instance& gpu, const char* op, dtype in, dtype out, cons
   }
 }
 
+/// Rows [batches, length, columns] that are summed over their length: columns lie side by side.
+struct reduced_rows {
+  std::int64_t batches = 1, length = 0, columns = 0, row_stride = 0, batch_stride = 0;
+  bool exists = false;
+
+  explicit reduced_rows(const reduce_axes& x) {
+    const shape &kept = x.extents[0], &steps = x.strides[0];
+    if (x.reduces_innermost || x.extents[1].rank() != 1 || kept.rank() < 1 || kept.rank() > 2) return;
+    exists = true;
+    length = x.extents[1][0], row_stride = x.strides[1][0], columns = kept[-1];
+    if (kept.rank() == 2) batches = kept[0], batch_stride = steps[0];
+  }
+};
+
+/// How threads share the columns of rows: so many each, `across` threads of a block beside each other.
+struct lane_split {
+  std::int64_t lanes = 1, vectors = 0, across = 1;
+
+  lane_split(const reduced_rows& x, dtype in, const void* from) : lanes(std::min(8, 16 / size_of(in))) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    while ((x.columns | x.row_stride | x.batch_stride) % lanes != 0 ||
+           address % static_cast<std::uintptr_t>(lanes * size_of(in)) != 0)
+      lanes /= 2;
+    vectors = x.columns / lanes;
+    while (across < 32 && across < vectors) across *= 2;
+  }
+  /// The rows that a block loads at once.
+  std::int64_t batch() const { return 8 * (256 / across); }
+};
+
+/// One pass over rows: from [batches, length, columns] to [batches, chunks, columns].
+inline void reduce_rows_pass(instance& gpu, const char* op, dtype in, dtype out, const reduced_rows& x,
+                             std::int64_t chunk, const void* from, void* to) {
+  const lane_split split(x, in, from);
+  kernel_record r;
+  r.add(split.vectors).add(split.across).add(x.length).add(x.row_stride).add(x.batch_stride).add(chunk);
+  r.add(from).add(to);
+  launch_template(
+      gpu, cuda_text::reduce, "reduce_lanes", "lanes_data", {op, name(in), name(out), std::to_string(split.lanes)},
+      x.batches * ceil_div(split.vectors, split.across), r, 256, std::max<std::int64_t>(1, ceil_div(x.length, chunk)));
+}
+
+/// Sums of rows run in two passes where that fills the GPU: sums of chunks, then sums of those. The number of chunks follows
+/// from the extents, as if all GPUs ran 1024 blocks at once.
+inline void reduce_over_rows(instance& gpu, const char* op, dtype in, dtype out, reduced_rows x, const void* from,
+                             void* to) {
+  const lane_split split(x, in, from);
+  const std::int64_t wanted = ceil_div(1024, x.batches * ceil_div(split.vectors, split.across));
+  const std::int64_t chunk = ceil_div(ceil_div(x.length, wanted), split.batch()) * split.batch();
+  if (x.length <= std::max(chunk, 4 * split.batch()))
+    return reduce_rows_pass(gpu, op, in, out, x, std::max<std::int64_t>(1, x.length), from, to);
+  const std::int64_t chunks = ceil_div(x.length, chunk);
+  const dtype sums = compute_dtype(out);
+  const handle partial = gpu.allocate(static_cast<std::size_t>(x.batches * chunks * x.columns * size_of(sums)));
+  reduce_rows_pass(gpu, op, in, sums, x, chunk, from, partial->data);
+  x.length = chunks, x.row_stride = x.columns, x.batch_stride = chunks * x.columns;
+  reduce_rows_pass(gpu, op, sums, out, x, chunks, partial->data, to);
+}
+
 /// A long reduction of few results runs in two passes: chunks first, then the results of the chunks, in the dtype of the sums.
 inline void reduce(const kernel_arguments& a, const char* op) {
   instance& gpu = instance_of(a);
   const reduce_axes x(a.in[0], a.attrs<reduce_attributes>().axis);
   const std::int64_t results = a.out[0].size(), length = size(x.extents[1]);
   if (results == 0) return;
+  const dtype out = a.out[0].type, sums = compute_dtype(out);
+  if (const reduced_rows rows(x); rows.exists)
+    return reduce_over_rows(gpu, op, a.in[0].type, out, rows, a.in[0].data, a.out[0].data);
   const std::int64_t least = x.reduces_innermost ? 4096 : 256;  // elements of a chunk: a thread adds few in order
   const std::int64_t chunks = std::clamp<std::int64_t>(length / least, 1, 1024);
-  const dtype out = a.out[0].type, sums = compute_dtype(out);
   if (chunks == 1) return reduce_pass(gpu, op, a.in[0].type, out, x, results, length, 1, a.in[0].data, a.out[0].data);
   const handle partial = gpu.allocate(static_cast<std::size_t>(results * chunks * size_of(sums)));
   reduce_pass(gpu, op, a.in[0].type, sums, x, results, length, chunks, a.in[0].data, partial->data);

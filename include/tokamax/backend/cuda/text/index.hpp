@@ -9,7 +9,7 @@
 
 namespace tokamax::cuda_text {
 
-/// Rows by index, sums of rows by index, and boxes. Elements that are only moved are unsigned integers W of their size; an
+/// Rows by index, and boxes. Elements that are only moved are unsigned integers W of their size; an
 /// index has the dtype Index, i32 or i64. Each start of a box has one of both.
 inline constexpr std::string_view index = R"text(
 struct gather_data {
@@ -25,56 +25,6 @@ void gather(const gather_data& d) {
   if (i >= d.count) return;
   const i64 at = i / d.columns, row = ((const Index*)d.indices)[at];
   ((W*)d.out)[i] = row >= 0 && row < d.rows ? ((const W*)d.table)[row * d.columns + (i - at * d.columns)] : (W)d.outside;
-}
-
-// Each row of the result is the sum of a row of `onto`, if there is one, and its updates in their order. A block has a row: its
-// threads find the updates of the row in batches, and each thread adds up some columns.
-struct scatter_data {
-  i64 columns, updates_count;
-  const void *onto, *indices, *updates;
-  void* out;
-};
-template <class T, class Index>
-void scatter_add(const scatter_data& d) {
-  typedef number<T> S;
-  __shared__ i32 found[1024];  // numbers of updates of this row, in order
-  __shared__ i32 counts[8];
-  const i64 row = blockIdx.x, first = (i64)blockIdx.y * 1024;
-  const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const Index* const indices = (const Index*)d.indices;
-  S sum[4];
-  for (int k = 0; k < 4; ++k) {
-    const i64 column = first + k * 256 + threadIdx.x;
-    sum[k] = d.onto && column < d.columns ? widen<T>(((const T*)d.onto)[row * d.columns + column]) : S(0);
-  }
-  for (i64 from = 0; from < d.updates_count; from += 1024) {
-    i32 total = 0;
-    for (int part = 0; part < 4; ++part) {
-      const i64 i = from + part * 256 + threadIdx.x;
-      const bool hit = i < d.updates_count && (i64)indices[i] == row;
-      const u32 votes = __ballot_sync(0xffffffffu, hit);
-      if (lane == 0) counts[warp] = __popc(votes);
-      __syncthreads();
-      i32 before = total, all = 0;
-      for (u32 w = 0; w < 8; ++w) {
-        if (w < warp) before += counts[w];
-        all += counts[w];
-      }
-      if (hit) found[before + __popc(votes & ((1u << lane) - 1u))] = (i32)i;
-      total += all;
-      __syncthreads();
-    }
-    for (i32 k = 0; k < total; ++k)
-      for (int c = 0; c < 4; ++c) {
-        const i64 column = first + c * 256 + threadIdx.x;
-        if (column < d.columns) sum[c] = op_add::apply(sum[c], (S)widen<T>(((const T*)d.updates)[found[k] * d.columns + column]));
-      }
-    __syncthreads();
-  }
-  for (int c = 0; c < 4; ++c) {
-    const i64 column = first + c * 256 + threadIdx.x;
-    if (column < d.columns) ((T*)d.out)[row * d.columns + column] = narrow<T>(sum[c]);
-  }
 }
 
 // A box of an array, whose leading `batch` axes are those of the starts. `to_box` says which one is copied.

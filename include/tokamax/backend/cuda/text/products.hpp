@@ -46,6 +46,34 @@ void products(const product_data& d) {
   if (row0 + r < d.m && column0 + c < d.n)
     ((Out*)d.out)[(batch * d.m + row0 + r) * d.n + column0 + c] = narrow<Out>((number<Out>)sum);
 }
+
+// A product with what is added to it: an array of the same shape and one row for all rows, each if it is there.
+struct terms_data {
+  i64 count, columns;
+  const void *sums, *all, *row;
+  void* out;
+};
+template <class T>
+void add_terms(const terms_data& d) {
+  const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= d.count) return;
+  number<T> sum = ((const number<T>*)d.sums)[i];
+  if (d.all) sum += widen<T>(((const T*)d.all)[i]);
+  if (d.row) sum += widen<T>(((const T*)d.row)[i % d.columns]);
+  ((T*)d.out)[i] = narrow<T>(sum);
+}
+
+// Do two arrays differ? Threads that find a difference write the same number.
+struct compare_data {
+  i64 count;
+  const void *a, *b;
+  i64* differs;
+};
+template <class W>
+void compare_words(const compare_data& d) {
+  const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < d.count && ((const W*)d.a)[i] != ((const W*)d.b)[i]) *d.differs = 1;
+}
 )text";
 
 }  // namespace tokamax::cuda_text

@@ -10,8 +10,9 @@
 namespace tokamax::cuda_text {
 
 /// Reductions of elements T to results Out, computed in number<Out>. The elements of a result are cut into chunks; a block
-/// reduces one chunk of one result (`reduce_rows`), or of 32 neighbouring results (`reduce_columns`). Threads combine their
-/// elements in order, and then with each other as a tree, so the bits depend on extents only.
+/// reduces one chunk of one result (`reduce_rows`), or of many neighbouring results (`reduce_lanes`; `reduce_columns` if several
+/// axes are reduced). Threads combine their elements in a fixed order, and then with each other as a tree, so the bits depend
+/// on extents only.
 inline constexpr std::string_view reduce = R"text(
 struct op_add {
   template <class T> static number<T> start() { return number<T>(0); }
@@ -114,6 +115,69 @@ void reduce_rows(const reduce_data& d) {
     for (u32 w = 1; w < blockDim.x / 32; ++w) sum = Op::apply(sum, partial[w]);
     ((Out*)d.out)[blockIdx.x] = narrow<Out>(sum);
   }
+}
+
+// N elements in memory, read and written as a whole.
+template <class T, int N> struct alignas(sizeof(T) * N) side_by_side { T x[N]; };
+
+// Sums over rows [batches, length, columns], whose columns lie side by side. A thread has N columns, `across` threads of a
+// block have neighbouring ones, and the others have other rows.
+struct lanes_data {
+  i64 vectors, across;  // threads that have all columns, and those of a block; blockDim.x is a multiple
+  i64 length, row_stride, batch_stride, chunk;
+  const void* in;
+  void* out;  // [batches, chunks, columns]
+};
+// Combines `batch` rows at a time as a tree, whose loads are under way together.
+template <bool All, class Op, class Out, class T, int N>
+void reduce_batch(combined<Op, Out> (&sums)[N], const T* in, i64 row, i64 end, i64 step, i64 stride) {
+  typedef number<Out> S;
+  constexpr int batch = 8;
+  side_by_side<T, N> v[batch];
+#pragma unroll
+  for (int b = 0; b < batch; ++b)
+    if (All || row + b * step < end) v[b] = *(const side_by_side<T, N>*)(in + (row + b * step) * stride);
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    S x[batch];
+#pragma unroll
+    for (int b = 0; b < batch; ++b)
+      x[b] = All || row + b * step < end ? (S)widen<T>(v[b].x[k]) : (S)Op::template start<Out>();
+#pragma unroll
+    for (int half = batch / 2; half > 0; half /= 2)
+#pragma unroll
+      for (int b = 0; b < half; ++b) x[b] = Op::apply(x[b], x[b + half]);
+    sums[k].add(x[0]);
+  }
+}
+// blockDim.x is 256.
+template <class Op, class T, class Out, int N>
+void reduce_lanes(const lanes_data& d) {
+  typedef number<Out> S;
+  __shared__ S partial[N][256];
+  const i64 blocks = (d.vectors + d.across - 1) / d.across, batch = (i64)blockIdx.x / blocks;
+  const i64 vector = ((i64)blockIdx.x - batch * blocks) * d.across + threadIdx.x % (u32)d.across;
+  const i64 first = threadIdx.x / (u32)d.across, step = 256 / (u32)d.across;
+  const i64 begin = blockIdx.y * d.chunk, end = begin + d.chunk < d.length ? begin + d.chunk : d.length;
+  combined<Op, Out> sums[N];
+  if (vector < d.vectors) {
+    const T* const in = (const T*)d.in + batch * d.batch_stride + vector * N;
+    i64 row = begin + first;
+    for (; row + 7 * step < end; row += 8 * step) reduce_batch<true, Op, Out>(sums, in, row, end, step, d.row_stride);
+    if (row < end) reduce_batch<false, Op, Out>(sums, in, row, end, step, d.row_stride);
+  }
+#pragma unroll
+  for (int k = 0; k < N; ++k) partial[k][threadIdx.x] = sums[k].result();
+  for (u32 half = 128; half >= (u32)d.across; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+#pragma unroll
+    for (int k = 0; k < N; ++k) partial[k][threadIdx.x] = Op::apply(partial[k][threadIdx.x], partial[k][threadIdx.x + half]);
+  }
+  if (first > 0 || vector >= d.vectors) return;
+  Out* const out = (Out*)d.out + ((batch * gridDim.y + blockIdx.y) * d.vectors + vector) * N;
+#pragma unroll
+  for (int k = 0; k < N; ++k) out[k] = narrow<Out>(partial[k][threadIdx.x]);
 }
 
 // blockDim.x is 256: 32 results beside each other, whose elements 8 threads share.

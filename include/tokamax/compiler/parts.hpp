@@ -1,0 +1,80 @@
+// tokamax/compiler/parts.hpp: kernels write their results into the array of which these become parts.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cuda/parts.cpp
+#pragma once
+
+#include <tokamax/compiler/plan.hpp>      // kernel_takes
+#include <tokamax/compiler/views.hpp>     // is_view
+#include <tokamax/core/graph/inline.hpp>  // live_nodes
+#include <tokamax/lax/concatenate.hpp>    // concatenate_p
+#include <tokamax/lax/reshape.hpp>        // reshape_strides
+
+namespace tokamax::detail {
+
+/// Finds the concatenations that need no step: each operand is a result, perhaps reshaped, of a kernel that writes results with
+/// any strides (`takes(op).strided_results`), and nothing else reads it. The gradients of queries, keys and values are such:
+///
+///   dq, dk, dv = attention_vjp(...)                 bf16[32, 1024, 12, 64] each
+///   d = concatenate(dq, dk, dv, axis = 2)           bf16[32, 1024, 2304], after a reshape of each to [32, 1024, 768]
+class result_parts {
+ public:
+  /// Where a result lies: in the memory of the node `whole`.
+  struct part {
+    int whole = -1;
+    std::int64_t offset = 0;
+    shape strides;
+  };
+
+  constexpr result_parts(const graph& g, const auto& takes) : place_(g.nodes.size(), -1), whole_(g.nodes.size(), 0) {
+    bool any = false;
+    for (const node& n : g.nodes) any = any || (n.op && n.op == &concatenate_p);
+    if (!any) return;
+    const vec<char> live = live_nodes(g);
+    vec<int> readers(g.nodes.size(), 0);
+    for (int i = 0; i < g.count(); ++i)
+      for (int k = 0; live[i] && k < g[i].operand_count; ++k) ++readers[g.operand(g[i], k)];
+    for (int o : g.outputs) ++readers[o];
+    for (int i = 0; i < g.count(); ++i)
+      if (live[i] && g[i].op == &concatenate_p) find(g, i, readers, takes);
+  }
+  /// The place of a result in another array; null if it has its own memory.
+  constexpr const part* of(int id) const { return place_[id] < 0 ? nullptr : &parts_[place_[id]]; }
+  /// Is it a concatenation whose parts are written where they belong?
+  constexpr bool is_whole(int id) const { return whole_[id]; }
+
+ private:
+  constexpr void find(const graph& g, int id, const vec<int>& readers, const auto& takes) {
+    const node& n = g[id];
+    const int axis = unpack<concatenate_options>(g.words_of(n)).axis, first = parts_.count();
+    const shape strides = row_major(n.type.shape);
+    std::int64_t at = 0;
+    bool all = !is_dyn(size(n.type.shape)) && size(n.type.shape) > 0;
+    vec<int> results;
+    for (int k = 0; all && k < n.operand_count; ++k) {
+      int from = g.operand(n, k);
+      const shape extents = g[from].type.shape;
+      while (g[from].op == &reshape_p && readers[from] == 1) from = g.operand(g[from], 0);
+      part p{id, at * strides[axis], {}};
+      all = readers[from] == 1 && writes_strides(g, from, takes) &&
+            reshape_strides(extents, strides, g[from].type.shape, p.strides);
+      parts_.push_back(p);
+      results.push_back(from);
+      at += extents[axis];
+    }
+    if (!all) return parts_.resize(static_cast<std::size_t>(first));
+    whole_[id] = 1;
+    for (int k = 0; k < results.count(); ++k) place_[results[k]] = first + k;
+  }
+  static constexpr bool writes_strides(const graph& g, int id, const auto& takes) {
+    const node& n = g[id];
+    if (!n.op) return false;
+    const op& o = n.op == &get_p ? *g[g.operand(n, 0)].op : *n.op;
+    return !o.bodies.count && o.memory.kind == op_kind::general && takes(o).strided_results;
+  }
+
+  vec<part> parts_;
+  vec<int> place_;   // of each node, in `parts_`
+  vec<char> whole_;  // of each node
+};
+
+}  // namespace tokamax::detail
