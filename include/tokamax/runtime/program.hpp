@@ -176,6 +176,15 @@ struct program_plan : Traced {
     });
     return g;
   }
+  /// What the kernels of the device take, for the planner.
+  struct taken {
+    static constexpr bool computes_again = prints_loops<Device>, groups_loops = prints_loops<Device>;
+    constexpr kernel_takes operator()(const op& o) const {
+      for (const auto& f : facts)
+        if (f.kind == &o) return f.takes;
+      return {};
+    }
+  };
   static constexpr detail::plan_result make() {
     detail::plan_result r;
     const graph g = lowered();
@@ -183,14 +192,7 @@ struct program_plan : Traced {
       if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind) && detail::uses(g, *f.kind))
         r.missing = f.kind;
     if (r.missing) return r;
-    const plan p = make_plan(
-        g,
-        [](const op& o) {
-          for (const auto& f : facts)
-            if (f.kind == &o) return f.takes;
-          return kernel_takes();
-        },
-        one_of_each_symbol);
+    const plan p = make_plan(g, taken(), one_of_each_symbol);
     r.error = exceeded(size_of(p), plan_capacity);
     if (r.error.failed) return r;
     r.size = size_of(p);
