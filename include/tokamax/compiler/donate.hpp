@@ -32,6 +32,9 @@ class donations {
     if (operands[k].buffer >= 0) note(st, operands, k, st.in_count + r, by_update);
   }
 
+  /// The buffer, a number within the region, whose place buffer `b` may take; -1 if there is none.
+  constexpr int source_of(int b) const { return b < source_.count() ? source_[b] : -1; }
+
   /// Writes the findings into the buffers of the region.
   constexpr void finish(const plan_region& r) {
     buffers_ = p_.buffers.data() + first_;

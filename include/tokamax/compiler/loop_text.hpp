@@ -27,7 +27,9 @@ namespace tokamax {
 ///
 /// The text of an op comes from its element function (core/spelled.hpp). If that is more than one function or operator, it
 /// becomes a template `op_NAME`. A device may add an overload of it for its own numbers.
-std::string loops_to_cpp(const plan_view& p);
+///
+/// `prints(p, k)` says whether loop k is wanted; null: all are.
+std::string loops_to_cpp(const plan_view& p, bool (*prints)(const plan_view& p, int k) = nullptr);
 
 }  // namespace tokamax
 
@@ -101,9 +103,10 @@ class element_writer {
 class loop_writer {
  public:
   explicit loop_writer(const plan_view& p) : p_(p) {}
-  std::string run() {
+  std::string run(bool (*prints)(const plan_view&, int)) {
     std::string loops;
-    for (int k = 0; k < p_.loop_count; ++k) loops += loop(k);
+    for (int k = 0; k < p_.loop_count; ++k)
+      if (!prints || prints(p_, k)) loops += loop(k);
     return functions_ + loops;
   }
 
@@ -202,7 +205,9 @@ class loop_writer {
 
 }  // namespace detail
 
-TOKAMAX_COMPILED_ONCE std::string loops_to_cpp(const plan_view& p) { return detail::loop_writer(p).run(); }
+TOKAMAX_COMPILED_ONCE std::string loops_to_cpp(const plan_view& p, bool (*prints)(const plan_view&, int)) {
+  return detail::loop_writer(p).run(prints);
+}
 
 }  // namespace tokamax
 #endif

@@ -116,9 +116,9 @@ constexpr void assign_arena(const plan_view& p, plan_buffer* all, plan_region& r
   int* const last = last_step.data();  // raw pointers, because accessors are slow in constant expressions
   const plan_step* const step = p.steps + r.first_step;
   auto each_operand = [&](int s, int end, auto&& f) {  // of steps that run together
-    const plan_step& st = step[end - 1];
-    for (int k = step[s].operands, last_operand = st.operands + st.in_count + st.out_count; k < last_operand; ++k)
-      if (const int b = p.operands[k].buffer; b >= 0) f(b - r.first_buffer);
+    for (; s < end; ++s)
+      for (int k = step[s].operands, last_operand = k + step[s].in_count + step[s].out_count; k < last_operand; ++k)
+        if (const int b = p.operands[k].buffer; b >= 0) f(b - r.first_buffer);
   };
   // Pass 1: the last step that uses each buffer.
   for (int s = 0, end = 0; s < steps; s = end) {

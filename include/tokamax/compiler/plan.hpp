@@ -47,6 +47,7 @@ struct kernel_takes {
   bool producer = false;         ///< a fused loop that makes its first operand, a part at a time
   bool sums = false;             ///< more operands, which it adds to its result, see compiler/sums.hpp
   bool strided_results = false;  ///< places for its results with any strides, see compiler/parts.hpp
+  int overwrites = -1;           ///< the operand over which its first result may be written, or -1
 };
 
 /// An operand or result of a step: part of a buffer, seen with some extents and strides.
@@ -75,6 +76,7 @@ struct plan_step {
   int carries = 0;                   ///< call: number of values that the last body takes and returns
   bool copies = false;               ///< loop: it only copies, so nothing is done if both are the same memory
   bool produces = false;             ///< loop: the kernel of the next step runs it, a part at a time
+  int together = 0;                  ///< loop: so many of the next steps are loops that may run at the same time
   int scope = 0;                     ///< number of its name, for profiles
 };
 
@@ -103,6 +105,7 @@ struct plan_region {
 
 /// The first step after those that run together with step `s`.
 constexpr int end_of_joined(const plan_step* steps, int s) {
+  s += steps[s].together;
   while (steps[s].produces) ++s;
   return s + 1;
 }

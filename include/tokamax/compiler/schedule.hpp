@@ -6,6 +6,7 @@
 // fused loop), of each kernel, of each call with bodies, and of each view that must be copied.
 #pragma once
 
+#include <tokamax/compiler/group.hpp>         // loop_groups
 #include <tokamax/compiler/loop_builder.hpp>  // loop_builder
 #include <tokamax/compiler/materialize.hpp>   // materialization
 #include <tokamax/compiler/memory.hpp>        // assign_arenas
@@ -40,6 +41,8 @@ class scheduler : materialization {
     const int first = p_.steps.count();
     for (int i : groups_.order) emit(i);
     copy_outputs();
+    if constexpr (requires { takes_.groups_loops; })
+      if (takes_.groups_loops) group_loops(r, first);
     if (!g_.scopes.empty()) name_steps(first);
     r.first_step = first;
     r.step_count = p_.steps.count() - first;
@@ -53,6 +56,11 @@ class scheduler : materialization {
   }
 
  private:
+  constexpr void group_loops(const plan_region& r, int first) {
+    loop_groups(p_, donations_, first, r.first_buffer);
+    for (int k = 0, s = first; s < p_.steps.count(); ++s)  // calls keep their order
+      if (p_.steps[s].kind == step_kind::call) calls_[k++] = s;
+  }
   /// Gives the steps the scopes of their nodes. The graphs of all regions share one table of scopes.
   constexpr void name_steps(int first) {
     vec<int> known(g_.scopes.size() + 1, -1);
@@ -170,6 +178,10 @@ class scheduler : materialization {
       if (!at_[m].live) continue;
       if (at_[m].reg < 0) compute(m);
       if (at_[m].buffer >= 0) results.push_back(m);
+    }
+    if (results.empty()) {  // other loops compute its values
+      loop_.abandon();
+      return forget_registers();
     }
     if (!loop_.has_room(results.count(), results.count())) {
       loop_.abandon();
@@ -312,6 +324,8 @@ class scheduler : materialization {
       calls_.push_back(p_.steps.count());
     } else if (n.op->memory.overwrites >= 0) {
       donations_.note_update(st, n.op->memory.overwrites, 0);
+    } else if (const int k = takes_(*n.op).overwrites; k >= 0) {
+      donations_.note_update(st, k, 0);
     }
     p_.steps.push_back(st);
   }

@@ -40,9 +40,16 @@ inline constexpr op convert_element_type_p{
       const auto [type, weak] = c.attrs<convert_options>();
       return convert_element_type(c[0], type, weak);
     },
-    .simplify = [](const call& c) -> array {  // of an integer or truth value that is known
+    .simplify = [](const call& c) -> array {
       const node& n = (*c.trace)[c[0].id()];
       const auto [type, weak] = c.attrs<convert_options>();
+      if (n.op == c.self && is_floating(type) && is_floating(n.type.dtype)) {  // back from a float with more digits
+        const int id = c.trace->operands[n.first_operand];
+        const array_type& from = (*c.trace)[id].type;
+        if (from.dtype == type && from.weak == weak && bits_of(n.type.dtype) > bits_of(type))
+          return array(c.trace, id, from);
+      }
+      // An integer or truth value that is known.
       if (n.op != &constant_p || is_floating(n.type.dtype) || is_floating(type)) return {};
       return lift(*c.trace,
                   array(converted(constant_bits(*c.trace, n), n.type.dtype, type), {type, weak, c[0].shape()}));

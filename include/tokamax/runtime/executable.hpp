@@ -65,6 +65,8 @@ class executable {
   void patch(int region, std::byte* arena, std::byte* const* inputs, std::byte* const* outputs);
   void run_region(int region);
   void run_step(int s);
+  /// Runs a loop and those that may run at the same time.
+  void run_together(int s);
   void run_kernel(int s);
   void choose();
   bool has_choice(int s) const {
@@ -77,6 +79,7 @@ class executable {
     return st.copies && pointers_[at] == pointers_[at + 1];
   }
   void run_observed(int s);
+  void observe_together(int s);
   loop_arguments loop_at(int s) const;
   loop_label label_of(const plan_step& st) const {
     return plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function);
@@ -120,6 +123,7 @@ class executable {
   std::vector<std::int64_t> bytes_, strides_;
   std::vector<element_bits> constants_;
   std::vector<step_data> data_;
+  std::vector<loop_arguments> together_;   // of the loops that are launched at once
   std::vector<std::byte*> body_pointers_;  // for calls: room for the inputs, outputs and spare carries of their bodies
 };
 
@@ -262,6 +266,14 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
   for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
     if (plan_.steps[s].produces) continue;
+    if (plan_.steps[s].together > 0 && code_) {
+      if (profile::current_observer) [[unlikely]]
+        observe_together(s);
+      else
+        run_together(s);
+      s += plan_.steps[s].together;
+      continue;
+    }
     if (profile::current_observer) [[unlikely]]
       run_observed(s);
     else
@@ -280,6 +292,14 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
     run_kernel(s);
   else
     run_call(s);
+}
+
+TOKAMAX_COMPILED_ONCE void executable::run_together(int s) {
+  if (where_->before_step) [[unlikely]]
+    where_->before_step(*where_);
+  together_.clear();
+  for (int k = s; k <= s + plan_.steps[s].together; ++k) together_.push_back(loop_at(k));
+  code_->run_together(together_.data(), static_cast<int>(together_.size()));
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_kernel(int s) {
@@ -316,6 +336,10 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     } else if (!detail::step_choices::choose(o, a, kernels_[function], others, plan_.scope_of(st), found)) {
       continue;
     }
+    // A program that computes the op may write results before it has read all operands.
+    if (plan_.buffers[plan_.operands[st.operands + st.in_count].buffer].reuse >= 0)
+      std::erase_if(found.all, [](const chosen_implementation& i) { return i.composed != nullptr; });
+    if (found.all.empty()) continue;
     choices_.steps.resize(static_cast<std::size_t>(plan_.step_count));
     choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
   }
@@ -384,6 +408,28 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   e.from = std::move(from);
   e.until = std::move(until);
   observer.record(std::move(e));
+}
+
+/// One event stands for all the loops.
+TOKAMAX_COMPILED_ONCE void executable::observe_together(int s) {
+  profile::observer& observer = *profile::current_observer;
+  const std::int64_t begin = observer.now();
+  run_together(s);
+  const std::int64_t end = observer.now();
+  profile::event all;
+  const int count = plan_.steps[s].together + 1;
+  for (int k = s; k < s + count; ++k) {
+    const profile::event e = detail::work_of(label_of(plan_.steps[k]), loop_at(k));
+    if (k == s) all.name = std::to_string(count) + " times " + e.name;
+    all.bytes += e.bytes;
+    all.flops += e.flops;
+    all.transcendentals += e.transcendentals;
+  }
+  all.scope = plan_.scope_of(plan_.steps[s]);
+  all.device = where_->where.name();
+  all.begin = begin;
+  all.duration = end - begin;
+  observer.record(std::move(all));
 }
 
 /// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the

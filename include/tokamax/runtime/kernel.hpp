@@ -24,6 +24,8 @@ class device_code {
   virtual ~device_code() = default;
   /// Where the kernels of a device find the data of a constant of the program, which is buffer `buffer` of its plan.
   virtual std::byte* constant(int buffer, device& where) const = 0;
+  /// Runs loops of one kernel that may run at the same time, see `plan_step::together`.
+  virtual void run_together(const struct loop_arguments* loops, int count) const;
 };
 
 /// The arguments of a fused loop. A slot is an operand or a result. For a slot that counts, the "pointer" is the number with
@@ -45,6 +47,7 @@ struct loop_arguments {
   std::int64_t first = 0, count = -1;
 };
 using loop_function = void (*)(const loop_arguments&);
+inline void device_code::run_together(const loop_arguments*, int) const {}
 
 /// Does the kernel of an op read operands with any strides? Specialise it to true next to such a kernel. The planner then
 /// passes transposed, sliced and broadcast operands without copying them. For a kernel of a derived device, specialise it
@@ -81,6 +84,11 @@ using implementation_list = std::vector<implementation> (*)();
 /// `takes_views`. Every op has two without that: `kernel`, and `compose` if it has that rule.
 template <const op& Op, class DerivedDevice = void>
 inline constexpr implementation_list implementations_of = nullptr;
+
+/// The operand over which a kernel may write its first result, or -1. The kernel then also works if both are one memory.
+/// Specialise it like `takes_views`, for ops whose descriptor does not say so for all devices.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr int overwrites_operand = -1;
 
 /// The kernel that a linked library has for an op. Generated headers specialise `linked_kernel`.
 struct linkage {
@@ -147,13 +155,14 @@ template <const op& Op, class Device>
 inline constexpr kernel_takes taken_by_kernel = [] {
   if constexpr (has_own_kernel<Op, Device>)
     return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>, takes_sums<Op, Device>,
-                        writes_strides<Op, Device>};
+                        writes_strides<Op, Device>, overwrites_operand<Op, Device>};
   else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return linked_kernel<Op, typename detail::library_of<Device>::type>.takes;
   else if constexpr (!std::is_same_v<Device, typename detail::library_of<Device>::type>)
     return taken_by_kernel<Op, typename detail::library_of<Device>::type>;
   else
-    return kernel_takes{takes_views<Op>, takes_producer<Op>, takes_sums<Op>, writes_strides<Op>};
+    return kernel_takes{takes_views<Op>, takes_producer<Op>, takes_sums<Op>, writes_strides<Op>,
+                        overwrites_operand<Op>};
 }();
 
 /// The functions of a device for one op, for programs that are traced at run time.
@@ -198,6 +207,8 @@ struct kernel_table {
   bool computes_again = false;
   /// Do kernels take sums (see `takes_sums`)?
   bool joins_sums = false;
+  /// Does the code of the device run several loops at once? See compiler/group.hpp.
+  bool groups_loops = false;
   /// Makes what the device needs to run a plan; null if that is nothing.
   std::shared_ptr<const device_code> (*make_code)(const plan_view&) = nullptr;
 };
@@ -257,7 +268,7 @@ const kernel_table& kernel_table_of() {
     static const kernel_table table = [] {
       kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
       if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
-      t.computes_again = t.joins_sums = prints_loops<Device>;  // compiled loops wait for memory only
+      t.computes_again = t.groups_loops = t.joins_sums = prints_loops<Device>;  // compiled loops wait for memory only
       return t;
     }();
     return table;

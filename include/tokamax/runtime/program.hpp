@@ -168,12 +168,15 @@ struct program_plan : Traced {
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 
-  /// What the kernel of an op takes.
-  static constexpr kernel_takes takes(const op& o) {
-    for (const auto& f : facts)
-      if (f.kind == &o) return f.takes;
-    return {};
-  }
+  /// What the kernels of the device take, for the planner.
+  struct taken {
+    static constexpr bool computes_again = prints_loops<Device>, groups_loops = prints_loops<Device>;
+    constexpr kernel_takes operator()(const op& o) const {
+      for (const auto& f : facts)
+        if (f.kind == &o) return f.takes;
+      return {};
+    }
+  };
   static constexpr graph lowered() {
     graph g;
     lower(g, thaw(view(trace), ops.at), [](const op& o) {
@@ -181,7 +184,7 @@ struct program_plan : Traced {
         if (f.kind == &o) return f.present;
       return false;
     });
-    if constexpr (prints_loops<Device>) join_sums(g, takes);
+    if constexpr (prints_loops<Device>) join_sums(g, taken());
     return g;
   }
   static constexpr detail::plan_result make() {
@@ -191,7 +194,7 @@ struct program_plan : Traced {
       if (!f.present && !f.kind->compose && !detail::needs_no_kernel(*f.kind) && detail::uses(g, *f.kind))
         r.missing = f.kind;
     if (r.missing) return r;
-    const plan p = make_plan(g, takes, one_of_each_symbol);
+    const plan p = make_plan(g, taken(), one_of_each_symbol);
     r.error = exceeded(size_of(p), plan_capacity);
     if (r.error.failed) return r;
     r.size = size_of(p);

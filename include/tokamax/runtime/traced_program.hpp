@@ -27,7 +27,7 @@ namespace detail {
 /// What the kernels of a table take, for the planner.
 struct taken_by_table {
   const kernel_table& table;
-  bool computes_again = false;
+  bool computes_again = false, groups_loops = false;
   kernel_takes operator()(const op& o) const {
     kernel_takes t = table.find(o).takes;
     t.producer = t.producer && table.joins_loops;
@@ -59,7 +59,8 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
   else
     lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
   if (table.joins_sums) join_sums(p->lowered, taken_by_table{table});
-  p->tables = make_plan(p->lowered, taken_by_table{table, table.computes_again}, one_of_each_symbol);
+  p->tables =
+      make_plan(p->lowered, taken_by_table{table, table.computes_again, table.groups_loops}, one_of_each_symbol);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   std::vector<implementation_list> others;

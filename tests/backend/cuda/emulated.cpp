@@ -4,6 +4,7 @@
 #include <tokamax/tokamax.hpp>
 
 #include <cmath>
+#include <limits>
 
 #include "support/catch.hpp"
 #include "support/every_loop.hpp"
@@ -124,6 +125,13 @@ TEST_CASE("gather, scatter, slices and copies have the values of the CPU") {
                           tk::concatenate({a[0], tk::reverse(a[0], {0})}, 1), tk::transpose(a[0]) + 1.0f};
       },
       {table, indices});
+  // An op without a kernel leaves loops without results, which are no steps.
+  const auto written = [](const tk::arrays& a) {
+    const auto f = [&](const array& t, const array& u) { return tk::sum(tk::square(tk::scatter(t, a[1], u))); };
+    const auto [d_table, d_updates] = tk::grad<0, 1>(f)(a[0], a[2]);
+    return tk::arrays{tk::scatter(a[0], a[1], a[2]), d_table, d_updates};
+  };
+  check(written, {table, indices, normal(3, {6, 6})});
 }
 
 TEST_CASE("norms, cross entropy, attention and rotation have the values of the CPU") {
@@ -148,6 +156,82 @@ TEST_CASE("norms, cross entropy, attention and rotation have the values of the C
         return tk::arrays{y[0], tk::rotary_embedding(a[0], tk::arange(24))};
       },
       {normal(5, heads), normal(6, heads), normal(7, heads)});
+}
+
+TEST_CASE("norms keep rows of any length in registers, and cross entropy reads rows that are not aligned") {
+  if (!emulated_gpu()) return;
+  for (const tk::dtype t : {tk::bf16, tk::f32})
+    for (const tk::shape& s : {tk::shape{2, 3, 1}, tk::shape{70, 130}, tk::shape{9, 1001}, tk::shape{3, 4104}}) {
+      CAPTURE(tk::name(t), s[-1]);
+      const array x = tk::astype(normal(1, s) + 0.5f, t), scale = normal(2, {s[-1]}), ct = tk::astype(normal(4, s), t);
+      check(
+          [](const tk::arrays& a) {
+            const tk::arrays d = tk::layer_norm_vjp(a[0], a[1], a[2], {1e-2}), r = tk::rms_norm_vjp(a[0], a[1], a[2]);
+            return tk::arrays{tk::layer_norm(a[0], a[1], a[1]), tk::rms_norm(a[0], a[1]), d[0], d[1], d[2], r[0], r[1]};
+          },
+          {x, scale, ct});
+    }
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const tk::dtype t : {tk::bf16, tk::f32})
+    for (const std::int64_t classes : {1, 13, 1031, 9001}) {
+      CAPTURE(tk::name(t), classes);
+      array logits = normal(4, {5, classes}) * 3.0f;
+      logits = tk::array::from<float>(logits.values<float>(), logits.shape());
+      if (classes > 1) {
+        float* const p = logits.mutable_data<float>();
+        p[0] = -infinity;
+        p[classes + classes - 1] = std::numeric_limits<float>::quiet_NaN();
+      }
+      const auto last = static_cast<std::int32_t>(classes - 1);
+      check(
+          [](const tk::arrays& a) {
+            const auto loss = [&](const array& l) { return tk::mean(tk::softmax_cross_entropy(l, a[1])); };
+            return tk::arrays{tk::softmax_cross_entropy(a[0], a[1]), tk::grad(loss)(a[0])};
+          },
+          {tk::astype(logits, t), array::from<std::int32_t>({last, last, 0, -1, last / 2})});
+    }
+}
+
+TEST_CASE("the gradients of queries, keys and values become that of their product") {
+  if (!emulated_gpu()) return;
+  check(
+      [](const tk::arrays& a) {
+        const auto loss = [](const array& qkv) {
+          const tk::arrays p = tk::split(qkv, 3, -1);
+          const auto heads = [](const array& x) { return tk::reshape(x, {2, 24, 2, 16}); };
+          return tk::sum(tk::square(tk::attention({heads(p[0]), heads(p[1]), heads(p[2])}, {.scale = 0.25})[0]));
+        };
+        const array d = tk::grad(loss)(a[0]);
+        return tk::arrays{d, tk::sum(d, {{0, 1}})};
+      },
+      {normal(5, {2, 24, 96})});
+}
+
+TEST_CASE("small loops of one kernel run at once") {
+  if (!emulated_gpu()) return;
+  const auto update = [](const tk::arrays& a) {
+    tk::arrays next;
+    for (const array& x : a) next.push_back(x - 0.5f * tk::tanh(x) * x);
+    return next;
+  };
+  tk::arrays some;
+  std::vector<tk::array_type> types;
+  for (int i = 0; i < 7; ++i) some.push_back(normal(i, {i % 2 ? 768 : 40 + i})), types.push_back(some.back().type());
+  some.push_back(normal(8, {0}));
+  types.push_back(some.back().type());
+  const auto p = tk::detail::owned_program::make(tk::test::trace(update, types), tk::kernel_table_of<tk::cuda_tag>());
+  REQUIRE(p->tables.steps.count() == 8);
+  CHECK(p->tables.steps[0].together == 7);
+  fake_cuda::get().drain();
+  const int before = fake_cuda::get().calls("cuLaunchKernel");
+  check(update, some);
+  CHECK(fake_cuda::get().calls("cuLaunchKernel") == before + 1);
+}
+
+TEST_CASE("large loops give each thread several vectors") {
+  if (!emulated_gpu()) return;
+  const array x = normal(1, {2049, 4096}), bias = normal(2, {4096});
+  check([](const tk::arrays& a) { return tk::arrays{tk::astype(a[0], tk::bf16), a[0] + a[1]}; }, {x, bias});
 }
 
 TEST_CASE("random programs have the values of the CPU, also where loops compute values again") {

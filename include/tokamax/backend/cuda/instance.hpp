@@ -95,7 +95,7 @@ class instance final : public program_device {
   const code_cache& cache() const { return cache_; }
 
   /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
-  function_handle kernel_of(std::string_view text, const char* name);
+  function_handle kernel_of(std::string_view text, const char* name, contraction contracts = contraction::off);
   /// A kernel that is known by its name alone; `make_text` makes the text that has it.
   template <class F>
   function_handle kernel_named(const std::string& name, const F& make_text) {
@@ -285,7 +285,7 @@ inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::ve
   driver_.check(driver_.run_graph(known->code, stream_), "launch of", last_step);
 }
 
-inline function_handle instance::kernel_of(std::string_view text, const char* name) {
+inline function_handle instance::kernel_of(std::string_view text, const char* name, contraction contracts) {
   use();
   module_handle found = nullptr;
   {
@@ -295,10 +295,11 @@ inline function_handle instance::kernel_of(std::string_view text, const char* na
   if (!found) {
     std::string key = architecture_ + " NVRTC " + compiler_.version_text();
     for (const char* flag : compile_flags) key.append(" ").append(flag);
+    if (contracts == contraction::on) key += " contracted";
     key.append("\n").append(text);
     std::optional<std::string> code = cache_.find(key);
     if (!code || driver_.load_module(&found, code->data()) != driver_success) {
-      code = compiled(text, architecture_, compiler_);
+      code = compiled(text, architecture_, compiler_, contracts);
       cache_.keep(key, *code);
       driver_.check(driver_.load_module(&found, code->data()), "code of", name);
     }

@@ -28,6 +28,7 @@ class kernel_record {
     return *this;
   }
   const void* data() const { return words_; }
+  static constexpr int most = 4095;  ///< words: the driver's limit, 32764 bytes
 
  private:
   kernel_record& add_word(std::int64_t v) {
@@ -35,7 +36,6 @@ class kernel_record {
     words_[count_++] = v;
     return *this;
   }
-  static constexpr int most = 4095;  // the driver's limit, 32764 bytes
   int count_ = 0;
   std::int64_t words_[most];
 };

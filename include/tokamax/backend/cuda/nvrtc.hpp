@@ -73,15 +73,22 @@ struct nvrtc {
 inline constexpr const char* compile_flags[] = {"--std=c++20",     "--device-as-default-execution-space",
                                                 "--fmad=false",    "--ftz=false",
                                                 "--prec-div=true", "--prec-sqrt=true"};
+inline constexpr int contraction_flag = 2;
+
+/// May the compiler contract products and sums of a text all the same? That is for loops whose results have so few digits
+/// that it makes no difference to them.
+enum class contraction : bool { off, on };
 
 /// The code (cubin) of a text for an architecture such as "sm_90a".
 /// errors  tokamax::error "cuda: NVRTC" if it is missing, "cuda: device text" with the messages of the compiler
-inline std::string compiled(std::string_view text, const std::string& architecture, const nvrtc& n = nvrtc::loaded()) {
+inline std::string compiled(std::string_view text, const std::string& architecture, const nvrtc& n = nvrtc::loaded(),
+                            contraction contracts = contraction::off) {
   if (const std::string missing = n.missing(); !missing.empty())
     throw error("cuda: NVRTC", missing, "CUDA 12.4 or newer");
   const std::string source(text), target = "--gpu-architecture=" + architecture;
   const char* flags[std::size(compile_flags) + 1];
   std::copy(std::begin(compile_flags), std::end(compile_flags), flags);
+  if (contracts == contraction::on) flags[contraction_flag] = "--fmad=true";
   flags[std::size(compile_flags)] = target.c_str();
   nvrtc::program p = nullptr;
   std::size_t size = 0;

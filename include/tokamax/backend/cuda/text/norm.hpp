@@ -9,44 +9,58 @@
 
 namespace tokamax::cuda_text {
 
-/// Rows x [rows, C] of dtype T with parameters [C] of dtype P, computed in f32. Group threads share a row and read W
-/// neighbouring elements at once. A row is read three times, all but the first time from a near cache. Sums over a row are
-/// trees over the group, and sums over rows go through a fixed number of chunks, so that the bits depend on extents only.
+/// Rows x [rows, C] of dtype T with parameters [C] of dtype P, computed in f32. Group threads share a row, and each of them
+/// keeps up to V vectors of W neighbouring elements in registers, so that memory is read once. Sums over a row are trees over
+/// the group, and those over rows go through a number of chunks that depends on extents only, and so do the bits.
 inline constexpr std::string_view norm = R"text(
-template <class T, int N> struct alignas(sizeof(T) * N) pack { T x[N]; };
+#undef BOUNDS
+#define BOUNDS __launch_bounds__(512)
+template <class T, int N> struct alignas(sizeof(T) * N <= 16 ? sizeof(T) * N : 16) pack { T x[N]; };
 
-// The sum over the threads of a group, for each of them: a warp, or a whole block.
-template <int Group> f32 group_sum(f32 v) {
-  for (int far = 16; far > 0; far /= 2) v += __shfl_xor_sync(0xffffffffu, v, far);
-  if constexpr (Group > 32) {
-    __shared__ f32 partial[Group / 32];
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = partial[0];
-    for (int w = 1; w < Group / 32; ++w) v += partial[w];
-  }
-  return v;
-}
-// Calls f(column, element) for the elements of a row that belong to this thread.
-template <class T, int Group, int W, class F> void each_of_row(const T* row, i64 columns, F f) {
-  for (i64 c = (threadIdx.x % Group) * W; c < columns; c += Group * W) {
-    const pack<T, W> v = *(const pack<T, W>*)(row + c);
+// The sums over the threads of a group, a warp or a whole block, for each of them. Sums that follow each other take Turns 0
+// and 1, so that one barrier for each is enough.
+template <int Group, int Turn, int Count> void group_sums(f32 (&v)[Count]) {
 #pragma unroll
-    for (int i = 0; i < W; ++i) f(c + i, widen<T>(v.x[i]));
+  for (int far = 16; far > 0; far /= 2)
+#pragma unroll
+    for (int k = 0; k < Count; ++k) v[k] += __shfl_xor_sync(0xffffffffu, v[k], far);
+  if constexpr (Group > 32) {
+    __shared__ f32 partial[Count][Group / 32];
+    if (threadIdx.x % 32 == 0)
+      for (int k = 0; k < Count; ++k) partial[k][threadIdx.x / 32] = v[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      v[k] = partial[k][0];
+      for (int w = 1; w < Group / 32; ++w) v[k] += partial[k][w];
+    }
   }
 }
-struct moments { f32 mean, rstd; };
-template <class T, int Group, int W, bool Centred> moments moments_of(const T* row, i64 columns, f32 epsilon) {
-  moments m{0.0f, 0.0f};
-  if constexpr (Centred) {
-    each_of_row<T, Group, W>(row, columns, [&](i64, f32 x) { m.mean += x; });
-    m.mean = group_sum<Group>(m.mean) / (f32)columns;
+// What belongs to this thread of a row, of which `first` is the first element of the thread.
+template <class T, int Group, int W, int V> struct row_part {
+  pack<T, W> kept[V];
+  void read(const T* row, i64 columns) {
+#pragma unroll
+    for (int k = 0; k < V; ++k)
+      if (const i64 c = column(k); c < columns) kept[k] = *(const pack<T, W>*)(row + c);
   }
-  f32 squares = 0.0f;
-  each_of_row<T, Group, W>(row, columns, [&](i64, f32 x) { squares += (x - m.mean) * (x - m.mean); });
-  m.rstd = 1.0f / sqrtf(group_sum<Group>(squares) / (f32)columns + epsilon);
-  return m;
+  // Keeps the compiler from holding the wider numbers too, which take twice the registers of 16-bit elements.
+  void stay_narrow() {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(pack<T, W>) % 4 == 0 && sizeof(T) < 4)
+#pragma unroll
+      for (int k = 0; k < V; ++k)
+#pragma unroll
+        for (int w = 0; w < (int)sizeof(pack<T, W>) / 4; ++w) asm volatile("" : "+r"(((u32*)kept[k].x)[w]));
+#endif
+  }
+  static i64 column(int k) { return (threadIdx.x % Group + k * Group) * W; }
+};
+// Calls f(vector, column) for the vectors of this thread that lie in the row.
+template <int Group, int W, int V, class F> void each_vector(i64 columns, F f) {
+#pragma unroll
+  for (int k = 0; k < V; ++k)
+    if (const i64 c = row_part<u8, Group, W, V>::column(k); c < columns) f(k, c);
 }
 
 struct norm_data {
@@ -54,106 +68,157 @@ struct norm_data {
   const void *x, *scale, *offset;
   void* out;
 };
-template <class T, class P, int Group, int W, bool Centred>
+template <class T, class P, int Group, int W, int V, bool Centred>
 void norm_forward(const norm_data& d) {
   const i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / Group;
   if (row >= d.rows) return;
-  const T* const x = (const T*)d.x + row * d.columns;
-  const moments m = moments_of<T, Group, W, Centred>(x, d.columns, float_of((u32)d.epsilon));
+  row_part<T, Group, W, V> x;
+  x.read((const T*)d.x + row * d.columns, d.columns);
+  const f32 count = (f32)d.columns;
+  f32 mean = 0.0f;
+  if constexpr (Centred) {
+    f32 sum[1] = {};
+    each_vector<Group, W, V>(d.columns, [&](int k, i64) {
+#pragma unroll
+      for (int i = 0; i < W; ++i) sum[0] += widen<T>(x.kept[k].x[i]);
+    });
+    group_sums<Group, 0>(sum);
+    x.stay_narrow();
+    mean = sum[0] / count;
+  }
+  f32 squares[1] = {};
+  each_vector<Group, W, V>(d.columns, [&](int k, i64) {
+#pragma unroll
+    for (int i = 0; i < W; ++i) {
+      const f32 far = widen<T>(x.kept[k].x[i]) - mean;
+      squares[0] += far * far;
+    }
+  });
+  group_sums<Group, 1>(squares);
+  x.stay_narrow();
+  const f32 rstd = 1.0f / sqrtf(squares[0] / count + float_of((u32)d.epsilon));
   T* const out = (T*)d.out + row * d.columns;
-  const P *const scale = (const P*)d.scale, *const offset = (const P*)d.offset;
-  for (i64 c = (threadIdx.x % Group) * W; c < d.columns; c += Group * W) {
-    const pack<T, W> v = *(const pack<T, W>*)(x + c);
+  each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
+    const pack<P, W> scale = *(const pack<P, W>*)((const P*)d.scale + c);
+    pack<P, W> offset;
+    if constexpr (Centred) offset = *(const pack<P, W>*)((const P*)d.offset + c);
     pack<T, W> y;
 #pragma unroll
     for (int i = 0; i < W; ++i) {
-      const f32 scaled = (widen<T>(v.x[i]) - m.mean) * m.rstd * (f32)widen<P>(scale[c + i]);
-      y.x[i] = narrow<T>(Centred ? scaled + (f32)widen<P>(offset[c + i]) : scaled);
+      const f32 scaled = (widen<T>(x.kept[k].x[i]) - mean) * rstd * (f32)widen<P>(scale.x[i]);
+      y.x[i] = narrow<T>(Centred ? scaled + (f32)widen<P>(offset.x[i]) : scaled);
     }
     *(pack<T, W>*)(out + c) = y;
-  }
+  });
 }
 
-// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale; rms_norm has no mean(g). The moments of each row
-// are kept for the sums over rows.
+// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = ct * scale; rms_norm has no mean(g). The groups of all blocks
+// take turns at the rows. Meanwhile they sum up ct * x_hat and ct, and a block stores its sums. If there are registers for it,
+// the next row is read before the present one is computed.
 struct norm_backward_data {
   i64 rows, columns, epsilon;
   const void *x, *scale, *ct;
-  void *dx, *moments;  // [rows, 2]
+  void *dx, *partial;  // partial [blocks, 2, columns]
 };
-template <class T, class P, int Group, int W, bool Centred>
-void norm_backward(const norm_backward_data& d) {
-  const i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / Group;
-  if (row >= d.rows) return;
-  const T *const x = (const T*)d.x + row * d.columns, *const ct = (const T*)d.ct + row * d.columns;
-  const P* const scale = (const P*)d.scale;
-  const moments m = moments_of<T, Group, W, Centred>(x, d.columns, float_of((u32)d.epsilon));
-  f32 sum = 0.0f, with_x = 0.0f;
-  for (i64 c = (threadIdx.x % Group) * W; c < d.columns; c += Group * W) {
-    const pack<T, W> v = *(const pack<T, W>*)(x + c), u = *(const pack<T, W>*)(ct + c);
-#pragma unroll
-    for (int i = 0; i < W; ++i) {
-      const f32 g = widen<T>(u.x[i]) * (f32)widen<P>(scale[c + i]);
-      if (Centred) sum += g;
-      with_x += g * ((widen<T>(v.x[i]) - m.mean) * m.rstd);
-    }
-  }
-  if constexpr (Centred) sum = group_sum<Group>(sum) / (f32)d.columns;
-  with_x = group_sum<Group>(with_x) / (f32)d.columns;
-  T* const dx = (T*)d.dx + row * d.columns;
-  for (i64 c = (threadIdx.x % Group) * W; c < d.columns; c += Group * W) {
-    const pack<T, W> v = *(const pack<T, W>*)(x + c), u = *(const pack<T, W>*)(ct + c);
-    pack<T, W> y;
-#pragma unroll
-    for (int i = 0; i < W; ++i) {
-      const f32 g = widen<T>(u.x[i]) * (f32)widen<P>(scale[c + i]);
-      y.x[i] = narrow<T>(m.rstd * (g - sum - (widen<T>(v.x[i]) - m.mean) * m.rstd * with_x));
-    }
-    *(pack<T, W>*)(dx + c) = y;
-  }
-  if (threadIdx.x % Group == 0) ((moments*)d.moments)[row] = m;
-}
+template <class T, class P, int Group, int W, int V, bool Centred>
+struct norm_gradient {
+  const norm_backward_data& d;
+  f32 of_scale[V * W] = {}, of_offset[V * W] = {};
 
-// Partial sums over rows of ct * x_hat and of ct: a warp has W columns a thread, and the 8 warps of a block, blockIdx.y in
-// all, take turns at the rows of its chunk.
-struct norm_sums_data {
-  i64 rows, columns, chunk;
-  const void *x, *ct, *moments;
-  void* partial;  // [chunks, 2, columns]
-};
-template <class T, int W>
-void norm_sums(const norm_sums_data& d) {
-  __shared__ f32 shared[8][32 * W];
-  const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const i64 first = (i64)blockIdx.x * 32 * W, c = first + lane * W;
-  const i64 begin = (i64)blockIdx.y * d.chunk, end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
-  f32 scale[W] = {}, offset[W] = {};
-  if (c < d.columns)
-    for (i64 r = begin + warp; r < end; r += 8) {
-      const moments m = ((const moments*)d.moments)[r];
-      const pack<T, W> v = *(const pack<T, W>*)((const T*)d.x + r * d.columns + c);
-      const pack<T, W> u = *(const pack<T, W>*)((const T*)d.ct + r * d.columns + c);
+  // The row that x and ct hold.
+  void add_row(i64 row, row_part<T, Group, W, V>& x, row_part<T, Group, W, V>& ct) {
+    const P* const scale = (const P*)d.scale;
+    const f32 count = (f32)d.columns;
+    f32 means[2] = {};  // of x and of g
+    if constexpr (Centred) {
+      each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
+        const pack<P, W> s = *(const pack<P, W>*)(scale + c);
+#pragma unroll
+        for (int i = 0; i < W; ++i) {
+          means[0] += widen<T>(x.kept[k].x[i]);
+          means[1] += widen<T>(ct.kept[k].x[i]) * (f32)widen<P>(s.x[i]);
+        }
+      });
+      group_sums<Group, 0>(means);
+      x.stay_narrow(), ct.stay_narrow();
+      means[0] /= count, means[1] /= count;
+    }
+    f32 products[2] = {};  // of x less its mean with itself and with g
+    each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
+      const pack<P, W> s = *(const pack<P, W>*)(scale + c);
 #pragma unroll
       for (int i = 0; i < W; ++i) {
-        const f32 g = widen<T>(u.x[i]);
-        scale[i] += g * ((widen<T>(v.x[i]) - m.mean) * m.rstd);
-        offset[i] += g;
+        const f32 far = widen<T>(x.kept[k].x[i]) - means[0];
+        products[0] += far * far;
+        products[1] += far * (widen<T>(ct.kept[k].x[i]) * (f32)widen<P>(s.x[i]));
+      }
+    });
+    group_sums<Group, 1>(products);
+    x.stay_narrow(), ct.stay_narrow();
+    const f32 rstd = 1.0f / sqrtf(products[0] / count + float_of((u32)d.epsilon)), along = products[1] * rstd / count;
+    T* const dx = (T*)d.dx + row * d.columns;
+    each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
+      const pack<P, W> s = *(const pack<P, W>*)(scale + c);
+      pack<T, W> y;
+#pragma unroll
+      for (int i = 0; i < W; ++i) {
+        const f32 u = widen<T>(ct.kept[k].x[i]), x_hat = (widen<T>(x.kept[k].x[i]) - means[0]) * rstd;
+        y.x[i] = narrow<T>(rstd * (u * (f32)widen<P>(s.x[i]) - means[1] - x_hat * along));
+        of_scale[k * W + i] += u * x_hat;
+        of_offset[k * W + i] += u;
+      }
+      *(pack<T, W>*)(dx + c) = y;
+    });
+  }
+  // The sums of the groups of this block, in their order.
+  void store(const f32 (&sums)[V * W], f32* out) const {
+    if constexpr (Group > 32) {
+      each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
+#pragma unroll
+        for (int i = 0; i < W; ++i) out[c + i] = sums[k * W + i];
+      });
+    } else {
+      __shared__ f32 shared[8][32 * W];
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < W; ++i) shared[threadIdx.x / 32][threadIdx.x % 32 * W + i] = sums[k * W + i];
+        __syncthreads();
+        const i64 c = k * 32 * W + threadIdx.x;
+        if (threadIdx.x >= 32 * W || c >= d.columns) continue;
+        f32 sum = shared[0][threadIdx.x];
+        for (int w = 1; w < 8; ++w) sum += shared[w][threadIdx.x];
+        out[c] = sum;
       }
     }
-#pragma unroll
-  for (int which = 0; which < 2; ++which) {
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < W; ++i) shared[warp][lane * W + i] = which ? offset[i] : scale[i];
-    __syncthreads();
-    for (u32 k = threadIdx.x; k < 32 * W && first + k < d.columns; k += 256) {
-      f32 sum = shared[0][k];
-      for (int w = 1; w < 8; ++w) sum += shared[w][k];
-      ((f32*)d.partial)[(2 * (i64)blockIdx.y + which) * d.columns + first + k] = sum;
-    }
   }
+};
+template <class T, class P, int Group, int W, int V, bool Centred>
+void norm_backward(const norm_backward_data& d) {
+  norm_gradient<T, P, Group, W, V, Centred> sums{d};
+  const i64 groups = blockDim.x / Group, step = groups * gridDim.x;
+  row_part<T, Group, W, V> x, ct;
+  const auto read = [&](i64 row) {
+    if (row >= d.rows) return;
+    x.read((const T*)d.x + row * d.columns, d.columns);
+    ct.read((const T*)d.ct + row * d.columns, d.columns);
+  };
+  constexpr bool reads_ahead = V * W * (2 + (int)sizeof(T)) <= 80;
+  i64 row = blockIdx.x * groups + threadIdx.x / Group;
+  if (reads_ahead) read(row);
+  for (; row < d.rows; row += step) {
+    if (!reads_ahead) read(row);
+    row_part<T, Group, W, V> this_x = x, this_ct = ct;
+    if (reads_ahead) read(row + step);
+    sums.add_row(row, this_x, this_ct);
+  }
+  f32* const out = (f32*)d.partial + 2 * (i64)blockIdx.x * d.columns;
+  sums.store(sums.of_scale, out);
+  sums.store(sums.of_offset, out + d.columns);
 }
-// The sums over chunks, one thread a column: the gradients of scale and offset.
+
+// The sums over blocks: the gradients of scale (blockIdx.y is 0) and of offset. 16 threads share a column.
 struct norm_parameters_data {
   i64 columns, chunks;
   const void* partial;
@@ -161,15 +226,20 @@ struct norm_parameters_data {
 };
 template <class P>
 void norm_parameters(const norm_parameters_data& d) {
-  const i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  if (c >= d.columns) return;
-  f32 scale = 0.0f, offset = 0.0f;
-  for (i64 k = 0; k < d.chunks; ++k) {
-    scale += ((const f32*)d.partial)[2 * k * d.columns + c];
-    offset += ((const f32*)d.partial)[(2 * k + 1) * d.columns + c];
+  __shared__ f32 shared[16][33];
+  const u32 lane = threadIdx.x % 32, part = threadIdx.x / 32;
+  const i64 c = (i64)blockIdx.x * 32 + lane;
+  f32 sum = 0.0f;
+  if (c < d.columns) {
+    const f32* const in = (const f32*)d.partial + blockIdx.y * d.columns + c;
+#pragma unroll 4
+    for (i64 k = part; k < d.chunks; k += 16) sum += in[2 * k * d.columns];
   }
-  ((P*)d.scale)[c] = narrow<P>(scale);
-  if (d.offset) ((P*)d.offset)[c] = narrow<P>(offset);
+  shared[part][lane] = sum;
+  __syncthreads();
+  if (part > 0 || c >= d.columns) return;
+  for (int k = 1; k < 16; ++k) sum += shared[k][lane];
+  ((P*)(blockIdx.y ? d.offset : d.scale))[c] = narrow<P>(sum);
 }
 )text";
 

@@ -11,9 +11,11 @@ namespace tokamax::cuda_text {
 
 /// Every compilation begins with this text, which opens a namespace, and ends with `numbers_end`. It needs no header of the
 /// toolkit. `KERNEL(name, data)` stands before the body
-/// of a kernel whose only parameter is the record `d`, all of whose fields take 8 bytes.
+/// of a kernel whose only parameter is the record `d`, all of whose fields take 8 bytes. A text whose kernels shall use few
+/// registers defines BOUNDS anew, as __launch_bounds__ of its blocks.
 inline constexpr std::string_view numbers = R"text(
-#define KERNEL(name, data) extern "C" __global__ void name(const data d)
+#define KERNEL(name, data) extern "C" __global__ BOUNDS void name(const __grid_constant__ data d)
+#define BOUNDS
 namespace tokamax_text {
 
 typedef signed char i8;
@@ -30,6 +32,43 @@ typedef double f64;
 inline u32 bits(f32 x) { return __float_as_uint(x); }
 inline f32 float_of(u32 x) { return __uint_as_float(x); }
 
+// Single instructions of GPUs. The emulation of tests computes the same in another way.
+#ifdef __CUDA_ARCH__
+inline u32 bf16_pair(f32 low, f32 high) {  // two numbers rounded to bf16, side by side
+  u32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+inline u16 f16_of(f32 x) {
+  u16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+  return r;
+}
+inline f32 wide_f16(u16 x) {
+  f32 r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
+  return r;
+}
+inline f32 quick_exp2(f32 x) {  // within two units in the last place; subnormals become 0
+  f32 r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+inline f32 quick_reciprocal(f32 x) {  // within one unit in the last place; subnormals become 0
+  f32 r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+#else
+inline u32 bf16_of(f32 x) {
+  const u32 b = bits(x);
+  return x != x ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+}
+inline u32 bf16_pair(f32 low, f32 high) { return bf16_of(low) | bf16_of(high) << 16; }
+inline f32 quick_exp2(f32 x) { return exp2f(x); }
+inline f32 quick_reciprocal(f32 x) { return 1.0f / x; }
+#endif
+
 // A float of few bits, as in base/small_float.hpp: rounded to nearest even; a Finite one has NaN in place of infinities.
 template <class Word, int Exponent, int Fraction, bool Finite>
 struct small_float {
@@ -40,6 +79,9 @@ struct small_float {
   static constexpr i32 bias = (1 << (Exponent - 1)) - 1;
 
   f32 wide() const {
+#ifdef __CUDA_ARCH__
+    if constexpr (Fraction == 10) return wide_f16(word);
+#endif
     const u32 s = word & sign ? 0x80000000u : 0u, magnitude = word & ones;
     if (Finite ? magnitude == ones : magnitude > infinity)
       return float_of(s | 0x7fc00000u | (Finite ? 0u : (magnitude & (infinity ^ ones)) << (23 - Fraction)));
@@ -49,6 +91,9 @@ struct small_float {
     return s ? -v : v;
   }
   static small_float of(f32 value) {
+#ifdef __CUDA_ARCH__
+    if constexpr (Fraction == 10) return {f16_of(value)};
+#endif
     const u32 s = bits(value) >> 31 ? sign : 0, magnitude = bits(value) & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return {(Word)(s | nan)};
     const i32 exponent = (i32)(magnitude >> 23) - 127 + bias;
@@ -71,11 +116,7 @@ typedef small_float<u8, 4, 3, true> f8e4m3fn;
 struct bf16 {
   u16 word;
   f32 wide() const { return float_of((u32)word << 16); }
-  static bf16 of(f32 x) {
-    const u32 b = bits(x);
-    if (x != x) return {(u16)(b >> 16 | 0x40u)};
-    return {(u16)((b + 0x7fffu + (b >> 16 & 1u)) >> 16)};
-  }
+  static bf16 of(f32 x) { return {(u16)bf16_pair(x, 0.0f)}; }
 };
 struct i4 { i8 value; };
 struct u4 { u8 value; };
