@@ -16,7 +16,6 @@
 namespace {
 
 namespace tk = tokamax;
-using tk::test::contains;
 using tk::test::fake_cuda;
 using tk::test::fake_gpu;
 using namespace tk::cuda_backend;

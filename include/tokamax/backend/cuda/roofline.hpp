@@ -4,12 +4,12 @@
 // tested by tests/backend/cuda/device_clock.cpp
 #pragma once
 
-#include <tokamax/lax/broadcast_in_dim.hpp>  // full
-#include <tokamax/numpy/matmul.hpp>          // matmul
-#include <tokamax/profile/roofline.hpp>      // roofline
-#include <tokamax/profile/timeline.hpp>      // timeline
-#include <tokamax/runtime/device_put.hpp>    // block_until_ready, device_put
-#include <tokamax/runtime/jit.hpp>           // jit
+#include <tokamax/lax/iota.hpp>            // full
+#include <tokamax/numpy/matmul.hpp>        // matmul
+#include <tokamax/profile/roofline.hpp>    // roofline
+#include <tokamax/profile/timeline.hpp>    // timeline
+#include <tokamax/runtime/device_put.hpp>  // block_until_ready, device_put
+#include <tokamax/runtime/jit.hpp>         // jit
 
 #include <algorithm>  // min
 
