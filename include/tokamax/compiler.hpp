@@ -11,10 +11,12 @@
 //   compiler/materialize.hpp     which values of a program lie in memory, and which are computed where they are read.
 //   compiler/memory.hpp          one arena for all intermediate buffers of a region.
 //   compiler/parse.hpp           graphs from their text.
+//   compiler/parts.hpp           kernels write their results into the array of which these become parts.
 //   compiler/plan.hpp            the tables that describe how a program runs.
 //   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
 //   compiler/schedule.hpp        turns a lowered graph into steps, operands and buffers.
 //   compiler/split.hpp           the order of a fused group that is too large for one loop, so that it can be cut.
+//   compiler/sums.hpp            kernels that add arrays to their result do it for the sums that read the result.
 //   compiler/views.hpp           which values are the memory of other values, seen with other strides.
 #pragma once
 
@@ -28,8 +30,10 @@
 #include <tokamax/compiler/materialize.hpp>
 #include <tokamax/compiler/memory.hpp>
 #include <tokamax/compiler/parse.hpp>
+#include <tokamax/compiler/parts.hpp>
 #include <tokamax/compiler/plan.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/compiler/schedule.hpp>
 #include <tokamax/compiler/split.hpp>
+#include <tokamax/compiler/sums.hpp>
 #include <tokamax/compiler/views.hpp>

@@ -6,7 +6,6 @@
 #include <tokamax/compiler/plan.hpp>      // kernel_takes
 #include <tokamax/compiler/views.hpp>     // is_view
 #include <tokamax/core/graph/inline.hpp>  // live_nodes
-#include <tokamax/lax/concatenate.hpp>    // concatenate_p
 #include <tokamax/lax/reshape.hpp>        // reshape_strides
 
 namespace tokamax::detail {
@@ -27,7 +26,7 @@ class result_parts {
 
   constexpr result_parts(const graph& g, const auto& takes) : place_(g.nodes.size(), -1), whole_(g.nodes.size(), 0) {
     bool any = false;
-    for (const node& n : g.nodes) any = any || (n.op && n.op == &concatenate_p);
+    for (const node& n : g.nodes) any = any || joins(n);
     if (!any) return;
     const vec<char> live = live_nodes(g);
     vec<int> readers(g.nodes.size(), 0);
@@ -35,7 +34,7 @@ class result_parts {
       for (int k = 0; live[i] && k < g[i].operand_count; ++k) ++readers[g.operand(g[i], k)];
     for (int o : g.outputs) ++readers[o];
     for (int i = 0; i < g.count(); ++i)
-      if (live[i] && g[i].op == &concatenate_p) find(g, i, readers, takes);
+      if (live[i] && joins(g[i])) find(g, i, readers, takes);
   }
   /// The place of a result in another array; null if it has its own memory.
   constexpr const part* of(int id) const { return place_[id] < 0 ? nullptr : &parts_[place_[id]]; }
@@ -45,7 +44,7 @@ class result_parts {
  private:
   constexpr void find(const graph& g, int id, const vec<int>& readers, const auto& takes) {
     const node& n = g[id];
-    const int axis = unpack<concatenate_options>(g.words_of(n)).axis, first = parts_.count();
+    const int axis = static_cast<int>(g.words_of(n)[0]), first = parts_.count();
     const shape strides = row_major(n.type.shape);
     std::int64_t at = 0;
     bool all = !is_dyn(size(n.type.shape)) && size(n.type.shape) > 0;
@@ -53,7 +52,7 @@ class result_parts {
     for (int k = 0; all && k < n.operand_count; ++k) {
       int from = g.operand(n, k);
       const shape extents = g[from].type.shape;
-      while (g[from].op == &reshape_p && readers[from] == 1) from = g.operand(g[from], 0);
+      while (is_reshape(g, from) && readers[from] == 1) from = g.operand(g[from], 0);
       part p{id, at * strides[axis], {}};
       all = readers[from] == 1 && writes_strides(g, from, takes) &&
             reshape_strides(extents, strides, g[from].type.shape, p.strides);
@@ -64,6 +63,17 @@ class result_parts {
     if (!all) return parts_.resize(static_cast<std::size_t>(first));
     whole_[id] = 1;
     for (int k = 0; k < results.count(); ++k) place_[results[k]] = first + k;
+  }
+  static constexpr bool joins(const node& n) { return n.op && n.op->memory.joins; }
+  /// Is it all elements of its operand, in their order?
+  static constexpr bool is_reshape(const graph& g, int id) {
+    const node& n = g[id];
+    if (!n.op || n.op->memory.kind != op_kind::view) return false;
+    const array_type& from = g[g.operand(n, 0)].type;
+    std::int64_t offset = 0;
+    shape strides = row_major(from.shape);
+    return n.op->memory.strides(from, n.type, g.words_of(n), offset, strides) && offset == 0 &&
+           from.dtype == n.type.dtype && size(from.shape) == size(n.type.shape) && is_row_major(n.type.shape, strides);
   }
   static constexpr bool writes_strides(const graph& g, int id, const auto& takes) {
     const node& n = g[id];

@@ -66,7 +66,7 @@ class sum_joining {
       for (int k = 0; k < 2; ++k) collect(g_.operand(n, k), false, found);
       return;
     }
-    if (open && n.op == &convert_element_type_p) {
+    if (open && n.op->algebra.conversion) {
       const dtype from = g_[g_.operand(n, 0)].type.dtype;
       // Only the whole sum is rounded: a smaller number of digits in between would be another program.
       if (is_float(from) && (is_root || bits_of(n.type.dtype) > bits_of(from)))

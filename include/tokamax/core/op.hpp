@@ -151,6 +151,7 @@ struct algebra_facts {
   bool linear = false;    ///< linear in all its inputs together, so that its jvp is the op itself
   bool constant = false;  ///< its derivative is always zero
   bool commutative = false;
+  bool conversion = false;  ///< the operand, rounded, wrapped or cut to the dtype of the result
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
   double left_neutral = none, right_neutral = none;  ///< op(left_neutral, x) == x == op(x, right_neutral)
   double (*fold)(const double*) = nullptr;           ///< elementwise: the value of one element
@@ -174,6 +175,7 @@ struct memory_facts {
   int overwrites = -1;  ///< the input that kernels may overwrite with the result, or -1
   /// Elementwise: the op is so cheap that loops compute it again if that saves memory.
   bool recomputed = false;
+  bool joins = false;  ///< the operands one after the other along an axis, which is the first attribute word
   /// View: changes the offset and strides of the operand, in elements, to those of the result. False if no strides describe
   /// the result, so that the operand must be copied first. Counting: sets offset and strides.
   bool (*strides)(const array_type& operand, const array_type& result, const std::int64_t* attributes,

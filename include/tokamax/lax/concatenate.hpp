@@ -21,6 +21,7 @@ inline constexpr op concatenate_p{
     .name = "concatenate",
     .stablehlo = "stablehlo.concatenate",
     .algebra = {.linear = true},
+    .memory = {.joins = true},
     .attributes = schema<concatenate_options>,
     .infer = [](const call& c) -> array_type {
       const int axis = c.attrs<concatenate_options>().axis;

@@ -28,7 +28,7 @@ inline constexpr op convert_element_type_p{
     .name = "convert_element_type",
     .stablehlo = "stablehlo.convert",
     .operands = 1,
-    .algebra = {.linear = true, .fold = fold<convert_fn, 1>},
+    .algebra = {.linear = true, .conversion = true, .fold = fold<convert_fn, 1>},
     .memory = {.kind = op_kind::elementwise},
     .attributes = schema<convert_options>,
     .infer = [](const call& c) -> array_type {

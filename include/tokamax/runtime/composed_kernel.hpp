@@ -86,6 +86,9 @@ class composed_kernel {
  public:
   /// errors  tokamax::error that says why the call has no such program
   composed_kernel(const op& o, const kernel_arguments& like, std::string_view scope) {
+    for (int k = 0; k < like.out_count; ++k)
+      if (!is_row_major(like.out[k].extents, like.out[k].strides))
+        throw error("compose", "results that are parts of an array", "dense results");
     if (!make(o, like, scope, 0) && !make(o, like, scope, o.precision.product_operands))
       throw error("compose", "results of other dtypes", "those of the kernel");
   }

@@ -98,7 +98,8 @@ void check_kernels(const Dtypes& dtypes, const char* architecture) {
     all.add("fill_elements", "fill_data", {word});
     all.add("move_to_places", "move_data", {word});
     for (const char* index : {"i32", "i64"}) {
-      all.add("gather", "gather_data", {word, index});
+      all.add("gather", "gather_data", {word, word, index});
+      all.add("gather", "gather_data", {"wide_word", word, index});
     }
     all.add("copy_box", "box_data", {word});
   }

@@ -213,9 +213,10 @@ class product_library {
   static std::int64_t bytes_of(int type) {
     return type == cublas_lt::type_f64 ? 8 : type == cublas_lt::type_f32 ? 4 : 2;
   }
+  /// Does measuring take little beside what it saves? It needs a second result.
   bool is_measured(const library_product& p) const {
-    const std::int64_t depth = p.transposed_a ? p.a.rows : p.a.columns;
-    return measures_ && p.batches * p.c.rows * p.c.columns * depth >= least_measured_;
+    const std::int64_t depth = p.transposed_a ? p.a.rows : p.a.columns, results = p.batches * p.c.rows * p.c.columns;
+    return measures_ && results * depth >= least_measured_ && results * bytes_of(p.c.type) <= std::int64_t{1} << 30;
   }
   prepared prepare(const library_product& p, const product_places& at) {
     prepared r;

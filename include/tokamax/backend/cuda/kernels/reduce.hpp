@@ -70,17 +70,19 @@ struct reduced_rows {
   }
 };
 
-/// How threads share the columns of rows: so many each, `across` threads of a block beside each other.
+/// How threads share the columns of rows: so many each, `across` threads of a block beside each other. Few of them leave more
+/// for the rows. An array that is not aligned is read in smaller pieces by more threads, in the same order.
 struct lane_split {
   std::int64_t lanes = 1, vectors = 0, across = 1;
+  std::int64_t blocks = 0;  ///< beside each other, if the array is aligned
 
-  lane_split(const reduced_rows& x, dtype in, const void* from) : lanes(std::min(8, 16 / size_of(in))) {
-    const auto address = reinterpret_cast<std::uintptr_t>(from);
-    while ((x.columns | x.row_stride | x.batch_stride) % lanes != 0 ||
-           address % static_cast<std::uintptr_t>(lanes * size_of(in)) != 0)
-      lanes /= 2;
+  lane_split(const reduced_rows& x, dtype in, const void* from, std::int64_t most_across = 32)
+      : lanes(std::min(8, 16 / size_of(in))) {
+    while ((x.columns | x.row_stride | x.batch_stride) % lanes != 0) lanes /= 2;
+    while (across < most_across && across < x.columns / lanes) across *= 2;
+    blocks = ceil_div(x.columns / lanes, across);
+    while (reinterpret_cast<std::uintptr_t>(from) % static_cast<std::uintptr_t>(lanes * size_of(in)) != 0) lanes /= 2;
     vectors = x.columns / lanes;
-    while (across < 32 && across < vectors) across *= 2;
   }
   /// The rows that a block loads at once.
   std::int64_t batch() const { return 8 * (256 / across); }
@@ -88,8 +90,7 @@ struct lane_split {
 
 /// One pass over rows: from [batches, length, columns] to [batches, chunks, columns].
 inline void reduce_rows_pass(instance& gpu, const char* op, dtype in, dtype out, const reduced_rows& x,
-                             std::int64_t chunk, const void* from, void* to) {
-  const lane_split split(x, in, from);
+                             const lane_split& split, std::int64_t chunk, const void* from, void* to) {
   kernel_record r;
   r.add(split.vectors).add(split.across).add(x.length).add(x.row_stride).add(x.batch_stride).add(chunk);
   r.add(from).add(to);
@@ -103,16 +104,16 @@ inline void reduce_rows_pass(instance& gpu, const char* op, dtype in, dtype out,
 inline void reduce_over_rows(instance& gpu, const char* op, dtype in, dtype out, reduced_rows x, const void* from,
                              void* to) {
   const lane_split split(x, in, from);
-  const std::int64_t wanted = ceil_div(1024, x.batches * ceil_div(split.vectors, split.across));
+  const std::int64_t wanted = ceil_div(1024, x.batches * split.blocks);
   const std::int64_t chunk = ceil_div(ceil_div(x.length, wanted), split.batch()) * split.batch();
   if (x.length <= std::max(chunk, 4 * split.batch()))
-    return reduce_rows_pass(gpu, op, in, out, x, std::max<std::int64_t>(1, x.length), from, to);
+    return reduce_rows_pass(gpu, op, in, out, x, split, std::max<std::int64_t>(1, x.length), from, to);
   const std::int64_t chunks = ceil_div(x.length, chunk);
   const dtype sums = compute_dtype(out);
   const handle partial = gpu.allocate(static_cast<std::size_t>(x.batches * chunks * x.columns * size_of(sums)));
-  reduce_rows_pass(gpu, op, in, sums, x, chunk, from, partial->data);
+  reduce_rows_pass(gpu, op, in, sums, x, split, chunk, from, partial->data);
   x.length = chunks, x.row_stride = x.columns, x.batch_stride = chunks * x.columns;
-  reduce_rows_pass(gpu, op, sums, out, x, chunks, partial->data, to);
+  reduce_rows_pass(gpu, op, sums, out, x, lane_split(x, sums, partial->data, 4), chunks, partial->data, to);
 }
 
 /// A long reduction of few results runs in two passes: chunks first, then the results of the chunks, in the dtype of the sums.

@@ -13,18 +13,24 @@ namespace tokamax::cuda_text {
 /// index has the dtype Index, i32 or i64. Each start of a box has one of both.
 inline constexpr std::string_view index = R"text(
 struct gather_data {
-  i64 count, columns, rows;
-  u64 outside;  // the element for an index outside of the table
+  i64 count, columns, rows;  // words, of the result and of a row
+  u64 outside;               // the element for an index outside of the table
   const void *table, *indices;
   void* out;  // [indices, columns]
 };
-// One thread for each element of the result.
-template <class W, class Index>
+struct alignas(16) wide_word { u64 low, high; };
+// One thread for each word of the result, which is an element E or several of them.
+template <class W, class E, class Index>
 void gather(const gather_data& d) {
   const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= d.count) return;
-  const i64 at = i / d.columns, row = ((const Index*)d.indices)[at];
-  ((W*)d.out)[i] = row >= 0 && row < d.rows ? ((const W*)d.table)[row * d.columns + (i - at * d.columns)] : (W)d.outside;
+  // Division of 32 bits is much faster.
+  const i64 at = d.count < 4294967296ll && d.columns < 4294967296ll ? (i64)((u32)i / (u32)d.columns) : i / d.columns;
+  const i64 row = ((const Index*)d.indices)[at];
+  W* const to = (W*)d.out + i;
+  if (row >= 0 && row < d.rows) *to = ((const W*)d.table)[row * d.columns + (i - at * d.columns)];
+  else
+    for (int k = 0; k < (int)(sizeof(W) / sizeof(E)); ++k) ((E*)to)[k] = (E)d.outside;
 }
 
 // A box of an array, whose leading `batch` axes are those of the starts. `to_box` says which one is copied.
