@@ -244,10 +244,11 @@ void fill_event_functions(driver& d) {
   };
   d.elapsed = [](float* ms, driver_event a, driver_event b) {
     return call("cuEventElapsedTime", [&](auto&) {
-      const auto from = fake_cuda::of(a), to = fake_cuda::of(b);
-      const std::scoped_lock lock(from->mutex, to->mutex);
-      *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
-      return from->reached && to->reached ? 0 : driver_not_ready;
+      const auto time_of = [](driver_event e) {
+        const std::lock_guard lock(fake_cuda::of(e)->mutex);
+        return fake_cuda::of(e)->time;
+      };
+      *ms = std::chrono::duration<float, std::milli>(time_of(b) - time_of(a)).count();
     });
   };
   d.query_event = [](driver_event e) {
