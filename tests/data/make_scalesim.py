@@ -1,6 +1,6 @@
 # make_scalesim.py: writes scalesim.txt from the COMPUTE_REPORT and DETAILED_ACCESS_REPORT files that SCALE-Sim v3 leaves.
 #
-#   pip install scalesim
+#   pip install scalesim==3.0.0 "numpy<2"
 #   python make_scalesim.py > scalesim.txt
 #
 # Runs one product per line of CASES (id, rows, columns, dataflow, M, N, K) without stalls of memory (CALC mode).
@@ -36,8 +36,22 @@ OfmapOffset: 200000000
 Dataflow: {flow}
 Bandwidth: 10
 MemoryBanks: 1
+ReadRequestBuffer: 64
+WriteRequestBuffer: 64
+[layout]
+IfmapCustomLayout: False
+IfmapSRAMBankBandwidth: 10
+IfmapSRAMBankNum: 10
+IfmapSRAMBankPort: 2
+FilterCustomLayout: False
+FilterSRAMBankBandwidth: 10
+FilterSRAMBankNum: 10
+FilterSRAMBankPort: 2
+[sparsity]
+SparsitySupport: false
 [run_presets]
 InterfaceBandwidth: CALC
+UseRamulatorTrace: False
 """
 
 
@@ -46,8 +60,9 @@ def run(rows, columns, flow, m, n, k):
         folder = pathlib.Path(name)
         (folder / "run.cfg").write_text(CONFIG.format(rows=rows, columns=columns, flow=flow))
         (folder / "run.csv").write_text(f"Layer,M,N,K,\nproduct,{m},{n},{k},\n")
+        (folder / "layout.csv").write_text("Layer,\nproduct," + "1," * 20 + "\n")  # read, and not used
         subprocess.run([sys.executable, "-m", "scalesim.scale", "-c", folder / "run.cfg", "-t", folder / "run.csv",
-                        "-p", folder, "-i", "gemm"], check=True, stdout=subprocess.DEVNULL)
+                        "-l", folder / "layout.csv", "-p", folder, "-i", "gemm", "-s", "N"], check=True, stdout=subprocess.DEVNULL)
         one = {}
         for report in ("COMPUTE_REPORT.csv", "DETAILED_ACCESS_REPORT.csv"):
             for row in csv.DictReader((folder / "run" / report).open(), skipinitialspace=True):
@@ -61,6 +76,6 @@ for case in CASES.split("\n")[1:-1]:
     ident, rows, columns, flow, m, n, k = case.split()
     r = run(rows, columns, flow, m, n, k)
     printed = int(float(r["Total Cycles"]))
-    print(ident, rows, columns, flow, m, n, k, printed + 1, printed, round(float(r["Overall Util %"]), 6),
-          round(float(r["Mapping Efficiency %"]), 6), *(int(float(r[key])) for key in (
+    print(ident, rows, columns, flow, m, n, k, printed + 1, printed, 
+          *(f'{round(float(r[key]), 6):.9g}' for key in ("Overall Util %", "Mapping Efficiency %")), *(int(float(r[key])) for key in (
               "SRAM IFMAP Reads", "SRAM Filter Reads", "SRAM OFMAP Writes")))

@@ -41,7 +41,8 @@ struct chip {
   fact weight_push;                     // loads a tile of weights into the shadow registers of an array
   fact swap_bubble;                     // lost at each change of weights in compiled code
   fact product_edge;                    // loads before the first row and stores after the last one
-  unit_cost mxu_near, mxu_far;          // 8 rows in, 8 rows of results out: the first two arrays, and the others
+  fact row_group;                       // rows that enter an array with one instruction; 1: any number of rows
+  unit_cost mxu_near, mxu_far;          // one row group in, its results out: the first two arrays, and the others
   fact accumulators;                    // of (8, dim) f32 in each array; 0: sums over K are vector adds
 
   // the vector units
@@ -86,6 +87,8 @@ struct chip {
   constexpr double cycles_of(double us) const { return us * clock_ghz * 1e3; }
   /// Operations per byte of HBM at which a product is limited by both the array and the memory.
   constexpr double critical_intensity(element e) const { return peak(e) * 1e3 / hbm_gbps; }
+  /// Rows that enter an array together: a packed register of the type.
+  constexpr long long row_granule(element e) const { return row_group == 1 ? 1 : packed_rows(e); }
   constexpr long long tile_rows(element e) const {
     return count_of(e == element::f32 ? tile_f32 : e == element::bf16 ? tile_bf16 : tile_int8);
   }

@@ -35,6 +35,7 @@ constexpr chip make_v4() {
   c.weight_push = derived(64, "128 rows of bf16 are 8 packed registers, one every 8 cycles");
   c.swap_bubble = guessed(36, "the middle of 18 to 54 cycles, which compiled products of a TPU v4 lose");
   c.product_edge = fitted(8, "the product bf16[16,128] x [128,128] of the cycle counter: 176 cycles");
+  c.row_group = measured(8);
   c.mxu_near = {measured(83), measured(8)}, c.mxu_far = {measured(101), measured(8)};
   c.accumulators = published(0, info);
   c.sublanes = published(8), c.lanes = published(128), c.vector_slots = published(2, counter);
@@ -52,7 +53,7 @@ constexpr chip make_v4() {
   c.vmem_to_other_core = {measured(414.8), measured(1.014)};
   c.shared_per_kib = derived(1.078, "two cores that read at once take 2.156 cycles per KiB each");
   c.transfers = guessed(16, "more than any kernel measured had in flight");
-  c.step = derived(0, "pipelines of the cycle counter show the cost of transfers, and no other");
+  c.step = guessed(42, "the step of a TPU v5e");
   c.launch_us = guessed(118, "the launch of a TPU v5e");
   c.ici_links = published(6), c.ici_dimensions = published(3);
   c.ici = {measured(1941.1), measured(24.77)}, c.ici_hop = derived(967.5, "two hops have a fixed cost of 2908.6");
@@ -100,16 +101,15 @@ constexpr void set_links(chip& c, double links, double dimensions, fact gbps) {
 }
 
 constexpr chip make_v5e() {
-  constexpr std::string_view step =
-      "what is left of the 0.350 us of a step of the 8192 matmul with blocks of 128, after the transfer's 120 cycles";
-  constexpr std::string_view large = "the 8192 matmul with blocks of 512, 1024, 1024, at a bubble of 36 cycles";
+  constexpr std::string_view fixed = "the nanoseconds of a TPU v4: 483.6 and 417.5 cycles at 1.05 GHz";
   chip c = like_v4("v5e", 1, 4, 128, published(1.5, book), 1, "the published peak, by the clock");
   c.rows_int8 = derived(2, "the published peak of int8 is twice that of bf16");
   c.peak_bf16 = published(197), c.peak_int8 = published(394), c.peak_fp8 = none;
   c.vmem = published(128 * mib, info), c.vmem_over_hbm = published(22, book);
-  set_memory(c, 17.2, published(820, info), fitted(239, step), fitted(239, "the cost of the other direction"));
-  c.step = fitted(166, large);
-  c.launch_us = fitted(118, "the 1024 matmul with blocks of 128, timed from Python");
+  set_memory(c, 17.2, published(820, info), derived(483.6 / 1.05 * 1.5, fixed), derived(417.5 / 1.05 * 1.5, fixed));
+  c.step = fitted(42, "P003: the 8192 matmul with blocks of 128");
+  c.swap_bubble = fitted(19, "P006: the 8192 matmul with blocks of 512, 1024, 1024");
+  c.launch_us = fitted(117, "P001: the 1024 matmul with blocks of 128, timed from Python");
   set_links(c, 4, 2, published(45, book));
   c.timing_is_validated = true;
   return c;
@@ -158,7 +158,8 @@ constexpr chip make_toy() {
   c.cores = c.mxus = c.clock_ghz = c.rows_bf16 = c.rows_int8 = c.rows_fp8 = chosen(1), c.dim = chosen(8);
   c.peak_bf16 = c.peak_int8 = c.peak_fp8 = chosen(0.128);
   c.weight_push = chosen(8), c.swap_bubble = c.product_edge = c.step = c.launch_us = c.accumulators = chosen(0);
-  c.mxu_near = c.mxu_far = {chosen(15), chosen(8)};  // of 8 rows the first leaves after 8 + 8 - 1 cycles
+  c.row_group = chosen(1);
+  c.mxu_near = c.mxu_far = {chosen(15), chosen(1)};  // a row leaves 8 + 8 - 1 cycles after it has entered
   for (unit_cost* u :
        {&c.vector_int, &c.vector_f32, &c.eup, &c.transpose, &c.lane_reduce, &c.lane_permute, &c.to_scalar})
     *u = {chosen(1), chosen(1)};
