@@ -41,19 +41,15 @@ class pipeline_copies {
 
   std::size_t steps() const { return steps_; }
 
-  /// Asks for blocks that are not there, up to buffers - 1 steps ahead.
+  /// Asks for the blocks of up to buffers - 1 steps ahead, those of near steps first: copies are served in this order.
   void ask(std::size_t step, event_id started) {
-    for (std::size_t o = 0; o < operands_.size(); ++o) {
-      const operand& x = operands_[o];
-      state& s = buffers_[o];
-      const std::size_t until = x.output ? 0 : std::min(steps_, step + s.written.size());
-      for (; s.asked < until; ++s.asked) {
-        if (s.asked > 0 && !changes(x, s.asked)) {
-          s.copied[s.asked] = s.copied[s.asked - 1];
-          continue;
-        }
-        p_.at({core_, x.name, static_cast<int>(s.asked)});
-        s.copied[s.asked] = p_.transfer(memory::hbm, memory::vmem, x.bytes, {started});
+    bool more = true;
+    for (std::size_t next = step; next < steps_ && more; ++next) {
+      more = false;
+      for (std::size_t o = 0; o < operands_.size(); ++o) {
+        if (operands_[o].output || next >= step + buffers_[o].written.size()) continue;
+        more = true;
+        if (next >= buffers_[o].asked) ask_one(operands_[o], buffers_[o], next, started);
       }
     }
   }
@@ -84,13 +80,24 @@ class pipeline_copies {
   }
 
  private:
-  static bool changes(const operand& x, std::size_t step) { return x.block[step] != x.block[step - 1]; }
-
   struct state {
     std::vector<event_id> copied;   // by step: the copy in that it waits for
     std::vector<event_id> written;  // by buffer: the copy out that reads it
     std::size_t asked = 0, writes = 0;
   };
+
+  static bool changes(const operand& x, std::size_t step) { return x.block[step] != x.block[step - 1]; }
+
+  void ask_one(const operand& x, state& s, std::size_t step, event_id started) {
+    s.asked = step + 1;
+    if (step > 0 && !changes(x, step)) {
+      s.copied[step] = s.copied[step - 1];
+      return;
+    }
+    p_.at({core_, x.name, static_cast<int>(step)});
+    s.copied[step] = p_.transfer(memory::hbm, memory::vmem, x.bytes, {started});
+  }
+
   program& p_;
   const std::vector<operand>& operands_;
   int core_;

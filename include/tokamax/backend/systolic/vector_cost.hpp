@@ -65,10 +65,8 @@ struct vector_cycles {
 constexpr vector_cycles vector_cost(const chip& c, const vector_function& f, double registers) {
   if (registers <= 0) return {};
   const auto last = [](double count, const unit_cost& u) { return vector_cycles{(count - 1) * u.interval, u.latency}; };
-  if (f.on == unit::xlu)
-    return last(registers, f.name == "transpose"     ? c.transpose
-                           : f.name == "lane_reduce" ? c.lane_reduce
-                                                     : c.lane_permute);
+  if (f.name == "transpose") return last(2 * registers, c.transpose);  // all enter before the first one leaves
+  if (f.on == unit::xlu) return last(registers, f.name == "lane_reduce" ? c.lane_reduce : c.lane_permute);
   // Several instructions of a register are of several kinds: they fill the slots.
   const int plain = f.instructions - f.transcendental;
   const double slots = plain > 1 ? c.vector_slots : fact{1};
