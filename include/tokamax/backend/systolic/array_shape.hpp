@@ -20,6 +20,7 @@ struct array_shape {
 struct product_shape {
   long long m = 0, k = 0, n = 0;
 
+  friend constexpr bool operator==(const product_shape&, const product_shape&) = default;
   constexpr double macs() const { return static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n); }
 };
 

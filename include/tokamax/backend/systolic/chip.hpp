@@ -21,7 +21,7 @@ struct unit_cost {
 };
 
 /// Element types by what they cost: bytes in memory, rows per cycle in the array.
-enum class element { f32, bf16, int8, fp8 };
+enum class element : unsigned char { f32, bf16, int8, fp8 };
 constexpr int bytes_of(element e) { return e == element::f32 ? 4 : e == element::bf16 ? 2 : 1; }
 /// Rows of 8x128 words that one vector register holds: narrow elements are packed.
 constexpr int packed_rows(element e) { return 32 / bytes_of(e); }

@@ -18,28 +18,30 @@ namespace tokamax::systolic_backend {
 using event_id = int;
 
 /// Where data is. `other_core` is the VMEM of another core of the chip.
-enum class memory { hbm, cmem, vmem, other_core };
+enum class memory : unsigned char { hbm, cmem, vmem, other_core };
 constexpr std::string_view name_of(memory m) {
   constexpr std::string_view names[] = {"HBM", "CMEM", "VMEM", "other core"};
   return names[static_cast<int>(m)];
 }
 
-/// One instruction. It knows amounts (bytes, rows, registers) and no cycles: those are the chip's.
+/// One instruction. It knows amounts (bytes, rows, registers) and no cycles: those are the chip's. Programs have millions of
+/// them, so each is one cache line.
 struct instruction {
   unit on = unit::scalar;
-  int core = 0;
-  int name = 0;                                   // of program::names()
-  int step = -1;                                  // of the grid; -1: of none
-  event_id first_wait = 0, waits = 0;             // the part of program::waits() that is its own
   memory from = memory::vmem, to = memory::vmem;  // dma
-  double amount = 0;                              // bytes (dma, ici), registers (vector units), cycles (scalar)
-  product_shape product{};                        // mxu
   element type = element::bf16;                   // mxu
   bool accumulates = false;                       // mxu: adds to what the result's block held
-  const vector_function* function = nullptr;      // vpu, eup, xlu
-  double steps = 0;                               // scalar: so many times the chip's cost of a grid step
-  int first_link = 0, links = 0;                  // ici: the part of program::links() that it crosses, in order
+  int core = 0;
+  int name = 0;                               // of the program's names
+  int step = -1;                              // of the grid; -1: of none
+  int product = -1;                           // mxu: of program::products()
+  event_id first_wait = 0, waits = 0;         // the part of the program's waits that is its own
+  int first_link = 0, links = 0;              // ici: the part of the program's links that it crosses, in order
+  const vector_function* function = nullptr;  // vpu, eup, xlu
+  double amount = 0;                          // bytes (dma, ici), registers (vector units), cycles (scalar)
+  double steps = 0;                           // scalar: so many times the chip's cost of a grid step
 };
+static_assert(sizeof(instruction) <= 64);
 
 /// Memory of a core that holds a block for the whole program: VMEM is handed out before the first cycle.
 struct reserved {
@@ -76,7 +78,8 @@ class program {
   /// a [m, k] x b [k, n] on the arrays of the core.
   event_id product(const product_shape& p, element type, std::span<const event_id> after, bool accumulates = false) {
     instruction i = make(unit::mxu);
-    i.product = p, i.type = type, i.accumulates = accumulates;
+    if (products_.empty() || products_.back() != p) products_.push_back(p);  // kernels do one product over and over
+    i.product = static_cast<int>(products_.size()) - 1, i.type = type, i.accumulates = accumulates;
     return append(i, after);
   }
   /// A function of so many vector registers. Fractions are allowed: an average over lanes, for example.
@@ -124,6 +127,7 @@ class program {
   std::span<const int> links(const instruction& i) const {
     return {links_.data() + i.first_link, static_cast<std::size_t>(i.links)};
   }
+  const product_shape& product(const instruction& i) const { return products_[static_cast<std::size_t>(i.product)]; }
   const std::string& name(const instruction& i) const { return names_[static_cast<std::size_t>(i.name)]; }
   const std::vector<reserved>& reservations() const { return reserved_; }
   int cores() const { return cores_; }
@@ -159,6 +163,7 @@ class program {
   std::vector<instruction> instructions_;
   std::vector<event_id> waits_;
   std::vector<int> links_;
+  std::vector<product_shape> products_;
   std::vector<std::string> names_{""};
   std::vector<reserved> reserved_;
   int core_ = 0, step_ = -1, name_ = 0, cores_ = 1;

@@ -157,7 +157,7 @@ class machine {
       auto& sum = products_[static_cast<std::size_t>(i.core)];
       sum.useful += p.useful, sum.padding += p.padding, sum.fill += p.fill;
       sum.weights += p.weights, sum.swap += p.swap, sum.accumulate += p.accumulate;
-      run_.useful_macs += i.product.macs();
+      run_.useful_macs += program_.product(i).macs();
       note(i, arrays, s.begin, s.end);
     } else if (i.on == unit::scalar) {
       s.end = free = s.begin + i.amount + i.steps * chip_.step;
@@ -173,11 +173,9 @@ class machine {
 
   /// Kernels do the same product over and over.
   const product_cycles& cost_of_product(const instruction& i) {
-    const instruction& l = last_;
-    if (l.product.m != i.product.m || l.product.k != i.product.k || l.product.n != i.product.n || l.type != i.type ||
-        l.accumulates != i.accumulates) {
+    if (i.product != last_.product || i.type != last_.type || i.accumulates != last_.accumulates) {
       last_ = i;
-      last_cost_ = product_cost(chip_, i.product, i.type, i.accumulates);
+      last_cost_ = product_cost(chip_, program_.product(i), i.type, i.accumulates);
     }
     return last_cost_;
   }

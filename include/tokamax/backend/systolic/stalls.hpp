@@ -57,13 +57,13 @@ struct stall_cycles {
 namespace detail {
 
 /// What happens at the same time counts as the first of these.
-enum activity { arrays, vectors, scalars, reads, writes, messages, activities };
+enum activity : unsigned char { arrays, vectors, scalars, reads, writes, messages, activities };
 
 /// A time at which an activity begins (+1) or ends (-1).
 struct edge {
   double time;
   activity what;
-  int change;
+  signed char change;
 };
 
 /// The cycles in which each activity is the first one that happens, and in the last place those in which none does.

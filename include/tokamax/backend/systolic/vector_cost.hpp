@@ -13,7 +13,7 @@
 namespace tokamax::systolic_backend {
 
 /// The units of a core, and what moves data to and from it. Each does its work in the order in which it is given.
-enum class unit { mxu, vpu, eup, xlu, scalar, dma, ici };
+enum class unit : unsigned char { mxu, vpu, eup, xlu, scalar, dma, ici };
 inline constexpr int units = 7;
 constexpr std::string_view name_of(unit u) {
   constexpr std::string_view names[] = {"MXU", "VPU", "EUP", "XLU", "scalar", "DMA", "ICI"};

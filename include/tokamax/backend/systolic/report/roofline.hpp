@@ -38,10 +38,10 @@ inline roofline_point roofline(const timeline& t) {
 /// The roofs and the run on axes of powers of ten, and under them the factors whose product is the utilisation.
 inline std::string roofline_svg(const timeline& t, std::string_view name) {
   const roofline_point r = roofline(t);
-  constexpr double left = 50, top = 30, width = 420, height = 260;
-  // Three decades of intensity about the point, and four of rates below the peak.
-  const double x0 =
-      std::floor(std::log10(std::max(1e-3, std::min(r.intensity, t.on.critical_intensity(element::bf16)))) - 0.5);
+  constexpr double left = 50, top = 30, width = 480, height = 260;
+  // Four decades of intensity from below the ridge of VMEM, and four of rates below the peak.
+  const double ridge_of_vmem = t.on.critical_intensity(element::bf16) / t.on.vmem_over_hbm;
+  const double x0 = std::floor(std::log10(ridge_of_vmem) - 0.5);
   const double y1 = std::ceil(std::log10(t.on.peak(element::bf16) * 1.01));
   const auto x_of = [&](double v) { return left + width * std::clamp((std::log10(v) - x0) / 4, 0.0, 1.0); };
   const auto y_of = [&](double v) {
@@ -70,7 +70,7 @@ inline std::string roofline_svg(const timeline& t, std::string_view name) {
   picture.words(left + width / 2, top + height + 26, "operations per byte of HBM", "middle");
   std::string factors = fmt::format("utilisation {:.1f}% =", 100 * t.utilisation());
   for (const factor& f : loss_factors(t)) factors += fmt::format(" {} {:.3f}", f.name, f.kept);
-  picture.words(10, top + height + 48, factors);
+  picture.words(10, top + height + 46, factors, "start", 9);
   if (!t.on.timing_is_validated)
     picture.words(10, top + height + 62, "no time of this chip has been compared with a real one");
   return picture.text();
