@@ -3,7 +3,7 @@
 
 #include <tokamax/backend/systolic/chips.hpp>
 
-#include <chrono>
+#include <ctime>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("ragged products compute whole blocks", "[systolic]") {
 }
 
 TEST_CASE("32768 steps are simulated in less than a second", "[systolic]") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this program, whatever else runs
   sys::simulate_matmul(sys::v5e, {4096, 4096, 4096}, {.block = {128, 128, 128}});
-  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 1);
+  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 1);
 }

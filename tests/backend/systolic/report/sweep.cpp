@@ -3,7 +3,7 @@
 
 #include <tokamax/backend/systolic/chips.hpp>
 
-#include <chrono>
+#include <ctime>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -11,9 +11,9 @@
 namespace sys = tokamax::systolic_backend;
 
 TEST_CASE("all blocks that fit, in less than a second", "[systolic]") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this program, whatever else runs
   const auto all = sys::sweep_blocks(sys::v5e, {4096, 4096, 4096});
-  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 1);
+  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 1);
   CHECK(all.size() > 150);
   const sys::swept& best = sys::fastest(all);
   CHECK(best.utilisation > 0.9);
