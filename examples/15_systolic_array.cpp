@@ -50,10 +50,10 @@ int main() {
                100 * sys::utilisation(cells, p, pipelined), 100 * sys::utilisation(cells, p, apart.cycles));
   }
 
-  // Each cycle is also a picture, with the numbers in the cells.
+  // Each cycle is also a picture, with the numbers in the cells. The page has a slider that chooses the cycle.
   const auto frames = sys::wavefront_frames<int>(cells, a.data(), b.data(), product);
-  const auto file = std::filesystem::temp_directory_path() / "tokamax_15_wavefront.svg";
-  sys::write_file(file, frames[20]);
+  const auto file = std::filesystem::temp_directory_path() / "tokamax_15_wavefront.html";
+  sys::write_file(file, sys::wavefront_page(frames));
   fmt::print("{} pictures\n", frames.size());
   std::filesystem::remove(file);
 }

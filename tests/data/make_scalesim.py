@@ -76,6 +76,6 @@ for case in CASES.split("\n")[1:-1]:
     ident, rows, columns, flow, m, n, k = case.split()
     r = run(rows, columns, flow, m, n, k)
     printed = int(float(r["Total Cycles"]))
-    print(ident, rows, columns, flow, m, n, k, printed + 1, printed, 
-          *(f'{round(float(r[key]), 6):.9g}' for key in ("Overall Util %", "Mapping Efficiency %")), *(int(float(r[key])) for key in (
-              "SRAM IFMAP Reads", "SRAM Filter Reads", "SRAM OFMAP Writes")))
+    shares = [f"{round(float(r[key]), 6):.9g}" for key in ("Overall Util %", "Mapping Efficiency %")]
+    counts = [int(float(r[key])) for key in ("SRAM IFMAP Reads", "SRAM Filter Reads", "SRAM OFMAP Writes")]
+    print(ident, rows, columns, flow, m, n, k, printed + 1, printed, *shares, *counts)

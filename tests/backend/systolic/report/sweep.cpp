@@ -33,6 +33,16 @@ TEST_CASE("grids that were cut are extended to the whole", "[systolic]") {
   }
 }
 
+TEST_CASE("the best blocks never get faster when memory shrinks", "[systolic]") {
+  sys::chip c = sys::v5e;
+  double last = 0;
+  for (; c.vmem >= 1 << 18; c.vmem.value /= 4) {
+    const double cycles = sys::fastest(sys::sweep_blocks(c, {2048, 2048, 2048}, {}, 64)).cycles;
+    CHECK(cycles >= last);
+    last = cycles;
+  }
+}
+
 TEST_CASE("small products, and memories that hold nothing", "[systolic]") {
   CHECK(sys::sweep_blocks(sys::v5e, {1, 1, 1}).size() == 1);
   sys::chip c = sys::v5e;

@@ -24,6 +24,14 @@ TEST_CASE("a picture for each cycle, with the values of the cells", "[systolic]"
              contains("cycle 3") && contains(">3 x 5<") && contains(">15<") && contains("row 0: 2 x 7, sum 19"));
 }
 
+TEST_CASE("all cycles on one page", "[systolic]") {
+  const int one = 1;
+  const auto frames = sys::wavefront_frames<int>({1, 1}, &one, &one, {1, 1, 1});
+  const std::string page = sys::wavefront_page(frames);
+  CHECK_THAT(page, contains("max=\"1\"") && contains("<div id=\"c0\"><svg") && contains("<div id=\"c1\" hidden><svg"));
+  CHECK_THAT(sys::wavefront_page({}), contains("max=\"0\""));
+}
+
 TEST_CASE("frames of a 32 x 32 array", "[systolic]") {
   std::vector<float> a(32 * 40), b(40 * 32);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5);

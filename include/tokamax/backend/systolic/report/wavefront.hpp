@@ -58,6 +58,18 @@ std::vector<std::string> wavefront_frames(const array_shape& shape, const T* a, 
   return frames;
 }
 
+/// The pictures of all cycles on one page, with a slider that chooses the cycle.
+inline std::string wavefront_page(const std::vector<std::string>& frames) {
+  std::string page = fmt::format(
+      "<!doctype html>\n<meta charset=\"utf-8\"><title>a systolic array, cycle by cycle</title>\n"
+      "<input type=\"range\" min=\"0\" max=\"{}\" value=\"0\" style=\"width:90%\" oninput=\"for (const d of "
+      "document.querySelectorAll('div')) d.hidden = d.id != 'c' + this.value\">\n",
+      frames.empty() ? 0 : frames.size() - 1);
+  for (std::size_t f = 0; f < frames.size(); ++f)
+    page += fmt::format("<div id=\"c{}\"{}>{}</div>\n", f, f == 0 ? "" : " hidden", frames[f]);
+  return page;
+}
+
 /// The array after a cycle in characters: a digit is the row of the product that a cell multiplies (modulo 10), w is a
 /// weight on its way, and a dot is nothing.
 template <class T>

@@ -55,7 +55,7 @@ inline std::string why(const chip& c, const program& p) {
     std::vector<int> order(buckets);
     for (int b = 0; b < buckets; ++b) order[static_cast<std::size_t>(b)] = b;
     const auto cycles = [&](int b) { return t.stalls[core].cycles[static_cast<std::size_t>(b)]; };
-    std::ranges::stable_sort(order, [&](int a, int b) { return cycles(a) > cycles(b); });
+    std::ranges::sort(order, [&](int a, int b) { return cycles(a) != cycles(b) ? cycles(a) > cycles(b) : a < b; });
     for (const int b : order)
       if (cycles(b) > 0.0005 * t.cycles)
         s += fmt::format(" {} {:.1f}%", name_of(static_cast<bucket>(b)), 100 * cycles(b) / t.cycles);
