@@ -1,20 +1,30 @@
 // tokamax/numpy.hpp: all of numpy.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   numpy/arange.hpp           numbers in order, and the identity matrix: arange and eye.
-//   numpy/clip.hpp             numbers held between two bounds.
-//   numpy/einsum.hpp           sums of products written as an equation, as transposes, sums and dot_generals.
-//   numpy/floor_divide.hpp     quotients and remainders of flooring division.
-//   numpy/matmul.hpp           matrix products, batched and broadcast as NumPy does.
-//   numpy/statistics.hpp       mean and variance.
-//   numpy/take.hpp             elements by index along one axis.
-//   numpy/take_along_axis.hpp  one index per line of an array.
-//   numpy/where.hpp            one of two values by a condition.
+//   numpy/arange.hpp                   numbers in order, and the identity matrix: arange and eye.
+//   numpy/clip.hpp                     numbers held between two bounds.
+//   numpy/einsum.hpp                   sums of products written as an equation, as transposes, sums and dot_generals.
+//   numpy/elementwise/arithmetic.hpp   NumPy's arithmetic of two arrays: fmax, fmod, divmod, gcd, heaviside, rounding.
+//   numpy/elementwise/bits.hpp         NumPy's names for logic and bits, and truth values packed into bytes.
+//   numpy/elementwise/exponential.hpp  logarithms to other bases, hypot, angles in degrees, and sinc.
+//   numpy/elementwise/parts.hpp        signs, fractions and exponents of numbers, and what replaces NaN.
+//   numpy/elementwise/predicates.hpp   questions about numbers: NaN, infinite, close, equal.
+//   numpy/floor_divide.hpp             quotients and remainders of flooring division.
+//   numpy/matmul.hpp                   matrix products, batched and broadcast as NumPy does.
+//   numpy/statistics.hpp               mean and variance.
+//   numpy/take.hpp                     elements by index along one axis.
+//   numpy/take_along_axis.hpp          one index per line of an array.
+//   numpy/where.hpp                    one of two values by a condition.
 #pragma once
 
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/clip.hpp>
 #include <tokamax/numpy/einsum.hpp>
+#include <tokamax/numpy/elementwise/arithmetic.hpp>
+#include <tokamax/numpy/elementwise/bits.hpp>
+#include <tokamax/numpy/elementwise/exponential.hpp>
+#include <tokamax/numpy/elementwise/parts.hpp>
+#include <tokamax/numpy/elementwise/predicates.hpp>
 #include <tokamax/numpy/floor_divide.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/numpy/statistics.hpp>
