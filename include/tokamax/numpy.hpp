@@ -3,6 +3,9 @@
 //
 //   numpy/arange.hpp                   numbers in order, and the identity matrix: arange and eye.
 //   numpy/clip.hpp                     numbers held between two bounds.
+//   numpy/creation/matrices.hpp        diagonals and triangles of matrices: eye, tri, tril, diag, trace, vander, tril_indices.
+//   numpy/creation/ranges.hpp          numbers in order: arange with a step, linspace, logspace, geomspace, meshgrid.
+//   numpy/creation/windows.hpp         window functions: bartlett, blackman, hamming, hanning.
 //   numpy/einsum.hpp                   sums of products written as an equation, as transposes, sums and dot_generals.
 //   numpy/elementwise/arithmetic.hpp   NumPy's arithmetic of two arrays: fmax, fmod, divmod, gcd, heaviside, rounding.
 //   numpy/elementwise/bits.hpp         NumPy's names for logic and bits, and truth values packed into bytes.
@@ -10,6 +13,11 @@
 //   numpy/elementwise/parts.hpp        signs, fractions and exponents of numbers, and what replaces NaN.
 //   numpy/elementwise/predicates.hpp   questions about numbers: NaN, infinite, close, equal.
 //   numpy/floor_divide.hpp             quotients and remainders of flooring division.
+//   numpy/manipulation/axes.hpp        the order and number of axes: moveaxis, squeeze, ravel, atleast_2d, broadcast_arrays.
+//   numpy/manipulation/flip.hpp        elements in another order: flip, rot90, roll.
+//   numpy/manipulation/join.hpp        arrays put together and taken apart: hstack, append, block, array_split, unstack.
+//   numpy/manipulation/pad.hpp         elements added around an array: constants, copies of its edges, mirror images.
+//   numpy/manipulation/repeat.hpp      copies of elements and of whole arrays: repeat, tile, resize.
 //   numpy/matmul.hpp                   matrix products, batched and broadcast as NumPy does.
 //   numpy/statistics.hpp               mean and variance.
 //   numpy/take.hpp                     elements by index along one axis.
@@ -19,6 +27,9 @@
 
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/clip.hpp>
+#include <tokamax/numpy/creation/matrices.hpp>
+#include <tokamax/numpy/creation/ranges.hpp>
+#include <tokamax/numpy/creation/windows.hpp>
 #include <tokamax/numpy/einsum.hpp>
 #include <tokamax/numpy/elementwise/arithmetic.hpp>
 #include <tokamax/numpy/elementwise/bits.hpp>
@@ -26,6 +37,11 @@
 #include <tokamax/numpy/elementwise/parts.hpp>
 #include <tokamax/numpy/elementwise/predicates.hpp>
 #include <tokamax/numpy/floor_divide.hpp>
+#include <tokamax/numpy/manipulation/axes.hpp>
+#include <tokamax/numpy/manipulation/flip.hpp>
+#include <tokamax/numpy/manipulation/join.hpp>
+#include <tokamax/numpy/manipulation/pad.hpp>
+#include <tokamax/numpy/manipulation/repeat.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/numpy/statistics.hpp>
 #include <tokamax/numpy/take.hpp>

@@ -135,6 +135,162 @@ def write_elementwise():
     c.save("numpy/elementwise.txt")
 
 
+def write_manipulation():
+    c = Cases("make_numpy.py", "Functions that move elements")
+    x, v = values(jnp.float32, 2, 3, 4), values(jnp.int32, 5)
+    for a, b in [(0, 2), (2, 0), (-1, 0), ((0, 1), (-1, -2)), (0, 3), ((0, 1), (2,))]:
+        c.case("moveaxis", x, fn=lambda y: jnp.moveaxis(y, a, b), grad=a == 0 and b == 2,
+               show={"from": a if isinstance(a, tuple) else (a,), "to": b if isinstance(b, tuple) else (b,)})
+    for a, s in [(2, 0), (0, 3), (1, -1), (0, 4)]:
+        c.case("rollaxis", x, axis=a, start=s)
+    c.case("permute_dims", x, axes=(2, 0, -2))
+    c.case("permute_dims", x, axes=(2, 0, 0))
+    c.case("matrix_transpose", x)
+    c.case("matrix_transpose", v)
+    for axis in [(0, 2), (-1,), (0, 0), (4,), (5,)]:
+        c.case("expand_dims", x, axis=axis)
+    one = values(jnp.float32, 1, 3, 1)
+    for axis in [None, (0,), (0, -1), (1,)]:
+        c.case("squeeze", one, axis=axis)
+    for y in [jnp.float32(2), v, x, jnp.zeros((0, 3)), values(jnp.int32, 2, 3)]:
+        for name in ["ravel", "atleast_1d", "atleast_2d", "atleast_3d", "flipud", "fliplr", "flip"]:
+            c.case(name, y)
+    c.case("broadcast_arrays", v, values(jnp.float32, 3, 1))
+    c.case("broadcast_arrays", v, values(jnp.float32, 3))
+    for axis in [0, (0, 2), -1, (0, 0), 3]:
+        c.case("flip", x, axis=axis, grad=axis == -1)
+    for k in [-1, 0, 1, 2, 3, 6]:
+        c.case("rot90", x, k=k, axes=(0, 1), grad=k == 1)
+        c.case("rot90", x, k=k, axes=(-1, 0))
+    c.case("rot90", x, k=1, axes=(1, 1))
+    for shift, axis in [(1, 0), (-2, 2), (7, 1), ((1, 2), (0, 2)), (1, (0, 1)), ((1, 2), 0), (1, 3)]:
+        c.case("roll", x, shift=shift, axis=axis, grad=shift == -2)
+    c.case("roll", x, shift=5)
+    c.case("roll", jnp.zeros((0, 3)), shift=1, axis=0)
+    c.case("roll_by", x, jnp.int32(5), fn=lambda a, s: jnp.roll(a, s, 2), axis=None, show={"axis": 2})
+    c.case("roll_by", x, jnp.int32(-3), fn=lambda a, s: jnp.roll(a, s, (0, 2)), show={"axis": (0, 2)})
+    m, n = values(jnp.float32, 2, 3), values(jnp.int32, 2, 3, seed=2)
+    for name in ["vstack", "hstack", "dstack", "column_stack"]:
+        for pair in [(m, n), (v, v), (jnp.float32(1), jnp.float32(2)), (x, x)]:
+            c.case(name, *pair, fn=lambda *xs: getattr(jnp, name)(xs))
+    c.case("vstack", m, m, fn=lambda *xs: jnp.vstack(xs), grad=True)
+    c.case("vstack", v, m, fn=lambda *xs: jnp.vstack(xs))
+    c.case("append", m, v)
+    c.case("append", m, n, axis=0)
+    c.case("append", m, n, axis=2)
+    c.case("block", m, n, fn=lambda a, b: jnp.block([[a, b], [b, a]]))
+    for parts, axis in [(2, 0), (3, 2), (5, 1), (0, 0), (2, 3)]:
+        c.case("array_split", x, fn=lambda y: jnp.array_split(y, parts, axis), show={"parts": parts, "axis": axis},
+               grad=parts == 3)
+    for at, axis in [((1, 3), 2), ((2, 1), 2), ((-1,), 1), ((9,), 0)]:
+        c.case("split_at", x, fn=lambda y: jnp.split(y, list(at), axis), show={"at": at, "axis": axis})
+    for name in ["vsplit", "hsplit", "dsplit"]:
+        c.case(name, values(jnp.float32, 2, 4, 6), fn=lambda y: getattr(jnp, name)(y, 2))
+        c.case(name, values(jnp.float32, 2, 3, 5), fn=lambda y: getattr(jnp, name)(y, 2))
+    c.case("unstack", x, axis=1)
+    for times, axis in [(2, 0), (3, -1), (0, 1), (1, 1), (2, 3), (-1, 0)]:
+        c.case("repeat", x, fn=lambda y: jnp.repeat(y, times, axis), show={"times": times, "axis": axis}, grad=times == 3)
+    c.case("repeat", x, fn=lambda y: jnp.repeat(y, 2), show={"times": 2})
+    for total in [6, 4, 9]:
+        c.case("repeat_each", x, jnp.asarray([1, 0, 2, 3]), fn=lambda y, r: jnp.repeat(y, r, 2, total_repeat_length=total),
+               show={"total": total, "axis": 2}, check={"vmap": 0} if total != 6 else None)
+    c.case("repeat_each", x, jnp.asarray([1, 0, 2]), fn=lambda y, r: jnp.repeat(y, r, 2, total_repeat_length=6),
+           show={"total": 6, "axis": 2})
+    for reps in [(2,), (2, 1), (2, 1, 3), (2, 2, 1, 1), (0,), (1, -1)]:
+        c.case("tile", m, reps=reps, grad=reps == (2, 1, 3))
+    for shape in [(2, 5), (1,), (7, 2), (0, 3)]:
+        c.case("resize", m, new_shape=shape)
+    modes = ["constant", "edge", "linear_ramp", "maximum", "mean", "minimum", "reflect", "symmetric", "wrap"]
+    for mode in modes:
+        for y in [m, n, x, values(jnp.bfloat16, 4)]:
+            w = [(1, 2)] if y.ndim != 2 else [(1, 2), (4, 3)]
+            c.case("pad", y, fn=lambda y: jnp.pad(y, w if len(w) > 1 else w[0], mode=mode), grad=y is m,
+                   show={"before": tuple(a for a, _ in w), "after": tuple(b for _, b in w), "mode": mode},
+                   check={"tol": 2e-6} if y.dtype == jnp.float32 else {"tol": 2e-2} if y.ndim == 1 else None)
+    for mode in ["reflect", "symmetric"]:
+        c.case("pad", m, fn=lambda y: jnp.pad(y, ((1, 2), (7, 4)), mode=mode, reflect_type="odd"),
+               show={"before": (1, 7), "after": (2, 4), "mode": mode, "odd": True}, grad=True)
+    for mode in ["maximum", "mean", "minimum"]:
+        c.case("pad", x, fn=lambda y: jnp.pad(y, ((0, 0), (2, 1), (1, 1)), mode=mode, stat_length=2),
+               show={"before": (0, 2, 1), "after": (0, 1, 1), "mode": mode, "stat_length": 2}, check={"tol": 2e-6})
+    c.case("pad", m, fn=lambda y: jnp.pad(y, 1, constant_values=(3, -2)),
+           show={"before": 1, "after": 1, "mode": "constant", "before_value": 3, "after_value": -2})
+    c.case("pad", m, fn=lambda y: jnp.pad(y, 2, mode="linear_ramp", end_values=(3, -2)),
+           show={"before": 2, "after": 2, "mode": "linear_ramp", "before_value": 3, "after_value": -2},
+           check={"tol": 2e-6})
+    c.case("pad", m, fn=lambda y: jnp.pad(y, ((1, -1), (0, 0))), show={"before": (1, 0), "after": (-1, 0), "mode": "constant"})
+    c.case("pad", m, fn=lambda y: jnp.pad(y, ((1, 1),) * 3), show={"before": (1, 1, 1), "after": (1, 1, 1), "mode": "constant"})
+    for mode in modes:
+        c.case("pad", jnp.zeros((0, 2)), fn=lambda y: jnp.pad(y, 1, mode=mode), show={"before": 1, "after": 1, "mode": mode})
+    c.save("numpy/manipulation.txt")
+
+
+def write_creation():
+    c = Cases("make_numpy.py", "Arrays of known numbers, and diagonals")
+    for args in [(0, 5), (2, 9, 3), (5, 0, -2), (0, 1, 0.25), (0.5, 3), (3, 3), (3, 1), (0, -1, -0.3)]:
+        whole_ones = all(isinstance(a, int) for a in args)
+        c.case("arange", fn=lambda: jnp.arange(*args), check={"tol": 2e-6},
+               show={"start": args[0], "stop": args[1], "step": args[2] if len(args) > 2 else 1, "whole": whole_ones})
+    c.case("arange", fn=lambda: jnp.arange(0, 1, 0), show={"start": 0, "stop": 1, "step": 0, "whole": True})
+    a, b = values(jnp.float32, 3), values(jnp.float32, 3, seed=5)
+    for num in [0, 1, 2, 5, 7]:
+        for endpoint in [True, False]:
+            c.case("linspace", 0.5, 3.0, num=num, endpoint=endpoint, check={"tol": 2e-6})
+            c.case("linspace", a, b, num=num, endpoint=endpoint, grad=num == 5, check={"tol": 2e-6})
+            if num:
+                c.case("logspace", 0.0, 2.0, num=num, endpoint=endpoint, check={"tol": 3e-6})
+                c.case("geomspace", 1.0, 100.0, num=num, endpoint=endpoint, check={"tol": 3e-6})
+    c.case("linspace", a, b, num=4, axis=-1, check={"tol": 2e-6})
+    c.case("linspace", 0, 10, num=7, dtype=jnp.int32)
+    c.case("linspace", 0, -10, num=7, dtype=jnp.int32)
+    c.case("linspace", 0, 10, num=-1)
+    c.case("linspace", 0, 10, num=5, dtype=jnp.bfloat16)
+    c.case("linspace", 0, 10, num=5, dtype=jnp.float16)
+    c.case("logspace", a, b, num=3, base=2.0, check={"tol": 3e-6})
+    c.case("geomspace", -abs(a) - 1, -abs(b) - 1, num=4, check={"tol": 1e-5}, grad=True)
+    for indexing in ["xy", "ij"]:
+        for sparse in [False, True]:
+            for xs in [(a, b[:2]), (a,), (a, b[:2], values(jnp.int32, 2))]:
+                c.case("meshgrid", *xs, indexing=indexing, sparse=sparse)
+    c.case("meshgrid", a, jnp.zeros((2, 2)))
+    for sparse in [False, True]:
+        c.case("indices", fn=lambda: list(jnp.indices((2, 3), sparse=sparse)), show={"shape": (2, 3), "sparse": sparse})
+    c.case("ix_", jnp.asarray([0, 2]), jnp.asarray([1, 3, 0]))
+    for n, m, k in [(3, 3, 0), (2, 4, 1), (4, 2, -1), (3, 3, 5), (0, 3, 0)]:
+        for name in ["eye", "tri"]:
+            c.case(name, fn=lambda: getattr(jnp, name)(n, m, k), show={"n": n, "m": m, "k": k})
+        for name in ["tril_indices", "triu_indices"]:
+            c.case(name, fn=lambda: getattr(jnp, name)(n, k, m), show={"n": n, "m": m, "k": k})
+    c.case("identity", fn=lambda: jnp.identity(3, jnp.int32), show={"n": 3, "dtype": jnp.int32})
+    for x in [values(jnp.float32, 2, 3, 4), values(jnp.int32, 3, 3), edges().reshape(2, 7), values(jnp.int32, 3),
+              values(jnp.bool_, 3, 2)]:
+        for k in [-1, 0, 2]:
+            for name in ["tril", "triu"]:
+                c.case(name, x, fn=lambda y: getattr(jnp, name)(y, k), show={"k": k}, grad=x.ndim == 3)
+            c.case("diag", x, fn=lambda y: jnp.diag(y, k), show={"k": k})
+            c.case("diagflat", x, fn=lambda y: jnp.diagflat(y, k), show={"k": k}) if x.size < 7 else None
+            c.case("diagonal", x, offset=k)
+            c.case("trace", x, offset=k)
+    x = values(jnp.float32, 2, 3, 4)
+    for a1, a2, off in [(0, 2, 0), (2, 1, 1), (-1, 0, -1), (1, 1, 0), (0, 3, 0), (0, 1, 7)]:
+        c.case("diagonal", x, offset=off, axis1=a1, axis2=a2, grad=off == 1)
+        c.case("trace", x, offset=off, axis1=a1, axis2=a2, grad=off == -1)
+    c.case("diag", a, fn=lambda y: jnp.diag(y, 1), show={"k": 1}, grad=True)
+    for n, inc in [(4, False), (3, True), (0, False), (1, True)]:
+        c.case("vander", a, fn=lambda y: jnp.vander(y, n, inc), show={"n": n, "increasing": inc}, grad=n == 4,
+               check={"tol": 2e-6})
+    c.case("diag_indices", fn=lambda: jnp.diag_indices(3, 3), show={"n": 3, "count": 3})
+    for shape in [(3, 3), (2, 4), (4, 2), (2, 2, 2), (2, 3, 2), (3,)]:
+        y = values(jnp.float32, *shape)
+        c.case("fill_diagonal", y, jnp.float32(7), fn=lambda u, w: jnp.fill_diagonal(u, w, inplace=False),
+               grad=shape == (3, 3))
+    c.case("fill_diagonal", values(jnp.float32, 3, 3), a, fn=lambda u, w: jnp.fill_diagonal(u, w, inplace=False), grad=True)
+    for name in ["bartlett", "hanning", "hamming", "blackman"]:
+        for n in [0, 1, 2, 7]:
+            c.case(name, fn=lambda: getattr(jnp, name)(n), show={"n": n}, check={"tol": 2e-6})
+    c.save("numpy/creation.txt")
+
+
 def main():
     families = {name[6:]: f for name, f in globals().items() if name.startswith("write_")}
     for name in sys.argv[1:] or families:

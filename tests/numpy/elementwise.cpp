@@ -78,8 +78,8 @@ case_functions elementwise_functions() {
       {"nan_to_num",
        [](const arrays& x, options o) -> arrays {
          const nan_to_num_options otherwise;
-         return nan_to_num(x[0], {o.number("nan"), o.number("posinf", otherwise.posinf),
-                                  o.number("neginf", otherwise.neginf)});
+         return nan_to_num(
+             x[0], {o.number("nan"), o.number("posinf", otherwise.posinf), o.number("neginf", otherwise.neginf)});
        }},
       {"isclose", [](const arrays& x, options o) -> arrays { return isclose(x[0], x[1], closeness(o)); }},
       {"allclose", [](const arrays& x, options o) -> arrays { return allclose(x[0], x[1], closeness(o)); }},

@@ -3,7 +3,7 @@
 // tested by tests/numpy/creation.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>               // scatter_add
+#include <tokamax/lax/concatenate.hpp>          // concatenate, pad
 #include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/reverse.hpp>              // reverse
 #include <tokamax/lax/scatter.hpp>              // scatter
@@ -84,13 +84,15 @@ constexpr array diagonal(const array& x, diagonal_options o = {}, source_line l 
   }
   const axes two = detail::checked_axes("diagonal: axis", {o.axis1, o.axis2}, x, l);
   const array y = moveaxis(x, two, {x.rank() - 2, x.rank() - 1}, l);
-  const std::int64_t m = y.extent(-2), n = y.extent(-1), row = o.offset < 0 ? -o.offset : 0, column = o.offset > 0 ? o.offset : 0;
+  const std::int64_t m = y.extent(-2), n = y.extent(-1), row = o.offset < 0 ? -o.offset : 0,
+                     column = o.offset > 0 ? o.offset : 0;
   std::int64_t count = m - row < n - column ? m - row : n - column;
   if (count < 0) count = 0;
   shape flat;
   for (int i = 0; i + 2 < y.rank(); ++i) flat.push_back(y.extent(i));
   flat.push_back(mul_extent(m, n));
-  const array place = iota(i32, {count}, 0) * detail::number_of_index(n + 1) + detail::number_of_index(row * n + column);
+  const array place =
+      iota(i32, {count}, 0) * detail::number_of_index(n + 1) + detail::number_of_index(row * n + column);
   return take(reshape(y, flat, l), place, flat.rank() - 1, l);
 }
 /// The sum of a diagonal.

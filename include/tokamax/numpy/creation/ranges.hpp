@@ -5,8 +5,8 @@
 
 #include <tokamax/lax/concatenate.hpp>                // concatenate
 #include <tokamax/numpy/arange.hpp>                   // arange
-#include <tokamax/numpy/elementwise/predicates.hpp>   // operand_pair
 #include <tokamax/numpy/elementwise/exponential.hpp>  // log10
+#include <tokamax/numpy/elementwise/predicates.hpp>   // operand_pair
 #include <tokamax/numpy/manipulation/axes.hpp>        // moveaxis
 
 namespace tokamax {
@@ -32,9 +32,9 @@ constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype
 
 /// How linspace, logspace and geomspace count.
 struct linspace_options {
-  bool endpoint = true;        ///< is `stop` the last number?
-  dtype type = dtype::none;    ///< of the result; none: the promotion of the operands, floating
-  int axis = 0;                ///< the new axis of the result
+  bool endpoint = true;      ///< is `stop` the last number?
+  dtype type = dtype::none;  ///< of the result; none: the promotion of the operands, floating
+  int axis = 0;              ///< the new axis of the result
 };
 
 /// `count` numbers at equal distances from start to stop.

@@ -19,8 +19,9 @@ constexpr array bitwise_invert(const array& x, source_line l = source_line::curr
 /// The number of ones among the bits of |x|, as u8.
 /// errors  "bitwise_count: dtype"
 constexpr array bitwise_count(const array& x, source_line l = source_line::current()) {
-  if (!is_integer(x.dtype())) reject(x, l, "bitwise_count: dtype", x.type(), "an integer dtype");
+  if (is_floating(x.dtype())) reject(x, l, "bitwise_count: dtype", x.type(), "an integer dtype");
   array magnitude = x;
+  if (x.dtype() == bool_) return astype(x, u8, l);
   if (is_signed(x.dtype())) magnitude = abs(x, l);
   return astype(population_count(magnitude, l), u8);
 }

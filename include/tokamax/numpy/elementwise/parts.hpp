@@ -13,7 +13,9 @@ struct float_layout {
   int fraction, bias;
   dtype word;
 };
-constexpr float_layout layout_of(dtype t) { return t == f64 ? float_layout{52, 1023, i64} : float_layout{23, 127, i32}; }
+constexpr float_layout layout_of(dtype t) {
+  return t == f64 ? float_layout{52, 1023, i64} : float_layout{23, 127, i32};
+}
 /// 2^k as a float, for exponents that normal numbers have.
 constexpr array power_of_two(const array& k, dtype type) {
   const auto [fraction, bias, word] = layout_of(type);
@@ -64,7 +66,8 @@ constexpr arrays frexp(const array& given, source_line l = source_line::current(
   const std::int64_t mask = wide ? 0x7ff : 0xff;
   const array exponent = bitwise_and(shift_right_logical(bits, number(fraction)), number(mask));
   const array kept = bitwise_and(bits, number(~(mask << fraction)));  // sign and fraction
-  const array m = bitcast_convert_type(bitwise_or(kept, number(static_cast<std::int64_t>(bias - 1) << fraction)), x.dtype());
+  const array m =
+      bitcast_convert_type(bitwise_or(kept, number(static_cast<std::int64_t>(bias - 1) << fraction)), x.dtype());
   const array e = exponent - number(bias - 1) - select(tiny, number(wide ? 54 : 25), number(0));
   const array special = logical_or(x == 0.0, logical_not(isfinite(x)));
   return {astype(select(special, x, m), real.dtype()), astype(select(special, number(0), e), i32)};

@@ -27,7 +27,8 @@ constexpr axes checked_axes(const char* what, const axes& given, const array& x,
 /// errors  "moveaxis: axis", "moveaxis: axes" if there are not as many of both
 /// source  jax.numpy.moveaxis
 constexpr array moveaxis(const array& x, const axes& from, const axes& to, source_line l = source_line::current()) {
-  const axes a = detail::checked_axes("moveaxis: axis", from, x, l), b = detail::checked_axes("moveaxis: axis", to, x, l);
+  const axes a = detail::checked_axes("moveaxis: axis", from, x, l),
+             b = detail::checked_axes("moveaxis: axis", to, x, l);
   if (a.rank() != b.rank()) {
     reject(x, l, "moveaxis: axes", message() << to, message("as many as ") << from);
     return x;
@@ -88,7 +89,8 @@ constexpr array squeeze(const array& x, const axes& axis, source_line l = source
   const axes at = detail::checked_axes("squeeze: axis", axis, x, l);
   shape s;
   for (int i = 0; i < x.rank(); ++i) {
-    if (at.contains(i) && x.extent(i) != 1) reject(x, l, "squeeze: axis", x.type(), message("1 element along axis ") << i);
+    if (at.contains(i) && x.extent(i) != 1)
+      reject(x, l, "squeeze: axis", x.type(), message("1 element along axis ") << i);
     if (!at.contains(i)) s.push_back(x.extent(i));
   }
   return reshape(x, s, l);
