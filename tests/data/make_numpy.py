@@ -143,7 +143,7 @@ def write_manipulation():
                show={"from": a if isinstance(a, tuple) else (a,), "to": b if isinstance(b, tuple) else (b,)})
     for a, s in [(2, 0), (0, 3), (1, -1), (0, 4)]:
         c.case("rollaxis", x, axis=a, start=s)
-    c.case("permute_dims", x, axes=(2, 0, -2))
+    c.case("permute_dims", x, axes=(2, 0, 1))
     c.case("permute_dims", x, axes=(2, 0, 0))
     c.case("matrix_transpose", x)
     c.case("matrix_transpose", v)
@@ -167,7 +167,7 @@ def write_manipulation():
         c.case("roll", x, shift=shift, axis=axis, grad=shift == -2)
     c.case("roll", x, shift=5)
     c.case("roll", jnp.zeros((0, 3)), shift=1, axis=0)
-    c.case("roll_by", x, jnp.int32(5), fn=lambda a, s: jnp.roll(a, s, 2), axis=None, show={"axis": 2})
+    c.case("roll_by", x, jnp.int32(5), fn=lambda a, s: jnp.roll(a, s, 2), show={"axis": 2})
     c.case("roll_by", x, jnp.int32(-3), fn=lambda a, s: jnp.roll(a, s, (0, 2)), show={"axis": (0, 2)})
     m, n = values(jnp.float32, 2, 3), values(jnp.int32, 2, 3, seed=2)
     for name in ["vstack", "hstack", "dstack", "column_stack"]:
@@ -220,7 +220,7 @@ def write_manipulation():
            check={"tol": 2e-6})
     c.case("pad", m, fn=lambda y: jnp.pad(y, ((1, -1), (0, 0))), show={"before": (1, 0), "after": (-1, 0), "mode": "constant"})
     c.case("pad", m, fn=lambda y: jnp.pad(y, ((1, 1),) * 3), show={"before": (1, 1, 1), "after": (1, 1, 1), "mode": "constant"})
-    for mode in modes:
+    for mode in sorted(set(modes) - {"mean"}):
         c.case("pad", jnp.zeros((0, 2)), fn=lambda y: jnp.pad(y, 1, mode=mode), show={"before": 1, "after": 1, "mode": mode})
     c.save("numpy/manipulation.txt")
 

@@ -59,13 +59,14 @@ constexpr array rot90(const array& x, int k = 1, const axes& plane = {0, 1}, sou
 /// errors  "roll: axis", "roll: shifts" if there are not as many as axes
 /// source  jax.numpy.roll
 constexpr array roll(const array& x, const shape& shift, const axes& axis, source_line l = source_line::current()) {
-  if (shift.rank() != axis.rank() && shift.rank() != 1) {
+  const int count = axis.rank() == 1 ? shift.rank() : axis.rank();
+  if (shift.rank() != count && shift.rank() != 1) {
     reject(x, l, "roll: shifts", message() << shift, message("one for each of ") << axis);
     return x;
   }
   array y = x;
-  for (int k = 0; k < axis.rank(); ++k) {
-    const int a = checked_axis("roll: axis", axis[k], x, l);
+  for (int k = 0; k < count; ++k) {
+    const int a = checked_axis("roll: axis", axis[axis.rank() == 1 ? 0 : k], x, l);
     const std::int64_t n = x.rank() == 0 ? 0 : x.extent(a), by = shift[shift.rank() == 1 ? 0 : k];
     if (n == 0) continue;
     const std::int64_t first = ((-by) % n + n) % n;  // the element that comes first

@@ -79,21 +79,24 @@ constexpr arrays array_split(const array& x, int parts, int axis = 0, source_lin
   for (int i = 0; i < parts; ++i) sizes.push_back(x.extent(axis) / parts + (i < x.extent(axis) % parts));
   return split(x, sizes, axis, l);
 }
-/// Parts that begin at the positions `at`; as in slices, negative ones count from the end.
+/// Parts that begin at 0 and at the positions `at`, which increase.
+/// errors  "split_at: axis", "split_at: positions" if they do not increase or lie outside of the axis
 /// source  jax.numpy.split with a list of indices
 constexpr arrays split_at(const array& x, const shape& at, int axis = 0, source_line l = source_line::current()) {
   axis = checked_axis("split_at: axis", axis, x, l);
   if (x.rank() == 0) return x;
-  const std::int64_t n = x.extent(axis);
-  const auto place = [&](std::int64_t p) { return p < 0 ? (p + n < 0 ? 0 : p + n) : p > n ? n : p; };
-  arrays out;
+  words sizes;
   std::int64_t from = 0;
   for (int i = 0; i <= at.rank(); ++i) {
-    const std::int64_t to = i < at.rank() ? place(at[i]) : n;
-    out.push_back(slice_in_dim(x, from, to < from ? from : to, axis, l));
+    const std::int64_t to = i < at.rank() ? at[i] : x.extent(axis);
+    if (to < from) {
+      reject(x, l, "split_at: positions", message() << at, message("increasing ones within ") << x.extent(axis));
+      return x;
+    }
+    sizes.push_back(to - from);
     from = to;
   }
-  return out;
+  return split(x, sizes, axis, l);
 }
 /// `parts` equal parts along the first (vsplit), second (hsplit; the first if it is the only one) or third axis (dsplit).
 /// errors  those of split
