@@ -19,6 +19,13 @@
 //   numpy/manipulation/pad.hpp         elements added around an array: constants, copies of its edges, mirror images.
 //   numpy/manipulation/repeat.hpp      copies of elements and of whole arrays: repeat, tile, resize.
 //   numpy/matmul.hpp                   matrix products, batched and broadcast as NumPy does.
+//   numpy/reductions/cumulative.hpp    running products and differences: cumulative_sum, nancumsum, diff, ediff1d.
+//   numpy/reductions/nan.hpp           reductions that leave out NaN: nansum, nanmean, nanmax, nanvar and the like.
+//   numpy/reductions/products.hpp      counts, products, ranges and averages of elements: count_nonzero, ptp, std, average.
+//   numpy/reductions/quantile.hpp      quantiles and medians, also of the numbers that are not NaN.
+//   numpy/sorting/nonzero.hpp          where the elements that are not zero are: nonzero, argwhere, compress, extract.
+//   numpy/sorting/order.hpp            orders by several keys, partitions, and places in sorted arrays.
+//   numpy/sorting/unique.hpp           sets of numbers: unique, isin, union1d, intersect1d, setdiff1d, setxor1d.
 //   numpy/statistics.hpp               mean and variance.
 //   numpy/take.hpp                     elements by index along one axis.
 //   numpy/take_along_axis.hpp          one index per line of an array.
@@ -43,6 +50,13 @@
 #include <tokamax/numpy/manipulation/pad.hpp>
 #include <tokamax/numpy/manipulation/repeat.hpp>
 #include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/reductions/cumulative.hpp>
+#include <tokamax/numpy/reductions/nan.hpp>
+#include <tokamax/numpy/reductions/products.hpp>
+#include <tokamax/numpy/reductions/quantile.hpp>
+#include <tokamax/numpy/sorting/nonzero.hpp>
+#include <tokamax/numpy/sorting/order.hpp>
+#include <tokamax/numpy/sorting/unique.hpp>
 #include <tokamax/numpy/statistics.hpp>
 #include <tokamax/numpy/take.hpp>
 #include <tokamax/numpy/take_along_axis.hpp>

@@ -12,7 +12,7 @@ the elements of its gradient, for cotangents that need no text: element i of flo
 ((7 i + 3 k) mod 11 - 5) / 4.
 
 Attributes of the check itself: tol and gtol (tolerances of values and gradients in place of those of JAX's tests),
-vmap=0 (no batch), bits=0 (a compiled program may round otherwise than ops that run one by one).
+traced=0 (eagerly only, as the shape of the result depends on data), vmap=0 (no batch), bits=0 (a compiled program may round otherwise than ops that run one by one).
 """
 # SPDX-License-Identifier: Apache-2.0
 import os

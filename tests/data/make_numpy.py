@@ -23,19 +23,25 @@ def values(dtype, *shape, seed=0):
 
 def write_reductions():
     c = Cases("make_numpy.py", "Reductions over axes")
-    for name in ["sum", "max", "min", "mean", "var", "all", "any"]:
+    for name in ["sum", "max", "min", "mean", "var", "std", "prod", "ptp", "count_nonzero", "all", "any"]:
         for dtype in ALL:
             x = values(dtype, 3, 2, 4)
-            if name == "var" and dtype == jnp.bool_:
+            if dtype == jnp.bool_ and name in ("var", "std", "ptp"):
                 continue
+            if name == "prod" and is_float(x):
+                x = x / 4
+            smooth = dtype == jnp.float32 and name not in ("all", "any", "count_nonzero")
+            check = {"tol": 2e-6} if name in ("prod", "std", "var") and dtype == jnp.float32 else None
             for axis in [None, 0, -1, (0, 2)]:
-                c.case(name, x, axis=axis, grad=dtype == jnp.float32 and name not in ("all", "any"))
-            c.case(name, x, axis=1, keepdims=True)
+                c.case(name, x, axis=axis, grad=smooth, check=check)
+            c.case(name, x, axis=1, keepdims=True, check=check)
             c.case(name, edges(dtype))
             c.case(name, x, axis=3)
         for shape in [(0,), (0, 3), (3, 0)]:
             c.case(name, jnp.zeros(shape, jnp.float32), axis=0)
-    for name in ["argmax", "argmin"]:
+    z = jnp.asarray([[1, 0, 2, 3, 0.5], [0, 0, 2, 1, 4]], jnp.float32)
+    c.case("prod", z, axis=1, grad=True)
+    for name in ["argmax", "argmin", "nanargmax", "nanargmin"]:
         for dtype in ALL:
             x = values(dtype, 3, 4)
             for axis in [0, -1]:
@@ -43,7 +49,125 @@ def write_reductions():
             c.case(name, edges(dtype), axis=0)
         c.case(name, jnp.zeros((0, 3), jnp.float32), axis=0)
         c.case(name, jnp.zeros((2, 3), jnp.float32), axis=2)
+    holes = jnp.asarray([[1, nan, 2, -3], [nan, nan, nan, nan], [4, 5, nan, 6]], jnp.float32)
+    c.case("nanargmax", holes, axis=1)
+    c.case("nanargmin", holes, axis=0)
+    for name in ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanmedian"]:
+        for axis in [None, 0, 1]:
+            for dtype in [jnp.float32, jnp.bfloat16]:
+                c.case(name, holes.astype(dtype), axis=axis, grad=name in ("nansum", "nanmean") and dtype == jnp.float32,
+                       check={"tol": 2e-2} if dtype == jnp.bfloat16 else {"tol": 2e-6})
+        c.case(name, holes, axis=1, keepdims=True, check={"tol": 2e-6})
+        c.case(name, values(jnp.int32, 3, 4), axis=0, check={"tol": 2e-6})
+        c.case(name, edges())
+    for name in ["var", "std", "nanvar", "nanstd"]:
+        for ddof in [1, 2.5, 5]:
+            c.case(name, values(jnp.float32, 3, 4), axis=1, ddof=ddof, check={"tol": 2e-6}, grad=ddof == 1 and name == "std")
+    w = jnp.asarray([0.5, 1, 2, 0.25], jnp.float32)
+    x = values(jnp.float32, 3, 4)
+    c.case("average", x, w, fn=lambda a, b: jnp.average(a, 1, b, returned=True), show={"axis": 1}, grad=True,
+           check={"tol": 2e-6})
+    c.case("average", x, abs(x), fn=lambda a, b: jnp.average(a, weights=b, returned=True), show={}, check={"tol": 2e-6})
+    c.case("average", values(jnp.int32, 4), w, fn=lambda a, b: jnp.average(a, 0, b, returned=True), show={"axis": 0},
+           check={"tol": 2e-6})
+    c.case("average", x, w[:3], fn=lambda a, b: jnp.average(a, 1, b, returned=True), show={"axis": 1})
+    q = jnp.asarray([0.0, 0.3, 0.5, 1.0], jnp.float32)
+    for name in ["quantile", "nanquantile", "percentile", "nanpercentile"]:
+        scale = 100.0 if "percentile" in name else 1.0
+        for data in [values(jnp.float32, 3, 5), holes, values(jnp.int32, 2, 6), values(jnp.bfloat16, 7), edges()]:
+            for method in ["linear", "lower", "higher", "midpoint", "nearest"]:
+                if data.shape == (14,) and method != "lower":
+                    continue
+                c.case(name, data, q * scale, fn=lambda a, b, **k: getattr(jnp, name)(a, b, **k), axis=-1, method=method,
+                       grad=method == "linear" and data.shape == (3, 5),
+                       check={"tol": 2e-2} if data.dtype == jnp.bfloat16 else {"tol": 3e-6})
+        c.case(name, values(jnp.float32, 3, 2, 5), q * scale, axis=(0, 2), keepdims=True, method="linear",
+               check={"tol": 3e-6})
+        c.case(name, values(jnp.float32, 3, 2), 0.25 * scale, method="linear", check={"tol": 3e-6})
+        c.case(name, values(jnp.float32, 3, 2), q, axis=2)
+    for axis in [None, 0, (0, 2)]:
+        c.case("median", values(jnp.float32, 3, 2, 4), axis=axis, grad=True)
+        c.case("median", values(jnp.int8, 3, 2, 4), axis=axis)
+    c.case("median", edges())
+    for n, axis in [(1, -1), (2, 0), (0, 1), (5, 0), (1, 3), (-1, 0)]:
+        c.case("diff", values(jnp.float32, 3, 2, 4), n=n, axis=axis, grad=n == 2)
+    c.case("diff", values(jnp.bool_, 6), n=1, axis=0)
+    c.case("diff", edges(jnp.int8), n=1, axis=0)
+    c.case("ediff1d", values(jnp.float32, 2, 3))
+    c.case("ediff1d", values(jnp.int32, 5), whole(2), whole(1), fn=lambda a, b, d: jnp.ediff1d(a, b, d))
+    for initial in [False, True]:
+        c.case("cumulative_sum", values(jnp.int32, 2, 3), axis=1, include_initial=initial)
+        c.case("cumulative_sum", values(jnp.float32, 2, 3), axis=0, include_initial=initial, grad=True)
+    c.case("cumulative_sum", values(jnp.bool_, 5), axis=0)
+    c.case("nancumsum", holes, axis=1, grad=True)
     c.save("numpy/reductions.txt")
+
+
+def write_sorting():
+    c = Cases("make_numpy.py", "Orders, places and sets")
+    for dtype in ALL:
+        x = values(dtype, 3, 5)
+        for axis in [0, 1]:
+            c.case("sort", x, axis=axis, grad=dtype == jnp.float32)
+            c.case("argsort", x, axis=axis)
+        c.case("sort", edges(dtype), axis=0)
+        c.case("argsort", edges(dtype), axis=0)
+        c.case("lexsort", x[0], x[1], x[2], fn=lambda *k: jnp.lexsort(k))
+        c.case("searchsorted", jnp.sort(x[0]), x, side="left")
+        c.case("searchsorted", jnp.sort(x[0]), x, side="right")
+        c.case("unique", x, show={})
+        c.case("unique", x, size=20)
+        c.case("isin", x, x[0])
+    c.case("lexsort", values(jnp.int32, 2, 4) % 3, values(jnp.int32, 2, 4, seed=4) % 2, fn=lambda *k: jnp.lexsort(k, 0),
+           show={"axis": 0})
+    e = edges()
+    tame = jnp.sort(jnp.where(jnp.isnan(e), 2, e))
+    for side in ["left", "right"]:
+        c.case("searchsorted", jnp.sort(e), e, side=side)
+        c.case("searchsorted", tame, e, side=side)
+        c.case("searchsorted", jnp.zeros(0), e, side=side)
+    c.case("searchsorted", jnp.zeros((2, 2)), e)
+    for right in [False, True]:
+        c.case("digitize", grid(9, seed=2), jnp.asarray([-1.0, 0.0, 1.5]), right=right)
+        c.case("digitize", grid(9, seed=2), jnp.asarray([1.5, 0.0, -1.0]), right=right)
+        c.case("digitize", jnp.asarray([1, 2, 3]), jnp.asarray([1, 2, 3]), right=right)
+    c.case("digitize", grid(9, seed=2), jnp.zeros((2, 2)))
+    m = values(jnp.int32, 3, 4) * values(jnp.bool_, 3, 4, seed=7)
+    once = {"vmap": 0, "traced": 0}
+    for y in [m, m.astype(jnp.float32), m != 0, jnp.zeros((2, 3)), jnp.zeros((0, 3), jnp.int32), m[0]]:
+        c.case("nonzero", y, check=once)
+        for size, fill in [(3, 0), (9, -1)]:
+            c.case("nonzero", y, size=size, fill_value=fill)
+        c.case("argwhere", y, size=4)
+        c.case("flatnonzero", y, size=4)
+    c.case("nonzero", jnp.int32(3))
+    cond = jnp.asarray([True, False, True, True])
+    for axis in [1, 0]:
+        c.case("compress", cond[:3], values(jnp.float32, 3, 4), axis=axis, check=once)
+        c.case("compress", cond[:3], values(jnp.float32, 3, 4), axis=axis, size=3, fill_value=7, grad=axis == 1)
+    c.case("compress", cond, values(jnp.float32, 3, 4), check=once)
+    c.case("compress", cond, values(jnp.float32, 3, 4), axis=0)
+    c.case("extract", m != 0, values(jnp.float32, 3, 4), check=once)
+    c.case("extract", m != 0, values(jnp.float32, 3, 4), size=5, fill_value=0)
+    u = jnp.asarray([3, 1, 2, 3, 3, 1, 7], jnp.int32)
+    for x in [u, u.astype(jnp.float32), jnp.asarray([nan, 1, nan, 2, 1]), jnp.zeros(0), u.reshape(7, 1) % 2 == 0]:
+        c.case("unique", x, check=once)
+        c.case("unique_all", x, check=once, fn=lambda a: list(jnp.unique_all(a)))
+        c.case("unique_all", x, size=6, fn=lambda a, size: list(jnp.unique_all(a, size=size)))
+        c.case("unique", x, size=2)
+        c.case("unique", x, size=6, fill_value=9)
+    v = jnp.asarray([2, 2, 9, 3, 5], jnp.int32)
+    for name in ["union1d", "setdiff1d", "intersect1d", "setxor1d"]:
+        for a, b in [(u, v), (v, u), (u.astype(jnp.float32), v)]:
+            c.case(name, a, b, check=once)
+            c.case(name, a, b, size=3)
+            if name != "intersect1d":
+                c.case(name, a, b, size=8, fill_value=-5)
+    for invert in [False, True]:
+        c.case("isin", u, v, invert=invert)
+        c.case("isin", edges(), edges(), invert=invert)
+        c.case("isin", u, jnp.zeros(0, jnp.int32), invert=invert)
+    c.save("numpy/sorting.txt")
 
 
 def write_elementwise():

@@ -234,7 +234,7 @@ class case_run {
     }
     const arrays eager = call(put_here(listed(given_)));
     check_results("eagerly", eager, 0);
-    if (given_.empty()) return;
+    if (given_.empty() || !c_.options.flag("traced", true)) return;
     const auto compiled =
         jit([this](const std::vector<array>& x) { return listed(call(listed(x))); }, here, at_run_time);
     const std::vector<array> traced = compiled(given_);

@@ -3,7 +3,7 @@
 // tested by tests/numpy/reductions.cpp
 #pragma once
 
-#include <tokamax/lax/slice.hpp>         // slice_in_dim
+#include <tokamax/lax/concatenate.hpp>   // concatenate, slice_in_dim
 #include <tokamax/numpy/statistics.hpp>  // mean, var
 
 namespace tokamax {
@@ -106,8 +106,7 @@ constexpr average_result average(const array& x, const array& weights, reduce_op
   array w = weights;
   if (w.shape() != x.shape()) {
     const axes axis = detail::normalized(o.axis, x.rank());
-    if (w.rank() != 1 || axis.rank() != 1 || o.axis.count < 0 ||
-        w.extent(0) != x.extent(static_cast<int>(axis[0]))) {
+    if (w.rank() != 1 || axis.rank() != 1 || o.axis.count < 0 || w.extent(0) != x.extent(static_cast<int>(axis[0]))) {
       reject(x, l, "average: weights", w.type(), message("those of all or one axis of ") << x.type());
       return {x, x};
     }
