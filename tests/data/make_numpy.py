@@ -415,6 +415,177 @@ def write_creation():
     c.save("numpy/creation.txt")
 
 
+def write_indexing():
+    c = Cases("make_numpy.py", "Parts of arrays by indices, as x[...] and x.at[...]")
+
+    def place(text, arrays):
+        """`1|::2|new|dots|x0|m1.5`: number, range, new axis, ellipsis, array 0, mask 1 of 5 elements."""
+        out = []
+        for word in text.split("|"):
+            if word == "new":
+                out.append(None)
+            elif word == "dots":
+                out.append(Ellipsis)
+            elif word[0] in "xm":
+                out.append(arrays[int(word[1:].split(".")[0])])
+            elif ":" in word:
+                out.append(slice(*[int(v) if v else None for v in word.split(":")]))
+            else:
+                out.append(int(word))
+        return tuple(out)
+
+    x = values(jnp.float32, 3, 4, 5)
+    statics = ["0", "-1", "2|1", "2|-1|0", "1:", ":-1", "::2", "::-1", "::-2|1", "2:0:-1", "5:", ":2|1:3|::-1", "dots|1",
+               "dots|::2", "new", "1|new", "new|dots|new|0", "dots", ":|new|2", "-2:|:|-3:-1", "3:1", "7", "-9", "dots|-9",
+               "1|2|3|4", "dots|dots", ":|:|4:0:-3", "::5"]
+    for text in statics:
+        c.case("get", x, fn=lambda y: y[place(text, ())], show={"at": text}, grad=True)
+    for dtype in [jnp.bfloat16, jnp.int8, jnp.bool_]:
+        c.case("get", values(dtype, 3, 4), fn=lambda y: y[place("::-1|1", ())], show={"at": "::-1|1"})
+    i, j = jnp.asarray([2, 0, -1, 1]), jnp.asarray([[1], [3]])
+    outside = jnp.asarray([5, -7, 1, 2])
+    gathers = [("x0", (i,)), ("x0|1", (i,)), ("1|x0", (i,)), (":|x0", (i,)), ("dots|x0", (i,)), ("x0|x1", (i, j)),
+               ("x0|:|x1", (i, j)), (":|x0|x1", (i, j)), ("0|:|x0", (i,)), (":|0|x0", (i,)), ("x0|new|x1", (i, j)),
+               ("x0|::2|::-1", (i,)), ("new|x0", (i,)), ("x0|1:3|x1", (i, j)), ("x0", (outside,)), (":|x0|2", (outside,)),
+               ("x0|x1", (i, jnp.asarray([0, 1, 2]))), ("x0", (jnp.zeros((0,), jnp.int32),)), ("x0", (jnp.float32(1),)),
+               ("x0", (jnp.int32(1),)), ("1|x0", (jnp.int32(-1),)), ("x0|dots|x1", (j, i))]
+    for text, arrays in gathers:
+        c.case("get", x, *arrays, fn=lambda y, *a: y[place(text, a)], show={"at": text}, grad=True)
+    mask = jnp.asarray([True, False, True])
+    mask2 = values(jnp.bool_, 3, 4, seed=8)
+    count = int(mask2.sum())
+    for text, arrays in [("x0", (mask,)), ("x0", (mask2,)), ("x0|1", (mask,)), (":|x0", (jnp.asarray([True, False, True, True]),))]:
+        c.case("get", x, *arrays, fn=lambda y, *a: y[place(text, a)], show={"at": text}, check={"traced": 0}, grad=False)
+    for text, arrays in [("m0.2", (mask,)), (f"m0.{count}", (mask2,)), (f"m0.{count}|::-1", (mask2,)), ("m0.2|x1", (mask, jnp.asarray([1, 2])))]:
+        c.case("get", x, *arrays, fn=lambda y, *a: y[place(text, a)], show={"at": text}, grad=True)
+    c.case("get", x, jnp.asarray([True, False]), fn=lambda y, *a: y[place("x0", a)], show={"at": "x0"}, check={"traced": 0})
+    for mode in ["clip", "fill", "promise_in_bounds"]:
+        for dtype in [jnp.float32, jnp.int32, jnp.uint8]:
+            k = outside if mode != "promise_in_bounds" else i
+            y = values(dtype, 3, 4)
+            c.case("get", y, k, fn=lambda y, a: y.at[a].get(mode=mode), show={"at": "x0", "mode": mode})
+            if mode == "fill":
+                c.case("get", y, k, fn=lambda y, a: y.at[:, a].get(mode=mode, fill_value=3), grad=dtype == jnp.float32,
+                       show={"at": ":|x0", "mode": mode, "fill_value": 3})
+    scalar, wide = jnp.float32(1.5), values(jnp.float32, 4, 5, seed=9)
+    updates = [("1", (), scalar), ("1", (), wide), ("::2|1", (), wide[0]), ("dots|::-2", (), wide[:, :3]), ("x0", (i[:3],), wide),
+               ("x0|x1", (i[:2], jnp.asarray([1, 3])), wide[0]), ("x0|:|x1", (i[:2], jnp.asarray([[1], [3]])), scalar),
+               ("x0", (jnp.asarray([5, 1, -9]),), wide), ("7", (), scalar), ("-9", (), scalar), ("1:|new|::3", (), scalar),
+               ("m0.2", (mask,), wide), ("1|x0", (jnp.asarray([2, -4]),), wide[:2]), ("1:3", (), values(jnp.float32, 3)),
+               ("dots", (), scalar), ("2:0", (), scalar)]
+    for text, arrays, u in updates:
+        for op in ["set", "add", "multiply", "min", "max", "subtract", "divide"]:
+            c.case(op, x, u, *arrays, fn=lambda y, v, *a: getattr(y.at[place(text, a)], op)(v), show={"at": text},
+                   grad=op in ("set", "add", "subtract", "multiply"), check={"tol": 3e-6} if op == "divide" else None)
+    twice = jnp.asarray([1, 0, 1, 1, 2])
+    for op in ["add", "multiply", "min", "max"]:
+        for dtype in [jnp.float32, jnp.int32, jnp.bfloat16]:
+            c.case(op, values(dtype, 3, 2), values(dtype, 5, 2, seed=3), twice, fn=lambda y, v, a: getattr(y.at[a], op)(v),
+                   show={"at": "x0"}, check={"tol": 5e-2} if dtype == jnp.bfloat16 else {"tol": 2e-6})
+    c.case("multiply", values(jnp.float32, 3, 2), values(jnp.float32, 3, 2, seed=3), i[:3], show={"at": "x0"}, grad=True,
+           fn=lambda y, v, a: y.at[a].multiply(v))
+    for op in ["set", "add"]:
+        c.case(op, x, scalar, outside, fn=lambda y, v, a: getattr(y.at[a], op)(v, mode="clip") if op == "add" else
+               y.at[a[:1]].set(v, mode="clip"), show={"at": "x0", "mode": "clip"}) if op == "add" else None
+        c.case(op, values(jnp.int32, 4), jnp.float32(2.75), fn=lambda y, v: getattr(y.at[1], op)(v.astype(jnp.int32)), show={"at": "1"})
+    c.case("power", abs(x), jnp.float32(2), i[:2], fn=lambda y, v, a: y.at[a].power(v), show={"at": "x0"}, check={"tol": 3e-6})
+    c.save("numpy/indexing.txt")
+
+
+def write_signal():
+    c = Cases("make_numpy.py", "Products, numerical calculus, polynomials, histograms and choices")
+    a, b, m, n = grid(4, seed=1), grid(3, seed=2), grid(2, 3, seed=3), grid(3, 4, seed=4)
+    tol = {"tol": 3e-6}
+    pairs = {"dot": [(m, n), (a, n.T[:4, :3] if False else grid(4, 2)), (a, a), (m, b), (jnp.float32(2), m), (m, m)],
+             "vdot": [(m, m), (a, a)], "inner": [(m, m), (a, a), (m, n)], "outer": [(a, b), (m, b)],
+             "kron": [(m, n), (a, b), (m, a), (whole(2, 2), whole(2))], "vecdot": [(m, m), (m, b), (m, a)],
+             "matvec": [(m, b), (grid(2, 2, 3), b)], "vecmat": [(b, n), (grid(2, 3), n)],
+             "cross": [(b, b[::-1]), (m, b), (m[:, :2], m[:, 1:]), (m[:, :2], b), (a, a)]}
+    for name, list_of in pairs.items():
+        for x, y in list_of:
+            c.case(name, x, y, grad=is_float(x), check=tol)
+    c.case("cross", grid(3, 2), grid(3, 2, seed=3), axis=0, fn=lambda x, y, axis: jnp.cross(x, y, axis=axis), check=tol)
+    c.case("vecdot", grid(3, 2), grid(3, 2, seed=3), axis=0, check=tol)
+    x = grid(2, 3, 4)
+    for k in [0, 1, 2]:
+        c.case("tensordot", x, grid(*((2, 3, 4)[3 - k:] + (2,)), seed=5), fn=lambda u, v: jnp.tensordot(u, v, k), show={"n": k},
+               grad=True, check=tol)
+    c.case("tensordot", x, grid(4, 2, 5, seed=5), fn=lambda u, v: jnp.tensordot(u, v, ((0, 2), (1, 0))),
+           show={"of_x": (0, 2), "of_y": (1, 0)}, grad=True, check=tol)
+    for mode in ["full", "same", "valid"]:
+        for x, y in [(grid(6), b), (b, grid(6)), (a, a), (whole(5), whole(2)), (grid(6), grid(4))]:
+            for name in ["convolve", "correlate"]:
+                c.case(name, x, y, mode=mode, grad=is_float(x) and mode == "same", check=tol)
+    c.case("convolve", m, b, mode="full")
+    xp, fp = jnp.asarray([-1.0, 0.5, 2.0, 2.5]), grid(4, seed=9)
+    at = jnp.asarray([-3, -1, -0.5, 0.5, 1.75, 2.25, 2.5, 9], jnp.float32)
+    c.case("interp", at, xp, fp, grad=True, check=tol)
+    c.case("interp", at, xp, fp, fn=lambda *z: jnp.interp(*z, left=7.0, right=-7.0), show={"left": 7.0, "right": -7.0}, check=tol)
+    c.case("interp", at, xp, fp, fn=lambda *z: jnp.interp(*z, period=4.0), show={"period": 4.0}, check={"tol": 1e-5})
+    c.case("interp", at, xp, fp[:2])
+    c.case("trapezoid", x if False else grid(2, 4), fn=lambda y: jnp.trapezoid(y), show={}, grad=True, check=tol)
+    c.case("trapezoid", grid(2, 4), fn=lambda y: jnp.trapezoid(y, dx=0.5, axis=0), show={"dx": 0.5, "axis": 0}, check=tol)
+    c.case("trapezoid", grid(2, 4), xp, fn=lambda y, z: jnp.trapezoid(y, z), show={}, grad=True, check=tol)
+    c.case("trapezoid", whole(2, 4), xp, fn=lambda y, z: jnp.trapezoid(y, z), show={}, check=tol)
+    for axis in [0, 1]:
+        c.case("gradient", grid(3, 4), fn=lambda y: jnp.gradient(y, axis=axis), show={"axis": axis}, grad=True)
+    c.case("gradient", grid(3, 4), fn=lambda y: jnp.gradient(y, 0.5, axis=0), show={"axis": 0, "distance": 0.5})
+    c.case("gradient", grid(3, 4), fn=lambda y: jnp.gradient(y))
+    c.case("gradient", grid(1, 4), fn=lambda y: jnp.gradient(y, axis=0), show={"axis": 0})
+    c.case("polyval", a, m, grad=True, check=tol)
+    c.case("polyval", whole(3), whole(2, 2, seed=2))
+    for name in ["polyadd", "polysub", "polymul"]:
+        c.case(name, a, b, grad=True, check=tol)
+        c.case(name, whole(2), whole(4))
+    c.case("polydiv", a, b, check={"tol": 1e-5}, grad=True, fn=lambda u, v: jnp.polydiv(u, v, trim_leading_zeros=False))
+    c.case("polydiv", b, a, fn=lambda u, v: jnp.polydiv(u, v, trim_leading_zeros=False))
+    for k in [0, 1, 2]:
+        c.case("polyder", a, m=k, grad=k == 1)
+        c.case("polyint", a, m=k, grad=k == 1, check=tol)
+    c.case("polyder", whole(4), m=1)
+    c.case("poly", b, grad=True, check=tol)
+    k = jnp.asarray([0, 2, 2, 5, -1, 1])
+    for length in [3, 6, 8]:
+        c.case("bincount", k, length=length)
+        c.case("bincount", k, grid(6), fn=lambda u, w, length: jnp.bincount(u, w, length=length), length=length, grad=True)
+    c.case("bincount", m, length=3)
+    data = grid(20, seed=11)
+    c.case("histogram_bin_edges", data, bins=5, check=tol)
+    c.case("histogram_bin_edges", jnp.ones(3), bins=4, check=tol)
+    c.case("histogram", data, bins=5, check=tol)
+    c.case("histogram", data, bins=5, density=True, check=tol)
+    c.case("histogram_at", data, jnp.asarray([-2.0, -1, 0, 0.5, 3]), fn=lambda u, e: jnp.histogram(u, e))
+    c.case("cov", grid(3, 5), check=tol, grad=True)
+    c.case("cov", grid(3, 5), rowvar=False, check=tol)
+    c.case("cov", grid(3, 5), bias=True, check=tol)
+    c.case("cov", grid(3, 5), ddof=2, check=tol)
+    c.case("cov", a, check=tol)
+    c.case("cov", grid(2, 2, 2))
+    c.case("corrcoef", grid(3, 5), check=tol, grad=True)
+    c.case("corrcoef", a)
+    c.case("select", m > 0, m < -1, m, 2 * m, fn=lambda p, q, u, v: jnp.select([p, q], [u, v], 9.0), grad=True)
+    c.case("choose", jnp.asarray([0, 2, 1, 5, -1]), grid(5), grid(5, seed=2), grid(5, seed=3),
+           fn=lambda i, *z: jnp.choose(i, z, mode="clip"), grad=True)
+    c.case("choose", jnp.asarray([0, 2, 1, 5, -1]), grid(5), grid(5, seed=2), grid(5, seed=3), show={"wrap": True},
+           fn=lambda i, *z: jnp.choose(i, z, mode="wrap"))
+    c.case("piecewise", m, fn=lambda u: jnp.piecewise(u, [u < -1, u > 1], [lambda z: -z, lambda z: z * z, 0.5]), grad=True)
+    i = jnp.asarray([[1, 0, 0], [0, -1, 1]])
+    c.case("put_along_axis", m, i[:1], grid(1, 3, seed=6), grad=True,
+           fn=lambda u, p, v: jnp.put_along_axis(u, p, v, 0, inplace=False), show={"axis": 0})
+    c.case("put_along_axis", m, jnp.asarray([[2], [-3]]), grid(2, 1, seed=6), grad=True,
+           fn=lambda u, p, v: jnp.put_along_axis(u, p, v, 1, inplace=False), show={"axis": 1})
+    c.case("put", m, jnp.asarray([0, 4, 2]), b[:2], fn=lambda u, p, v: jnp.put(u, p, v, inplace=False))
+    c.case("ravel_multi_index", jnp.asarray([0, 2, 7]), jnp.asarray([3, -1, 1]),
+           fn=lambda *p: jnp.ravel_multi_index(p, (3, 4), mode="clip"))
+    c.case("unravel_index", jnp.asarray([0, 5, 11, 17, -1, -40]), fn=lambda p: list(jnp.unravel_index(p, (3, 4))))
+    for at_, axis in [(1, 0), (-1, 1), (0, 1)]:
+        c.case("delete", n, fn=lambda u: jnp.delete(u, at_, axis), show={"at": at_, "axis": axis}, grad=True)
+    for at_, axis in [(1, 0), (-1, 1), (3, 0), (9, 0)]:
+        c.case("insert", n, jnp.float32(5), fn=lambda u, v: jnp.insert(u, at_, v, axis), show={"at": at_, "axis": axis})
+    c.case("insert", n, a, fn=lambda u, v: jnp.insert(u, 2, v, 0), show={"at": 2, "axis": 0}, grad=True)
+    c.save("numpy/signal.txt")
+
+
 def main():
     families = {name[6:]: f for name, f in globals().items() if name.startswith("write_")}
     for name in sys.argv[1:] or families:

@@ -19,11 +19,6 @@ constexpr array offsets_from_diagonal(std::int64_t rows, std::int64_t columns, s
   return iota(i32, {rows, columns}, 1, l) - iota(i32, {rows, columns}, 0, l);
 }
 constexpr array number_of_index(std::int64_t v) { return array(v, {i32, false, {}}); }
-constexpr array index_list_of(const vec<std::int64_t>& list) {
-  vec<element_bits> bits;
-  for (std::int64_t v : list) bits.push_back(element_bits::of(static_cast<std::int32_t>(v)));
-  return table_of({i32, false, {static_cast<std::int64_t>(list.size())}}, bits);
-}
 }  // namespace detail
 
 /// Ones on the k-th diagonal above the main one (below, if k is negative), zeros elsewhere.

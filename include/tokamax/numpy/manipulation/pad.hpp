@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>               // concatenate
-#include <tokamax/lax/constant.hpp>                  // constant
 #include <tokamax/lax/reverse.hpp>                   // reverse
+#include <tokamax/numpy/arange.hpp>                  // index_list_of
 #include <tokamax/numpy/elementwise/arithmetic.hpp>  // around
 #include <tokamax/numpy/manipulation/axes.hpp>       // checked_axes
 #include <tokamax/numpy/statistics.hpp>              // mean
@@ -56,11 +56,6 @@ constexpr vec<std::int64_t> pad_sources(pad_mode mode, std::int64_t n, pad_width
     from.push_back(k);
   }
   return from;
-}
-constexpr array index_table(const vec<std::int64_t>& from) {
-  vec<element_bits> bits;
-  for (std::int64_t v : from) bits.push_back(element_bits::of(static_cast<std::int32_t>(v)));
-  return table_of({i32, false, {static_cast<std::int64_t>(from.size())}}, bits);
 }
 /// Mirror images that are turned around the edge too: each piece as long as the array allows, one after the other.
 constexpr array pad_odd(array x, int axis, pad_width w, bool with_edge, source_line l) {
@@ -127,7 +122,7 @@ constexpr array pad_axis(const array& x, int axis, pad_width w, const numpy_pad_
   const bool image = o.mode == pad_mode::reflect || o.mode == pad_mode::symmetric;
   if (image && o.odd) return pad_odd(x, axis, w, o.mode == pad_mode::symmetric, l);
   if (image || o.mode == pad_mode::edge || o.mode == pad_mode::wrap)
-    return take(x, index_table(pad_sources(o.mode, x.extent(axis), w)), axis, l);
+    return take(x, index_list_of(pad_sources(o.mode, x.extent(axis), w)), axis, l);
   arrays parts;
   if (w.before) parts.push_back(pad_block(x, axis, w.before, true, o, l));
   parts.push_back(x);
