@@ -105,6 +105,7 @@ def write_reductions():
 
 def write_sorting():
     c = Cases("make_numpy.py", "Orders, places and sets")
+    once = {"vmap": 0, "traced": 0}  # the shape of the result depends on data
     for dtype in ALL:
         x = values(dtype, 3, 5)
         for axis in [0, 1]:
@@ -115,7 +116,7 @@ def write_sorting():
         c.case("lexsort", x[0], x[1], x[2], fn=lambda *k: jnp.lexsort(k))
         c.case("searchsorted", jnp.sort(x[0]), x, side="left")
         c.case("searchsorted", jnp.sort(x[0]), x, side="right")
-        c.case("unique", x, show={})
+        c.case("unique", x, show={}, check=once)
         c.case("unique", x, size=20)
         c.case("isin", x, x[0])
     c.case("lexsort", values(jnp.int32, 2, 4) % 3, values(jnp.int32, 2, 4, seed=4) % 2, fn=lambda *k: jnp.lexsort(k, 0),
@@ -133,7 +134,6 @@ def write_sorting():
         c.case("digitize", jnp.asarray([1, 2, 3]), jnp.asarray([1, 2, 3]), right=right)
     c.case("digitize", grid(9, seed=2), jnp.zeros((2, 2)))
     m = values(jnp.int32, 3, 4) * values(jnp.bool_, 3, 4, seed=7)
-    once = {"vmap": 0, "traced": 0}
     for y in [m, m.astype(jnp.float32), m != 0, jnp.zeros((2, 3)), jnp.zeros((0, 3), jnp.int32), m[0]]:
         c.case("nonzero", y, check=once)
         for size, fill in [(3, 0), (9, -1)]:
@@ -476,13 +476,13 @@ def write_indexing():
     for text, arrays, u in updates:
         for op in ["set", "add", "multiply", "min", "max", "subtract", "divide"]:
             c.case(op, x, u, *arrays, fn=lambda y, v, *a: getattr(y.at[place(text, a)], op)(v), show={"at": text},
-                   grad=op in ("set", "add", "subtract", "multiply"), check={"tol": 3e-6} if op == "divide" else None)
+                   grad=op in ("set", "add", "subtract"), check={"tol": 3e-6} if op == "divide" else None)
     twice = jnp.asarray([1, 0, 1, 1, 2])
     for op in ["add", "multiply", "min", "max"]:
         for dtype in [jnp.float32, jnp.int32, jnp.bfloat16]:
             c.case(op, values(dtype, 3, 2), values(dtype, 5, 2, seed=3), twice, fn=lambda y, v, a: getattr(y.at[a], op)(v),
                    show={"at": "x0"}, check={"tol": 5e-2} if dtype == jnp.bfloat16 else {"tol": 2e-6})
-    c.case("multiply", values(jnp.float32, 3, 2), values(jnp.float32, 3, 2, seed=3), i[:3], show={"at": "x0"}, grad=True,
+    c.case("multiply", values(jnp.float32, 3, 2), values(jnp.float32, 3, 2, seed=3), i[:3], show={"at": "x0"},
            fn=lambda y, v, a: y.at[a].multiply(v))
     for op in ["set", "add"]:
         c.case(op, x, scalar, outside, fn=lambda y, v, a: getattr(y.at[a], op)(v, mode="clip") if op == "add" else
@@ -584,6 +584,58 @@ def write_signal():
         c.case("insert", n, jnp.float32(5), fn=lambda u, v: jnp.insert(u, at_, v, axis), show={"at": at_, "axis": axis})
     c.case("insert", n, a, fn=lambda u, v: jnp.insert(u, 2, v, 0), show={"at": 2, "axis": 0}, grad=True)
     c.save("numpy/signal.txt")
+
+
+def write_activations():
+    c = Cases("make_numpy.py", "Activations", jax.nn)
+    points = jnp.asarray([-7, -3, -1.5, -1, -0.25, 0, 0.25, 0.75, 1, 2, 3, 9], jnp.float32)
+    special = jnp.asarray([nan, -inf, inf, -0.0, 100, -100], jnp.float32)
+    for name in ["hard_tanh", "hard_sigmoid", "hard_silu", "hard_swish", "swish", "celu", "mish", "soft_sign", "squareplus",
+                 "sparse_plus", "sparse_sigmoid", "relu", "relu6", "silu", "gelu", "elu", "selu", "leaky_relu", "softplus",
+                 "log_sigmoid", "sigmoid"]:
+        c.case(name, points, grad=True, check={"tol": 3e-6})
+        c.case(name, special, check={"tol": 3e-6})
+        c.case(name, points.astype(jnp.bfloat16), check={"tol": 2e-2})
+        c.case(name, jnp.asarray([-3, 0, 4]), check={"tol": 3e-6}) if name not in ("relu", "relu6", "hard_tanh") else None
+    c.case("glu", grid(3, 4), grad=True)
+    c.case("glu", grid(4, 3), axis=0, grad=True)
+    c.case("glu", grid(4, 3))
+    c.case("log1mexp", jnp.asarray([0.01, 0.5, 0.69, 0.7, 3, 20], jnp.float32), grad=True, check={"tol": 3e-6})
+    for axis in [None, 0, (0, 1)]:
+        c.case("logmeanexp", grid(3, 4), axis=axis, grad=True, check={"tol": 3e-6})
+    c.case("logmeanexp", grid(3, 4), axis=1, keepdims=True, check={"tol": 3e-6})
+    c.save("ops/activations.txt")
+
+
+def write_samples():
+    c = Cases("make_numpy.py", "Samples of jax.random", jax.random)
+    key = jax.random.PRNGKey(7)
+    tol = {"tol": 2e-5, "vmap": 0}
+    for dtype in [jnp.float32, jnp.bfloat16, jnp.float16]:
+        near = tol if dtype == jnp.float32 else {"tol": 4e-2, "vmap": 0}
+        for name in ["cauchy", "laplace", "logistic", "maxwell"]:
+            c.case(name, key, fn=lambda k: getattr(jax.random, name)(k, (9,), dtype), show={"shape": (9,), "dtype": dtype},
+                   check=near)
+    for name in ["cauchy", "laplace", "logistic", "maxwell"]:
+        c.case(name, key, fn=lambda k: getattr(jax.random, name)(k, (2, 3)), show={"shape": (2, 3)}, check=tol)
+    for s in [(), (8,), (2, 3)]:
+        c.case("rademacher", key, fn=lambda k: jax.random.rademacher(k, s), show={"shape": s} if s else {})
+        show = {"shape": s} if s else {}
+        for name in ["lognormal", "pareto", "rayleigh"]:
+            c.case(name, key, 1.5, fn=lambda k, p: getattr(jax.random, name)(k, p, s), show=show, check=tol)
+        c.case("wald", key, 1.5, fn=lambda k, p: jax.random.wald(k, p, s), show=show, check={"tol": 1e-3, "vmap": 0})
+        c.case("weibull_min", key, 2.0, 1.5, fn=lambda k, p, q: jax.random.weibull_min(k, p, q, s), show=show, check=tol)
+        c.case("double_sided_maxwell", key, 2.0, 1.5, fn=lambda k, p, q: jax.random.double_sided_maxwell(k, p, q, s),
+               show=show, check=tol)
+        c.case("triangular", key, -1.0, 0.5, 2.0, fn=lambda k, *p: jax.random.triangular(k, *p, s), show=show, check=tol)
+        c.case("geometric", key, 0.25, fn=lambda k, p: jax.random.geometric(k, p, s), show=show, check={"vmap": 0})
+        c.case("choice", key, grid(7), fn=lambda k, x: jax.random.choice(k, x, s), show=show)
+        c.case("choice", key, grid(7), fn=lambda k, x: jax.random.choice(k, x, s, replace=False),
+               show={**show, "replace": False})
+    c.case("choice", key, grid(3, 5), fn=lambda k, x: jax.random.choice(k, x, (4,), axis=1), show={"shape": (4,), "axis": 1})
+    c.case("choice", key, grid(3), fn=lambda k, x: jax.random.choice(k, x, (4,), replace=False),
+           show={"shape": (4,), "replace": False})
+    c.save("random/samples.txt")
 
 
 def main():

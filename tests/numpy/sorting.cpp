@@ -37,7 +37,9 @@ void add_orders(case_functions& table) {
 void add_sets(case_functions& table) {
   table["unique"] = [](const arrays& x, options o) -> arrays { return unique(x[0], of_set(o)); };
   table["unique_all"] = [](const arrays& x, options o) -> arrays {
-    const unique_result u = unique_all(x[0], of_set(o));
+    unique_options set = of_set(o);
+    set.equal_nan = false;
+    const unique_result u = unique_all(x[0], set);
     return {u.values, u.indices, u.inverse, u.counts};
   };
   table["isin"] = [](const arrays& x, options o) -> arrays { return isin(x[0], x[1], o.flag("invert")); };

@@ -52,6 +52,7 @@ constexpr arrays nonzero(const array& x, sized o = {}, source_line l = source_li
     return x;
   }
   const array mask = astype(ravel(x, l), bool_);
+  if (x.size() == 0 && o.size > 0) o.fill_value = 0;  // as in JAX
   const std::int64_t size = detail::size_or_count("nonzero: size", mask, o.size, l);
   const array number = detail::places_of(mask, size), missing = number >= array(mask.extent(0), {i32, false, {}});
   const shape strides = row_major(x.shape());

@@ -3,6 +3,7 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
+#include <tokamax/lax/elementwise/division.hpp>      // quotient
 #include <tokamax/lax/reverse.hpp>                   // reverse
 #include <tokamax/lax/sort.hpp>                      // sort
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
@@ -72,7 +73,7 @@ constexpr array searchsorted(const array& a, const array& v, search_side side = 
     return logical_or(left < right, logical_and(isnan(right), logical_not(isnan(left))));
   };
   for (std::int64_t span = n; span > 0; span /= 2) {
-    const array open = low < high, middle = (low + high) / 2;
+    const array open = low < high, middle = quotient(low + high, 2);
     const array at = take(sorted, select(open, middle, zeros_like(middle)), 0, l);
     array go_right;
     if (side == search_side::left)

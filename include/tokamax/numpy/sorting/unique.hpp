@@ -18,16 +18,18 @@ struct unique_result {
 struct unique_options {
   std::int64_t size = sized::counted;  ///< as in `sized`; results that are too long are cut off
   array fill_value = {};               ///< of missing values; by default the smallest one
+  bool equal_nan = true;               ///< does NaN equal NaN? JAX says so in unique, and not in unique_all
 };
 
 namespace detail {
 /// Of sorted elements, which ones differ from the one before?
-constexpr array starts_of_runs(const array& sorted) {
+constexpr array starts_of_runs(const array& sorted, bool equal_nan = true) {
   const std::int64_t n = sorted.extent(0);
   if (n == 0) return zeros({0}, bool_);
   const array a = slice_in_dim(sorted, 0, n - 1, 0), b = slice_in_dim(sorted, 1, n, 0);
   array differ = a != b;
-  if (is_floating(sorted.dtype())) differ = logical_and(differ, logical_not(logical_and(isnan(a), isnan(b))));
+  if (equal_nan && is_floating(sorted.dtype()))
+    differ = logical_and(differ, logical_not(logical_and(isnan(a), isnan(b))));
   return concatenate({array(true, {bool_, false, {1}}), differ}, 0);
 }
 /// The elements of `sorted` at which `mask` holds, `size` of them.
@@ -35,6 +37,11 @@ constexpr array picked(const array& sorted, const array& mask, std::int64_t size
   if (sorted.extent(0) == 0) return broadcast_to(astype(fill, sorted.dtype()), {size});
   const array place = places_of(mask, size), missing = place >= array(sorted.extent(0), {i32, false, {}});
   return select(missing, astype(fill, sorted.dtype()), take(sorted, select(missing, zeros_like(place), place)));
+}
+/// Rejects a size for which an empty set has no value.
+constexpr void refuse_filling(const array& x, std::int64_t size, const unique_options& o, source_line l) {
+  if (x.size() == 0 && size > 0 && !o.fill_value.exists())
+    reject(x, l, "unique: size", message() << size, "0, or a fill_value for an empty set");
 }
 constexpr array fill_of_set(const array& sorted, const array& fill) {
   if (fill.exists()) return astype(fill, sorted.dtype());
@@ -54,8 +61,9 @@ constexpr unique_result unique_all(const array& x, const unique_options& o = {},
   const array flat = ravel(x, l);
   const std::int64_t n = flat.extent(0);
   const arrays sorted = sort(arrays{flat, iota(i32, {n}, 0)}, 0);
-  const array starts = detail::starts_of_runs(sorted[0]);
+  const array starts = detail::starts_of_runs(sorted[0], o.equal_nan);
   const std::int64_t size = detail::size_or_count("unique: size", starts, o.size, l);
+  detail::refuse_filling(flat, size, o, l);
   const array fill = detail::fill_of_set(sorted[0], o.fill_value);
   if (n == 0) {
     const array none = zeros({size}, i32);
@@ -71,8 +79,9 @@ constexpr unique_result unique_all(const array& x, const unique_options& o = {},
 /// The different elements of x, in order.
 /// source  jax.numpy.unique
 constexpr array unique(const array& x, const unique_options& o = {}, source_line l = source_line::current()) {
-  const array sorted = sort(ravel(x, l), 0), starts = detail::starts_of_runs(sorted);
+  const array sorted = sort(ravel(x, l), 0), starts = detail::starts_of_runs(sorted, o.equal_nan);
   const std::int64_t size = detail::size_or_count("unique: size", starts, o.size, l);
+  detail::refuse_filling(sorted, size, o, l);
   return detail::picked(sorted, starts, size, detail::fill_of_set(sorted, o.fill_value));
 }
 
