@@ -4,7 +4,8 @@
 #pragma once
 
 #include <tokamax/lax/scatter.hpp>                   // scatter
-#include <tokamax/lax/sort.hpp>                      // argsort
+#include <tokamax/lax/sort.hpp>                      // sort
+#include <tokamax/lax/stop_gradient.hpp>             // stop_gradient
 #include <tokamax/numpy/elementwise/predicates.hpp>  // not_a_number
 #include <tokamax/numpy/indexing/plan.hpp>           // index_plan
 
@@ -56,17 +57,41 @@ constexpr bool names_nothing(const index_plan& p, const array& x) {
     }
   return false;
 }
+/// Is one of the numbers outside of its axis?
+constexpr bool number_outside(const index_plan& p, const array& x) {
+  for (const axis_index& a : p.list)
+    if (a.what == index_expression::kind::number && (a.start < -x.extent(a.axis) || a.start >= x.extent(a.axis)))
+      return true;
+  return false;
+}
+/// What an element outside reads as: the given value, or for NaN that of gather, which integers have too.
+constexpr array outside_value(const array& x, double fill) {
+  if (fill == fill || is_floating(x.dtype())) return number_like(x, fill);
+  return dispatch(x.dtype(), [&]<dtype T>() {
+    using limits = std::numeric_limits<element_t<T>>;
+    return array(element_bits::of(is_signed(T) ? limits::lowest() : limits::max()), {T, false, {}});
+  });
+}
 constexpr array part_of(const index_plan& p, const array& x, index_mode mode, double fill) {
   if (!p.ok || names_nothing(p, x)) return x;
-  if (mode == index_mode::by_default) mode = index_mode::clip;
-  bool numbers = false;
-  for (const axis_index& a : p.list) numbers = numbers || a.what == index_expression::kind::number;
-  if (!p.arrays && (mode == index_mode::clip || !numbers)) return static_part(p, x);
-  const index_places at = places_of_plan(p, x, mode);
+  const bool by_default = mode == index_mode::by_default, clips = by_default || mode == index_mode::clip;
+  if (!p.arrays) {
+    const array y = static_part(p, x);
+    if (clips || mode == index_mode::promise_in_bounds || !number_outside(p, x)) return y;
+    return broadcast_to(outside_value(x, fill), y.shape());
+  }
   const array table = rows_of(x, p.leading);
-  const array y = gather(table, at.rows, p.where);
-  if (!at.inside.exists() || fill != fill) return y;
-  return select(over_rows(at.inside, y), y, number_like(y, fill));
+  if (!clips) {
+    const index_places at = places_of_plan(p, x, mode);
+    const array y = gather(table, at.rows, p.where);
+    if (!at.inside.exists() || fill != fill) return y;
+    return select(over_rows(at.inside, y), y, number_like(y, fill));
+  }
+  const array y = gather(table, places_of_plan(p, x, index_mode::clip).rows, p.where);
+  if (!by_default || !is_floating(x.dtype())) return y;
+  // by default an element outside is the nearest one, which gets no gradient from it
+  const index_places at = places_of_plan(p, x, index_mode::drop);
+  return select(over_rows(at.inside, y), y, stop_gradient(y));
 }
 }  // namespace detail
 
@@ -93,12 +118,12 @@ class indexed_part {
 
   constexpr array get(at_options o = {}) const { return detail::part_of(plan_, x_, o.mode, o.fill_value); }
   constexpr array set(const array& y, at_options o = {}) const {
-    if (!plan_.ok) return x_;
+    if (changes_nothing(y, o)) return x_;
     const target t(*this, y, o);
     return back(scatter(t.table, t.rows, t.updates, {}, plan_.where));
   }
   constexpr array add(const array& y, at_options o = {}) const {
-    if (!plan_.ok) return x_;
+    if (changes_nothing(y, o)) return x_;
     const target t(*this, y, o);
     return back(scatter_add(t.table, t.rows, t.updates, plan_.where));
   }
@@ -138,13 +163,21 @@ class indexed_part {
       updates = broadcast_to(convert_element_type(y, x.dtype()), at.kept, part.plan_.where);
     }
   };
+  /// Is the part outside of the array, or wrong?
+  constexpr bool changes_nothing(const array& y, const at_options& o) const {
+    if (!plan_.ok) return true;
+    if (o.mode == index_mode::clip || o.mode == index_mode::promise_in_bounds) return false;
+    if (!detail::number_outside(plan_, x_)) return false;
+    if (!plan_.arrays) broadcast_to(y, detail::static_part(plan_, x_).shape(), plan_.where);  // checks the shape
+    return true;
+  }
   constexpr array back(const array& table) const { return reshape(table, x_.shape()); }
 
   /// Updates of one row are combined in log2(n) steps after sorting them by row, and each row is then written once more
   /// than it need be, with the complete combination last.
   template <class F>
   constexpr array combine(const array& y, const at_options& o, F f) const {
-    if (!plan_.ok) return x_;
+    if (changes_nothing(y, o)) return x_;
     const target t(*this, y, o);
     const std::int64_t n = t.rows.size();
     if (n == 0) return x_;
