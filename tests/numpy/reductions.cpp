@@ -89,4 +89,5 @@ TEST_CASE("reductions are those of jax.numpy") {
   add_moments(table);
   add_along_axis(table);
   check_cases("numpy/reductions.txt", table);
+  check_cases("numpy/moments.txt", table);
 }

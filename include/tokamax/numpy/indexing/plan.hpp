@@ -161,6 +161,22 @@ constexpr void add_positions(index_places& out, const axis_index& a, array i, co
   }
   out.rows = out.rows + i * number(stride);
 }
+/// The positions of one index with the axes of the result: a range has them along axis `place`, an array along `common`
+/// axes from `place` on, of which it may lack the first ones.
+constexpr array positions_of(const axis_index& a, int place, int rank, int common) {
+  const array start(a.start, {i32, false, {}});
+  shape s;
+  if (a.what == index_expression::kind::range) {
+    for (int d = 0; d < rank; ++d) s.push_back(d == place ? a.count : 1);
+    return iota(i32, s, place) * array(a.step, {i32, false, {}}) + start;
+  }
+  if (a.what == index_expression::kind::number) return start;
+  for (int d = 0; d < rank; ++d) {
+    const int of_array = d - place - (common - a.indices.rank());
+    s.push_back(of_array >= 0 && of_array < a.indices.rank() ? a.indices.extent(of_array) : 1);
+  }
+  return reshape(a.indices, s);
+}
 /// The places of the elements that a plan names. With arrays, numbers count as arrays without axes; the axes of the arrays
 /// stand where the first of them is, or in front if an axis that is kept lies between them.
 constexpr index_places places_of_plan(const index_plan& p, const array& x, index_mode mode) {
@@ -199,21 +215,8 @@ constexpr index_places places_of_plan(const index_plan& p, const array& x, index
     const int place = kept < kept_before ? kept : kept + common.rank();
     if (is_kept) ++kept;
     if (a.what == kind::new_axis) continue;
-    array i(a.start, {i32, false, {}});
-    if (a.what == kind::range) {
-      result[place] = a.count;
-      shape s;
-      for (int d = 0; d < rank; ++d) s.push_back(d == place ? a.count : 1);
-      i = iota(i32, s, place) * array(a.step, {i32, false, {}}) + i;
-    } else if (a.what == kind::array) {
-      shape s;
-      const int missing = common.rank() - a.indices.rank();
-      for (int d = 0; d < rank; ++d) {
-        const int of_array = d - kept_before - missing;
-        s.push_back(of_array >= 0 && of_array < a.indices.rank() ? a.indices.extent(of_array) : 1);
-      }
-      i = reshape(a.indices, s);
-    }
+    if (a.what == kind::range) result[place] = a.count;
+    const array i = positions_of(a, a.what == kind::range ? place : kept_before, rank, common.rank());
     add_positions(out, a, i, x, strides[a.axis], mode);
   }
   out.rows = broadcast_to(out.rows, result);

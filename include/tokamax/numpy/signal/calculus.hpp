@@ -30,7 +30,7 @@ constexpr array convolve_full(const array& a, const array& b, source_line l) {
 ///   y[k] = sum over i of x[i] v[k - i]
 ///
 /// shapes  [n], [m] -> [n + m - 1], [max(n, m)] or [max(n, m) - min(n, m) + 1]
-/// dtypes  promoted to one; truth values are not summed
+/// dtypes  promoted to one; integers become f32
 /// errors  "convolve: operand" of other than one axis, or of no elements
 /// source  jax.numpy.convolve
 constexpr array convolve(const array& x, const array& v, convolve_mode mode = convolve_mode::full,
@@ -41,7 +41,7 @@ constexpr array convolve(const array& x, const array& v, convolve_mode mode = co
       return x;
     }
   const bool swapped = x.extent(0) < v.extent(0);
-  const array &longer = swapped ? v : x, &shorter = swapped ? x : v;
+  const array longer = detail::in_floats(swapped ? v : x), shorter = detail::in_floats(swapped ? x : v);
   const std::int64_t n = longer.extent(0), m = shorter.extent(0);
   const array y = detail::convolve_full(longer, shorter, l);
   if (mode == convolve_mode::full) return y;

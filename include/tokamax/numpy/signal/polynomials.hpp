@@ -58,17 +58,17 @@ constexpr arrays polydiv(const array& u, const array& v, source_line l = source_
 }
 /// The m-th derivative, and the m-th integral with all constants 0.
 ///
-/// dtypes  floats; integers become f32 for the integral
+/// dtypes  floats; integers become f32
 /// errors  "polyder: order", "polyint: order" if negative
 /// source  jax.numpy.polyder, polyint
 constexpr array polyder(const array& p, int m = 1, source_line l = source_line::current()) {
   if (m < 0) reject(p, l, "polyder: order", message() << m, "0 or more");
-  array y = p;
+  array y = detail::in_floats(p);
   for (int k = 0; k < m; ++k) {
     const std::int64_t n = y.extent(0);
-    if (n <= 1) return zeros({0}, p.dtype());
+    if (n <= 1) return zeros({0}, y.dtype());
     const array powers = array(n - 1, {i32, false, {}}) - iota(i32, {n - 1}, 0);
-    y = slice_in_dim(y, 0, n - 1, 0) * astype(powers, p.dtype());
+    y = slice_in_dim(y, 0, n - 1, 0) * astype(powers, y.dtype());
   }
   return y;
 }
