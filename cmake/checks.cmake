@@ -14,6 +14,7 @@ check(headers -P ${scripts}/check_headers.cmake)
 check(sizes -P ${scripts}/check_sizes.cmake)
 check(readme -P ${scripts}/check_readme.cmake)
 check(coverage -P ${scripts}/coverage.cmake)
+check(jax_coverage -P ${scripts}/jax_coverage.cmake)
 
 file(GLOB_RECURSE failing RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.fail.cpp)
 list(TRANSFORM failing REPLACE "/.*" "")

@@ -28,6 +28,7 @@
 //   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
 //   ops/packed_sequences.hpp                sequences of any lengths one after the other, whose states lie in the slots of a pool.
 //   ops/paged_attention.hpp                 attention of new tokens to a cache of keys and values in pages, and its update.
+//   ops/piecewise_activations.hpp           activations of few operations: hard_tanh, hard_sigmoid, celu, mish, glu, squareplus.
 //   ops/quantized/as_quantized.hpp          floats that a product quantises when it reads them.
 //   ops/quantized/attention.hpp             dot_product_attention of quantised queries, keys and values.
 //   ops/quantized/dot_general.hpp           dot_general and matmul of quantised arrays.
@@ -73,6 +74,7 @@
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
 #include <tokamax/ops/packed_sequences.hpp>
 #include <tokamax/ops/paged_attention.hpp>
+#include <tokamax/ops/piecewise_activations.hpp>
 #include <tokamax/ops/quantized/as_quantized.hpp>
 #include <tokamax/ops/quantized/attention.hpp>
 #include <tokamax/ops/quantized/dot_general.hpp>

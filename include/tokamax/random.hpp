@@ -1,12 +1,14 @@
 // tokamax/random.hpp: all of random.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   random/key.hpp       the state of random numbers as a value, and how new ones are made of it.
-//   random/randint.hpp   random integers and random orders.
-//   random/samplers.hpp  samples of the usual distributions, from JAX's random bits.
-//   random/threefry.hpp  threefry2x32, the counter-based generator behind all random numbers.
+//   random/distributions.hpp  samples that are functions of a uniform or normal one: laplace, cauchy, pareto, geometric.
+//   random/key.hpp            the state of random numbers as a value, and how new ones are made of it.
+//   random/randint.hpp        random integers and random orders.
+//   random/samplers.hpp       samples of the usual distributions, from JAX's random bits.
+//   random/threefry.hpp       threefry2x32, the counter-based generator behind all random numbers.
 #pragma once
 
+#include <tokamax/random/distributions.hpp>
 #include <tokamax/random/key.hpp>
 #include <tokamax/random/randint.hpp>
 #include <tokamax/random/samplers.hpp>

@@ -18,6 +18,11 @@
 namespace tokamax {
 
 struct index_list;
+struct index_expression;
+class indexed_part;
+namespace detail {
+extern const index_expression no_index;
+}
 class array;
 
 template <class T>
@@ -210,6 +215,18 @@ class array {
   }
   /// A part along the first axes, see lax/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
   constexpr array operator[](const index_list& at) const;
+  /// A part by up to eight indices of any kind, see numpy/indexing/index_expression.hpp: `x(0, range{1, 5, 2}, newaxis)`,
+  /// `x(ellipsis, i)` and `x(mask)`; and the array with that part changed, see numpy/indexing/at.hpp: `x.at(i).add(y)`.
+  constexpr array operator()(const index_expression& a, const index_expression& b = detail::no_index,
+                             const index_expression& c = detail::no_index, const index_expression& d = detail::no_index,
+                             const index_expression& e = detail::no_index, const index_expression& f = detail::no_index,
+                             const index_expression& g = detail::no_index,
+                             const index_expression& h = detail::no_index) const;
+  constexpr indexed_part at(const index_expression& a, const index_expression& b = detail::no_index,
+                            const index_expression& c = detail::no_index, const index_expression& d = detail::no_index,
+                            const index_expression& e = detail::no_index, const index_expression& f = detail::no_index,
+                            const index_expression& g = detail::no_index,
+                            const index_expression& h = detail::no_index) const;
 
   /// The value of an array of one element, as T.
   template <class T = float>

@@ -7,6 +7,15 @@
 
 namespace tokamax {
 
+namespace detail {
+/// Indices as a table of i32.
+constexpr array index_list_of(const vec<std::int64_t>& list) {
+  vec<element_bits> bits;
+  for (std::int64_t v : list) bits.push_back(element_bits::of(static_cast<std::int32_t>(v)));
+  return table_of({i32, false, {static_cast<std::int64_t>(list.size())}}, bits);
+}
+}  // namespace detail
+
 /// 0, 1, ..., n - 1; none if n is negative.
 /// errors  "iota: extent" if the dtype cannot count to n
 /// source  jax.numpy.arange

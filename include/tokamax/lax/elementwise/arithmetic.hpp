@@ -244,14 +244,17 @@ constexpr A& operator/=(A& a, const located& b) {
 /// they tie.
 /// source  jax.numpy.maximum, jax.numpy.minimum
 constexpr array maximum(const array& a, const array& b, source_line l = source_line::current()) {
+  if (a.dtype() == bool_ && b.dtype() == bool_) return logical_or(a, b, l);
   return detail::binary(described<max_p>(), a, b, l);
 }
 constexpr array minimum(const array& a, const array& b, source_line l = source_line::current()) {
+  if (a.dtype() == bool_ && b.dtype() == bool_) return logical_and(a, b, l);
   return detail::binary(described<min_p>(), a, b, l);
 }
 
 /// |x|; the gradient at 0 is 1, as in JAX.
 constexpr array abs(const array& a, source_line l = source_line::current()) {
+  if (a.dtype() == bool_) return a;
   return detail::unary(described<abs_p>(), a, l);
 }
 
@@ -260,6 +263,7 @@ constexpr array sign(const array& a, source_line l) { return detail::unary(descr
 
 /// x * x.
 constexpr array square(const array& a, source_line l = source_line::current()) {
+  if (a.dtype() == bool_) return astype(a, i32, l);
   return detail::binary(described<mul_p>(), a, a, l);
 }
 

@@ -319,13 +319,15 @@ constexpr array cos(const array& x, source_line l) { return detail::float_unary(
 constexpr array erf(const array& x, source_line l = source_line::current()) {
   return detail::float_unary(described<erf_p>(), x, l);
 }
-/// largest integer not above x
+/// largest integer not above x; integers stay as they are
 constexpr array floor(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(described<floor_p>(), x, l);
+  if (!is_floating(x.dtype())) return x;
+  return detail::unary(described<floor_p>(), x, l);
 }
-/// smallest integer not below x
+/// smallest integer not below x; integers stay as they are
 constexpr array ceil(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(described<ceil_p>(), x, l);
+  if (!is_floating(x.dtype())) return x;
+  return detail::unary(described<ceil_p>(), x, l);
 }
 /// nearest integer, halves to the even one
 constexpr array round(const array& x, source_line l = source_line::current()) {

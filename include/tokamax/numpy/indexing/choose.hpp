@@ -1,0 +1,148 @@
+// tokamax/numpy/indexing/choose.hpp: elements by conditions and numbers: select, choose, piecewise, put_along_axis, delete.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/numpy/signal.cpp
+#pragma once
+
+#include <tokamax/numpy/arange.hpp>             // index_list_of
+#include <tokamax/numpy/floor_divide.hpp>       // remainder
+#include <tokamax/numpy/indexing/at.hpp>        // x.at
+#include <tokamax/numpy/manipulation/join.hpp>  // append
+
+namespace tokamax {
+
+/// Of several arrays the first one whose condition holds, or `otherwise`.
+///
+/// errors  "select: choices" if there are not as many as conditions, or none
+/// source  jax.numpy.select
+constexpr array select(const arrays& conditions, const arrays& choices, const array& otherwise = 0,
+                       source_line l = source_line::current()) {
+  if (conditions.empty() || conditions.count() != choices.count())
+    return detail::impossible(f32, "select: choices", message() << choices.count(),
+                              message() << conditions.count() << ", 1 or more", l);
+  array y = otherwise;
+  for (int k = choices.count() - 1; k >= 0; --k) y = select(astype(conditions[k], bool_), choices[k], y, l);
+  return y;
+}
+/// The values of functions of x, each where its condition holds, of several the last; `otherwise` where none does.
+/// source  jax.numpy.piecewise
+template <class... Functions>
+constexpr array piecewise(const array& x, const arrays& conditions, const array& otherwise, const Functions&... f) {
+  array y = broadcast_to(astype(otherwise, x.dtype()), x.shape());
+  int k = 0;
+  ((y = select(conditions[k], astype(array(f(x)), x.dtype()), y), ++k), ...);
+  return y;
+}
+
+/// Element i of the result is that of array which[i].
+///
+/// shapes  all broadcast together
+/// errors  "choose: choices" if there are none
+/// source  jax.numpy.choose with mode "clip", or "wrap"
+constexpr array choose(const array& which, const arrays& choices, bool wrap = false,
+                       source_line l = source_line::current()) {
+  if (choices.empty()) return detail::impossible(f32, "choose: choices", "none", "one or more", l);
+  const array n(choices.count(), {i32, false, {}}), zero(0, {i32, false, {}}), one(1, {i32, false, {}});
+  array number = astype(which, i32, l);
+  if (wrap)
+    number = remainder(number, n);
+  else
+    number = maximum(minimum(number, n - one), zero);
+  array y = choices[0];
+  for (int k = 1; k < choices.count(); ++k) y = select(number == array(k, {i32, false, {}}), choices[k], y, l);
+  return broadcast_to(y, [&] {
+    bool ok = true;
+    return broadcast_shapes(y.shape(), which.shape(), ok);
+  }());
+}
+
+/// x with v at the places that i names along one axis: y[..., i[..., j, ...], ...] = v[..., j, ...].
+///
+/// errors  "put_along_axis: axis", "index: arrays"
+/// source  jax.numpy.put_along_axis
+constexpr array put_along_axis(const array& x, const array& i, const array& v, int axis,
+                               source_line l = source_line::current()) {
+  axis = checked_axis("put_along_axis: axis", axis, x, l);
+  index_expression each[8];
+  const index_expression* list[8] = {};
+  arrays places;
+  for (int k = 0; k < x.rank() && k < 8; ++k) {
+    if (k == axis)
+      places.push_back(i);
+    else
+      places.push_back(iota(i32, i.shape(), k, l));
+  }
+  for (int k = 0; k < places.count(); ++k) each[k] = index_expression(places[k], l), list[k] = &each[k];
+  return indexed_part(x, list, places.count()).set(v);
+}
+/// x with v at places in row-major order, which repeats as often as it must.
+/// source  jax.numpy.put
+constexpr array put(const array& x, const array& i, const array& v, source_line l = source_line::current()) {
+  const array places = ravel(i, l), flat = ravel(v, l);
+  const array number = remainder(iota(i32, places.shape(), 0), array(flat.extent(0), {i32, false, {}}));
+  return reshape(ravel(x, l).at(places).set(take(flat, number)), x.shape());
+}
+
+/// Indices along each axis as one number in row-major order; those outside become the nearest.
+/// errors  "ravel_multi_index: indices" if there are not as many as extents
+/// source  jax.numpy.ravel_multi_index with mode "clip"
+constexpr array ravel_multi_index(const arrays& indices, const shape& s, source_line l = source_line::current()) {
+  if (indices.count() != s.rank() || s.rank() == 0)
+    return detail::impossible(i32, "ravel_multi_index: indices", message() << indices.count(), message() << s, l);
+  const shape strides = row_major(s);
+  array y = array(0, {i32, false, {}});
+  for (int k = 0; k < s.rank(); ++k) {
+    const array i = astype(indices[k], i32, l), last(s[k] - 1, {i32, false, {}});
+    y = y + maximum(minimum(i, last), array(0, {i32, false, {}})) * array(strides[k], {i32, false, {}});
+  }
+  return y;
+}
+/// The index along each axis of elements by their number in row-major order; negative numbers count from the end, and
+/// those outside become the nearest.
+/// source  jax.numpy.unravel_index
+constexpr arrays unravel_index(const array& number, const shape& s, source_line l = source_line::current()) {
+  const auto constant_of = [](std::int64_t v) { return array(v, {i32, false, {}}); };
+  const std::int64_t n = size(s);
+  array i = astype(number, i32, l);
+  i = select(i < constant_of(0), i + constant_of(n), i);
+  i = maximum(minimum(i, constant_of(n - 1)), constant_of(0));
+  const shape strides = row_major(s);
+  arrays out;
+  for (int k = 0; k < s.rank(); ++k)
+    out.push_back(remainder(floor_divide(i, constant_of(strides[k] ? strides[k] : 1)), constant_of(s[k] ? s[k] : 1)));
+  return out;
+}
+
+/// x without the positions of a range along one axis, and x with `values` put before position `at`, or the nearest that
+/// there is.
+///
+/// errors  "delete_: axis", "insert: axis"
+/// source  jax.numpy.delete and insert, of a slice or a number
+constexpr array delete_(const array& x, const range& r, int axis, source_line l = source_line::current()) {
+  axis = checked_axis("delete_: axis", axis, x, l);
+  if (x.rank() == 0) return x;
+  const detail::axis_index out = detail::range_on(r, x.extent(axis));
+  vec<std::int64_t> kept;
+  for (std::int64_t i = 0; i < x.extent(axis); ++i) {
+    bool removed = false;
+    for (std::int64_t k = 0; k < out.count; ++k) removed = removed || out.start + k * out.step == i;
+    if (!removed) kept.push_back(i);
+  }
+  return take(x, detail::index_list_of(kept), axis, l);
+}
+constexpr array delete_(const array& x, std::int64_t at, int axis, source_line l = source_line::current()) {
+  return delete_(x, range{at, at == -1 ? range::end : at + 1}, axis, l);
+}
+constexpr array insert(const array& x, std::int64_t at, const array& values, int axis,
+                       source_line l = source_line::current()) {
+  axis = checked_axis("insert: axis", axis, x, l);
+  if (x.rank() == 0) return x;
+  const std::int64_t n = x.extent(axis), from_start = at < 0 ? at + n : at;
+  const std::int64_t place = from_start < 0 ? 0 : from_start > n ? n : from_start;
+  shape s = x.shape();
+  s[axis] = 1;
+  array v = astype(values, x.dtype());
+  if (v.rank() < x.rank()) v = broadcast_to(v.rank() == 0 ? v : expand_dims(v, axis), s, l);
+  return concatenate({slice_in_dim(x, 0, place, axis), v, slice_in_dim(x, place, n, axis)}, axis, l);
+}
+
+}  // namespace tokamax

@@ -1,0 +1,103 @@
+// tests/numpy/elementwise.cpp: functions of one and two numbers give what jax.numpy gives.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/numpy.hpp>
+
+#include "support/catch.hpp"
+#include "support/golden_cases.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+using options = const case_options&;
+using one = array (*)(const array&, source_line);
+using two = array (*)(const array&, const array&, source_line);
+
+isclose_options closeness(options o) { return {o.number("rtol", 1e-5), o.number("atol", 1e-8), o.flag("equal_nan")}; }
+bit_order order(options o) { return o.text("bitorder") == "little" ? bit_order::little : bit_order::big; }
+
+void add_unary(case_functions& table) {
+  const std::pair<const char*, one> functions[] = {
+      {"isnan", isnan},       {"isinf", isinf},       {"isposinf", isposinf},
+      {"isneginf", isneginf}, {"signbit", signbit},   {"trunc", trunc},
+      {"rint", rint},         {"log2", log2},         {"log10", log10},
+      {"deg2rad", deg2rad},   {"rad2deg", rad2deg},   {"radians", radians},
+      {"degrees", degrees},   {"sinc", sinc},         {"bitwise_count", bitwise_count},
+      {"sign", sign},         {"negative", negative}, {"bitwise_invert", bitwise_invert},
+      {"abs", abs},           {"square", square},     {"logical_not", logical_not},
+      {"exp", exp},           {"log", log},           {"reciprocal", reciprocal},
+      {"sqrt", sqrt},         {"floor", floor},       {"ceil", ceil},
+  };
+  for (const auto& [name, f] : functions)
+    table[name] = [f = f](const arrays& x, options) -> arrays { return f(x[0], source_line::current()); };
+}
+void add_binary(case_functions& table) {
+  const std::pair<const char*, two> functions[] = {
+      {"fmax", fmax},
+      {"fmin", fmin},
+      {"fmod", fmod},
+      {"heaviside", heaviside},
+      {"copysign", copysign},
+      {"logical_xor", logical_xor},
+      {"hypot", hypot},
+      {"logaddexp2", logaddexp2},
+      {"add", add},
+      {"subtract", subtract},
+      {"multiply", multiply},
+      {"divide", divide},
+      {"true_divide", true_divide},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"float_power", float_power},
+      {"floor_divide", floor_divide},
+      {"remainder", remainder},
+      {"equal", equal},
+      {"logical_and", logical_and},
+      {"logical_or", logical_or},
+      {"gcd", gcd},
+      {"lcm", lcm},
+      {"ldexp", ldexp},
+      {"left_shift", left_shift},
+      {"right_shift", right_shift},
+      {"bitwise_left_shift", bitwise_left_shift},
+      {"bitwise_right_shift", bitwise_right_shift},
+  };
+  for (const auto& [name, f] : functions)
+    table[name] = [f = f](const arrays& x, options) -> arrays { return f(x[0], x[1], source_line::current()); };
+}
+case_functions elementwise_functions() {
+  case_functions table{
+      {"positive", [](const arrays& x, options) -> arrays { return positive(x[0]); }},
+      {"modf", [](const arrays& x, options) { return modf(x[0]); }},
+      {"frexp", [](const arrays& x, options) { return frexp(x[0]); }},
+      {"divmod", [](const arrays& x, options) { return divmod(x[0], x[1]); }},
+      {"less", [](const arrays& x, options) -> arrays { return x[0] < x[1]; }},
+      {"greater_equal", [](const arrays& x, options) -> arrays { return x[0] >= x[1]; }},
+      {"around",
+       [](const arrays& x, options o) -> arrays { return around(x[0], static_cast<int>(o.integer("decimals"))); }},
+      {"nan_to_num",
+       [](const arrays& x, options o) -> arrays {
+         const nan_to_num_options otherwise;
+         return nan_to_num(
+             x[0], {o.number("nan"), o.number("posinf", otherwise.posinf), o.number("neginf", otherwise.neginf)});
+       }},
+      {"isclose", [](const arrays& x, options o) -> arrays { return isclose(x[0], x[1], closeness(o)); }},
+      {"allclose", [](const arrays& x, options o) -> arrays { return allclose(x[0], x[1], closeness(o)); }},
+      {"array_equal",
+       [](const arrays& x, options o) -> arrays { return array_equal(x[0], x[1], o.flag("equal_nan")); }},
+      {"array_equiv", [](const arrays& x, options) -> arrays { return array_equiv(x[0], x[1]); }},
+      {"packbits", [](const arrays& x, options o) -> arrays { return packbits(x[0], o.axis(-1), order(o)); }},
+      {"unpackbits",
+       [](const arrays& x, options o) -> arrays {
+         return unpackbits(x[0], o.axis(-1), o.integer("count", -1), order(o));
+       }},
+  };
+  add_unary(table);
+  add_binary(table);
+  return table;
+}
+}  // namespace
+
+TEST_CASE("functions of numbers are those of jax.numpy") {
+  check_cases("numpy/elementwise.txt", elementwise_functions());
+}

@@ -1,0 +1,108 @@
+// tests/numpy/signal.cpp: products, numerical calculus, polynomials, histograms and choices are those of jax.numpy.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/numpy.hpp>
+
+#include "support/catch.hpp"
+#include "support/golden_cases.hpp"
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+namespace {
+using options = const case_options&;
+int number(options o, const char* name, int otherwise = 0) { return static_cast<int>(o.integer(name, otherwise)); }
+convolve_mode mode(options o) {
+  return o.text("mode") == "same"    ? convolve_mode::same
+         : o.text("mode") == "valid" ? convolve_mode::valid
+                                     : convolve_mode::full;
+}
+arrays from(const arrays& x, int first) {
+  arrays rest;
+  for (int k = first; k < x.count(); ++k) rest.push_back(x[k]);
+  return rest;
+}
+
+void add_products(case_functions& table) {
+  using product = array (*)(const array&, const array&, source_line);
+  const std::pair<const char*, product> functions[] = {
+      {"dot", dot},         {"vdot", vdot},       {"inner", inner},     {"outer", outer},
+      {"kron", kron},       {"matvec", matvec},   {"vecmat", vecmat},   {"polyval", polyval},
+      {"polyadd", polyadd}, {"polysub", polysub}, {"polymul", polymul},
+  };
+  for (const auto& [name, f] : functions)
+    table[name] = [f = f](const arrays& x, options) -> arrays { return f(x[0], x[1], source_line::current()); };
+  table["vecdot"] = [](const arrays& x, options o) -> arrays { return vecdot(x[0], x[1], o.axis(-1)); };
+  table["cross"] = [](const arrays& x, options o) -> arrays { return cross(x[0], x[1], o.axis(-1)); };
+  table["tensordot"] = [](const arrays& x, options o) -> arrays {
+    if (o.has("n")) return tensordot(x[0], x[1], number(o, "n"));
+    return tensordot(x[0], x[1], o.list("of_x"), o.list("of_y"));
+  };
+  table["convolve"] = [](const arrays& x, options o) -> arrays { return convolve(x[0], x[1], mode(o)); };
+  table["correlate"] = [](const arrays& x, options o) -> arrays { return correlate(x[0], x[1], mode(o)); };
+  table["polydiv"] = [](const arrays& x, options) { return polydiv(x[0], x[1]); };
+  table["polyder"] = [](const arrays& x, options o) -> arrays { return polyder(x[0], number(o, "m")); };
+  table["polyint"] = [](const arrays& x, options o) -> arrays { return polyint(x[0], number(o, "m")); };
+  table["poly"] = [](const arrays& x, options) -> arrays { return poly(x[0]); };
+}
+void add_calculus(case_functions& table) {
+  table["interp"] = [](const arrays& x, options o) -> arrays {
+    interp_options i{.period = o.number("period")};
+    if (o.has("left")) i.left = array(o.number("left")), i.right = array(o.number("right"));
+    return interp(x[0], x[1], x[2], i);
+  };
+  table["trapezoid"] = [](const arrays& x, options o) -> arrays {
+    if (x.count() == 2) return trapezoid(x[0], x[1], o.axis(-1));
+    return trapezoid(x[0], o.number("dx", 1), o.axis(-1));
+  };
+  table["gradient"] = [](const arrays& x, options o) -> arrays {
+    if (!o.has("axis")) return gradient(x[0]);
+    return gradient(x[0], o.axis(0), o.number("distance", 1));
+  };
+  table["bincount"] = [](const arrays& x, options o) -> arrays {
+    if (x.count() == 2) return bincount(x[0], o.integer("length"), x[1]);
+    return bincount(x[0], o.integer("length"));
+  };
+  table["histogram_bin_edges"] = [](const arrays& x, options o) -> arrays {
+    return histogram_bin_edges(x[0], o.integer("bins"));
+  };
+  table["histogram"] = [](const arrays& x, options o) -> arrays {
+    const histogram_result h = histogram(x[0], o.integer("bins"), {}, o.flag("density"));
+    return {h.counts, h.edges};
+  };
+  table["histogram_at"] = [](const arrays& x, options) -> arrays {
+    const histogram_result h = histogram(x[0], x[1]);
+    return {h.counts, h.edges};
+  };
+  table["cov"] = [](const arrays& x, options o) -> arrays {
+    return cov(x[0], {o.flag("rowvar", true), o.flag("bias"), o.number("ddof", -1)});
+  };
+  table["corrcoef"] = [](const arrays& x, options) -> arrays { return corrcoef(x[0]); };
+}
+void add_choices(case_functions& table) {
+  table["select"] = [](const arrays& x, options) -> arrays {
+    return select(arrays{x[0], x[1]}, arrays{x[2], x[3]}, 9.0);
+  };
+  table["choose"] = [](const arrays& x, options o) -> arrays { return choose(x[0], from(x, 1), o.flag("wrap")); };
+  table["piecewise"] = [](const arrays& x, options) -> arrays {
+    return piecewise(
+        x[0], arrays{x[0] < -1.0, x[0] > 1.0}, 0.5, [](const array& z) { return -z; },
+        [](const array& z) { return z * z; });
+  };
+  table["put_along_axis"] = [](const arrays& x, options o) -> arrays {
+    return put_along_axis(x[0], x[1], x[2], o.axis(0));
+  };
+  table["put"] = [](const arrays& x, options) -> arrays { return put(x[0], x[1], x[2]); };
+  table["ravel_multi_index"] = [](const arrays& x, options) -> arrays { return ravel_multi_index(x, {3, 4}); };
+  table["unravel_index"] = [](const arrays& x, options) { return unravel_index(x[0], {3, 4}); };
+  table["delete"] = [](const arrays& x, options o) -> arrays { return delete_(x[0], o.integer("at"), o.axis(0)); };
+  table["insert"] = [](const arrays& x, options o) -> arrays { return insert(x[0], o.integer("at"), x[1], o.axis(0)); };
+}
+}  // namespace
+
+TEST_CASE("products, calculus, histograms and choices are those of jax.numpy") {
+  case_functions table;
+  add_products(table);
+  add_calculus(table);
+  add_choices(table);
+  check_cases("numpy/signal.txt", table);
+}
