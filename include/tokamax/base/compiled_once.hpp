@@ -21,7 +21,7 @@
 #define TOKAMAX_PART_GEMM_AVX512 9
 #define TOKAMAX_PART_GEMM_AMX 10
 #define TOKAMAX_PART_FILES 11  // file formats, in a library of their own
-#define TOKAMAX_PART_LINALG 12  // linear algebra, in a library of its own
+#define TOKAMAX_PART_LINALG 12  // linear algebra: backend/eigen/linalg.hpp in a library of its own, which needs Eigen
 
 /// Does this file compile the bodies of a part? They stand below such an #if, each behind TOKAMAX_BODY.
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) && defined(TOKAMAX_KERNELS_PART)
@@ -45,8 +45,4 @@
 /// TOKAMAX_SEPARATE_FILES links it.
 #if defined(TOKAMAX_KERNELS_PART) ? TOKAMAX_COMPILES(FILES) : !defined(TOKAMAX_SEPARATE_FILES)
   #define TOKAMAX_FILES_COMPILED_ONCE TOKAMAX_BODY
-#endif
-/// The same for linear algebra, whose library needs Eigen; a file that defines TOKAMAX_SEPARATE_LINALG links it.
-#if defined(TOKAMAX_KERNELS_PART) ? TOKAMAX_COMPILES(LINALG) : !defined(TOKAMAX_SEPARATE_LINALG)
-  #define TOKAMAX_LINALG_COMPILED_ONCE TOKAMAX_BODY
 #endif

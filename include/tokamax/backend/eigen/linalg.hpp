@@ -1,12 +1,8 @@
-// tokamax/backend/eigen/linalg.hpp: the host functions of linalg, by Eigen: compiled here or in the library of tokamax::linalg.
+// tokamax/backend/eigen/linalg.hpp: the host functions of linalg, by Eigen.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: no (who compiles these functions himself includes it)
+// umbrella: no (the library of tokamax::linalg includes it, and a program that links no libraries)
 // tested by tests/linalg/cholesky.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_LINALG_COMPILED_ONCE
-
-#if defined(TOKAMAX_LINALG_COMPILED_ONCE)
-  #include <tokamax/backend/eigen/linalg/factors.hpp>
-  #include <tokamax/backend/eigen/linalg/spectra.hpp>
-#endif
+#include <tokamax/backend/eigen/linalg/factors.hpp>  // cholesky, triangular_solve, lu, qr
+#include <tokamax/backend/eigen/linalg/spectra.hpp>  // svd, eigh, eig

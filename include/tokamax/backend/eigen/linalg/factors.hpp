@@ -8,7 +8,7 @@
 
 namespace tokamax::linalg::detail {
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_cholesky(const kernel_arguments& call) {
+TOKAMAX_BODY void run_cholesky(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const auto x = matrix_of<T>(a.in[0], i);
     auto l = matrix_to<T>(a.out[0], i);
@@ -24,7 +24,7 @@ TOKAMAX_LINALG_COMPILED_ONCE void run_cholesky(const kernel_arguments& call) {
 
 /// Every system is solved as one with a lower triangle on the left. x a = b is a^T x^T = b^T, and an upper triangle is a lower
 /// one when its rows and columns are read from the end.
-TOKAMAX_LINALG_COMPILED_ONCE void run_triangular_solve(const kernel_arguments& call) {
+TOKAMAX_BODY void run_triangular_solve(const kernel_arguments& call) {
   const auto o = call.attrs<triangular_solve_options>();
   for_each_matrix(call, [o]<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const bool turned = o.left_side == o.transpose_a, from_end = o.lower == turned;
@@ -64,7 +64,7 @@ void eliminate(matrix<T>& x, std::int32_t* pivots, std::int32_t* permutation) {
   }
 }
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_lu(const kernel_arguments& call) {
+TOKAMAX_BODY void run_lu(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const std::int64_t m = a.out[2].extent(a.out[2].rank() - 1), k = a.out[1].extent(a.out[1].rank() - 1);
     std::int32_t *pivots = a.out[1].as<std::int32_t>() + i * k, *permutation = a.out[2].as<std::int32_t>() + i * m;
@@ -89,7 +89,7 @@ TOKAMAX_LINALG_COMPILED_ONCE void run_lu(const kernel_arguments& call) {
   });
 }
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_qr(const kernel_arguments& call) {
+TOKAMAX_BODY void run_qr(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     auto q = matrix_to<T>(a.out[0], i);
     auto r = matrix_to<T>(a.out[1], i);

@@ -39,12 +39,12 @@ void singular_values(const kernel_arguments& a, std::int64_t i, const svd_attrib
   }
 }
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_svd(const kernel_arguments& call) {
+TOKAMAX_BODY void run_svd(const kernel_arguments& call) {
   const auto o = call.attrs<svd_attributes>();
   for_each_matrix(call, [o]<class T>(const kernel_arguments& a, std::int64_t i, T) { singular_values<T>(a, i, o); });
 }
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_eigh(const kernel_arguments& call) {
+TOKAMAX_BODY void run_eigh(const kernel_arguments& call) {
   const bool vectors = call.attrs<eigh_attributes>().compute_vectors;
   for_each_matrix(call, [vectors]<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const auto x = matrix_of<T>(a.in[0], i);
@@ -63,7 +63,7 @@ TOKAMAX_LINALG_COMPILED_ONCE void run_eigh(const kernel_arguments& call) {
   });
 }
 
-TOKAMAX_LINALG_COMPILED_ONCE void run_eig(const kernel_arguments& call) {
+TOKAMAX_BODY void run_eig(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const matrix<T> x = matrix_of<T>(a.in[0], i);
     if (x.size() == 0) return;
