@@ -75,14 +75,14 @@ TEST_CASE("operands that are no square matrices of floats are rejected") {
 }
 
 namespace {
-using square = tensor<f32, 3, 3>;
-constexpr auto log_determinant = [](const square& a) {
+using matrix = tensor<f32, 3, 3>;
+constexpr auto log_determinant = [](const matrix& a) {
   return sum(log(linalg::detail::diagonal_of(linalg::cholesky(a))));
 };
 }  // namespace
 
 TEST_CASE("a program that is known while compiling has the values and gradient of one that is not") {
-  const square a = positive_definite({3, 3}, 9);
+  const matrix a = positive_definite({3, 3}, 9);
   const auto known = jit(value_and_grad(log_determinant), cpu);
   const auto late = jit(value_and_grad(log_determinant), cpu, at_run_time);
   const auto [v, g] = known(a);
