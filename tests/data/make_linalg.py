@@ -63,7 +63,7 @@ def write_functions():
         c.case("lstsq", a, b, fn=lambda a, b: jnp.linalg.lstsq(a, b)[0], check=LOOSE, grad=True)
     c.case("cholesky", spd(3), grad=True, check=TOL)
     c.case("cholesky", jnp.stack([spd(2), spd(2, 5)]), upper=True, grad=True, check=TOL)
-    c.case("cho_solve", spd(3), grid(3, 2), fn=lambda a, b: jsl.cho_solve(jsl.cho_factor(a), b), grad=True, check=TOL)
+    c.case("cho_solve", spd(3), grid(3, 2), fn=lambda a, b: jsl.cho_solve(jsl.cho_factor((a + a.T) / 2), b), grad=True, check=TOL)
     c.case("eigvalsh", spd(4), grad=True, check=TOL)
     c.case("qr_r", grid(4, 3), fn=lambda a: jnp.linalg.qr(a)[1], grad=True, check=LOOSE | {"vmap": 0})
     c.save("linalg/functions.txt")
@@ -71,10 +71,10 @@ def write_functions():
 
 def write_norms():
     c = Cases("make_linalg.py", "Norms and products", jnp.linalg)
-    for dtype in [jnp.float32, jnp.bfloat16, jnp.int32]:
-        v = grid(5, dtype=dtype) if dtype != jnp.int32 else whole(5)
+    for dtype in [jnp.float32, jnp.bfloat16]:
+        v = grid(5, dtype=dtype)
         grad = dtype == jnp.float32
-        check = TOL if grad else {"bits": 0, "tol": 2e-2 if dtype == jnp.bfloat16 else 3e-6}
+        check = TOL if grad else {"bits": 0, "tol": 2e-2}
         for p in [None, 0, 1, 2, 3, 0.5, -1, inf, -inf]:
             c.case("vector_norm", v, **({} if p is None else {"ord": p}), grad=grad, check=check)
     m = grid(2, 3, 4)
@@ -94,7 +94,6 @@ def write_norms():
     for shapes in [[(2, 3), (3, 4)], [(3,), (3, 4), (4, 2), (2,)], [(2, 10), (10, 1), (1, 8), (8, 3)], [(3, 2), (2,)]]:
         c.case("multi_dot", *[grid(*s, seed=i) for i, s in enumerate(shapes)],
                fn=lambda *a: jnp.linalg.multi_dot(a), grad=True, check=TOL)
-    c.case("multi_dot", grid(2, 3), fn=lambda *a: jnp.linalg.multi_dot(a))
     c.case("outer", grid(3), grid(4, seed=1), grad=True)
     c.case("outer", grid(3, 1), grid(4, seed=1))
     c.case("cross", grid(3), grid(3, seed=1), grad=True, check=TOL)

@@ -83,6 +83,11 @@ values cholesky(const asked& a) {
         double sum = (in[0](i, j) + in[0](j, i)) / 2;
         for (std::size_t k = 0; k < j; ++k) sum -= l(i, k) * l(j, k);
         l(i, j) = i == j ? std::sqrt(sum) : sum / l(j, j);
+        if (i == j && !(sum > 0)) {  // not positive definite: nothing of the factor is defined
+          for (std::size_t r = 0; r < n; ++r)
+            std::fill_n(l.x.begin() + static_cast<std::ptrdiff_t>(r * n), r + 1, std::nan(""));
+          return {l.x};
+        }
       }
     return {l.x};
   });

@@ -39,7 +39,7 @@ TEST_CASE("a singular matrix has no finite inverse") {
   CHECK(!std::isfinite(linalg::solve(zeros({1, 1}), ones({1})).data<float>()[0]));
 }
 
-TEST_CASE("operands that do not fit are rejected") {
+TEST_CASE("solve and inv reject operands that do not fit") {
   CHECK_THROWS_WITH(linalg::solve(zeros({2, 3}), zeros({2})), contains("solve: matrix"));
   CHECK_THROWS_WITH(linalg::solve(eye(3), zeros({2})),
                     contains("solve: b: found f32[2], expected as many rows as f32[3,3]"));

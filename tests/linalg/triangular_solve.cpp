@@ -40,7 +40,7 @@ TEST_CASE("a zero on the diagonal gives infinities, and NaN stays in its column"
   CHECK(x.data<float>()[1] == 1);
 }
 
-TEST_CASE("operands that do not fit are rejected") {
+TEST_CASE("triangular_solve rejects operands that do not fit") {
   CHECK_THROWS_WITH(linalg::triangular_solve(eye(3), zeros({2, 2})), contains("triangular_solve: b: found f32[2,2]"));
   CHECK_THROWS_WITH(linalg::triangular_solve(zeros({2, 3}), zeros({2})), contains("triangular_solve: matrix"));
   CHECK_THROWS_WITH(linalg::triangular_solve(zeros({2, 2, 2}), zeros({3, 2, 2})), contains("triangular_solve: matrix"));

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/linalg/solve.hpp>  // solve
+#include <tokamax/lax/complex_parts.hpp>  // complex_parts
+#include <tokamax/linalg/solve.hpp>       // solve
 
 namespace tokamax::linalg {
 
@@ -44,10 +45,6 @@ inline constexpr op eig_p{
     .run = detail::run_eig,
 };
 
-/// An array of complex numbers as its two parts: the library has no complex dtype.
-struct complex_parts {
-  array re, im;
-};
 /// The results of eig.
 struct eig_result {
   complex_parts eigenvalues, eigenvectors;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/bitwise.hpp>            // bitwise_and
+#include <tokamax/lax/stop_gradient.hpp>                  // stop_gradient
 #include <tokamax/linalg/solve.hpp>                       // solve
 #include <tokamax/transforms/control_flow/fori_loop.hpp>  // fori_loop
 

@@ -43,6 +43,7 @@ constexpr array vector_norm(const array& x, const vector_norm_options& o = {}, s
     reject(x, l, "norm: ord", "the name of a matrix norm", "a number");
     return v;
   }
+  if (p == inf && v.size() == 0) return sum(v, along, l);  // of no elements the largest is 0
   if (p == inf) return max(abs(v), along, l);
   if (p == -inf) return min(abs(v), along, l);
   if (p == 0) return sum(astype(v != zeros_like(v), v.dtype()), along, l);

@@ -119,7 +119,7 @@ constexpr array cross(const array& x, const array& y, int axis = -1, source_line
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     out.push_back(parts[0][j] * parts[1][k] - parts[0][k] * parts[1][j]);
   }
-  return concatenate(out, out[0].rank() - (given[0]->rank() - along), l);
+  return concatenate(out, out[0].rank() - (y.rank() - along), l);
 }
 
 /// The elements a[i, i + offset] of matrices.

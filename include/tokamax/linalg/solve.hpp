@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/stop_gradient.hpp>  // stop_gradient
-#include <tokamax/linalg/lu.hpp>          // lu_factor
+#include <tokamax/linalg/lu.hpp>  // lu_factor
 
 namespace tokamax::linalg {
 
@@ -12,7 +11,8 @@ struct solve_attributes {
   bool transpose_a = false;  ///< solves with the transpose of a
 };
 
-/// x of a x = b from operands a, b, and the decomposition of a, which the derivative uses again. The cotangent of b is a
+/// x of a x = b from operands a, b, and the decomposition of a, which the derivative uses again: that of a as a whole stands
+/// for that of its decomposition, which gets none. The cotangent of b is a
 /// solution with the transposed matrix, and that of a the negative outer product of it and x.
 inline constexpr op solve_p{
     .name = "solve",
@@ -59,7 +59,7 @@ constexpr array solve(const array& a, const array& b, source_line l = source_lin
            message("as many rows as ") << a.type());
     return b;
   }
-  const packed_lu f = lu_factor(stop_gradient(in.a), l);
+  const packed_lu f = lu_factor(in.a, l);
   return in.formed(bind(described<solve_p>(), {in.a, in.b, f.lu, f.permutation}, solve_attributes{}, l), false);
 }
 

@@ -102,3 +102,14 @@ constexpr array bessel_i1e_slope(const arrays& x, const array& y) {
 }  // namespace detail
 
 }  // namespace tokamax
+
+namespace tokamax::scipy::special {
+
+/// e^-|x| I(x) and I(x) of the modified Bessel functions of order 0 and 1.
+/// source  jax.scipy.special.i0e, i0, i1e, i1
+constexpr array i0e(const array& x, source_line l = source_line::current()) { return bessel_i0e(x, l); }
+constexpr array i1e(const array& x, source_line l = source_line::current()) { return bessel_i1e(x, l); }
+constexpr array i0(const array& x, source_line l = source_line::current()) { return exp(abs(x)) * bessel_i0e(x, l); }
+constexpr array i1(const array& x, source_line l = source_line::current()) { return exp(abs(x)) * bessel_i1e(x, l); }
+
+}  // namespace tokamax::scipy::special
