@@ -91,7 +91,7 @@ constexpr complex_parts chirp_transform(const complex_parts& x, source_line l) {
 /// Cooley and Tukey's way for n = r m: transforms of length r, a turn of each result, then transforms of length m.
 constexpr complex_parts transform(const complex_parts& x, source_line l) {
   const std::int64_t n = x.re.extent(x.re.rank() - 1), r = n <= 64 ? n : radix_of(n);
-  if (n == 0) return x;
+  if (n <= 1) return x;
   if (r == 1) return chirp_transform(x, l);
   const std::int64_t m = n / r;
   const shape split = with_last(x.re, {r, m});
@@ -129,7 +129,7 @@ constexpr complex_parts fft(const complex_parts& x, source_line l = source_line:
 constexpr complex_parts ifft(const complex_parts& x, source_line l = source_line::current()) {
   if (!detail::can_transform("ifft: operand", x, l)) return x;
   const std::int64_t n = x.re.extent(x.re.rank() - 1);
-  if (n == 0) return x;
+  if (n <= 1) return x;
   const complex_parts y = conj(detail::transform(conj(x), l));
   return {y.re * (1.0 / static_cast<double>(n)), y.im * (1.0 / static_cast<double>(n))};
 }

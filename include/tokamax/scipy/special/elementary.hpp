@@ -9,13 +9,13 @@ namespace tokamax {
 
 namespace detail {
 constexpr array xlogy_value(const arrays& v) {
-  const array zero = v[0] == 0.0;
+  const array zero = logical_and(v[0] == 0.0, v[1] == v[1]);
   return where(zero, zeros_like(v[0]), v[0] * log(where(zero, ones_like(v[1]), v[1])));
 }
 constexpr array xlogy_slope_by_x(const arrays& v, const array&) { return log(v[1]); }
 constexpr array xlogy_slope_by_y(const arrays& v, const array&) { return v[0] / v[1]; }
 constexpr array xlog1py_value(const arrays& v) {
-  const array zero = v[0] == 0.0;
+  const array zero = logical_and(v[0] == 0.0, v[1] == v[1]);
   return where(zero, zeros_like(v[0]), v[0] * log1p(where(zero, zeros_like(v[1]), v[1])));
 }
 constexpr array xlog1py_slope_by_x(const arrays& v, const array&) { return log1p(v[1]); }
@@ -35,7 +35,7 @@ inline constexpr op xlog1py_p =
 
 namespace tokamax::scipy::special {
 
-/// x log(y), and 0 where x is 0, whatever y is.
+/// x log(y), and 0 where x is 0 and y is any number.
 ///
 /// shapes  broadcast together
 /// source  jax.scipy.special.xlogy

@@ -37,6 +37,9 @@ constexpr array betainc_value(const arrays& operands) {
   const array &a = operands[0], &b = operands[1], &x = operands[2];
   const array valid = logical_and(logical_and(a > 0.0, b > 0.0), logical_and(x >= 0.0, x <= 1.0));
   const array inside = logical_and(valid, logical_and(x > 0.0, x < 1.0));
+  const array x_inside = logical_and(x > 0.0, x < 1.0);
+  const array all_at_zero = logical_and(x_inside, logical_and(a == 0.0, b > 0.0));  // the limits of the parameters
+  const array all_at_one = logical_and(x_inside, logical_and(b == 0.0, a > 0.0));
   const array sa = where(inside, a, ones_like(a)), sb = where(inside, b, ones_like(b)),
               sx = where(inside, x, full_like(x, 0.5));
   // I_x(a, b) = 1 - I_(1 - x)(b, a), where that converges faster
@@ -45,7 +48,8 @@ constexpr array betainc_value(const arrays& operands) {
   const array scale = exp(sa * log(sx) + sb * log1p(-sx) - log_beta(sa, sb)) / p;
   const array part = scale * beta_fraction(p, q, z, inside);
   const array value = where(turned, 1.0 - part, part);
-  return where(inside, value, where(valid, x, nan_like(x)));
+  const array limit = where(all_at_zero, ones_like(x), where(all_at_one, zeros_like(x), nan_like(x)));
+  return where(inside, value, where(valid, x, limit));
 }
 constexpr array betainc_slope(const arrays& v, const array&) {
   return exp((v[0] - 1.0) * log(v[2]) + (v[1] - 1.0) * log1p(-v[2]) - log_beta(v[0], v[1]));
@@ -58,8 +62,8 @@ inline constexpr op regularized_incomplete_beta_p =
                      .compose = detail::special_compose<detail::betainc_value>,
                      .vjp = detail::special_vjp<nullptr, nullptr, detail::betainc_slope>});
 
-/// I_x(a, b): the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to x, divided by that from 0 to 1. NaN where a or b is not
-/// positive, and where x is outside of 0 ... 1.
+/// I_x(a, b): the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to x, divided by that from 0 to 1. NaN where a or b is
+/// negative, and where x is outside of 0 ... 1.
 ///
 /// shapes  broadcast together
 /// dtypes  any float, computed in f32, f64 in f64

@@ -69,17 +69,16 @@ constexpr array expi_slope(const arrays& v, const array&) { return exp(v[0]) / v
 constexpr array spence_value(const arrays& v) {
   constexpr double terms[] = {1.0 / 36,        -1.0 / 3600,     1.0 / 211680,
                               -1.0 / 10886400, 1.0 / 526901760, -691.0 / 16999766784000.0};
-  const array &z = v[0], large = z > 2.0, small = z < 0.5;
-  const array positive = where(z > 0.0, z, ones_like(z));
-  const array near = where(large, 1.0 / positive, where(small, 1.0 - positive, positive));
-  const array u = -log(where(near > 0.0, near, ones_like(z))), s = u * u;
+  const array &z = v[0], large = z > 2.0;
+  const array positive = where(z > 0.0, z, ones_like(z)), w = where(large, 1.0 / positive, positive);
+  const array small = w < 0.5, near = where(small, 1.0 - w, w);  // 1/2 ... 2
+  const array u = -log(near), s = u * u;
   array sum = zeros_like(u);
   for (int k = 5; k >= 0; --k) sum = sum * s + terms[k];
   const array base = u - s * 0.25 + u * s * sum;
-  const array log_z = log(positive);
-  const array value =
-      where(large, -base - 0.5 * log_z * log_z,
-            where(small, pi_squared_over_6 - log_z * log1p(-where(small, positive, zeros_like(z))) - base, base));
+  const array low = where(small, w, full_like(w, 0.25));
+  const array of_w = where(small, pi_squared_over_6 - log(low) * log1p(-low) - base, base), log_z = log(positive);
+  const array value = where(large, -of_w - 0.5 * log_z * log_z, of_w);
   return where(z == 0.0, full_like(z, pi_squared_over_6), where(z > 0.0, value, nan_like(z)));
 }
 /// log(z) / (1 - z), which is -1 at 1.
