@@ -10,9 +10,9 @@ namespace tk = tokamax;
 using tk::array;
 
 // Sixty months of temperatures: a slow warming, the seasons, and the weather. The twelve months after them are hidden.
-constexpr int known = 60, hidden = 12;
+constexpr int past = 60, future = 12;
 struct series {
-  tk::tensor<tk::f32, known> month, degrees;
+  tk::tensor<tk::f32, past> month, degrees;
 };
 
 // What is not known of the process, as logarithms, so that every step of the optimiser stays positive.
@@ -28,13 +28,13 @@ constexpr array covariance(const hyperparameters& h, const array& a, const array
   return tk::exp(h.trend) * tk::exp(-0.5f * slow) + tk::exp(h.season) * tk::exp(-2.0f * yearly);
 }
 constexpr array of_known(const hyperparameters& h, const array& month) {
-  return covariance(h, month, month) + tk::exp(h.noise) * tk::eye(known);
+  return covariance(h, month, month) + tk::exp(h.noise) * tk::eye(past);
 }
 
 // The months are one sample of a normal distribution in sixty dimensions. Its density tells good hyperparameters from bad.
 // The derivative goes through the Cholesky factor.
 constexpr auto loss = [](const hyperparameters& h, const series& s) {
-  return -tk::scipy::stats::multivariate_normal::logpdf(s.degrees, tk::zeros({known}), of_known(h, s.month)) / known;
+  return -tk::scipy::stats::multivariate_normal::logpdf(s.degrees, tk::zeros({past}), of_known(h, s.month)) / past;
 };
 constexpr auto optimizer = tk::optim::adam({.learning_rate = 0.05f});
 using optimizer_state = decltype(optimizer.init(hyperparameters{}));
@@ -45,9 +45,9 @@ constexpr auto step = [](const hyperparameters& h, const optimizer_state& o, con
 };
 
 // What the known months say of later ones: mean K* K^-1 y, covariance K** - K* K^-1 K*^T.
-constexpr auto predict = [](const hyperparameters& h, const series& s, const tk::tensor<tk::f32, hidden>& later) {
+constexpr auto predict = [](const hyperparameters& h, const series& s, const tk::tensor<tk::f32, future>& later) {
   const auto factor = tk::linalg::cho_factor(of_known(h, s.month), true);
-  const array cross = covariance(h, later, s.month);  // [hidden, known]
+  const array cross = covariance(h, later, s.month);  // [future, past]
   const array mean = tk::matmul(cross, tk::linalg::cho_solve(factor, s.degrees));
   const array half = tk::linalg::triangular_solve(factor.factor, tk::swapaxes(cross, 0, 1), {.lower = true});
   const array own = tk::exp(h.trend) + tk::exp(h.season) + tk::exp(h.noise);
@@ -55,11 +55,11 @@ constexpr auto predict = [](const hyperparameters& h, const series& s, const tk:
 };
 
 int main() {
-  const array month = tk::astype(tk::arange(known + hidden), tk::f32);
-  const array weather = 0.8f * tk::random::normal(tk::random::key(17), {known + hidden});
+  const array month = tk::astype(tk::arange(past + future), tk::f32);
+  const array weather = 0.8f * tk::random::normal(tk::random::key(17), {past + future});
   const array season = -9.0f * tk::cos(month * 0.5235988f) + 1.5f * tk::cos(month * 1.0471976f);
   const array degrees = 0.02f * month - 0.7f + season + weather;
-  const series data{month[tk::range{0, known}], degrees[tk::range{0, known}]};
+  const series data{month[tk::range{0, past}], degrees[tk::range{0, past}]};
 
   hyperparameters h{tk::zeros({}), array(3.0f), tk::zeros({}), tk::zeros({}), tk::zeros({})};
   optimizer_state state = optimizer.init(h);
@@ -72,12 +72,12 @@ int main() {
   }
   fmt::print("the weather moves a month by {:.1f} degrees\n", std::exp(0.5f * h.noise.item()));
 
-  const auto [mean, deviation] = tk::jit(predict, tk::cpu)(h, data, month[tk::range{known, known + hidden}]);
-  const array truth = degrees[tk::range{known, known + hidden}];
-  for (int i = 0; i < hidden; i += 3)
-    fmt::print("month {}  forecast {:5.1f} +- {:.1f}  was {:5.1f}\n", known + i, mean[i].item(),
-               2 * deviation[i].item(), truth[i].item());
+  const auto [mean, deviation] = tk::jit(predict, tk::cpu)(h, data, month[tk::range{past, past + future}]);
+  const array truth = degrees[tk::range{past, past + future}];
+  for (int i = 0; i < future; i += 3)
+    fmt::print("month {}  forecast {:5.1f} +- {:.1f}  was {:5.1f}\n", past + i, mean[i].item(), 2 * deviation[i].item(),
+               truth[i].item());
   const array surprise = tk::scipy::stats::norm::cdf(truth, mean, deviation);
   const array within = tk::astype(tk::abs(surprise - 0.5f) < 0.475f, tk::f32);
-  fmt::print("{} of {} months lie within their 95 % band\n", static_cast<int>(tk::sum(within).item()), hidden);
+  fmt::print("{} of {} months lie within their 95 % band\n", static_cast<int>(tk::sum(within).item()), future);
 }
