@@ -6,7 +6,8 @@
 #include <tokamax/scipy/stats/distribution.hpp>  // or_nothing
 
 // logpmf is the logarithm of the probability of k: minus infinity where k is no whole number, or outside of the possible ones.
-// Shapes and dtypes are as for continuous distributions. Source: jax.scipy.stats.
+// Shapes and dtypes are as for continuous distributions. Source: jax.scipy.stats; that k is
+// no whole number matters for bernoulli as for the others, as in SciPy.
 
 namespace tokamax::scipy::stats::detail {
 /// k - loc, and whether it is a whole number from 0 on.
