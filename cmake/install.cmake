@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_DATADIR}/cmake/tokamax)
-install(TARGETS tokamax_headers tokamax_core tokamax_checkpoint tokamax_tokamax tokamax_cuda EXPORT tokamax-targets
+install(TARGETS tokamax_headers tokamax_core tokamax_checkpoint tokamax_tokamax tokamax_cuda tokamax_linalg EXPORT tokamax-targets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tokamax-targets NAMESPACE tokamax:: DESTINATION ${package_folder})
 install(DIRECTORY include/tokamax DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")

@@ -60,3 +60,31 @@ function(tokamax_link_files checkpoint headers)
   target_compile_definitions(${checkpoint} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_FILES>)
   target_link_libraries(${checkpoint} INTERFACE $<BUILD_INTERFACE:tokamax_files>)
 endfunction()
+
+# The same for users of `linalg`: decompositions by Eigen, which take long to compile and few programs need.
+function(tokamax_link_linalg linalg headers)
+  if(TOKAMAX_HEADER_ONLY)  # a program then includes backend/eigen/linalg.hpp in one of its files
+    return()
+  endif()
+  if(NOT TARGET tokamax_linalg_functions)
+    set(sources "")
+    foreach(name IN ITEMS spectra factors)  # long first
+      set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels/linalg_${name}.cpp)
+      file(CONFIGURE OUTPUT ${source} CONTENT [[
+#define TOKAMAX_INSTANTIATE_KERNELS
+#define TOKAMAX_KERNELS_PART TOKAMAX_PART_LINALG
+#include <tokamax/backend/eigen/linalg/@name@.hpp>
+]] @ONLY)
+      list(APPEND sources ${source})
+    endforeach()
+    add_library(tokamax_linalg_functions STATIC EXCLUDE_FROM_ALL ${sources})
+    target_link_libraries(tokamax_linalg_functions PRIVATE ${headers})
+    set_target_properties(tokamax_linalg_functions PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    if(TOKAMAX_SANITIZE)
+      target_compile_options(tokamax_linalg_functions PRIVATE -O1)
+    else()
+      target_compile_options(tokamax_linalg_functions PRIVATE $<$<NOT:$<CONFIG:Release>>:-O2>)
+    endif()
+  endif()
+  target_link_libraries(${linalg} INTERFACE $<BUILD_INTERFACE:tokamax_linalg_functions>)
+endfunction()

@@ -46,8 +46,14 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+foreach(folder IN ITEMS linalg scipy)
+  if(TARGET tokamax_test_${folder})
+    target_link_libraries(tokamax_test_${folder} PRIVATE tokamax::linalg)
+  endif()
+endforeach()
+
 # The contracts of ops, the reference values and the transformations once more, on a device whose memory the host cannot touch.
-foreach(folder IN ITEMS lax numpy ops optim transforms)
+foreach(folder IN ITEMS lax linalg numpy ops optim transforms)
   add_test(NAME far.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(far.${folder} PROPERTIES ENVIRONMENT TOKAMAX_TEST_DEVICE=far)
 endforeach()

@@ -1,0 +1,8 @@
+// tokamax/backend/eigen/linalg.hpp: the host functions of linalg, by Eigen.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (the library of tokamax::linalg includes it, and a program that links no libraries)
+// tested by tests/linalg/cholesky.cpp
+#pragma once
+
+#include <tokamax/backend/eigen/linalg/factors.hpp>  // cholesky, triangular_solve, lu, qr
+#include <tokamax/backend/eigen/linalg/spectra.hpp>  // svd, eigh, eig

@@ -1,0 +1,34 @@
+// tokamax/scipy.hpp: all of scipy.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (a program of statistics or signals includes it; multivariate distributions need tokamax::linalg)
+//
+//   scipy/signal.hpp                    convolutions of signals, and signals without their trend: convolve, correlate, detrend.
+//   scipy/special/bessel.hpp            modified Bessel functions of the first kind: bessel_i0e, bessel_i1e.
+//   scipy/special/elementary.hpp        logarithms of probabilities and entropies: expit, logit, xlogy, entr, kl_div and others.
+//   scipy/special/error_functions.hpp   the error function and the normal distribution: erfc, erfcx, ndtri, log_ndtr, dawsn.
+//   scipy/special/gamma.hpp             the logarithm of the gamma function and its derivatives: lgamma, digamma, polygamma, zeta.
+//   scipy/special/gamma_functions.hpp   functions made of gamma functions under SciPy's names: gamma, beta, comb and others.
+//   scipy/special/incomplete_beta.hpp   the regularized incomplete beta function.
+//   scipy/special/incomplete_gamma.hpp  the regularized incomplete gamma functions: igamma, igammac, and their derivatives.
+//   scipy/special/integrals.hpp         exponential integrals and the dilogarithm: exp1, expi, spence.
+//   scipy/special/special_op.hpp        what ops of special functions share: they are composed in f32 or f64, and rounded once.
+//   scipy/stats/continuous.hpp          distributions of real variables: norm, gamma, beta, t, cauchy, expon, laplace and others.
+//   scipy/stats/discrete.hpp            distributions of counts: bernoulli, binom, poisson, geom, nbinom, multinomial.
+//   scipy/stats/distribution.hpp        what densities share: standard variables, and values outside of where they are positive.
+//   scipy/stats/multivariate.hpp        distributions of vectors: multivariate_normal and dirichlet.
+#pragma once
+
+#include <tokamax/scipy/signal.hpp>
+#include <tokamax/scipy/special/bessel.hpp>
+#include <tokamax/scipy/special/elementary.hpp>
+#include <tokamax/scipy/special/error_functions.hpp>
+#include <tokamax/scipy/special/gamma.hpp>
+#include <tokamax/scipy/special/gamma_functions.hpp>
+#include <tokamax/scipy/special/incomplete_beta.hpp>
+#include <tokamax/scipy/special/incomplete_gamma.hpp>
+#include <tokamax/scipy/special/integrals.hpp>
+#include <tokamax/scipy/special/special_op.hpp>
+#include <tokamax/scipy/stats/continuous.hpp>
+#include <tokamax/scipy/stats/discrete.hpp>
+#include <tokamax/scipy/stats/distribution.hpp>
+#include <tokamax/scipy/stats/multivariate.hpp>

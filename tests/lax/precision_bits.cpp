@@ -1,0 +1,55 @@
+// tests/lax/precision_bits.cpp: neighbours of numbers, and numbers with fewer bits.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/precision_bits.hpp>
+
+#include "support/adversarial.hpp"
+#include "support/check_op.hpp"
+
+#include <cmath>
+
+using namespace tokamax;
+using namespace tokamax::test;
+
+TEST_CASE("nextafter has the neighbours that the C library has") {
+  const std::vector<float> all = special_floats();
+  std::vector<float> x, y;
+  for (const float a : all)
+    for (const float b : all) x.push_back(a), y.push_back(b);
+  const auto n = static_cast<std::int64_t>(x.size());
+  const array next = nextafter(array::from<float>(x, {n}), array::from<float>(y, {n}));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float wanted = std::nextafter(x[i], y[i]), found = next.data<float>()[i];
+    INFO(x[i] << " to " << y[i]);
+    CHECK((std::isnan(wanted) ? std::isnan(found) : std::memcmp(&wanted, &found, 4) == 0));
+  }
+  const array one = array::from<double>({1.0}, {1});
+  CHECK(nextafter(one, one * 2.0).item<double>() == 1 + 0x1p-52);
+  CHECK(to_value(nextafter(ones({1}, bf16), zeros({1}, bf16))).data[0] == 1 - 0x1p-8);
+  CHECK_THROWS_WITH(nextafter(zeros({2}), zeros({3})), contains("shapes"));
+}
+
+TEST_CASE("reduce_precision rounds as conversions do") {
+  array x = array::from<float>(special_floats(), {static_cast<std::int64_t>(special_floats().size())});
+  const array many = concatenate({x, noise({500}, 1) * 1e4f, noise({500}, 2)});
+  const value as_bf16 = to_value(astype(astype(many, bf16), f32)), bf = to_value(reduce_precision(many, 8, 7));
+  const value as_f16 = to_value(astype(astype(many, f16), f32)), half = to_value(reduce_precision(many, 5, 10));
+  for (std::size_t i = 0; i < bf.data.size(); ++i) {
+    INFO(to_value(many).data[i]);
+    const bool tiny = std::fabs(as_bf16.data[i]) < 0x1p-126;  // such numbers stay as they are: the exponent is not cut
+    if (!tiny) CHECK((std::isnan(as_bf16.data[i]) ? std::isnan(bf.data[i]) : bf.data[i] == as_bf16.data[i]));
+    if (std::fabs(as_f16.data[i]) < 0x1p-14)
+      CHECK(half.data[i] == 0);  // denormal numbers of f16 are zeros
+    else
+      CHECK((std::isnan(as_f16.data[i]) ? std::isnan(half.data[i]) : half.data[i] == as_f16.data[i]));
+  }
+  CHECK(reduce_precision(array::from<double>({1 + 0x1p-30}, {1}), 11, 20).item<double>() == 1);
+}
+
+TEST_CASE("reduce_precision rounds cotangents and tangents, too") {
+  const auto f = [](const array& v) { return sum(reduce_precision(v, 8, 2) * array{1.1f, 3.0f}); };
+  const array slope = grad(f)(array{1.0f, 2.0f});
+  CHECK(slope.data<float>()[0] == 1.0f);
+  CHECK(slope.data<float>()[1] == 3.0f);
+  CHECK_THROWS_WITH(reduce_precision(zeros({2}), 0, 3), contains("reduce_precision: bits"));
+  CHECK_THROWS_WITH(reduce_precision(zeros({2}, i32), 5, 3), contains("reduce_precision: dtype"));
+}
