@@ -14,6 +14,7 @@ foreach(source IN LISTS suites)
   list(APPEND benches tokamax_bench_${suite})
 endforeach()
 target_link_libraries(tokamax_bench_gpt2 PRIVATE tokamax::cuda)
+target_compile_definitions(tokamax_bench_ops PRIVATE TOKAMAX_BENCH_OPS_CASES="${PROJECT_SOURCE_DIR}/bench/cases/ops.txt")
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
   target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)
   target_compile_definitions(tokamax_bench_gemm PRIVATE TOKAMAX_BENCH_ONEDNN)
