@@ -66,7 +66,7 @@ constexpr Side with_values(const Side& x, const Values& values) {
 template <class Side>
 constexpr bool rounds_in_trace(const Side& x, source_line l) {
   if constexpr (std::is_same_v<Side, as_quantized>)
-    return !x.values.is_concrete() && quantize_fits(x.values, x.options, l);
+    return x.values.is_traced() && quantize_fits(x.values, x.options, l);
   else
     return false;
 }
