@@ -16,6 +16,7 @@ get fewer turns.
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import collections
+import importlib
 import json
 import math
 import pathlib
@@ -25,8 +26,6 @@ import subprocess
 import sys
 import time
 
-import ops_jax
-import ops_torch
 import support
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,7 +58,7 @@ class Words(dict):
 
 def serve(options):
     """Answers lines "RUNS CASE" with the median of the seconds of the fastest way, and the mean of its results."""
-    make = {"jax": ops_jax.ways, "torch": ops_torch.ways}[options.serve]
+    make = importlib.import_module("ops_" + options.serve).ways
     last, works, mean = None, [], math.nan
 
     def seconds_of(work):
