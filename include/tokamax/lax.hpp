@@ -28,9 +28,10 @@
 //   lax/reverse.hpp                  elements in reverse order along some axes.
 //   lax/scatter.hpp                  rows of a table replaced by index.
 //   lax/slice.hpp                    take a box out of an array, and its transpose, pad.
-//   lax/sort.hpp                     stable sorting by a key: sort, argsort, top_k.
+//   lax/sort.hpp                     stable sorting by a key: sort, argsort.
 //   lax/split.hpp                    cut an array along an axis; the transpose of concatenate.
 //   lax/stop_gradient.hpp            markers that leave values alone: stop_gradient, variable, optimization_barrier.
+//   lax/top_k.hpp                    the largest values of each row, and where they are.
 //   lax/transpose.hpp                permute the axes of an array.
 #pragma once
 
@@ -64,4 +65,5 @@
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/lax/top_k.hpp>
 #include <tokamax/lax/transpose.hpp>

@@ -54,6 +54,7 @@ TEST_CASE("linear_softmax_cross_entropy_loss with every option is that of all lo
       const auto on = [&](unsigned bit) { return (choice >> bit & 1) != 0; };
       const array x = noise({rows, 12}, 1), table = noise({classes, 12}, 2), labels = some_labels(rows, classes);
       options o{.reduction = on(0) ? loss_reduction::mean : loss_reduction::sum, .ignore_index = -100};
+      if (choice % 3 == 0) o.implementation = "kernel";  // in pieces, and not from logits that stay in memory
       if (on(1)) o.row_weights = noise({rows}, 4) + 3.0;
       if (on(2)) o.logits_soft_cap = 2.5;
       if (on(3)) o.z_loss = 0.125;
@@ -75,6 +76,24 @@ TEST_CASE("linear_softmax_cross_entropy_loss with every option is that of all lo
       for (std::size_t k = 0; k < 3; ++k)
         if (classes > 1) CHECK(tk::test::distance(gradients[k], reference[k]) < 2e-5);
     }
+}
+
+TEST_CASE("few logits of f32 stay in memory for the gradient, and many do not, nor do those of bf16") {
+  const auto recomputes = [](tk::dtype type, std::int64_t rows, std::int64_t classes, const options& o) {
+    const array labels = tk::zeros({rows}, tk::i32);
+    const tk::graph g =
+        tk::make_graph(tk::grad([&](const std::array<array, 2>& p) {
+                         return tk::linear_softmax_cross_entropy_loss(p[0], labels, p[1], o);
+                       }),
+                       std::array<array, 2>{array({type, false, {rows, 4}}), array({type, false, {4, classes}})});
+    for (const tk::node& n : g.nodes)
+      if (n.op && n.op->name == tk::linear_cross_entropy_vjp_p.name) return true;
+    return false;
+  };
+  CHECK_FALSE(recomputes(tk::f32, 512, 32768, {}));
+  CHECK(recomputes(tk::f32, 512, 32769, {}));
+  CHECK(recomputes(tk::bf16, 512, 512, {}));
+  CHECK(recomputes(tk::f32, 2, 5, {.implementation = "kernel"}));
 }
 
 TEST_CASE("linear_softmax_cross_entropy_loss is that of JAX") {

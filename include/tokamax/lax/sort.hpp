@@ -1,9 +1,8 @@
-// tokamax/lax/sort.hpp: stable sorting by a key: sort, argsort, top_k.
+// tokamax/lax/sort.hpp: stable sorting by a key: sort, argsort.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>   // iota: argsort
-#include <tokamax/lax/slice.hpp>  // slice_in_dim: top_k
+#include <tokamax/lax/iota.hpp>  // iota: argsort
 
 namespace tokamax {
 
@@ -96,21 +95,6 @@ constexpr array argsort(const array& x, int axis = -1, bool descending = false, 
   axis = checked_axis("argsort: axis", axis, x, l);
   if (type != i32 && type != i64) reject(x, l, "argsort: dtype", name(type), "i32 or i64");
   return sort({x, iota(type, x.shape(), axis, l)}, axis, descending, l)[1];
-}
-
-/// The k largest values along the last axis, and their indices; of equal ones, the first come first.
-struct top_k_result {
-  array values, indices;
-};
-/// shapes  x [..., n] -> [..., k] twice
-/// errors  "top_k: axis" of a scalar, "top_k: k" outside 0 ... n
-/// source  jax.lax.top_k
-constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l = source_line::current()) {
-  const int axis = checked_axis("top_k: axis", -1, x, l);
-  if (x.rank() == 0) return {x, x};
-  if (k < 0 || k > x.extent(axis)) reject(x, l, "top_k: k", message() << k, message("0 or more, within ") << x.type());
-  const arrays sorted = sort({x, iota(i32, x.shape(), axis, l)}, axis, true, l);
-  return {slice_in_dim(sorted[0], 0, k, axis, l), slice_in_dim(sorted[1], 0, k, axis, l)};
 }
 
 }  // namespace tokamax

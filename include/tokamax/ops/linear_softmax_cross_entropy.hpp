@@ -30,8 +30,31 @@ struct linear_softmax_cross_entropy_options {
   implementation_names implementation = {};              ///< of the op linear_cross_entropy, see use_implementation
 };
 
-/// The cross entropy between labels and the softmax of x W + bias. The logits [..., V] are never in memory at once, neither
-/// for the loss nor for its gradient.
+namespace detail {
+/// Are the logits few enough to stay in memory for the gradient, 64 MB at most? In f32, writing and reading them takes less
+/// time than a second product. Products of bf16 are fast enough not to keep any. Operands that do not fit have none.
+constexpr bool keeps_logits(const array& x, const array& weights, const array& labels, const array& bias,
+                            bool transposed) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  if (x.dtype() != f32 || weights.dtype() != f32 || x.rank() == 0 || weights.rank() != 2 || labels.dtype() != i32)
+    return false;
+  const std::int64_t classes = weights.extent(transposed ? 0 : 1), count = mul_extent(size(labels.shape()), classes);
+  const bool bias_fits = !bias.exists() || (bias.dtype() == f32 && bias.shape() == shape{classes});
+  return bias_fits && labels.shape() == leading(x) && weights.extent(transposed ? 1 : 0) == x.extent(-1) &&
+         !is_dyn(count) && count <= most;
+}
+/// {loss, lse, correction} of each row, as linear_cross_entropy_rows has them, from logits that stay in memory.
+constexpr arrays rows_of_logits(const array& x, const array& weights, const array& labels, const array& bias,
+                                const linear_cross_entropy_options& o, source_line l) {
+  const array logits = linear_logits(x, weights, bias, o), in[] = {logits, labels};
+  arrays y = bind_all(described<cross_entropy_p>(), in, 2, words{}, l);
+  if (o.label_smoothing != 0) y[0] = y[0] * (1 - o.label_smoothing) + (y[1] - mean(logits, {{-1}})) * o.label_smoothing;
+  return y;
+}
+}  // namespace detail
+
+/// The cross entropy between labels and the softmax of x W + bias. Of many logits [..., V] only a piece is in memory at once,
+/// both for the loss and for its gradient.
 ///
 ///   z    = cap * tanh((x W + bias) / cap), or x W + bias
 ///   lse  = log(sum(exp(z)))
@@ -41,7 +64,8 @@ struct linear_softmax_cross_entropy_options {
 /// dtypes  x, weights and bias one float dtype; labels i32 or i64; the loss is f32, or f64 for f64
 /// errors  those of linear_cross_entropy; "linear_softmax_cross_entropy_loss: row_weights", and
 ///         "linear_softmax_cross_entropy_loss: options" if a number is negative or label_smoothing above 1
-/// memory  8 MB for any number of rows and classes; under vmap, that of all logits
+/// memory  that of the logits if these are f32, at most 64 MB, and no implementation is named; else 8 MB for any number of rows
+///         and classes. Under vmap, that of all logits
 /// source  tokamax.linear_softmax_cross_entropy_loss, with the options of optax and torch.nn.functional.cross_entropy
 constexpr array linear_softmax_cross_entropy_loss(const array& x, const array& labels, const array& weights,
                                                   const linear_softmax_cross_entropy_options& o = {},
@@ -63,7 +87,9 @@ constexpr array linear_softmax_cross_entropy_loss(const array& x, const array& l
   }
   const linear_cross_entropy_options of_rows{o.transposed, o.logits_soft_cap, o.label_smoothing, o.algorithm};
   const use_implementation named("linear_cross_entropy", o.implementation, x, weights);
-  const arrays rows = detail::linear_cross_entropy_rows(x, weights, at, o.bias, of_rows, l);
+  const bool keeps = o.implementation.empty() && detail::keeps_logits(x, weights, at, o.bias, o.transposed);
+  const arrays rows = keeps ? detail::rows_of_logits(x, weights, at, o.bias, of_rows, l)
+                            : detail::linear_cross_entropy_rows(x, weights, at, o.bias, of_rows, l);
   array loss = rows[0];
   if (o.z_loss > 0) loss = loss + rows[1] * rows[1] * o.z_loss;
   array weight;  // of each row

@@ -4,6 +4,7 @@
 
 #include <tokamax/lax/gather.hpp>  // gather, scatter_add
 #include <tokamax/lax/reduce.hpp>  // sum
+#include <tokamax/lax/split.hpp>   // split
 
 namespace tokamax {
 
@@ -39,6 +40,26 @@ constexpr array kept_rows(const array& x, const array& keep) {
 constexpr array kept_indices(const array& indices, const array& keep) {
   const array i = index_in_i32(indices);
   return select(keep, i, full_like(i, -1));
+}
+/// ragged_gather_reduce of small groups. The first rows of all groups are gathered, then the second ones, and so on: so one loop
+/// reads the rows of a group side by side, and nothing but the rows themselves is in memory.
+constexpr array sum_of_places(const array& x, const array& indices, const array& weights, const array& valid,
+                              std::int64_t group, source_line l) {
+  const std::int64_t groups = indices.extent(0) / group;
+  const auto by_place = [&](const array& a) {
+    return reshape(transpose(reshape(a, {groups, group}, l), {1, 0}, l), {groups * group}, l);
+  };
+  const array seen = by_place(valid), kept = select(seen, carried(by_place(weights)), 0.0f);
+  const int parts = static_cast<int>(group);
+  const arrays rows = split(gather(x, kept_indices(by_place(indices), seen), l), parts, 0, l);
+  const arrays scales = split(astype(kept, carrying(x.dtype())), parts, 0, l), counts = split(seen, parts, 0, l);
+  array y;
+  for (int j = 0; j < parts; ++j) {
+    const array row = carried(kept_rows(rows[j], counts[j]));
+    const array term = row * broadcast_in_dim(scales[j], row.shape(), {0});
+    y = j == 0 ? term : array(y + term);
+  }
+  return astype(y, x.dtype(), l);
 }
 }  // namespace detail
 
@@ -99,6 +120,8 @@ constexpr array ragged_gather_reduce(const array& x, const array& indices, const
     return wrong("ragged_gather_reduce: valid", valid.type(), message("bool") << indices.shape());
   if (group < 1 || (!is_dyn(n) && n % group != 0))
     return wrong("ragged_gather_reduce: group", message() << group, message("a divisor of ") << n);
+  constexpr std::int64_t most_terms = 16;  // of a loop that reads all rows of a group
+  if (!is_dyn(n) && n > 0 && group <= most_terms) return detail::sum_of_places(x, indices, weights, valid, group, l);
   const array rows = detail::kept_rows(gather(x, detail::kept_indices(indices, valid), l), valid);
   const array kept = select(valid, detail::carried(weights), zeros_like(detail::carried(weights)));
   const array scaled = detail::carried(rows) * broadcast_in_dim(astype(kept, carrying(x.dtype())), rows.shape(), {0});

@@ -47,6 +47,13 @@ TEST_CASE("gated_linear_unit of quantised weights has the gradient of its floats
   const array expected =
       tk::grad([&](const array& v) { return tk::sum(tk::gated_linear_unit(v, weights, silu) * ct); })(x);
   CHECK(tk::test::distance(found, expected) < 1e-5);
+  const tk::quantize_options rows{.tiles = {1, 16}};
+  const array on_entry = tk::grad(
+      [&](const array& v) { return tk::sum(tk::gated_linear_unit(tk::as_quantized{v, rows}, b, silu) * ct); })(x);
+  const array rounded = tk::grad([&](const array& v) {
+    return tk::sum(tk::gated_linear_unit(tk::fake_quantize(v, rows), weights, silu) * ct);
+  })(x);
+  CHECK(tk::test::distance(on_entry, rounded) < 1e-5);
   const auto flat = tk::quantize(noise({32, 7}, 2));
   CHECK_THROWS_WITH(tk::gated_linear_unit(x, flat, silu),
                     contains("gated_linear_unit: weights") && contains("[K,2,N]"));

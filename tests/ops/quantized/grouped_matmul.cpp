@@ -134,9 +134,16 @@ TEST_CASE("grouped_matmul says what is wrong with its operands") {
   CHECK_THROWS_WITH(tk::grouped_matmul(x, w, sizes, {.lhs_quantization = tk::i8}),
                     contains("grouped_matmul: lhs_quantization"));
   CHECK_THROWS_WITH(tk::grouped_matmul(x, w, sizes_of({2})), contains("one size for each group"));
-  const tk::quantized_array q = tk::quantize(w, {.tiles = {1, 4, 1}});
-  const tk::grouped_matmul_options rounded{.rhs_scale = reshape(q.scale, {3, 1, 1, 5}), .lhs_quantization = tk::i8};
-  CHECK_THROWS_WITH(
-      tk::grad([&](const array& v) { return tk::sum(tk::grouped_matmul(v, q.qvalue, sizes, rounded)); })(x),
-      contains("quantize: gradient"));
+}
+
+TEST_CASE("gradients of grouped_matmul pass through the rounding of its input") {
+  const array x = noise({6, 16}, 1), w = noise({3, 16, 5}, 2), sizes = sizes_of({2, 2, 2});
+  const tk::quantized_array q = tk::quantize(w, {.tiles = {1, 8, 1}});
+  const tk::grouped_matmul_options rounded{.rhs_scale = reshape(q.scale, {3, 2, 1, 5}), .lhs_quantization = tk::i8};
+  const array found =
+      tk::grad([&](const array& v) { return tk::sum(tk::square(tk::grouped_matmul(v, q.qvalue, sizes, rounded))); })(x);
+  const array expected = tk::grad([&](const array& v) {
+    return tk::sum(tk::square(tk::ragged_dot(tk::fake_quantize(v, {.tiles = {1, 8}}), dequantize(q), sizes)));
+  })(x);
+  CHECK(tk::test::distance(found, expected) < 1e-5);
 }

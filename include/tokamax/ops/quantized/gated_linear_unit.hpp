@@ -19,6 +19,12 @@ constexpr array quantized_gated_product(const quantized_array& x, const quantize
   const dot_dimensions d{{x.rank() - 1}, {0}, {}, {}, carrying(side_type(x)), o.algorithm};
   return quantized_product(left_operand(x, d), right_operand(w, d), d, l);
 }
+/// The same of operands that may be quantised on entry, with their gradients.
+template <class X, class Weights>
+constexpr array quantized_gated_sides(const X& x, const Weights& w, const gated_linear_unit_options& o, source_line l) {
+  return straight_through(
+      [&](const quantized_array& a, const quantized_array& b) { return quantized_gated_product(a, b, o, l); }, x, w, l);
+}
 constexpr bool quantized_gated_operands(const quantized_array& x, const quantized_array& w, int rank, source_line l) {
   const array both[] = {x.qvalue, w.qvalue};
   const bool known = is_floating(side_type(x)) && x.rank() > 0;
@@ -50,7 +56,7 @@ constexpr array gated_linear_unit(const X& x, const Weights& weights, const Acti
                                   source_line l = source_line::current()) {
   const quantized_array a = detail::quantized_side(x, l), w = detail::quantized_side(weights, l);
   if (!detail::quantized_gated_operands(a, w, 3, l)) return a.qvalue;
-  const array both = detail::quantized_gated_product(a, w, options, l);  // [..., 2, N]
+  const array both = detail::quantized_gated_sides(x, weights, options, l);  // [..., 2, N]
   const int axis = both.rank() - 2;
   if (axis < 0) return both;
   const auto half = [&](int i) { return squeeze(slice_in_dim(both, i, i + 1, axis, l), axis, l); };
@@ -71,8 +77,8 @@ constexpr array gated_linear_unit(const X& x, const std::pair<Gate, Up>& weights
     reject(a.qvalue, l, "gated_linear_unit: weights", up.qvalue.type(), message() << gate.qvalue.type());
     return a.qvalue;
   }
-  const array product = activation(detail::quantized_gated_product(a, gate, options, l)) *
-                        detail::quantized_gated_product(a, up, options, l);
+  const array product = activation(detail::quantized_gated_sides(x, weights.first, options, l)) *
+                        detail::quantized_gated_sides(x, weights.second, options, l);
   return astype(product, detail::side_type(a), l);
 }
 

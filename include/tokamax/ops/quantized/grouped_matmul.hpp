@@ -87,7 +87,7 @@ constexpr bool grouped_matmul_fits(const array& lhs, const array& rhs, const gro
 /// dtypes  lhs a float; rhs a float, or a dtype of at most 8 bits with rhs_scale; sums f32, f64 for f64
 /// errors  "grouped_matmul: lhs", "grouped_matmul: rhs", "grouped_matmul: rhs_scale", "grouped_matmul: rhs_bias",
 ///         "grouped_matmul: lhs_quantization", "grouped_matmul: activation"; those of ragged_dot
-/// gradients  of lhs, rhs_bias, rhs_scale, and of rhs if it has floats; none of a quantised lhs ("quantize: gradient")
+/// gradients  of lhs, which pass through its rounding, of rhs_bias, rhs_scale, and of rhs if it has floats
 /// source  tokamax's gmm_v2, whose lhs is quantised by the kernel if the device can
 constexpr array grouped_matmul(const array& lhs, const array& rhs, const array& group_sizes,
                                const grouped_matmul_options& o = {}, source_line l = source_line::current()) {

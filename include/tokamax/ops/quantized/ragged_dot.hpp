@@ -56,14 +56,17 @@ constexpr array quantized_ragged_dot(const quantized_array& lhs, const quantized
 ///
 /// shapes, errors  those of ragged_dot_general, dequantize and quantize
 /// dtypes  the result has the promoted dtype of the numbers that the operands stand for, or `preferred_element_type`
-/// gradients  of floats, by two ragged dots, and of scales; quantised values have none
+/// gradients  of floats, by two ragged dots, also of those that are quantised on entry, and of scales; quantised values have none
 /// source  tokamax.ragged_dot_general
 template <class Left, class Right>
   requires quantized_sides<Left, Right>
 constexpr array ragged_dot_general(const Left& lhs, const Right& rhs, const array& group_sizes, ragged_dot_form form,
                                    const ragged_dot_options& options = {}, source_line l = source_line::current()) {
-  return detail::quantized_ragged_dot(detail::quantized_side(lhs, l), detail::quantized_side(rhs, l), group_sizes, form,
-                                      options, l);
+  return detail::straight_through(
+      [&](const quantized_array& a, const quantized_array& b) {
+        return detail::quantized_ragged_dot(a, b, group_sizes, form, options, l);
+      },
+      lhs, rhs, l);
 }
 
 /// Multiplies each row of lhs with the matrix of its group, then applies `activation` to the sums, before they are rounded.
@@ -77,12 +80,10 @@ template <class Left, class Right, class Activation = no_activation>
 constexpr array ragged_dot(const Left& lhs, const Right& rhs, const array& group_sizes,
                            const ragged_dot_options& options = {}, const Activation& activation = {},
                            source_line l = source_line::current()) {
-  const quantized_array a = detail::quantized_side(lhs, l), b = detail::quantized_side(rhs, l);
-  const auto type = [](const quantized_array& x) { return x.scale.exists() ? x.type() : x.qvalue.dtype(); };
-  const dtype t = promote({type(a), false}, {type(b), false}).type;
+  const dtype t = promote({detail::numbers_type(lhs), false}, {detail::numbers_type(rhs), false}).type;
   ragged_dot_options in_sums = options;
   if (is_floating(t)) in_sums.preferred_element_type = carrying(t);
-  const array y = activation(detail::quantized_ragged_dot(a, b, group_sizes, ragged_dot_form::standard, in_sums, l));
+  const array y = activation(ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_form::standard, in_sums, l));
   return astype(y, options.preferred_element_type == dtype::none ? t : options.preferred_element_type, l);
 }
 
