@@ -7,11 +7,14 @@
 //   backend/cpu/attention/blocks.hpp              the operands of attention, and the panels of its products.
 //   backend/cpu/attention/delta_rule.hpp          the gated delta rule of many sequences and heads, on several threads.
 //   backend/cpu/attention/delta_rule_head.hpp     the gated delta rule for some tokens of one head, in one or in chunks.
+//   backend/cpu/attention/few_queries.hpp         dense attention of few queries, at the speed at which keys and values are read.
+//   backend/cpu/attention/finite_rows.hpp         keeps what is not finite away from sums in which it has a weight of zero.
 //   backend/cpu/attention/forward.hpp             attention of some queries of one head, a block of keys at a time.
 //   backend/cpu/attention/paged.hpp               attention of tokens to keys and values in pages: of few at the speed of memory.
 //   backend/cpu/attention/paged_blocks.hpp        attention of many queries to keys and values in pages, by blocked products.
 //   backend/cpu/attention/paged_groups.hpp        the operands of paged attention, and its work in groups of tokens.
-//   backend/cpu/attention/paged_rows.hpp          products of few queries with four rows of keys or values at a time.
+//   backend/cpu/attention/row_products.hpp        products of few queries with four rows of keys or values at a time.
+//   backend/cpu/attention/row_task.hpp            attention of few queries to keys and values that are read where they lie.
 //   backend/cpu/attention/seen_tiles.hpp          the tiles of a block of scores that the backward pass computes.
 //   backend/cpu/attention/softmax.hpp             the softmax of a block of scores and its cotangent, for any machine and AVX-512.
 //   backend/cpu/attention/terms.hpp               biases, soft caps, masks and windows of a block of scores.

@@ -76,17 +76,16 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 ///   out = softmax(s) v        head n of q meets head n / (N / K) of k and v
 ///
 /// A query that sees no key gets the mean of all values. If its biases are all -infinity, plain ops give NaN, as jax.nn does,
-/// and the CPU's kernels give the mean. The results of queries at or after their length are zero, as in jax.nn. A NaN or an
-/// infinity in a key or value that a query does not see may reach its result. In JAX it always does, because JAX multiplies
-/// by 0.
+/// and the CPU's kernels give the mean. The results of queries at or after their length are zero, as in jax.nn.
 ///
 /// shapes  q [..., T, N, H], k [..., S, K, H], v [..., S, K, h], N a multiple of K -> [..., T, N, h], with any number of
 ///         batch axes; those of the other arrays are in attention_options
 /// dtypes  any float; scores and softmax in f32, of f64 in f64; the operands of both products are f32, or bf16 for bf16 arrays and
 ///         under with_precision<bf16_products>, summed in f32; the result has the dtype of q
 /// errors  "attention: q", "attention: k, v", "dot_product_attention: " and the name of an option
-/// NaN     a NaN among the scores of a query makes its result NaN; a key that a causal query does not see may hold
-///         anything in k, and finite numbers in v
+/// NaN     a NaN among the scores of a query makes its result NaN. With the CPU's kernels, a NaN or an infinity in a query, key,
+///         value or cotangent reaches the results and gradients of what sees it, and no others. Plain ops multiply what is
+///         hidden by 0, as JAX does, so it may reach all of them
 /// speed   blocks of keys that no query of a block sees by a mask, a window, lengths or segments cost nothing
 /// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype,
 ///         value_algorithm or without normalize_output, there is compose alone

@@ -61,7 +61,7 @@ struct sizes {
 };
 sizes few(dice& d) {
   const auto B = d.pick<std::int64_t>({1, 2}), K = d.pick<std::int64_t>({1, 2}), N = K * d.pick<std::int64_t>({1, 2});
-  const auto T = d.pick<std::int64_t>({1, 2, 5}), S = d.pick<std::int64_t>({1, 3, 5, 7});
+  const auto T = d.pick<std::int64_t>({1, 2, 5, 26}), S = d.pick<std::int64_t>({1, 3, 5, 7});
   const auto H = d.pick<std::int64_t>({1, 4}), h = d.once_in(3) ? d.pick<std::int64_t>({1, 3, 6}) : H;
   return {B, K, N, T, S, H, h};
 }

@@ -13,7 +13,7 @@ namespace tokamax {
 
 /// The attributes of the op attention.
 struct attention_attributes {
-  bool causal = false;                 ///< query t sees keys 0 ... t; hidden values must be finite
+  bool causal = false;                 ///< query t sees keys 0 ... t
   double scale = 0;                    ///< of the scores
   double soft_cap = 0;                 ///< c: scores become c * tanh(score / c); 0: none
   std::int64_t left = -1, right = -1;  ///< query t sees the keys t - left ... t + right; -1: no limit

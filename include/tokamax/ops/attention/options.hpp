@@ -22,7 +22,7 @@ struct attention_options {
   array bias = {};                          ///< [B, N, T, S] added to the scaled scores
   any_attention_mask mask = {};             ///< booleans [B, N, T, S], or an attention_mask
   double scale = 0;                         ///< of the scores; 0 means 1 / sqrt(H)
-  bool is_causal = false;                   ///< query t sees keys 0 ... t; hidden values must be finite
+  bool is_causal = false;                   ///< query t sees keys 0 ... t
   array query_seq_lengths = {};             ///< [B] integers; results of later queries are zero
   array key_value_seq_lengths = {};         ///< [B] integers; later keys are not seen
   attention_window local_window_size = {};  ///< the keys around its own position that a query sees

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/attention/backward.hpp>  // attention_backward
-#include <tokamax/backend/cpu/attention/forward.hpp>   // attention_forward
+#include <tokamax/backend/cpu/attention/backward.hpp>     // attention_backward
+#include <tokamax/backend/cpu/attention/few_queries.hpp>  // few_query_attention
+#include <tokamax/backend/cpu/attention/forward.hpp>      // attention_forward
 
 namespace tokamax::cpu_backend {
 
-/// Scaled dot-product attention, one block of scores at a time.
+/// Scaled dot-product attention, one block of scores at a time. Few queries read each key for themselves.
 ///
 ///   out = softmax(scale * query key^T, masked to j <= i when causal) value,  lse = log of the sum of exponentials
 ///
@@ -19,6 +20,8 @@ namespace tokamax::cpu_backend {
 inline void attention(const attention_shape& s, const heads_view<const void>& query, const heads_view<const void>& key,
                       const heads_view<const void>& value, const heads_view<void>& out,
                       const attention_normalisers& normaliser, gemm_precision precision = gemm_precision::f32) {
+  if (detail::takes_rows(s, query, key, value, precision))
+    return detail::few_query_attention(s, query, key, value, out, normaliser);
   detail::attention_forward(s, detail::attention_kernels_for(best_gemm_machine(), precision), query, key, value, out,
                             normaliser);
 }

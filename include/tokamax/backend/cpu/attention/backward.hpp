@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/bias_cotangent.hpp>  // head_chains, bias_cotangent
+#include <tokamax/backend/cpu/attention/finite_rows.hpp>     // finite_rows
 #include <tokamax/backend/cpu/attention/seen_tiles.hpp>      // seen_tiles
 #include <tokamax/backend/cpu/attention/softmax.hpp>         // attention_kernels
 #include <tokamax/backend/cpu/attention/terms.hpp>           // modify_score_row
@@ -108,29 +109,50 @@ struct backward_pieces {
 
 /// Packs block i of the keys and of the values, which begins with key k, for the products with queries and with ds.
 inline void pack_backward_keys(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
-                               std::int64_t kv, std::int64_t i, std::int64_t k) noexcept {
+                               std::int64_t kv, std::int64_t i, std::int64_t k) {
   const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t keys = std::min(c.blocks.keys, c.s.keys - k), h = c.s.head_size;
   pack_panels(kernels, operand::b, at.keys + i * c.blocks.key_columns, panel_lanes, keys, h, c.key.at(b, k, kv),
               c.key.bfloat16, c.key.time_stride, 1);
   pack_panels(kernels, operand::b, at.values + i * c.blocks.key_columns, panel_lanes, keys, h, c.value.at(b, k, kv),
               c.value.bfloat16, c.value.time_stride, 1);
-  pack_panels(kernels, operand::b, at.key_lanes + i * c.blocks.key_lanes, panel_lanes, h, keys, c.key.at(b, k, kv),
-              c.key.bfloat16, 1, c.key.time_stride);
+  const finite_rows finite({c.key.at(b, k, kv), c.key.bfloat16, c.key.time_stride}, keys, h, hides_pairs(c.s));
+  pack_panels(kernels, operand::b, at.key_lanes + i * c.blocks.key_lanes, panel_lanes, h, keys, finite.data,
+              finite.bfloat16, 1, finite.stride);
 }
 
-/// Packs panels of the queries from q on and of the cotangent of their result.
-inline void pack_backward_queries(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
-                                  std::int64_t n, std::int64_t q, std::int64_t queries) noexcept {
+/// Packs panels of the queries from q on and of the cotangent of their result. Are cotangents that are not finite missing where
+/// they are summed over queries?
+inline bool pack_backward_queries(const attention_cotangents& c, const backward_pieces& at, std::int64_t b,
+                                  std::int64_t n, std::int64_t q, std::int64_t queries) {
   const microkernel_set& kernels = c.machine.tiles;
   const std::int64_t h = c.s.head_size, mr = kernels.rows;
-  const void *const from_q = c.query.at(b, q, n), *const from_d = c.dout.at(b, q, n);
-  pack_panels(kernels, operand::a, at.queries, mr, queries, h, from_q, c.query.bfloat16, c.query.time_stride, 1);
-  pack_panels(kernels, operand::a, at.douts, mr, queries, h, from_d, c.dout.bfloat16, c.dout.time_stride, 1);
-  pack_panels(kernels, operand::a, at.query_lanes, c.blocks.head_rows, h, queries, from_q, c.query.bfloat16, 1,
-              c.query.time_stride);
-  pack_panels(kernels, operand::a, at.dout_lanes, c.blocks.head_rows, h, queries, from_d, c.dout.bfloat16, 1,
-              c.dout.time_stride);
+  const number_rows from_q{c.query.at(b, q, n), c.query.bfloat16, c.query.time_stride};
+  const number_rows from_d{c.dout.at(b, q, n), c.dout.bfloat16, c.dout.time_stride};
+  pack_panels(kernels, operand::a, at.queries, mr, queries, h, from_q.data, from_q.bfloat16, from_q.stride, 1);
+  pack_panels(kernels, operand::a, at.douts, mr, queries, h, from_d.data, from_d.bfloat16, from_d.stride, 1);
+  const auto pack_lanes = [&](const number_rows& from, float* to) {
+    const finite_rows finite(from, queries, h, hides_pairs(c.s));
+    pack_panels(kernels, operand::a, to, c.blocks.head_rows, h, queries, finite.data, finite.bfloat16, 1,
+                finite.stride);
+    return finite.changed;
+  };
+  pack_lanes(from_q, at.query_lanes);  // the cotangents of their scores are NaN
+  return pack_lanes(from_d, at.dout_lanes);
+}
+
+/// Adds the cotangents of results that are not finite to those of the values [H, keys] that their queries see.
+inline void add_missing_cotangents(const attention_cotangents& c, const backward_pieces& at, const pair_block& block,
+                                   std::int64_t i) noexcept {
+  float* const sums = at.sum_v + i * c.blocks.key_sums;
+  for (std::int64_t y = 0; y < block.queries; ++y) {
+    const float* const d = read_row(c.dout.at(block.b, block.q + y, block.n), c.dout.bfloat16, c.s.head_size, at.rows);
+    for (std::int64_t x = 0; x < c.s.head_size; ++x) {
+      if (std::isfinite(d[x])) continue;
+      for (std::int64_t j = 0; j < block.keys; ++j)
+        if (sees_pair(c.s, {block.b, block.n, block.q + y, 1, block.k + j, 1})) sums[x * c.blocks.keys + j] += d[x];
+    }
+  }
 }
 
 /// Computes the logarithms of the sums of the queries from q on, and sum_h dout * out.
@@ -300,15 +322,16 @@ inline void backward_piece(const attention_cotangents& c, std::int64_t b, std::i
       const std::int64_t n = kv * group + g, key_end = s.key_end(q + queries - 1);
       if (at.blind == nullptr && s.causal && q + queries <= k0) break;
       read_backward_rows(c, at, b, n, q, queries);
-      bool packed = false;
+      bool packed = false, lacks = false;
       const bool zero = count == 0 || at.blind != nullptr || (s.causal && q < k0);  // not all of them see a key
       if (zero) std::fill_n(at.sum_q, queries * h, 0.0f);
       for (std::int64_t x = 0, k = k0; x < count && k < key_end; ++x, k += z.keys) {
         const pair_block block{b, n, q, queries, k, std::min(z.keys, s.keys - k)};
         if (visible_pairs(s, block) == visible::none) continue;
-        if (!packed) pack_backward_queries(c, at, b, n, q, queries);
+        if (!packed) lacks = pack_backward_queries(c, at, b, n, q, queries);
         packed = true;
         backward_block(c, at, block, x, x > 0 || at.blind != nullptr ? tile_mode::add : tile_mode::assign);
+        if (lacks) add_missing_cotangents(c, at, block, x);
       }
       const std::int64_t turn = g * query_blocks + i;
       while (before != nullptr && backward_progress(*before).load(std::memory_order_acquire) <= turn)

@@ -3,9 +3,10 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention/softmax.hpp>  // attention_kernels
-#include <tokamax/backend/cpu/attention/terms.hpp>    // modify_scores
-#include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for, scratch
+#include <tokamax/backend/cpu/attention/finite_rows.hpp>  // finite_rows
+#include <tokamax/backend/cpu/attention/softmax.hpp>      // attention_kernels
+#include <tokamax/backend/cpu/attention/terms.hpp>        // modify_scores
+#include <tokamax/backend/cpu/vector/threads.hpp>         // parallel_for, scratch
 
 namespace tokamax::cpu_backend::detail {
 
@@ -31,8 +32,20 @@ struct forward_blocks {
         scores(std::max(keys, key_steps) * queries),               // [keys, queries]
         sums(s.values() * queries) {}                              // [h, queries]
 
-  /// The panels of one block: its keys, then its values.
-  std::int64_t block() const noexcept { return packed_keys + packed_values; }
+  /// The panels of one block: its keys, its values, and whether values that are not finite are missing there.
+  std::int64_t block() const noexcept { return packed_keys + packed_values + 16; }
+  bool lacks_values(const float* packed) const noexcept { return packed[packed_keys + packed_values] != 0; }
+
+  /// Fills the panels of one block from the rows of its keys and values.
+  void pack(const attention_shape& s, const microkernel_set& kernels, const number_rows& keys_from,
+            const number_rows& values_from, std::int64_t count, float* packed) const {
+    pack_panels(kernels, operand::a, packed, kernels.rows, count, s.head_size, keys_from.data, keys_from.bfloat16,
+                keys_from.stride, 1);
+    const finite_rows finite(values_from, count, s.values(), hides_pairs(s));
+    pack_panels(kernels, operand::a, packed + packed_keys, value_rows, s.values(), count, finite.data, finite.bfloat16,
+                1, finite.stride);
+    packed[packed_keys + packed_values] = finite.changed ? 1.0f : 0.0f;
+  }
 
   /// The scratch memory of one thread for a chunk. It covers all pieces that attention_chunk takes, and 256 floats are for
   /// their alignment.
@@ -82,23 +95,12 @@ struct finished_queries {
   float *total, *means;
 };
 
-/// Where dense attention has its keys and values, and where its results go.
-struct dense_operands {
+/// Where dense attention has its values, and where its results go.
+struct dense_results {
   const attention_shape& s;
-  const microkernel_set& kernels;
-  const forward_blocks& blocks;
-  const heads_view<const void>&key, &value;
+  const heads_view<const void>& value;
   const heads_view<void>& out;
   const attention_normalisers& normaliser;
-
-  /// Panels of the keys and the values from key k on.
-  void pack(std::int64_t b, std::int64_t kv, std::int64_t k, float* packed) const noexcept {
-    const std::int64_t keys = std::min(blocks.keys, s.keys - k);
-    pack_panels(kernels, operand::a, packed, kernels.rows, keys, s.head_size, key.at(b, k, kv), key.bfloat16,
-                key.time_stride, 1);
-    pack_panels(kernels, operand::a, packed + blocks.packed_keys, blocks.value_rows, s.values(), keys,
-                value.at(b, k, kv), value.bfloat16, 1, value.time_stride);
-  }
 
   void finish(const finished_queries& f) const noexcept {
     const std::int64_t h = s.values(), first = (f.b * s.heads + f.n) * s.queries + f.q;
@@ -118,6 +120,37 @@ struct dense_operands {
     }
   }
 };
+
+/// Where dense attention has its keys, too, as attention_chunk reads them.
+struct dense_operands : dense_results {
+  const microkernel_set& kernels;
+  const forward_blocks& blocks;
+  const heads_view<const void>& key;
+
+  /// Panels of the keys and the values from key k on.
+  void pack(std::int64_t b, std::int64_t kv, std::int64_t k, float* packed) const {
+    blocks.pack(s, kernels, {key.at(b, k, kv), key.bfloat16, key.time_stride},
+                {value.at(b, k, kv), value.bfloat16, value.time_stride}, std::min(blocks.keys, s.keys - k), packed);
+  }
+  const float* value_row(std::int64_t b, std::int64_t kv, std::int64_t k, float* copy) const noexcept {
+    return read_row(value.at(b, k, kv), value.bfloat16, s.values(), copy);
+  }
+};
+
+/// Adds the values that are not finite, which the panels of a block lack, to the sums [h, queries] of the queries that see them.
+/// What their weights are does not matter.
+template <class Operands>
+void add_missing_values(const attention_shape& s, const Operands& operands, const pair_block& at, float* row,
+                        float* sums) noexcept {
+  for (std::int64_t j = 0; j < at.keys; ++j) {
+    const float* const from = operands.value_row(at.b, at.n / (s.heads / s.kv_heads), at.k + j, row);
+    for (std::int64_t i = 0; i < s.values(); ++i) {
+      if (std::isfinite(from[i])) continue;
+      for (std::int64_t c = 0; c < at.queries; ++c)
+        if (sees_pair(s, {at.b, at.n, at.q + c, 1, at.k + j, 1})) sums[i * forward_blocks::queries + c] += from[i];
+    }
+  }
+}
 
 /// Computes the queries from q0 on of head n. `operands` packs blocks of keys, and takes results. `packed` has the panels of all
 /// blocks of keys, or is null.
@@ -198,6 +231,7 @@ void attention_chunk(const attention_shape& s, const attention_kernels& machine,
       multiply_panels(kernels, v, columns, seen_steps, a_values, {panel, wide, 0}, mine, wide,
                       begun[i] ? tile_mode::add : tile_mode::assign);
       begun[i] = true;
+      if (blocks.lacks_values(block)) add_missing_values(s, operands, {b, n, q, queries, k, seen}, rows, mine);
     }
   }
   for (std::int64_t i = 0, q = q0; q < q1; ++i, q += wide) {
@@ -217,7 +251,7 @@ inline void attention_forward(const attention_shape& s, const attention_kernels&
   const forward_blocks blocks(s, machine.tiles);
   const std::int64_t chunks = parts_of(s.queries, forward_blocks::chunk), key_blocks = parts_of(s.keys, blocks.keys);
   const std::int64_t heads = s.batch * s.heads, shared = blocks.shared(s);
-  const dense_operands operands{s, machine.tiles, blocks, key, value, out, normaliser};
+  const dense_operands operands{{s, value, out, normaliser}, machine.tiles, blocks, key};
   float* packed = nullptr;
   if (shared > 0) {
     packed = scratch<attention_packed_scratch>(shared);

@@ -5,9 +5,7 @@
 
 #include <tokamax/backend/cpu/attention/paged_blocks.hpp>  // attend_to_part
 #include <tokamax/backend/cpu/attention/paged_groups.hpp>  // paged_group
-#include <tokamax/backend/cpu/attention/paged_rows.hpp>    // dots_of_rows, add_rows
-#include <tokamax/backend/cpu/attention/softmax.hpp>       // power_of_two
-#include <tokamax/backend/cpu/attention/terms.hpp>         // log2_e
+#include <tokamax/backend/cpu/attention/row_task.hpp>      // row_task
 #include <tokamax/backend/cpu/vector/threads.hpp>          // parallel_for, scratch
 
 namespace tokamax::cpu_backend {
@@ -18,185 +16,122 @@ struct paged_scratch;
 /// A task of few queries: the keys [k0, k1) of a group, for all heads, in the rows of partial_rows. All heads of a key lie side
 /// by side in memory, so the task reads the cache from one end to the other.
 template <class T>
-struct paged_task {
-  static constexpr std::int64_t block = 64;  // keys at a time
-
-  const paged_attention_shape& s;
-  const paged_group& group;
-  std::int64_t queries, rows;      // for a key head; for all of them
-  std::int64_t padded, value;      // H and h up to whole vectors
-  float *q, *scores, *scale;       // [rows, padded], [rows, block], [block]
-  float *highest, *total, *sums;   // the partial result
-  T* zeros;                        // a row in place of keys that do not exist
-  const T* row[block + 8];         // of a block; some more, to prefetch
-  std::int64_t place[block] = {};  // of the rows in the cache; -1: the page is outside of it
-
+class paged_task {
+ public:
   paged_task(const paged_attention_shape& shape, const paged_group& of, const partial_rows& to)
-      : s(shape),
-        group(of),
-        queries(of.tokens * shape.queries()),
-        rows(queries * shape.kv_heads),
-        padded(up_to(shape.head_size, width)),
-        value(up_to(shape.value_size, width)),
-        highest(to.highest),
-        total(to.total),
-        sums(to.sums) {
-    const std::int64_t longest = up_to(std::max(padded, value), 16);
-    scratch_pieces pieces{scratch<paged_scratch>(rows * (padded + block) + block + longest + 5 * 16)};
-    q = pieces.take(rows * padded);
-    scores = pieces.take(rows * block);
-    scale = pieces.take(block);
-    zeros = reinterpret_cast<T*>(pieces.take(longest));
-    std::fill_n(reinterpret_cast<float*>(zeros), longest, 0.0f);
-    std::fill_n(highest, rows, minus_infinity);
-    std::fill_n(total, rows, 0.0f);
-    std::fill_n(sums, rows * value, 0.0f);
+      : s_(shape),
+        group_(of),
+        extents_{shape.kv_heads, of.tokens * shape.queries(), shape.head_size, shape.value_size},
+        pieces_{scratch<paged_scratch>(row_task::floats(extents_, 2 * row_task::block))},
+        rows_(extents_, to, pieces_),
+        scale_(pieces_.take(row_task::block)),
+        factor_((s_.soft_cap != 0 ? 1.0f : s_.scale) * log2_e) {}
+
+  void run(const float* from, const pages_view& keys, const pages_view& values, std::int64_t k0,
+           std::int64_t k1) noexcept {
+    read_queries(from);
+    for (std::int64_t k = k0; k < k1; k += row_task::block) {
+      const std::int64_t count = std::min(row_task::block, k1 - k);
+      find(keys, k, count);
+      rows_.template dots<T>(keys.head_stride, count, [](std::int64_t) { return true; });
+      const visible pairs = change_scores(keys, k, count);
+      for (std::int64_t i = 0; i < extents_.rows(); ++i) rows_.weigh(i, count, factor_);
+      find(values, k, count);
+      scale_weights(values, count);
+      rows_.template add<T>(values.head_stride, count, [pairs](std::int64_t) { return pairs; });
+    }
   }
 
-  /// Copies the scaled queries from [T, N, H].
+ private:
+  /// Copies the queries from [T, N, H].
   void read_queries(const float* from) noexcept {
-    const std::int64_t each = s.queries();
-    for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t each = s_.queries(), queries = extents_.queries, h = s_.head_size;
+    for (std::int64_t i = 0; i < extents_.rows(); ++i) {
       const std::int64_t kv = i / queries, token = i % queries / each, g = i % each;
-      const float* const x = from + ((group.token + token) * s.heads + kv * each + g) * s.head_size;
-      for (std::int64_t j = 0; j < padded; ++j) q[i * padded + j] = j < s.head_size ? x[j] * s.scale : 0.0f;
+      float* const to = rows_.query(i);
+      std::copy_n(from + ((group_.token + token) * s_.heads + kv * each + g) * h, h, to);
+      std::fill_n(to + h, rows_.padded - h, 0.0f);
     }
   }
 
   /// Finds the rows of `count` keys from key k on.
   void find(const pages_view& from, std::int64_t k, std::int64_t count) noexcept {
-    const std::int32_t* const table = s.page_indices + group.sequence * s.columns;
+    const std::int32_t* const table = s_.page_indices + group_.sequence * s_.columns;
     for (std::int64_t j = 0; j < count; ++j) {
-      const std::int64_t page = table[(k + j) / s.page_size], slot = (k + j) % s.page_size;
-      const bool known = page >= 0 && page < s.pages;
-      place[j] = known ? page * s.page_size + slot : -1;
-      row[j] = known ? static_cast<const T*>(from.data) + page * from.page_stride + slot * from.slot_stride : nullptr;
+      const std::int64_t page = table[(k + j) / s_.page_size], slot = (k + j) % s_.page_size;
+      const bool known = page >= 0 && page < s_.pages;
+      place_[j] = known ? page * s_.page_size + slot : -1;
+      rows_.row[j] =
+          known ? static_cast<const T*>(from.data) + page * from.page_stride + slot * from.slot_stride : nullptr;
     }
-    for (std::int64_t j = count; j < block + 8; ++j) row[j] = nullptr;
-  }
-  /// The four rows from j on and the four behind, of a key head; those that do not exist are zeros.
-  void rows_of_head(const pages_view& from, std::int64_t j, std::int64_t kv, const T** to) const noexcept {
-    for (std::int64_t i = 0; i < 2 * rows_at_once; ++i)
-      to[i] = row[j + i] == nullptr ? zeros : row[j + i] + kv * from.head_stride;
+    std::fill(rows_.row + count, rows_.row + row_task::block + 8, nullptr);
   }
   /// The factors of `count` rows for a key head.
   void find_scales(const pages_view& from, std::int64_t kv, std::int64_t count) noexcept {
-    for (std::int64_t j = 0; j < block; ++j)
-      scale[j] = j < count && place[j] >= 0 ? from.scales[place[j] * s.kv_heads + kv] : 0.0f;
+    for (std::int64_t j = 0; j < row_task::block; ++j)
+      scale_[j] = j < count && place_[j] >= 0 ? from.scales[place_[j] * s_.kv_heads + kv] : 0.0f;
   }
 
-  /// The scores of `count` keys from key k on, to base 2; minus infinity where a token does not see a key.
-  void score(const pages_view& keys, std::int64_t k, std::int64_t count) noexcept {
-    const T* some[2 * rows_at_once];
-    for (std::int64_t j = 0; j < count; j += rows_at_once)
-      for (std::int64_t kv = 0; kv < s.kv_heads; ++kv) {
-        rows_of_head(keys, j, kv, some);
-        dots_of_rows<T>(q + kv * queries * padded, padded, queries, some, s.head_size,
-                        scores + kv * queries * block + j, block);
-      }
-    const f32v cap(s.soft_cap), factor(log2_e), nothing(minus_infinity);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      if (keys.scales != nullptr && i % queries == 0) find_scales(keys, i / queries, count);
-      const std::int64_t token = group.token + i % queries / s.queries();
-      const std::int64_t first = std::clamp<std::int64_t>(s.first_key(group.sequence, token) - k, 0, count);
-      const std::int64_t end = std::clamp<std::int64_t>(s.key_end(group.sequence, token) - k, first, count);
-      float* const to = scores + i * block;
-      for (std::int64_t c = 0; c < count; c += width) {
-        f32v x = load(to + c);
-        if (keys.scales != nullptr) x = x * load(scale + c);
-        if (s.soft_cap != 0) x = tanh_rational(x / cap) * cap;
-        store(to + c,
-              select(first_lanes_until(first, c), nothing, select(first_lanes_until(end, c), x * factor, nothing)));
-      }
+  /// Scales and caps the products with `count` keys from key k on, and hides keys. Says how many of the pairs are seen.
+  visible change_scores(const pages_view& keys, std::int64_t k, std::int64_t count) noexcept {
+    const f32v cap(s_.soft_cap), scale(s_.scale);
+    const float unseen = row_task::unseen(factor_);
+    visible pairs = visible::all;
+    for (std::int64_t i = 0; i < extents_.rows(); ++i) {
+      if (keys.scales != nullptr && i % extents_.queries == 0) find_scales(keys, i / extents_.queries, count);
+      const std::int64_t token = group_.token + i % extents_.queries / s_.queries();
+      const std::int64_t first = std::clamp<std::int64_t>(s_.first_key(group_.sequence, token) - k, 0, count);
+      const std::int64_t end = std::clamp<std::int64_t>(s_.key_end(group_.sequence, token) - k, first, count);
+      float* const to = rows_.scores_of(i);
+      for (std::int64_t c = 0; c < count && keys.scales != nullptr; c += width)
+        store(to + c, load(to + c) * load(scale_ + c));
+      for (std::int64_t c = 0; c < count && s_.soft_cap != 0; c += width)
+        store(to + c, tanh_rational(load(to + c) * scale / cap) * cap);
+      std::fill_n(to, first, unseen);
+      std::fill_n(to + end, count - end, unseen);
+      if (end - first < count) pairs = visible::some;
       for (std::int64_t j = 0; j < count; ++j)
-        if (place[j] < 0) to[j] = minus_infinity;
+        if (place_[j] < 0) to[j] = unseen;
     }
+    return pairs;
   }
-  /// Is a lane of the vector from column c on before this column?
-  static mask first_lanes_until(std::int64_t column, std::int64_t c) noexcept {
-    return to_mask(iota() < i32v(static_cast<std::int32_t>(column - c)));
-  }
-
-  /// Turns the scores of a block into weights, and makes the sums of earlier blocks fit them.
-  void weigh(std::int64_t count) noexcept {
-    const std::int64_t end = up_to(count, width);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      float *const p = scores + i * block, *const sum = sums + i * value;
-      f32v most(highest[i]);
-      for (std::int64_t c = 0; c < end; c += width) most = max(most, load(p + c));
-      const float top = reduce_max(most);
-      if (top == minus_infinity) {  // nothing is seen yet
-        std::fill_n(p, block, 0.0f);
-        continue;
-      }
-      const f32v down(top);
-      f32v all(0.0f);
-      for (std::int64_t c = 0; c < end; c += width) {
-        const f32v e = power_of_two(load(p + c) - down);
-        all = all + e;
-        store(p + c, e);
-      }
-      std::fill_n(p + end, block - end, 0.0f);
-      const float shrink = reduce_max(power_of_two(f32v(highest[i]) - down));
-      total[i] = total[i] * shrink + reduce_add(all);
-      if (shrink != 1.0f)
-        for (std::int64_t j = 0; j < value; j += width) store(sum + j, load(sum + j) * f32v(shrink));
-      highest[i] = top;
+  /// Multiplies the weights of `count` keys by the scales of the values.
+  void scale_weights(const pages_view& values, std::int64_t count) noexcept {
+    for (std::int64_t i = 0; i < extents_.rows() && values.scales != nullptr; ++i) {
+      if (i % extents_.queries == 0) find_scales(values, i / extents_.queries, count);
+      float* const to = rows_.scores_of(i);
+      for (std::int64_t c = 0; c < count; c += width) store(to + c, load(to + c) * load(scale_ + c));
     }
   }
 
-  /// Adds the weighted values of `count` keys.
-  void add(const pages_view& values, std::int64_t count) noexcept {
-    for (std::int64_t i = 0; i < rows && values.scales != nullptr; ++i) {
-      if (i % queries == 0) find_scales(values, i / queries, count);
-      for (std::int64_t c = 0; c < count; c += width)
-        store(scores + i * block + c, load(scores + i * block + c) * load(scale + c));
-    }
-    const T* some[2 * rows_at_once];
-    for (std::int64_t j = 0; j < count; j += rows_at_once)
-      for (std::int64_t kv = 0; kv < s.kv_heads; ++kv) {
-        rows_of_head(values, j, kv, some);
-        add_rows<T>(scores + kv * queries * block + j, block, queries, some, s.value_size, sums + kv * queries * value,
-                    value);
-      }
-  }
-
-  void run(const float* from, const pages_view& keys, const pages_view& values, std::int64_t k0,
-           std::int64_t k1) noexcept {
-    read_queries(from);
-    for (std::int64_t k = k0; k < k1; k += block) {
-      const std::int64_t count = std::min(block, k1 - k);
-      find(keys, k, count);
-      score(keys, k, count);
-      weigh(count);
-      find(values, k, count);
-      add(values, count);
-    }
-  }
+  const paged_attention_shape& s_;
+  const paged_group& group_;
+  row_extents extents_;
+  scratch_pieces pieces_;
+  row_task rows_;
+  float* scale_;                              // [block]
+  float factor_;                              // of scores, to base 2
+  std::int64_t place_[row_task::block] = {};  // of the rows in the cache; -1: the page is outside of it
 };
 
 /// Adds up the parts of a group, and writes the results of its tokens to out [T, N, h].
-inline void merge_parts(const paged_attention_shape& s, const paged_group& g, const float* partial,
-                        float* out) noexcept {
+inline void merge_parts(const paged_attention_shape& s, const paged_group& g, float* partial, float* out) noexcept {
   const std::int64_t each = s.queries(), rows = g.tokens * s.heads, value = up_to(s.value_size, width);
   const std::int64_t apart = floats_of_part(s, g.tokens);
+  const partial_rows first(partial, rows);
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t token = i / s.heads, head = i % s.heads;
     const std::int64_t row = (head / each * g.tokens + token) * each + head % each;
     float* const to = out + ((g.token + token) * s.heads + head) * s.value_size;
     std::fill_n(to, s.value_size, 0.0f);
-    float top = s.sinks == nullptr ? minus_infinity : s.sinks[head] * log2_e, total = 0;
-    for (std::int64_t p = 0; p < g.parts; ++p) top = std::max(top, partial[p * apart + row]);
-    const auto share = [&](float of) { return reduce_max(power_of_two(f32v(of) - f32v(top))); };
-    for (std::int64_t p = 0; p < g.parts; ++p) {
-      const float* const part = partial + p * apart;
-      if (part[row] == minus_infinity && part[rows + row] == 0) continue;  // this part has no key of the token
-      const float weight = share(part[row]);
-      total += part[rows + row] * weight;
-      write_row(to, false, s.value_size, part + 2 * rows + row * value, weight, true);
-    }
+    float total = 0;
+    const float sink = s.sinks == nullptr ? minus_infinity : s.sinks[head] * log2_e;
+    const float top = for_parts_of_row(first, apart, g.parts, row, sink, [&](std::int64_t p, float weight) {
+      total += first.total[p * apart + row] * weight;
+      write_row(to, false, s.value_size, first.sums + p * apart + row * value, weight, true);
+    });
     if (total == 0) continue;
-    if (s.sinks != nullptr) total += share(s.sinks[head] * log2_e);
+    if (s.sinks != nullptr) total += reduce_max(power_of_two(f32v(sink) - f32v(top)));
     for_vectors(s.value_size, [=](std::int64_t j, auto lanes) { lanes.put(to + j, lanes(to + j) / f32v(total)); });
   }
 }

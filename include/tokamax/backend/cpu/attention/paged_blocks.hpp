@@ -4,8 +4,9 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/forward.hpp>       // attention_chunk
-#include <tokamax/backend/cpu/attention/paged_groups.hpp>  // paged_group, partial_rows
-#include <tokamax/backend/cpu/attention/paged_rows.hpp>    // widened
+#include <tokamax/backend/cpu/attention/paged_groups.hpp>  // paged_group
+#include <tokamax/backend/cpu/attention/row_products.hpp>  // widened
+#include <tokamax/backend/cpu/attention/row_task.hpp>      // partial_rows
 
 #include <cstring>      // memcpy
 #include <type_traits>  // is_same_v
@@ -17,41 +18,46 @@ namespace tokamax::cpu_backend::detail {
 template <class T>
 struct paged_block_operands {
   const paged_attention_shape& s;
+  const attention_shape& shape;  // of the queries of one key head
   const microkernel_set& kernels;
   const forward_blocks& blocks;
   const pages_view &keys, &values;
   std::int64_t sequence, kv, first, count;
-  float* rows;  // [blocks.keys, max(H, h)]
+  float* rows;  // [blocks.keys, H + h]
   partial_rows to;
 
   /// Bits of bfloat16 stay as they are, because the panels take them.
   static bool stays(const pages_view& from) noexcept { return std::is_same_v<T, bfloat16> && from.scales == nullptr; }
   /// Copies n rows of `size` numbers from key k on.
-  void gather(const pages_view& from, std::int64_t k, std::int64_t n, std::int64_t size) const noexcept {
+  void gather(const pages_view& from, std::int64_t k, std::int64_t n, std::int64_t size,
+              float* to_rows) const noexcept {
     const std::int32_t* const table = s.page_indices + sequence * s.columns;
     for (std::int64_t j = 0; j < n; ++j) {
       const std::int64_t page = table[(k + j) / s.page_size], slot = (k + j) % s.page_size;
       const T* const row =
           static_cast<const T*>(from.data) + page * from.page_stride + slot * from.slot_stride + kv * from.head_stride;
       if (stays(from)) {
-        std::memcpy(reinterpret_cast<std::uint16_t*>(rows) + j * size, row, static_cast<std::size_t>(size) * 2);
+        std::memcpy(reinterpret_cast<std::uint16_t*>(to_rows) + j * size, row, static_cast<std::size_t>(size) * 2);
         continue;
       }
       const f32v factor(from.scales == nullptr ? 1.0f : from.scales[(page * s.page_size + slot) * s.kv_heads + kv]);
-      float* const copy = rows + j * size;
+      float* const copy = to_rows + j * size;
       std::int64_t i = 0;
       for (; i + width <= size; i += width) store(copy + i, widened(row + i) * factor);
       if (i < size) store_partial(copy + i, widened(row + i, size - i) * factor, size - i);
     }
   }
 
-  void pack(std::int64_t, std::int64_t, std::int64_t k, float* packed) const noexcept {
-    const std::int64_t n = std::min(blocks.keys, count - k);
-    gather(keys, first + k, n, s.head_size);
-    pack_panels(kernels, operand::a, packed, kernels.rows, n, s.head_size, rows, stays(keys), s.head_size, 1);
-    gather(values, first + k, n, s.value_size);
-    pack_panels(kernels, operand::a, packed + blocks.packed_keys, blocks.value_rows, s.value_size, n, rows,
-                stays(values), 1, s.value_size);
+  void pack(std::int64_t, std::int64_t, std::int64_t k, float* packed) const {
+    const std::int64_t n = std::min(blocks.keys, count - k), values_at = n * s.head_size;
+    gather(keys, first + k, n, s.head_size, rows);
+    gather(values, first + k, n, s.value_size, rows + values_at);
+    blocks.pack(shape, kernels, {rows, stays(keys), s.head_size}, {rows + values_at, stays(values), s.value_size}, n,
+                packed);
+  }
+  const float* value_row(std::int64_t, std::int64_t, std::int64_t k, float* copy) const noexcept {
+    gather(values, first + k, 1, s.value_size, rows);
+    return read_row(rows, stays(values), s.value_size, copy);
   }
 
   void finish(const finished_queries& f) const noexcept {
@@ -89,7 +95,7 @@ void attend_to_part(const paged_attention_shape& s, const paged_group& g, std::i
                         .soft_cap = s.soft_cap,
                         .value_size = s.value_size};
   const forward_blocks blocks(shape, machine.tiles);
-  const std::int64_t gathered = blocks.keys * std::max(h, s.value_size);
+  const std::int64_t gathered = blocks.keys * (h + s.value_size);
   scratch_pieces pieces{scratch<paged_block_scratch>(queries * (h + 2) + gathered + 3 * 16)};
   float *const mine = pieces.take(queries * h), *const rows = pieces.take(gathered);
   auto* const ranges = reinterpret_cast<std::int32_t*>(pieces.take(2 * queries));
@@ -104,7 +110,8 @@ void attend_to_part(const paged_attention_shape& s, const paged_group& g, std::i
   }
   if (!all) shape.range_count = 1, shape.ranges = {ranges, 0, 0, 2, 1};
   const tile_scope tiles(machine.tiles);
-  const paged_block_operands<T> operands{s, machine.tiles, blocks, keys, values, g.sequence, kv, k0, k1 - k0, rows, to};
+  const paged_block_operands<T> operands{s,  shape, machine.tiles, blocks, keys, values, g.sequence,
+                                         kv, k0,    k1 - k0,       rows,   to};
   for (std::int64_t i = 0; i < queries; i += forward_blocks::chunk)
     attention_chunk(shape, machine, blocks, {mine, 0, h, 0}, operands, 0, 0, i, nullptr);
 }

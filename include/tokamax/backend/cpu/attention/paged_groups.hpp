@@ -3,11 +3,10 @@
 // tested by tests/ops/attention/paged.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/attention/blocks.hpp>  // up_to, parts_of
+#include <tokamax/backend/cpu/attention/row_task.hpp>  // keys_of_row_task
 
 #include <algorithm>  // min, max, clamp
 #include <cstdint>    // int64_t, int32_t
-#include <limits>     // infinity
 
 namespace tokamax::cpu_backend {
 
@@ -49,21 +48,13 @@ struct pages_view {
 
 namespace detail {
 
-/// The keys of one task of few queries. They are the same for any number of threads, because they decide the order of sums.
-inline constexpr std::int64_t paged_part = 256;
-
-/// From so many queries of a sequence for one key head on, blocked products are faster than reading each row for itself.
-inline constexpr std::int64_t paged_block_queries = 24;
-
-inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-
 /// Some tokens of one sequence, which read its keys together, in parts. A part is a task; with blocked products it is one for
 /// each key head.
 struct paged_group {
   std::int64_t token, tokens;
-  std::int64_t sequence = -1;                 // -1: these tokens have none
-  std::int64_t first_key = 0, key_end = 0;    // of all of these tokens
-  std::int64_t part = paged_part, parts = 0;  // the keys of a part, and their number
+  std::int64_t sequence = -1;                       // -1: these tokens have none
+  std::int64_t first_key = 0, key_end = 0;          // of all of these tokens
+  std::int64_t part = keys_of_row_task, parts = 0;  // the keys of a part, and their number
   std::int64_t first_task = 0, tasks_of_part = 1;
   std::int64_t partial = 0;  // where the results of the first part begin, in floats
   bool blocked = false;
@@ -71,18 +62,7 @@ struct paged_group {
   std::int64_t tasks() const noexcept { return parts * tasks_of_part; }
 };
 
-/// The result of a part: of each row the highest score to base 2, the sum of weights, and the weighted values, padded to whole
-/// vectors. Row (kv * tokens + token) * G + g has query g of a token for the key head kv.
-struct partial_rows {
-  float *highest, *total, *sums;
-
-  partial_rows(float* data, std::int64_t rows) noexcept : highest(data), total(data + rows), sums(data + 2 * rows) {}
-  partial_rows from(std::int64_t row, std::int64_t value) const noexcept {
-    partial_rows y = *this;
-    y.highest += row, y.total += row, y.sums += row * value;
-    return y;
-  }
-};
+/// The floats of the partial_rows of a part. Row (kv * tokens + token) * G + g has query g of a token for the key head kv.
 inline std::int64_t floats_of_part(const paged_attention_shape& s, std::int64_t tokens) noexcept {
   return tokens * s.heads * (2 + up_to(s.value_size, width));
 }
@@ -110,7 +90,7 @@ inline std::int64_t group_tokens(const paged_attention_shape& s, std::int64_t* e
     const std::int64_t sequence = found < s.num_seqs && t >= s.cu_q_lens[0] ? found : -1;
     if (n == 0 || groups[n - 1].sequence != sequence || groups[n - 1].tokens == most) {
       const std::int64_t left = sequence < 0 ? 0 : s.cu_q_lens[sequence + 1] - t;  // of this sequence
-      const bool blocked = left * s.queries() >= paged_block_queries && s.head_size > 0 && s.value_size > 0;
+      const bool blocked = left * s.queries() >= block_queries && s.head_size > 0 && s.value_size > 0;
       most = most_tokens(s, blocked);
       groups[n] = {.token = t, .tokens = 0, .sequence = sequence}, groups[n++].blocked = blocked;
     }
@@ -134,7 +114,7 @@ inline std::int64_t find_groups(const paged_attention_shape& s, std::int64_t* en
   const std::int64_t most_parts = std::max<std::int64_t>(1, 64 / std::max<std::int64_t>(1, blocked));
   for (paged_group* g = groups; g != groups + n; ++g) {
     const std::int64_t keys = g->key_end - g->first_key;
-    if (g->blocked) g->part = up_to(std::max(paged_part, parts_of(keys, most_parts)), 128);
+    if (g->blocked) g->part = up_to(std::max(keys_of_row_task, parts_of(keys, most_parts)), 128);
     g->tasks_of_part = g->blocked ? s.kv_heads : 1;
     g->first_task = tasks, g->parts = parts_of(keys, g->part), g->partial = partial;
     tasks += g->tasks(), partial += g->parts * floats_of_part(s, g->tokens);

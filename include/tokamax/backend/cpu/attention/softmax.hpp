@@ -12,6 +12,11 @@
 
 namespace tokamax::cpu_backend::detail {
 
+/// The score of a key that a query does not see, before it is multiplied by log2_e: so low that its weight is 0 beside any
+/// seen key, and a power of two, so that the product is exact. A query whose highest score is not above it sees no key.
+/// Lower scores are raised to it.
+inline constexpr float hidden_score = -0x1p126f;
+
 /// Turns scores [keys, panel_lanes] into probabilities. Queries are in the lanes, so maxima and sums never cross lanes.
 /// It updates `highest`, the maximum of scale * score, and `total`, the sum of 2^(scale * score - highest). `shrink`
 /// receives the factor for the sums of earlier blocks. If `masked`, lane l sees the keys j <= first + l.
@@ -45,6 +50,7 @@ struct score_rows {
 
 /// Turns scores into probabilities p = 2^(scale * score - log_sum) * correction. Turns d, the products of the values and the
 /// cotangent of the result, into ds = p * (d - delta), the cotangents of scale * score.
+/// Scores that are not above hidden_score are hidden: there both are 0, whatever the other numbers of the row are.
 using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const score_rows& of,
                                     const score_pairs& pairs) noexcept;
 
@@ -100,11 +106,11 @@ inline void score_cotangents(const score_panels& at, float* scores, float* d, co
       const std::int64_t last = std::min(at.last + r, at.keys - 1) - i * panel_lanes;
       for (std::int64_t c = 0; c < panel_lanes; c += width) {
         float *const s = scores + i * at.stride + r * panel_lanes + c, *const to = d + (s - scores);
-        f32v p = power_of_two(min(f32v(127.0f), fma(load(s), scales, down))) * correction;
-        if (last < c + width - 1)
-          p = select(to_mask(iota() > i32v(static_cast<std::int32_t>(last - c))), f32v(0.0f), p);
-        store(s, p);
-        store(to, p * (load(to) - shift));
+        const f32v p = power_of_two(min(f32v(127.0f), fma(load(s), scales, down))) * correction;
+        mask hidden = load(s) <= f32v(hidden_score);
+        if (last < c + width - 1) hidden = hidden | to_mask(iota() > i32v(static_cast<std::int32_t>(last - c)));
+        store(s, select(hidden, f32v(0.0f), p));
+        store(to, select(hidden, f32v(0.0f), p * (load(to) - shift)));
       }
     }
   }
@@ -209,7 +215,7 @@ template <bool Pairs>
 template <bool Pairs>
 [[TOKAMAX_SOFTMAX_TARGET]] void score_cotangents_avx512(const score_panels& at, float* scores, float* d,
                                                         const score_rows& of, const score_pairs& pairs) noexcept {
-  const __m512 scales = _mm512_set1_ps(at.scale);
+  const __m512 scales = _mm512_set1_ps(at.scale), hidden = _mm512_set1_ps(hidden_score);
   const auto all = static_cast<__mmask16>(-1);
   for (std::int64_t i = 0; i < at.panels; ++i) {
     for (std::int64_t r = 0; r < at.rows; r += 2) {
@@ -224,8 +230,10 @@ template <bool Pairs>
   #pragma GCC unroll 2
         for (int x = 0; x < 2; ++x) {
           const std::int64_t cell = y * panel_lanes + 16 * x;
-          const __mmask16 kept = seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x);
-          p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(_mm512_loadu_ps(s + cell), scales, sum), kept);
+          const __m512 score = _mm512_loadu_ps(s + cell);
+          const __mmask16 kept = _mm512_mask_cmp_ps_mask(
+              seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x), score, hidden, _CMP_NLE_UQ);
+          p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(score, scales, sum), kept);
           p[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], correction);
           ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
           if constexpr (!Pairs) _mm512_storeu_ps(s + cell, p[y][x]);

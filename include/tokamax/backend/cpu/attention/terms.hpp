@@ -3,14 +3,10 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
+#include <tokamax/backend/cpu/attention/softmax.hpp>  // hidden_score
 #include <tokamax/backend/cpu/attention/visible.hpp>  // hide_keys
 
 namespace tokamax::cpu_backend::detail {
-
-/// The score of a key that a query does not see, before it is multiplied by log2_e: so low that its weight is 0 beside any
-/// seen key, and a power of two, so that the product is exact. A query whose highest score is not above it sees no key.
-/// Lower scores are raised to it.
-inline constexpr float hidden_score = -0x1p126f;
 
 /// JAX's score of such a key, which is the logarithm of the normaliser of a query that sees no key.
 inline constexpr float hidden_lse = -0.7f * 3.4028234663852886e38f;
@@ -102,26 +98,33 @@ inline void modify_scores(const attention_shape& s, float* scores, std::int64_t 
   }
 }
 
-/// Changes scores [panel_lanes] of one query, keys in the lanes, and d, the products of values and the cotangent of the result,
-/// so that p * (d - delta) is the cotangent of the scaled score. `pairs` is how many of the keys are seen.
-inline void modify_score_row(const attention_shape& s, const pair_block& at, visible pairs, float* scores, float* d,
-                             float delta) noexcept {
+/// The biases of one query for up to panel_lanes keys, and 1 for those that are hidden from it. `pairs` is how many it sees.
+struct query_terms {
   float biases[panel_lanes] = {}, hidden[panel_lanes] = {};
-  if (s.bias.data != nullptr)
-    for (std::int64_t j = 0; j < at.keys; ++j) biases[j] = s.bias.at(at.b, at.n, at.q, at.k)[j * s.bias.key_stride];
-  if (pairs != visible::all) {
+
+  query_terms(const attention_shape& s, const pair_block& at, visible pairs) noexcept {
+    if (s.bias.data != nullptr)
+      for (std::int64_t j = 0; j < at.keys; ++j) biases[j] = s.bias.at(at.b, at.n, at.q, at.k)[j * s.bias.key_stride];
+    if (pairs == visible::all) return;
     hide_keys(s, at, hidden);
     const std::int64_t first = s.first_key(at.q) - at.k, last = s.key_end(at.q) - at.k;
     for (std::int64_t j = 0; j < at.keys && j < first; ++j) hidden[j] = 1.0f;
     for (std::int64_t j = std::max<std::int64_t>(0, last); j < at.keys; ++j) hidden[j] = 1.0f;
   }
+  mask hides(std::int64_t lane) const noexcept { return load(hidden + lane) != f32v(0.0f); }
+};
+
+/// Changes scores [panel_lanes] of one query, keys in the lanes, and d, the products of values and the cotangent of the result,
+/// so that p * (d - delta) is the cotangent of the scaled score. `pairs` is how many of the keys are seen.
+inline void modify_score_row(const attention_shape& s, const pair_block& at, visible pairs, float* scores, float* d,
+                             float delta) noexcept {
+  const query_terms terms(s, at, pairs);
   const f32v shift(delta);
   for (std::int64_t c = 0; c < panel_lanes; c += width) {
     f32v slope;
-    const f32v x = raised_score(modified_score(s, load(scores + c), load(biases + c), slope));
-    const auto none = load(hidden + c) != f32v(0.0f);
-    store(scores + c, select(none, f32v(hidden_score), x));
-    store(d + c, select(none, shift, fma(load(d + c) - shift, slope, shift)));
+    const f32v x = raised_score(modified_score(s, load(scores + c), load(terms.biases + c), slope));
+    store(scores + c, select(terms.hides(c), f32v(hidden_score), x));
+    store(d + c, select(terms.hides(c), shift, fma(load(d + c) - shift, slope, shift)));
   }
 }
 

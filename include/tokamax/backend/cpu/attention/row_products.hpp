@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/attention/paged_rows.hpp: products of few queries with four rows of keys or values at a time.
+// tokamax/backend/cpu/attention/row_products.hpp: products of few queries with four rows of keys or values at a time.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/ops/attention/paged.cpp
 #pragma once
@@ -76,8 +76,8 @@ void dots_of_rows(const float* q, std::int64_t query_stride, std::int64_t querie
 }
 
 /// sums[i * sum_stride + j] += the four rows, each times the weight of query i for it, for i < Queries. Sums have whole
-/// vectors.
-template <class T, int Queries, bool Fetch>
+/// vectors. With `Selects`, a row whose weight is 0 adds nothing, whatever it holds.
+template <class T, int Queries, bool Fetch, bool Selects>
 [[gnu::always_inline]] inline void add_some_rows(const float* weights, std::int64_t stride, const T* const* rows,
                                                  std::int64_t n, float* sums, std::int64_t sum_stride) noexcept {
   constexpr int four = rows_at_once;
@@ -98,7 +98,10 @@ template <class T, int Queries, bool Fetch>
       float* const to = sums + i * sum_stride + j;
       f32v sum = load(to);
 #pragma GCC unroll 4
-      for (int r = 0; r < four; ++r) sum = fma(weight[i][r], row[r], sum);
+      for (int r = 0; r < four; ++r) {
+        const f32v x = Selects ? select(weight[i][r] == f32v(0.0f), f32v(0.0f), row[r]) : row[r];
+        sum = fma(weight[i][r], x, sum);
+      }
       store(to, sum);
     }
   };
@@ -108,15 +111,16 @@ template <class T, int Queries, bool Fetch>
 }
 
 /// The same for any number of queries.
-template <class T>
+template <class T, bool Selects>
 void add_rows(const float* weights, std::int64_t stride, std::int64_t queries, const T* const* rows, std::int64_t n,
               float* sums, std::int64_t sum_stride) noexcept {
-  if (queries == 1) return add_some_rows<T, 1, true>(weights, stride, rows, n, sums, sum_stride);
-  add_some_rows<T, 2, true>(weights, stride, rows, n, sums, sum_stride);
+  if (queries == 1) return add_some_rows<T, 1, true, Selects>(weights, stride, rows, n, sums, sum_stride);
+  add_some_rows<T, 2, true, Selects>(weights, stride, rows, n, sums, sum_stride);
   std::int64_t i = 2;
   for (; i + 2 <= queries; i += 2)
-    add_some_rows<T, 2, false>(weights + i * stride, stride, rows, n, sums + i * sum_stride, sum_stride);
-  if (i < queries) add_some_rows<T, 1, false>(weights + i * stride, stride, rows, n, sums + i * sum_stride, sum_stride);
+    add_some_rows<T, 2, false, Selects>(weights + i * stride, stride, rows, n, sums + i * sum_stride, sum_stride);
+  if (i < queries)
+    add_some_rows<T, 1, false, Selects>(weights + i * stride, stride, rows, n, sums + i * sum_stride, sum_stride);
 }
 
 }  // namespace tokamax::cpu_backend::detail
