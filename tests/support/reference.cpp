@@ -3,6 +3,7 @@
 #include "support/reference.hpp"
 
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/kernel/kernel_rules.hpp>
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/cumulative.hpp>
@@ -419,6 +420,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&scan_p, r::scan},
       {&while_loop_p, r::while_loop},
       {&cond_p, r::cond},
+      {&kernel_call_p, kernel_call_by_steps},
       {&stop_gradient_p, r::same},
       {&quantized_scale_p, r::same},
       {&variable_p, r::same},
