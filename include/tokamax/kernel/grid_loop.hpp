@@ -12,6 +12,7 @@ namespace tokamax {
 
 namespace detail {
 void run_grid(const kernel_arguments& a);
+constexpr arrays grid_as_scan(const call& c);
 
 constexpr types types_of_outputs(const call& c) {
   const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
@@ -29,6 +30,7 @@ inline constexpr op grid_loop_p{
     .bodies = {.count = 2},
     .attributes = schema<kernel_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_outputs(c); },
+    .compose = [](const call& c) -> arrays { return detail::grid_as_scan(c); },
     .kernels = kernels_of<grid_loop_p>,
     .run = detail::run_grid,
 };
@@ -85,7 +87,7 @@ constexpr arrays kernel_as_grid_loop(const call& c) {
   words w = k.packed();
   w[0] = add_body(*c.trace, std::move(body));
   w[1] = add_body(*c.trace, std::move(maps));
-  return bind_all(grid_loop_p, c.inputs, c.count, w, c.where);
+  return bind_all(described<grid_loop_p>(), c.inputs, c.count, w, c.where);
 }
 
 }  // namespace detail

@@ -37,7 +37,7 @@ struct block_info {
   constexpr bool divides() const {
     for (int i = 0; i < block.rank(); ++i)
       if (kinds[i] == static_cast<std::int64_t>(block_axis::element) || is_dyn(array.shape[i]) || block[i] == 0 ||
-          array.shape[i] % block[i] != 0)
+          array.shape[i] == 0 || array.shape[i] % block[i] != 0)
         return false;
     return true;
   }

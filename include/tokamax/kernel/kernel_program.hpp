@@ -41,20 +41,21 @@ class kernel_region {
   }
   /// The refs that the body writes.
   constexpr const vec<int>& changed() const { return changed_; }
-  /// Makes the refs that the body writes the inputs that follow the `values`, before other refs.
-  constexpr void changed_first(graph& body, int values) const {
-    vec<int> order;
-    for (int k = 0; k < values; ++k) order.push_back(body.inputs[k]);
-    for (const int r : order_of_refs()) order.push_back(body.inputs[values + r]);
-    for (int k = order.count(); k < body.inputs.count(); ++k) order.push_back(body.inputs[k]);
-    body.inputs = order;
-    for (int k = 0; k < order.count(); ++k) body.nodes[order[k]].first_word = k;
-  }
-  constexpr vec<int> order_of_refs() const {
-    vec<int> order = changed_;
+  /// Of the inputs that are refs, keeps those that the body writes, first, and those that it reads. They follow the `values`.
+  /// The others would be copied for each call where they are parts of larger arrays. Returns the refs that are kept.
+  constexpr vec<int> keep_refs(graph& body, int values) const {
+    const vec<char> live = live_nodes(body);
+    vec<int> refs = changed_, inputs;
     for (int r = 0; r < before_.count(); ++r)
-      if (!contains(r)) order.push_back(r);
-    return order;
+      if (!contains(r) && live[body.inputs[values + r]]) refs.push_back(r);
+    for (int k = 0; k < values; ++k) inputs.push_back(body.inputs[k]);
+    for (const int r : refs) inputs.push_back(body.inputs[values + r]);
+    for (int k = values + before_.count(); k < body.inputs.count(); ++k) inputs.push_back(body.inputs[k]);
+    for (int r = 0; r < before_.count(); ++r)
+      if (!contains(r) && !live[body.inputs[values + r]]) forget_input(body, body.inputs[values + r]);
+    body.inputs = inputs;
+    for (int k = 0; k < inputs.count(); ++k) body.nodes[inputs[k]].first_word = k;
+    return refs;
   }
   /// The values that the refs hold before.
   constexpr const arrays& before() const { return before_; }
@@ -67,6 +68,14 @@ class kernel_region {
     for (const int c : changed_)
       if (c == r) return true;
     return false;
+  }
+  /// Makes an input that nothing reads a constant.
+  static constexpr void forget_input(graph& body, int id) {
+    node& n = body.nodes[id];
+    n.op = &constant_p;
+    n.first_word = body.words.count();
+    n.word_count = 1;
+    body.words.push_back(0);
   }
   constexpr bool is_changed(const graph& body, int values, int r) const {
     const array& s = trace_.states[r];
@@ -136,10 +145,13 @@ class kernel_program {
     });
     if (region.changed().empty()) return;
     bodies[0].become_body_of(g);
-    for (const array& s : region.before()) bodies[0].input({s.dtype(), false, s.shape()});
-    for (const int r : region.changed()) bodies[0].outputs.push_back(bodies[0].inputs[r]);
     arrays operands{lift(g, detail::branch_number(holds, 2))};
-    for (const array& s : region.before()) operands.push_back(s);
+    for (const int r : region.keep_refs(bodies[1], 0)) {
+      const array& held = region.before()[r];
+      operands.push_back(held);
+      bodies[0].input({held.dtype(), false, held.shape()});
+    }
+    for (int k = 0; k < region.changed().count(); ++k) bodies[0].outputs.push_back(bodies[0].inputs[k]);
     const words w = detail::add_bodies(g, bodies, operands);
     if (g.error.failed) return;
     region.set_changed(bind_all(described<cond_p>(), operands.data(), operands.count(), w, predicate.where), 0);
@@ -180,9 +192,8 @@ class kernel_program {
     const int given = carried.count();
     check_carry(g, bodies[0], carried, given + region.changed().count(), l);
     if (g.error.failed) return init;
-    region.changed_first(bodies[0], given);
     arrays operands = carried;
-    for (const int r : region.order_of_refs()) operands.push_back(region.before()[r]);
+    for (const int r : region.keep_refs(bodies[0], given)) operands.push_back(region.before()[r]);
     const arrays results = bind_loop(g, bodies, operands, given + region.changed().count(), l);
     region.set_changed(results, given);
     arrays out;

@@ -70,12 +70,11 @@ constexpr array write_box(const array& ref, const array& value, const box_option
 }  // namespace detail
 
 namespace detail {
-/// What memory holds that was never written. The last attribute word of ref_empty is its space.
-constexpr array unwritten(const array_type& t, const std::int64_t* w) {
-  const bool counts = w[2 + t.shape.rank()] == static_cast<std::int64_t>(memory_space::semaphore);
-  const bool negative = is_signed(t.dtype) && !counts;
+/// What memory holds that was never written: NaN, the least integer, or 0 of a semaphore.
+constexpr array unwritten(const array_type& t, memory_space space) {
+  const bool negative = is_signed(t.dtype) && space != memory_space::semaphore;
   const double least = negative ? -static_cast<double>(std::uint64_t{1} << (bits_of(t.dtype) - 1)) : 0.0;
-  return array(is_floating(t.dtype) ? std::numeric_limits<double>::quiet_NaN() : least, t);
+  return array(is_floating(t.dtype) ? std::numeric_limits<double>::quiet_NaN() : least, {t.dtype, false, t.shape});
 }
 }  // namespace detail
 
@@ -109,8 +108,7 @@ inline constexpr op ref_set_p{
     },
 };
 
-/// The value of a ref of scratch memory that has not been written: NaN, the least integer, or 0 of a semaphore. It is an op
-/// of its own so that each ref begins with a node of its own.
+/// What a ref of scratch memory holds that has not been written. It is an op so that each ref begins with a node of its own.
 inline constexpr op ref_empty_p{
     .name = "ref_empty",
     .unique = true,
@@ -121,7 +119,9 @@ inline constexpr op ref_empty_p{
       detail::unpack_value(w, t.shape);
       return t;
     },
-    .compose = [](const call& c) -> arrays { return detail::unwritten(c.self->infer(c), c.attributes); },
+    .compose = [](const call& c) -> arrays {
+      return detail::unwritten(c.self->infer(c), static_cast<memory_space>(c.attributes[c.attribute_count - 1]));
+    },
 };
 
 }  // namespace tokamax
