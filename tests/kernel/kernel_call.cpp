@@ -174,14 +174,16 @@ TEST_CASE("flash attention is attention") {
 TEST_CASE("index maps read scalars that are prefetched") {
   const array x = noise({4, 2, 3}, 1), rows = array::from<std::int32_t>({2, 0, 3, 3, 1});
   const function gather = [](const arrays& a) -> arrays {
-    return kernel_call(
-        [](const auto& p, const auto& i, const auto& in, const auto& out) {
-          out.set(in.get() + astype(i.get({p.program_id(0)}), f32));
-        },
-        {.grid = {a[0].extent(0)},
-         .in = {{{squeezed, 2, 3}, {}, [](const arrays& i) -> arrays { return {dynamic_index_in_dim(i[1], i[0], 0, false), array(0), array(0)}; }}},
-         .out = {{{f32, false, {5, 2, 3}}, {{squeezed, 2, 3}, {0, first_block, first_block}}}},
-         .prefetch = 1})(a[0], a[1]);
+    return kernel_call([](const auto& p, const auto& i, const auto& in,
+                          const auto& out) { out.set(in.get() + astype(i.get({p.program_id(0)}), f32)); },
+                       {.grid = {a[0].extent(0)},
+                        .in = {{{squeezed, 2, 3},
+                                {},
+                                [](const arrays& i) -> arrays {
+                                  return {dynamic_index_in_dim(i[1], i[0], 0, false), array(0), array(0)};
+                                }}},
+                        .out = {{{f32, false, {5, 2, 3}}, {{squeezed, 2, 3}, {0, first_block, first_block}}}},
+                        .prefetch = 1})(a[0], a[1]);
   };
   check_function(gather, {rows, x}, {.differentiate = false});
   CHECK(gather({rows, x})[0][1][0][0].item() == x[0][0][0].item());

@@ -224,7 +224,8 @@ class kernel_program {
       t.writable.push_back(1);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      f(ref(t, first + static_cast<int>(I))...);
+      const ref refs[]{ref(t, first + static_cast<int>(I))...};
+      f(refs[I]...);
     }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
     t.states.resize(static_cast<std::size_t>(first));
     t.spaces.resize(static_cast<std::size_t>(first));
