@@ -45,7 +45,7 @@ foreach(file IN LISTS files)
   string(APPEND includes_of_${part} "#include <tokamax/backend/cpu/kernels/${file}>\n")
 endforeach()
 set(folders "")
-foreach(folder IN ITEMS compiler core lax ops random runtime transforms)
+foreach(folder IN ITEMS compiler core kernel lax ops random runtime transforms)
   string(APPEND folders "#include <tokamax/${folder}.hpp>\n")
 endforeach()
 

@@ -5,6 +5,7 @@
 //   base.hpp         all of base.
 //   compiler.hpp     all of compiler.
 //   core.hpp         all of core.
+//   kernel.hpp       kernels on blocks of arrays, written once for all devices.
 //   lax.hpp          all of lax.
 //   models.hpp       all of models.
 //   nn.hpp           all of nn.
@@ -21,6 +22,7 @@
 #include <tokamax/base.hpp>
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
+#include <tokamax/kernel.hpp>
 #include <tokamax/lax.hpp>
 #include <tokamax/models.hpp>
 #include <tokamax/nn.hpp>

@@ -10,32 +10,6 @@ using namespace tokamax;
 using namespace tokamax::test;
 
 namespace {
-/// Calls f(place in the array, place in the box) for every element of the box.
-void each_in_box(const asked& a, std::size_t first, const shape& whole, const shape& box, int batch,
-                 const std::function<void(std::size_t, std::size_t)>& f) {
-  for_each_place(box, [&](shape at, std::size_t i) {
-    shape entry;
-    for (int k = 0; k < batch; ++k) entry.push_back(at[k]);
-    for (int k = batch; k < at.rank(); ++k) {
-      const value& start = a.in[first + static_cast<std::size_t>(k - batch)];
-      auto from = static_cast<std::int64_t>(start.data[place(start.type.shape, entry)]);
-      if (from < 0) from += whole[k];
-      at[k] += std::clamp<std::int64_t>(from, 0, whole[k] - box[k]);
-    }
-    f(place(whole, at), i);
-  });
-}
-const bool known = (reference_rules()[&dynamic_slice_p] = [](const asked& a) -> values {
-  value out = zeros_of(a.n.type);
-  each_in_box(a, 1, a.in[0].type.shape, a.n.type.shape, a.attrs<dynamic_slice_options>().batch,
-              [&](std::size_t at, std::size_t i) { out.data[i] = a.in[0].data[at]; });
-  return {out};
-}, reference_rules()[&dynamic_update_slice_p] = [](const asked& a) -> values {
-  value out = a.in[0];
-  each_in_box(a, 2, out.type.shape, a.in[1].type.shape, a.attrs<dynamic_slice_options>().batch,
-              [&](std::size_t at, std::size_t i) { out.data[at] = a.in[1].data[i]; });
-  return {out};
-}, true);
 array number(int i) { return array::from<std::int32_t>({i}, {}); }
 }  // namespace
 

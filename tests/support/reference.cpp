@@ -3,10 +3,12 @@
 #include "support/reference.hpp"
 
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/kernel/kernel_rules.hpp>
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/dot_general.hpp>
+#include <tokamax/lax/dynamic_slice.hpp>
 #include <tokamax/lax/elementwise/division.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
@@ -18,6 +20,7 @@
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -299,6 +302,33 @@ values bitcast(const asked& a) {
   }
   return {y};
 }
+/// Calls f(place in the array, place in the box) for every element of the box.
+void each_in_box(const asked& a, std::size_t first, const shape& whole, const shape& box, int batch,
+                 const std::function<void(std::size_t, std::size_t)>& f) {
+  for_each_place(box, [&](shape at, std::size_t i) {
+    shape entry;
+    for (int k = 0; k < batch; ++k) entry.push_back(at[k]);
+    for (int k = batch; k < at.rank(); ++k) {
+      const value& start = a.in[first + static_cast<std::size_t>(k - batch)];
+      auto from = static_cast<std::int64_t>(start.data[place(start.type.shape, entry)]);
+      if (from < 0) from += whole[k];
+      at[k] += std::clamp<std::int64_t>(from, 0, whole[k] - box[k]);
+    }
+    f(place(whole, at), i);
+  });
+}
+values dynamic_slice(const asked& a) {
+  value out = zeros_of(a.n.type);
+  each_in_box(a, 1, a.in[0].type.shape, a.n.type.shape, a.attrs<dynamic_slice_options>().batch,
+              [&](std::size_t at, std::size_t i) { out.data[i] = a.in[0].data[at]; });
+  return {out};
+}
+values dynamic_update_slice(const asked& a) {
+  value out = a.in[0];
+  each_in_box(a, 2, out.type.shape, a.in[1].type.shape, a.attrs<dynamic_slice_options>().batch,
+              [&](std::size_t at, std::size_t i) { out.data[at] = a.in[1].data[i]; });
+  return {out};
+}
 values scan(const asked& a) {
   const auto w = a.attrs<scan_attributes>();
   const graph& body = a.g.bodies[w.body];
@@ -388,6 +418,8 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&reshape_p, r::reshape},
       {&transpose_p, r::transpose},
       {&slice_p, r::slice},
+      {&dynamic_slice_p, r::dynamic_slice},
+      {&dynamic_update_slice_p, r::dynamic_update_slice},
       {&reverse_p, r::reverse},
       {&pad_p, r::pad},
       {&concatenate_p, r::concatenate},
@@ -419,6 +451,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&scan_p, r::scan},
       {&while_loop_p, r::while_loop},
       {&cond_p, r::cond},
+      {&kernel_call_p, kernel_call_by_steps},
       {&stop_gradient_p, r::same},
       {&quantized_scale_p, r::same},
       {&variable_p, r::same},

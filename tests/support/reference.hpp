@@ -38,6 +38,9 @@ std::map<const op*, reference_rule>& reference_rules();
 /// The outputs of a graph for given inputs.
 values evaluate(const graph& g, const values& inputs);
 
+/// The rule of kernel_call.
+values kernel_call_by_steps(const asked& a);
+
 value zeros_of(const array_type& type);
 value to_value(array a);
 /// The array with these elements, rounded to its dtype.

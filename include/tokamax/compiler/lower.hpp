@@ -29,12 +29,12 @@ struct lowering {
 
   constexpr bool handles(const op& o) const {
     if (rounds_operands(o) || (o.compose && o.precision.kernels_in_f32)) return true;
-    return o.memory.kind == op_kind::alias || (o.bodies.count && !o.compose) || (o.compose && !has_kernel(o));
+    return o.memory.kind == op_kind::alias || runs_bodies(o) || (o.compose && !has_kernel(o));
   }
   constexpr arrays operator()(const call& c) const {
     const op& o = *c.self;
     if (o.memory.kind == op_kind::alias) return c[0];
-    if (o.bodies.count && !o.compose) return with_lowered_bodies(c);
+    if (runs_bodies(o)) return with_lowered_bodies(c);
     if (has_kernel(o) && !needs_f64(c)) {
       if (rounds_operands(o)) return with_rounded_operands(c);
       return arrays();
@@ -47,6 +47,7 @@ struct lowering {
   }
 
  private:
+  constexpr bool runs_bodies(const op& o) const { return o.bodies.count && (!o.compose || has_kernel(o)); }
   constexpr bool rounds_operands(const op& o) const { return o.precision.product_operands > 0 && has_kernel(o); }
   static constexpr bool needs_f64(const call& c) {
     bool wide = false;

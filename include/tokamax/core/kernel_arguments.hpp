@@ -34,6 +34,11 @@ class body_runs {
   virtual void run(int b, std::byte* const* inputs, std::byte* const* outputs) = 0;
   /// A second buffer for carry k. It is null if the last body writes the carry over the one that it reads.
   virtual std::byte* spare(int k) const = 0;
+  /// The input of body b whose buffer may be that of its output k too, so that it is changed in place; -1: none.
+  virtual int donor(int b, int k) const = 0;
+  /// The bodies with memory of their own, for thread `number` of those that run them at the same time. Number 0 is this one.
+  /// It is called for all threads before they start.
+  virtual body_runs& worker(int number) = 0;
   /// The value of an attribute that is an extent, which may be dynamic.
   virtual std::int64_t extent(std::int64_t attribute) const = 0;
   /// Room for twice as many pointers as the op has operands and results, so that runs allocate nothing.

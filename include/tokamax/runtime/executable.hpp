@@ -98,6 +98,8 @@ class executable {
     running_bodies(executable& code, int step);
     void run(int b, std::byte* const* inputs, std::byte* const* outputs) override;
     std::byte* spare(int k) const override { return spare_[k]; }
+    int donor(int b, int k) const override;
+    body_runs& worker(int number) override;
     std::int64_t extent(std::int64_t attribute) const override { return resolve(attribute, code_.symbols_); }
 
    private:
@@ -105,6 +107,18 @@ class executable {
     const plan_step& step_;
     std::byte** spare_;
     std::byte* arena_;
+  };
+  /// A copy of the executable that runs bodies on another thread.
+  struct helper;
+  /// The helpers of an executable; copies of it have none.
+  struct helper_list {
+    std::vector<std::unique_ptr<helper>> all;
+    helper_list();
+    helper_list(const helper_list&);
+    helper_list(helper_list&&) noexcept;
+    helper_list& operator=(const helper_list&);
+    helper_list& operator=(helper_list&&) noexcept;
+    ~helper_list();
   };
   plan_view plan_;
   bool laid_out_ = false;  // for the values in symbols_; false after an exception
@@ -123,11 +137,28 @@ class executable {
   std::vector<std::int64_t> bytes_, strides_;
   std::vector<element_bits> constants_;
   std::vector<step_data> data_;
-  std::vector<loop_arguments> together_;   // of the loops that are launched at once
+  std::vector<loop_arguments> together_;  // of the loops that are launched at once
+  helper_list helpers_;
   std::vector<std::byte*> body_pointers_;  // for calls: room for the inputs, outputs and spare carries of their bodies
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+struct executable::helper {
+  helper(const executable& of, device& d) : code(of), where(d) {}
+  executable code;
+  execution where;
+  handle arena;
+  std::unique_ptr<running_bodies> bodies;
+};
+TOKAMAX_COMPILED_ONCE executable::helper_list::helper_list() = default;
+TOKAMAX_COMPILED_ONCE executable::helper_list::helper_list(const helper_list&) {}
+TOKAMAX_COMPILED_ONCE executable::helper_list::helper_list(helper_list&&) noexcept = default;
+TOKAMAX_COMPILED_ONCE executable::helper_list& executable::helper_list::operator=(const helper_list&) {
+  all.clear();
+  return *this;
+}
+TOKAMAX_COMPILED_ONCE executable::helper_list& executable::helper_list::operator=(helper_list&&) noexcept = default;
+TOKAMAX_COMPILED_ONCE executable::helper_list::~helper_list() = default;
 TOKAMAX_COMPILED_ONCE executable::executable() = default;
 TOKAMAX_COMPILED_ONCE executable::executable(const executable&) = default;
 TOKAMAX_COMPILED_ONCE executable::executable(executable&&) noexcept = default;
@@ -168,6 +199,7 @@ TOKAMAX_COMPILED_ONCE void executable::own_tables() {
 TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
   const bool as_compiled = regions_.empty() && std::equal(symbols, symbols + max_symbols, one_of_each_symbol);
   laid_out_ = false;
+  helpers_ = {};
   if (!as_compiled) {
     own_tables();
     assign_arenas(plan_, buffers_.data(), regions_.data(), symbols);
@@ -447,6 +479,29 @@ TOKAMAX_COMPILED_ONCE executable::running_bodies::running_bodies(executable& cod
     spare_[k] = in_place ? nullptr : arena_;
     if (!in_place) arena_ += (results[k].size() * tokamax::size_of(results[k].type) + 63) / 64 * 64;
   }
+}
+TOKAMAX_COMPILED_ONCE int executable::running_bodies::donor(int b, int k) const {
+  const plan_view& p = code_.plan_;
+  return p.buffers[p.numbers[p.regions[step_.region + b].outputs + k]].donor;
+}
+TOKAMAX_COMPILED_ONCE body_runs& executable::running_bodies::worker(int number) {
+  if (number == 0) return *this;
+  auto& all = code_.helpers_.all;
+  const auto at = static_cast<std::size_t>(number - 1);
+  if (all.size() <= at) all.resize(at + 1);
+  device& where = code_.where_->where;
+  if (!all[at] || &all[at]->where.where != &where) all[at] = std::make_unique<helper>(code_, where);
+  helper& h = *all[at];
+  h.where.choices = code_.where_->choices;
+  h.code.where_ = &h.where;
+  h.code.choices_ = code_.choices_;
+  h.bodies = std::make_unique<running_bodies>(h.code, static_cast<int>(&step_ - code_.plan_.steps));
+  const plan_operand& scratch = code_.plan_.operands[step_.operands + step_.in_count + step_.out_count - 1];
+  const std::int64_t bytes = resolve(code_.plan_.buffers[scratch.buffer].bytes, code_.symbols_);
+  if (!h.arena || h.arena->bytes < static_cast<std::size_t>(bytes + 64))
+    h.arena = where.allocate(static_cast<std::size_t>(bytes + 64));
+  h.bodies->arena_ = where.kernel_address(h.arena->data);
+  return *h.bodies;
 }
 TOKAMAX_COMPILED_ONCE void executable::running_bodies::run(int b, std::byte* const* inputs, std::byte* const* outputs) {
   code_.patch(step_.region + b, arena_, inputs, outputs);

@@ -7,6 +7,7 @@
 #include <tokamax/backend/cpu/kernels_of.hpp>
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
+#include <tokamax/kernel.hpp>
 #include <tokamax/lax.hpp>
 #include <tokamax/ops.hpp>
 #include <tokamax/random.hpp>
@@ -77,6 +78,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
@@ -95,6 +97,8 @@ template <>
 inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<gather_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<grid_loop_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<max_pool_p, cpu_tag>{true, {}};
 template <>
@@ -267,6 +271,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<concatenate_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_slice_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_update_slice_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gather_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<grid_loop_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
@@ -356,8 +361,10 @@ TOKAMAX_KERNELS const op* descriptor_of<gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ge_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gelu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<get_p>();
+TOKAMAX_KERNELS const op* descriptor_of<grid_loop_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
+TOKAMAX_KERNELS const op* descriptor_of<kernel_call_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<le_p>();
@@ -394,6 +401,8 @@ TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ref_get_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ref_set_p>();
 TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
@@ -435,6 +444,7 @@ TOKAMAX_KERNELS attribute_schema schema<arg_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<attention_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<axis_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<bitcast_options>();
+TOKAMAX_KERNELS attribute_schema schema<box_options>();
 TOKAMAX_KERNELS attribute_schema schema<broadcast_options>();
 TOKAMAX_KERNELS attribute_schema schema<concatenate_options>();
 TOKAMAX_KERNELS attribute_schema schema<conv_options>();
@@ -449,6 +459,7 @@ TOKAMAX_KERNELS attribute_schema schema<dynamic_slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<gated_delta_rule_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<kernel_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
@@ -552,8 +563,10 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &ge_p,
           &gelu_p,
           &get_p,
+          &grid_loop_p,
           &gt_p,
           &iota_p,
+          &kernel_call_p,
           &layer_norm_p,
           &layer_norm_vjp_p,
           &le_p,
@@ -590,6 +603,8 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &reduce_min_p,
           &reduce_or_p,
           &reduce_sum_p,
+          &ref_get_p,
+          &ref_set_p,
           &relu_p,
           &rem_p,
           &remat_p,

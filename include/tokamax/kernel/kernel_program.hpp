@@ -1,0 +1,272 @@
+// tokamax/kernel/kernel_program.hpp: one step of a kernel: its place in the grid, branches and loops on refs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/kernel/ref.hpp>                          // ref
+#include <tokamax/transforms/control_flow/cond.hpp>        // cond_p, branch_number
+#include <tokamax/transforms/control_flow/scan.hpp>        // scan_p
+#include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop_p
+
+#include <utility>  // index_sequence
+
+namespace tokamax {
+
+namespace detail {
+
+/// A branch or loop in a kernel, whose body sees what all refs hold as inputs of its own.
+class kernel_region {
+ public:
+  constexpr explicit kernel_region(kernel_trace& t) : trace_(t), around_(*t.now), before_(t.states) {}
+
+  /// Traces f(inner values of `values`), which returns arrays, into `body`. The inputs are the values, then the refs.
+  template <class F>
+  constexpr void trace(graph& body, const arrays& values, location where, const F& f) {
+    body.become_body_of(around_);
+    trace_.now = &body;
+    arrays out;
+    {
+      const ambient_trace scope(body);
+      arrays inside;
+      for (const array& v : values) inside.push_back(body_input(body, v.type()));
+      for (array& s : trace_.states) s = body_input(body, s.type());
+      out = f(inside);
+      for (const array& a : out) body.outputs.push_back(lift(body, a, where).id());
+      for (int r = 0; r < before_.count(); ++r)
+        if (is_changed(body, values.count(), r)) changed_.push_back(r);
+      for (const int r : changed_) body.outputs.push_back(lift(body, trace_.states[r], where).id());
+    }
+    order_captures(body);
+    trace_.now = &around_;
+    trace_.states = before_;
+  }
+  /// The refs that the body writes.
+  constexpr const vec<int>& changed() const { return changed_; }
+  /// Of the inputs that are refs, keeps those that the body writes, first, and those that it reads. They follow the `values`.
+  /// The others would be copied for each call where they are parts of larger arrays. Returns the refs that are kept.
+  constexpr vec<int> keep_refs(graph& body, int values) const {
+    const vec<char> live = live_nodes(body);
+    vec<int> refs = changed_, inputs;
+    for (int r = 0; r < before_.count(); ++r)
+      if (!contains(r) && live[body.inputs[values + r]]) refs.push_back(r);
+    for (int k = 0; k < values; ++k) inputs.push_back(body.inputs[k]);
+    for (const int r : refs) inputs.push_back(body.inputs[values + r]);
+    for (int k = values + before_.count(); k < body.inputs.count(); ++k) inputs.push_back(body.inputs[k]);
+    for (int r = 0; r < before_.count(); ++r)
+      if (!contains(r) && !live[body.inputs[values + r]]) forget_input(body, body.inputs[values + r]);
+    body.inputs = inputs;
+    for (int k = 0; k < inputs.count(); ++k) body.nodes[inputs[k]].first_word = k;
+    return refs;
+  }
+  /// The values that the refs hold before.
+  constexpr const arrays& before() const { return before_; }
+  constexpr void set_changed(const arrays& results, int first) {
+    for (int k = 0; k < changed_.count(); ++k) trace_.states[changed_[k]] = results[first + k];
+  }
+
+ private:
+  constexpr bool contains(int r) const {
+    for (const int c : changed_)
+      if (c == r) return true;
+    return false;
+  }
+  /// Makes an input that nothing reads a constant.
+  static constexpr void forget_input(graph& body, int id) {
+    node& n = body.nodes[id];
+    n.op = &constant_p;
+    n.first_word = body.words.count();
+    n.word_count = 1;
+    body.words.push_back(0);
+  }
+  constexpr bool is_changed(const graph& body, int values, int r) const {
+    const array& s = trace_.states[r];
+    return !(s.trace() == &body && s.id() == body.inputs[values + r]);
+  }
+
+  kernel_trace& trace_;
+  graph& around_;
+  arrays before_;
+  vec<int> changed_;
+};
+
+}  // namespace detail
+
+class kernel_program;
+namespace detail {
+/// The number of refs that f takes behind `others` refs and, where `Program` says so, a kernel_program; -1: it cannot be
+/// called.
+template <class F, int Others, bool Program, int More = 0>
+consteval int scratch_refs() {
+  constexpr bool takes = []<std::size_t... I>(std::index_sequence<I...>) {
+    if constexpr (Program)
+      return requires(const F& f, const kernel_program& p, const ref& r) { f(p, ((void)I, r)...); };
+    else
+      return requires(const F& f, const ref& r) { f(((void)I, r)...); };
+  }(std::make_index_sequence<static_cast<std::size_t>(Others + More)>{});
+  if constexpr (takes)
+    return More;
+  else if constexpr (More == 16)
+    return -1;
+  else
+    return scratch_refs<F, Others, Program, More + 1>();
+}
+}  // namespace detail
+
+/// One step of a kernel, the first argument of its body.
+class kernel_program {
+ public:
+  constexpr explicit kernel_program(detail::kernel_trace& t) : trace_(&t) {}
+
+  /// The index of the step along a grid axis, an i32 scalar.
+  constexpr array program_id(int axis, source_line l = source_line::current()) const {
+    if (!has(axis, l)) return array(0);
+    return trace_->ids[axis];
+  }
+  /// The extent of a grid axis.
+  constexpr std::int64_t num_programs(int axis, source_line l = source_line::current()) const {
+    return has(axis, l) ? trace_->grid[axis] : 1;
+  }
+
+  /// Runs f() if the predicate holds. What f writes to refs counts only then.
+  ///
+  /// shapes  the predicate is a bool scalar
+  /// errors  "when: predicate"
+  /// source  jax.experimental.pallas.when
+  template <class F>
+  constexpr void when(const located& predicate, const F& f) const {
+    const array& holds = predicate.value;
+    if (holds.dtype() != bool_ || holds.rank() != 0)
+      return reject(trace_->now, predicate.where, "when: predicate", holds.type(), "a bool scalar");
+    graph& g = *trace_->now;
+    detail::kernel_region region(*trace_);
+    vec<graph> bodies(2);
+    region.trace(bodies[1], {}, predicate.where, [&](const arrays&) {
+      f();
+      return arrays();
+    });
+    if (region.changed().empty()) return;
+    bodies[0].become_body_of(g);
+    arrays operands{lift(g, detail::branch_number(holds, 2))};
+    for (const int r : region.keep_refs(bodies[1], 0)) {
+      const array& held = region.before()[r];
+      operands.push_back(held);
+      bodies[0].input({held.dtype(), false, held.shape()});
+    }
+    for (int k = 0; k < region.changed().count(); ++k) bodies[0].outputs.push_back(bodies[0].inputs[k]);
+    const words w = detail::add_bodies(g, bodies, operands);
+    if (g.error.failed) return;
+    region.set_changed(bind_all(described<cond_p>(), operands.data(), operands.count(), w, predicate.where), 0);
+  }
+
+  /// Runs f(i) for i from `lower` to `upper` - 1, an i32.
+  /// source  jax.lax.fori_loop
+  template <class F>
+  constexpr void fori_loop(const array& lower, const array& upper, const F& f,
+                           source_line l = source_line::current()) const {
+    fori_loop(
+        lower, upper, arrays(),
+        [&](const array& i, const arrays&) {
+          f(i);
+          return arrays();
+        },
+        l);
+  }
+  /// The same with values that steps pass on: f(i, values) returns the values for the next step. Returns the last ones.
+  ///
+  /// shapes  bounds are scalars; the values keep their types
+  /// errors  "fori_loop: carry" if f changes a type
+  template <class F>
+  constexpr arrays fori_loop(const array& lower, const array& upper, const arrays& init, const F& f,
+                             source_line l = source_line::current()) const {
+    graph& g = *trace_->now;
+    detail::kernel_region region(*trace_);
+    vec<graph> bodies(1);
+    arrays carried{lift(g, convert_element_type(lower, i32)), lift(g, convert_element_type(upper, i32))};
+    for (const array& v : init) carried.push_back(lift(g, convert_element_type(v, v.dtype())));
+    region.trace(bodies[0], carried, l, [&](const arrays& now) {
+      arrays next{now[0] + 1, now[1]};
+      arrays values;
+      for (int k = 2; k < now.count(); ++k) values.push_back(now[k]);
+      for (const array& v : f(now[0], values)) next.push_back(v);
+      return next;
+    });
+    const int given = carried.count();
+    check_carry(g, bodies[0], carried, given + region.changed().count(), l);
+    if (g.error.failed) return init;
+    arrays operands = carried;
+    for (const int r : region.keep_refs(bodies[0], given)) operands.push_back(region.before()[r]);
+    const arrays results = bind_loop(g, bodies, operands, given + region.changed().count(), l);
+    region.set_changed(results, given);
+    arrays out;
+    for (int k = 2; k < given; ++k) out.push_back(results[k]);
+    return out;
+  }
+
+  /// Calls f on refs of memory that lasts as long as the call.
+  ///
+  /// errors  "run_scoped: refs" if f takes another number of them
+  /// source  jax.experimental.pallas.run_scoped
+  template <class F>
+  constexpr void run_scoped(const vec<kernel_scratch>& scratch, const F& f,
+                            source_line l = source_line::current()) const {
+    constexpr int count = detail::scratch_refs<F, 0, false>();
+    static_assert(count >= 0, "tokamax: run_scoped: the function takes a ref for each scratch memory");
+    detail::kernel_trace& t = *trace_;
+    if (scratch.count() != count)
+      return reject(t.now, l, "run_scoped: refs", message() << count, message() << scratch.count());
+    const int first = t.states.count();
+    for (const kernel_scratch& s : scratch) {
+      words w;
+      detail::pack_value(w, s.type.dtype);
+      detail::pack_value(w, s.type.shape);
+      detail::pack_value(w, s.space);
+      t.states.push_back(detail::emit(*t.now, ref_empty_p, nullptr, 0, w, l)[0]);
+      t.spaces.push_back(s.space);
+      t.writable.push_back(1);
+    }
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const ref refs[]{ref(t, first + static_cast<int>(I))...};
+      f(refs[I]...);
+    }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+    t.states.resize(static_cast<std::size_t>(first));
+    t.spaces.resize(static_cast<std::size_t>(first));
+    t.writable.resize(static_cast<std::size_t>(first));
+  }
+
+ private:
+  constexpr bool has(int axis, location where) const {
+    if (axis >= 0 && axis < trace_->grid.rank()) return true;
+    reject(trace_->now, where, "program_id: axis", message() << axis, message("an axis of the grid ") << trace_->grid);
+    return false;
+  }
+  static constexpr void check_carry(graph& g, const graph& body, const arrays& carried, int wanted, location where) {
+    if (body.outputs.count() != wanted)
+      return reject(&g, where, "fori_loop: carry", message() << body.outputs.count() << " values", message() << wanted);
+    for (int k = 0; k < carried.count(); ++k)
+      if (const array_type& t = body[body.outputs[k]].type; !(t == carried[k].type()))
+        reject(&g, where, "fori_loop: carry", t, carried[k].type());
+  }
+  /// A scan if the number of steps is known, else a while_loop.
+  static constexpr arrays bind_loop(graph& g, vec<graph>& bodies, arrays& operands, int carries, location where) {
+    const node &lower = g[operands[0].id()], &upper = g[operands[1].id()];
+    if (lower.op == &constant_p && upper.op == &constant_p) {
+      const auto value = [&](const node& n) { return static_cast<std::int32_t>(constant_bits(g, n).value); };
+      const std::int64_t steps = std::int64_t{value(upper)} - value(lower);
+      const words w = detail::add_bodies(g, bodies, operands);
+      const scan_attributes a{w[0], carries, 0, operands.count() - carries, 0, steps > 0 ? steps : 0, false};
+      return bind_all(described<scan_p>(), operands.data(), operands.count(), pack(a), where);
+    }
+    vec<graph> both(2);
+    both[0].become_body_of(g);
+    arrays in;
+    for (const array& o : operands) in.push_back(detail::body_input(both[0], o.type()));
+    both[0].outputs.push_back(lift(both[0], in[0] < in[1]).id());
+    both[1] = std::move(bodies[0]);
+    words w = detail::add_bodies(g, both, operands);
+    w.push_back(carries);
+    return bind_all(described<while_loop_p>(), operands.data(), operands.count(), w, where);
+  }
+
+  detail::kernel_trace* trace_;
+};
+
+}  // namespace tokamax
