@@ -4,7 +4,6 @@
 //   lax/broadcast_in_dim.hpp         repeat an array along axes, and its transpose, reduce_sum.
 //   lax/concatenate.hpp              arrays one after the other along an axis, old or new.
 //   lax/constant.hpp                 tables of numbers that are written in the program's text.
-//   lax/conv.hpp                     convolutions over any number of spatial axes; their derivatives are convolutions too.
 //   lax/convert.hpp                  convert_element_type and bitcast_convert_type.
 //   lax/cumulative.hpp               running sums along an axis.
 //   lax/dot_general.hpp              the contraction of two arrays over any axes.
@@ -22,7 +21,6 @@
 //   lax/index.hpp                    parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
 //   lax/iota.hpp                     arrays without operands: iota, full, zeros, ones, and one_hot.
 //   lax/pack_int4.hpp                integers of 4 bits as bytes that hold two each, and back.
-//   lax/pool.hpp                     the largest element, the sum and the mean of the windows of an image.
 //   lax/reduce.hpp                   reductions over axes: sum, max, min, all, any, argmax and argmin.
 //   lax/reshape.hpp                  the same elements in row-major order under other extents.
 //   lax/reverse.hpp                  elements in reverse order along some axes.
@@ -33,12 +31,13 @@
 //   lax/stop_gradient.hpp            markers that leave values alone: stop_gradient, variable, optimization_barrier.
 //   lax/top_k.hpp                    the largest values of each row, and where they are.
 //   lax/transpose.hpp                permute the axes of an array.
+//   lax/window/conv.hpp              convolutions over any number of spatial axes; their derivatives are convolutions too.
+//   lax/window/pool.hpp              the largest element, the sum and the mean of the windows of an image.
 #pragma once
 
 #include <tokamax/lax/broadcast_in_dim.hpp>
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/constant.hpp>
-#include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/convert.hpp>
 #include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/dot_general.hpp>
@@ -56,7 +55,6 @@
 #include <tokamax/lax/index.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/lax/pack_int4.hpp>
-#include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
@@ -67,3 +65,5 @@
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/top_k.hpp>
 #include <tokamax/lax/transpose.hpp>
+#include <tokamax/lax/window/conv.hpp>
+#include <tokamax/lax/window/pool.hpp>

@@ -5,7 +5,6 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/kernel/kernel_rules.hpp>
 #include <tokamax/lax/concatenate.hpp>
-#include <tokamax/lax/conv.hpp>
 #include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/dynamic_slice.hpp>
@@ -15,6 +14,7 @@
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/lax/window/conv.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>

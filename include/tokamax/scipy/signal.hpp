@@ -3,8 +3,8 @@
 // tested by tests/scipy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/conv.hpp>          // conv_general_dilated
 #include <tokamax/lax/reverse.hpp>       // reverse
+#include <tokamax/lax/window/conv.hpp>   // conv_general_dilated
 #include <tokamax/numpy/statistics.hpp>  // mean
 
 namespace tokamax::scipy::signal {

@@ -42,7 +42,7 @@ inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.produc
 #endif
 
 #if TOKAMAX_COMPILES(ROWS)
-  #include <tokamax/backend/cpu/kernels/attention.hpp>
+  #include <tokamax/backend/cpu/kernels/attention/attention.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/norm.hpp>
   #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
@@ -75,6 +75,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
 #endif
 
 #if TOKAMAX_COMPILES(MOVEMENT)
+  #include <tokamax/backend/cpu/kernels/attention/paged_attention.hpp>
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
@@ -82,7 +83,6 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
-  #include <tokamax/backend/cpu/kernels/paged_attention.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>

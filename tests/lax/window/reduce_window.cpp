@@ -1,9 +1,9 @@
-// tests/lax/reduce_window.cpp: reductions by any function, of axes and of windows.
+// tests/lax/window/reduce_window.cpp: reductions by any function, of axes and of windows.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/reduce_window.hpp>
+#include <tokamax/lax/window/reduce_window.hpp>
 
-#include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/window/pool.hpp>
 
 #include "support/check_op.hpp"
 

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/attention.hpp: attention and its gradients, on operands with any strides.
+// tokamax/backend/cpu/kernels/attention/attention.hpp: attention and its gradients, on operands with any strides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,9 +1,9 @@
-// tokamax/lax/pool.hpp: the largest element, the sum and the mean of the windows of an image.
+// tokamax/lax/window/pool.hpp: the largest element, the sum and the mean of the windows of an image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/conv.hpp>   // padding
-#include <tokamax/lax/slice.hpp>  // slice, pad
+#include <tokamax/lax/slice.hpp>        // slice, pad
+#include <tokamax/lax/window/conv.hpp>  // padding
 
 #include <limits>  // infinity
 

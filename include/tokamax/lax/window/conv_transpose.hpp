@@ -1,11 +1,11 @@
-// tokamax/lax/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
+// tokamax/lax/window/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (models that enlarge images include it)
 #pragma once
 
-#include <tokamax/lax/conv.hpp>       // conv_general_dilated
-#include <tokamax/lax/reverse.hpp>    // reverse
-#include <tokamax/lax/transpose.hpp>  // swapaxes
+#include <tokamax/lax/reverse.hpp>      // reverse
+#include <tokamax/lax/transpose.hpp>    // swapaxes
+#include <tokamax/lax/window/conv.hpp>  // conv_general_dilated
 
 namespace tokamax {
 

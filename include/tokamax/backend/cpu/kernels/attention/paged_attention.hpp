@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/paged_attention.hpp: attention to pages of a cache that is read where it lies.
+// tokamax/backend/cpu/kernels/attention/paged_attention.hpp: attention to pages of a cache that is read where it lies.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/ops/attention/paged.cpp
 #pragma once
