@@ -59,7 +59,7 @@ auto device_for(const F& f) {
 inline double ms_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
-inline std::int64_t bytes_of(const arrays& list) {
+inline std::int64_t bytes_of_all(const arrays& list) {
   std::int64_t bytes = 0;
   for (const array& a : list) bytes += a.size() * size_of(a.dtype());
   return bytes;
@@ -76,7 +76,7 @@ void measure_program(benchmark_data& data, const F& f, const Args&... args) {
   data.lower_time_ms = ms_between(start, traced);
   data.compile_time_ms = ms_between(traced, std::chrono::steady_clock::now());
   benchmark_metadata& m = data.metadata;
-  m.argument_bytes = bytes_of(leaves(args...));
+  m.argument_bytes = bytes_of_all(leaves(args...));
   for (const node& n : g.nodes)
     if (n.op == &captured_p) m.argument_bytes += tokamax::size(n.type.shape) * size_of(n.type.dtype);
   for (const int id : g.outputs) m.result_bytes += tokamax::size(g[id].type.shape) * size_of(g[id].type.dtype);

@@ -11,8 +11,8 @@ namespace tokamax::detail {
 
 /// The bytes of the elements in memory, at `data`, which is null for what is handed over. An axis of stride 0 repeats
 /// elements, so it does not count.
-inline double bytes_of(const void* data, int rank, const std::int64_t* extents, const std::int64_t* strides,
-                       std::int64_t element_bytes) {
+inline double touched_bytes(const void* data, int rank, const std::int64_t* extents, const std::int64_t* strides,
+                            std::int64_t element_bytes) {
   double bytes = data ? static_cast<double>(element_bytes) : 0;
   for (int i = 0; i < rank; ++i)
     if (strides[i] != 0) bytes *= static_cast<double>(extents[i]);
@@ -27,7 +27,7 @@ inline profile::event work_of(const op& o, const kernel_arguments& a) {
   const bool in_place = o.memory.overwrites >= 0 && a.out_count > 0 && a.in[o.memory.overwrites].data == a.out[0].data;
   for (int k = 0; k < a.in_count + a.out_count; ++k) {
     const array_view& v = a.in[k];  // results follow the operands
-    e.bytes += bytes_of(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
+    e.bytes += touched_bytes(v.data, v.rank(), v.extents.begin(), v.strides.begin(), size_of(v.type));
     if (k >= a.in_count) continue;
     in.push_back(array(array_type{v.type, false, v.extents}));
     e.name.append(" ").append(message(in.back().type()).view());
@@ -69,7 +69,7 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   e.name.append("loop ").append((message() << extents).view()).append(label.names.view());
   if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
   for (int k = 0; k < a.slots; ++k)
-    e.bytes += bytes_of(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
+    e.bytes += touched_bytes(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
   const auto elements = static_cast<double>(size(extents));
   e.flops = label.flops * elements;
   e.transcendentals = label.transcendentals * elements;

@@ -16,6 +16,8 @@ inline constexpr bool takes_views<attention_vjp_p> = true;
 
 namespace cpu_backend::detail {
 // These functions turn kernel arguments into those of cpu_backend::attention.
+
+/// An operand [batch, position, head, channel]. An axis of extent one has step 0, so that it is the same for all.
 template <class T>
 pairs_view<T> pairs_of(const array_view& v, const T* data, const shape& strides) noexcept {
   const auto step = [&](int i) { return v.extent(i) == 1 ? 0 : strides[i]; };

@@ -49,6 +49,7 @@ inline void kernel(op_c<paged_attention_p>, cpu_tag, const kernel_arguments& a) 
                                        .num_seqs = 0};
   s.num_seqs = std::clamp<std::int64_t>(a.in[6].as<const std::int32_t>()[0], 0, s.sequences);
   if (o.has_sinks) s.sinks = cpu_backend::dense_floats<paged_sinks>(a.in[a.in_count - 1]);
+  // The rows of a page lie one behind the other: [page, position, head, channel].
   const auto pages = [&](const array_view& x) {
     const shape strides = row_major(x.extents);
     return cpu_backend::pages_view{x.data, strides[0], strides[1], strides[2]};
@@ -60,8 +61,8 @@ inline void kernel(op_c<paged_attention_p>, cpu_tag, const kernel_arguments& a) 
   }
   const cpu_backend::float_result<paged_out> out(a.out[0]);
   const float* const queries = cpu_backend::dense_floats<paged_q>(q);
-  const bool halves =
-      q.type == bf16 && k.type == bf16 && !o.has_scales;  // then bf16 products lose nothing of the operands
+  // Products of bfloat16 lose nothing of operands that are bfloat16.
+  const bool halves = q.type == bf16 && k.type == bf16 && !o.has_scales;
   const auto precision = halves ? cpu_backend::gemm_precision::bfloat16 : cpu_backend::gemm_precision::f32;
   dispatch_cache(
       k.type, [&]<class T>(T*) { cpu_backend::paged_attention<T>(s, queries, keys, values, out.data(), precision); });
