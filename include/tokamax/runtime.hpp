@@ -7,6 +7,7 @@
 //   runtime/describe.hpp           the graph and the plan of a compiled function, as text.
 //   runtime/device_put.hpp         move arrays to a device, and wait for what devices compute.
 //   runtime/executable.hpp         a plan bound to kernels and memory, ready to run.
+//   runtime/executable_type.hpp    the class of a plan that is bound to kernels and memory.
 //   runtime/filled_literals.hpp    data for arguments that are one number in every element.
 //   runtime/given_tree.hpp         the arguments and the result of one call of a program, as trees of any types.
 //   runtime/idle_list.hpp          objects that one thread uses at a time, and that are kept for the next one.
@@ -31,6 +32,7 @@
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/device_put.hpp>
 #include <tokamax/runtime/executable.hpp>
+#include <tokamax/runtime/executable_type.hpp>
 #include <tokamax/runtime/filled_literals.hpp>
 #include <tokamax/runtime/given_tree.hpp>
 #include <tokamax/runtime/idle_list.hpp>

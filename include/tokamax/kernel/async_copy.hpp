@@ -21,7 +21,7 @@ struct copy_options {
 namespace detail {
 constexpr double bytes_of_copy(const call& c, int to) {
   const auto o = c.attrs<copy_options>();
-  return bytes_of({c[to].dtype(), false, o.to_sizes});
+  return tokamax::bytes_of(array_type{c[to].dtype(), false, o.to_sizes});
 }
 constexpr arrays starts_in(const call& c, int first, int count) {
   arrays s;

@@ -84,7 +84,7 @@ class kernel_walk {
     kernel_event e{.what = what, .step = step, .ref = r, .start = start, .extents = b.block};
     for (int i = 0; i < start.rank(); ++i)
       e.extents[i] = std::min(b.block[i], std::max<std::int64_t>(0, b.array.shape[i] - start[i]));
-    e.bytes = bytes_of({b.array.dtype, false, e.extents});
+    e.bytes = tokamax::bytes_of(array_type{b.array.dtype, false, e.extents});
     visit_(e);
   }
   /// The body with the indices of the step as constants, so that branches on them are decided.

@@ -1,5 +1,6 @@
 // tokamax/kernel/kernel_program.hpp: one step of a kernel: its place in the grid, branches and loops on refs.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/kernel/kernel_call.cpp
 #pragma once
 
 #include <tokamax/kernel/ref.hpp>                          // ref

@@ -1,5 +1,6 @@
 // tokamax/kernel/ref.hpp: memory that a kernel reads and writes.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/kernel/kernel_call.cpp
 #pragma once
 
 #include <tokamax/kernel/ref_ops.hpp>        // ref_get_p, ref_set_p

@@ -19,13 +19,13 @@ template <arithmetic Start, arithmetic Stop, arithmetic Step = int>
   requires(!std::is_same_v<Stop, dtype>)
 constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype::none,
                        source_line l = source_line::current()) {
-  constexpr bool whole = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
+  constexpr bool counts = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
   if (step == 0) return detail::impossible(f32, "arange: step", "0", "another number", l);
   const double steps = (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step);
   std::int64_t n = steps > 0 ? static_cast<std::int64_t>(steps) : 0;
   if (steps > static_cast<double>(n)) ++n;
-  const dtype counted = whole ? i32 : f32, wanted = type == dtype::none ? counted : type;
-  const array count = iota(is_integer(wanted) && !whole ? f32 : wanted, {n}, 0, l);
+  const dtype counted = counts ? i32 : f32, wanted = type == dtype::none ? counted : type;
+  const array count = iota(is_integer(wanted) && !counts ? f32 : wanted, {n}, 0, l);
   const array y = array(start, {count.dtype(), false, {}}) + count * array(step, {count.dtype(), false, {}});
   return astype(y, wanted);
 }

@@ -46,8 +46,8 @@ constexpr array trunc(const array& x, source_line l = source_line::current()) {
 /// dtypes  integers become f32
 /// source  jax.numpy.modf
 constexpr arrays modf(const array& given, source_line l = source_line::current()) {
-  const array x = detail::in_floats(given), whole = trunc(x, l);
-  return {x - located(whole, l), whole};
+  const array x = detail::in_floats(given), integer = trunc(x, l);
+  return {x - located(integer, l), integer};
 }
 
 /// {m, e} with x = m 2^e and 0.5 <= |m| < 1; zeros, infinities and NaN are their own m, with e = 0.

@@ -77,9 +77,9 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
 #if TOKAMAX_COMPILES(MOVEMENT)
   #include <tokamax/backend/cpu/kernels/attention/paged_attention.hpp>
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
+  #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
-  #include <tokamax/backend/cpu/kernels/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
@@ -337,6 +337,8 @@ TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
 TOKAMAX_KERNELS const op* descriptor_of<conv_general_dilated_p>();
 TOKAMAX_KERNELS const op* descriptor_of<conv_rhs_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
+TOKAMAX_KERNELS const op* descriptor_of<copy_start_p>();
+TOKAMAX_KERNELS const op* descriptor_of<copy_wait_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
@@ -401,6 +403,7 @@ TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_min_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_or_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_sum_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ref_empty_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ref_get_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ref_set_p>();
 TOKAMAX_KERNELS const op* descriptor_of<relu_p>();
@@ -450,6 +453,7 @@ TOKAMAX_KERNELS attribute_schema schema<concatenate_options>();
 TOKAMAX_KERNELS attribute_schema schema<conv_options>();
 TOKAMAX_KERNELS attribute_schema schema<conv_rhs_vjp_options>();
 TOKAMAX_KERNELS attribute_schema schema<convert_options>();
+TOKAMAX_KERNELS attribute_schema schema<copy_options>();
 TOKAMAX_KERNELS attribute_schema schema<cumulative_options>();
 TOKAMAX_KERNELS attribute_schema schema<custom_jvp_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<custom_vjp_attributes>();
@@ -539,6 +543,8 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &conv_general_dilated_p,
           &conv_rhs_vjp_p,
           &convert_element_type_p,
+          &copy_start_p,
+          &copy_wait_p,
           &cos_p,
           &cross_entropy_p,
           &cross_entropy_vjp_p,
@@ -603,6 +609,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &reduce_min_p,
           &reduce_or_p,
           &reduce_sum_p,
+          &ref_empty_p,
           &ref_get_p,
           &ref_set_p,
           &relu_p,

@@ -1,5 +1,6 @@
-// tokamax/backend/cpu/kernels/grid_loop.hpp: kernels on grids, with threads for the steps along parallel axes.
+// tokamax/backend/cpu/kernels/control/grid_loop.hpp: kernels on grids, with threads for the steps along parallel axes.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/kernel/kernel_call.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
