@@ -60,6 +60,7 @@ class sum_joining {
   static constexpr bool is_float(dtype t) { return t == f32 || t == bf16 || t == f16; }
   /// Collects the terms of a sum. Parts of it that something else reads are terms themselves.
   constexpr void collect(int id, bool is_root, terms& found) const {
+    if (!found.whole) return;
     const node& n = g_[id];
     const bool open = n.op && is_float(n.type.dtype) && (is_root || readers_[id] == 1);
     if (open && is_sum(*n.op)) {

@@ -116,8 +116,8 @@ class product_library {
     prepared& ready = find(p, at);
     if (!ready.usable) return false;
     if (p.adds_column && !set(ready.product, cublas_lt::bias_pointer, at.column)) return false;
-    last_step = "dot_general";
     if (!ready.others.empty() && !gpu.is_recording()) choose_by_time(gpu, p, ready, at);
+    last_step = "dot_general";
     return run(gpu, p, ready, ready.best, at);
   }
 
