@@ -88,6 +88,9 @@ inline constexpr initializer xavier_normal = variance_scaling<1.0, fan::average,
 inline constexpr initializer xavier_uniform = variance_scaling<1.0, fan::average, distribution::uniform>;
 inline constexpr initializer he_normal = variance_scaling<2.0, fan::in, distribution::truncated_normal>;
 inline constexpr initializer he_uniform = variance_scaling<2.0, fan::in, distribution::uniform>;
+/// The same by the other names that JAX has for them.
+inline constexpr initializer glorot_normal = xavier_normal, glorot_uniform = xavier_uniform;
+inline constexpr initializer kaiming_normal = he_normal, kaiming_uniform = he_uniform;
 /// Rows of a table whose products have variance 1: flax.nnx.Embed's default.
 inline constexpr initializer embedding_normal = variance_scaling<1.0, fan::out, distribution::normal>;
 

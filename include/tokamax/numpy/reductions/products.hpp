@@ -85,7 +85,7 @@ constexpr array var(const array& x, const moment_options& o, source_line l = sou
   const array divisor(n > 0 ? n : std::numeric_limits<double>::quiet_NaN(), {centred.dtype(), false, {}});
   return astype(sum(centred * centred, {o.axis, o.keepdims}, l) / divisor, detail::mean_dtype(x));
 }
-/// The root of the variance.
+/// The root of the variance. It has this name because std is a namespace.
 /// source  jax.numpy.std
 constexpr array std_(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
   const dtype type = detail::mean_dtype(x);

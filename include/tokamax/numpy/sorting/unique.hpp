@@ -17,8 +17,8 @@ struct unique_result {
 /// The options of unique and the functions of sets.
 struct unique_options {
   std::int64_t size = sized::counted;  ///< as in `sized`; results that are too long are cut off
-  array fill_value = {};               ///< of missing values; by default the smallest one
-  bool equal_nan = true;               ///< does NaN equal NaN? JAX says so in unique, and not in unique_all
+  array fill_value = {};  ///< of missing values; by default the smallest of unique, union1d and intersect1d, and 0
+  bool equal_nan = true;  ///< does NaN equal NaN? JAX says so in unique, and not in unique_all
 };
 
 namespace detail {
@@ -109,6 +109,10 @@ constexpr array subset(const char* what, const array& x, const array& chosen_by,
   const std::int64_t size = size_or_count(what, mask, o.size, l);
   array fill = o.fill_value;
   if (!fill.exists()) fill = array(0, {sorted.dtype(), false, {}});
+  if (inside && !o.fill_value.exists() && sorted.extent(0) > 0) {  // the smallest of the result, if it has one
+    const array first = minimum(places_of(mask, 1), array(sorted.extent(0) - 1, {i32, false, {}}));
+    fill = select(any(mask), reshape(take(sorted, first), {}), fill);
+  }
   return picked(sorted, mask, size, fill);
 }
 }  // namespace detail
