@@ -66,7 +66,7 @@ int main() {
   const auto run = tk::jit(step, tk::cpu);
   for (int i = 0; i <= 200; ++i) {
     auto [next, next_state, value] = run(h, state, data);
-    if (i % 50 == 0) fmt::print("step {:3}  -log density of a month {:.3f}\n", i, value.item());
+    if (i > 0 && i % 50 == 0) fmt::print("step {:3}  -log density of a month {:.2f}\n", i, value.item());
     h = next;
     state = next_state;
   }

@@ -20,8 +20,8 @@
 #define TOKAMAX_PART_GEMM_AVX2 8  // microkernels
 #define TOKAMAX_PART_GEMM_AVX512 9
 #define TOKAMAX_PART_GEMM_AMX 10
-#define TOKAMAX_PART_FILES 11  // file formats, in a library of their own
-#define TOKAMAX_PART_LINALG 12  // linear algebra: backend/eigen/linalg.hpp in a library of its own, which needs Eigen
+#define TOKAMAX_PART_FILES 11   // file formats, in a library of their own
+#define TOKAMAX_PART_LINALG 12  // linear algebra by Eigen, in a library of its own
 
 /// Does this file compile the bodies of a part? They stand below such an #if, each behind TOKAMAX_BODY.
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) && defined(TOKAMAX_KERNELS_PART)

@@ -4,8 +4,8 @@
 // tested by tests/linalg/cholesky.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_BODY
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_BODY
 #include <tokamax/linalg/host_functions.hpp>       // attributes
 
 #include <cmath>   // isfinite
