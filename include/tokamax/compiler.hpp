@@ -5,6 +5,8 @@
 //   compiler/donate.hpp          which results of steps are written over operands that are not read again.
 //   compiler/freeze.hpp          exact-size constant copies of what a constant expression built.
 //   compiler/fuse.hpp            which elementwise ops share one loop, and in which order loops and kernels run.
+//   compiler/group.hpp           small loops of one kernel that wait for nothing in between run at the same time.
+//   compiler/joined_results.hpp  results of kernels that are written where a concatenation would copy them.
 //   compiler/loop_builder.hpp    builds one fused loop of a plan, line by line.
 //   compiler/loop_text.hpp       fused loops as C++ functions, for compilers of other devices and for readers.
 //   compiler/lower.hpp           rewrite a traced program into ops that the backend has kernels for.
@@ -22,6 +24,8 @@
 #include <tokamax/compiler/donate.hpp>
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
+#include <tokamax/compiler/group.hpp>
+#include <tokamax/compiler/joined_results.hpp>
 #include <tokamax/compiler/loop_builder.hpp>
 #include <tokamax/compiler/loop_text.hpp>
 #include <tokamax/compiler/lower.hpp>

@@ -43,9 +43,12 @@ struct loop_kernel {
 
 /// What a device's kernel of an op takes besides dense operands in memory.
 struct kernel_takes {
-  bool views = false;     ///< operands with any strides
-  bool producer = false;  ///< a fused loop that makes its first operand, a part at a time
-  int overwrites = -1;    ///< the operand over which its first result may be written, or -1
+  bool views = false;            ///< operands with any strides
+  bool producer = false;         ///< a fused loop that makes its first operand, a part at a time
+  bool strided_results = false;  ///< it writes results with any strides
+  /// It places its operands next to each other, along the axis that the first attribute word tells, and does no more than that.
+  bool joins = false;
+  int overwrites = -1;  ///< the operand over which its first result may be written, or -1
 };
 
 /// An operand or result of a step: part of a buffer, seen with some extents and strides.

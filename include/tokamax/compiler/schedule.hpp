@@ -6,11 +6,12 @@
 // fused loop), of each kernel, of each call with bodies, and of each view that must be copied.
 #pragma once
 
-#include <tokamax/compiler/group.hpp>         // loop_groups
-#include <tokamax/compiler/loop_builder.hpp>  // loop_builder
-#include <tokamax/compiler/materialize.hpp>   // materialization
-#include <tokamax/compiler/memory.hpp>        // assign_arenas
-#include <tokamax/compiler/split.hpp>         // split_order
+#include <tokamax/compiler/group.hpp>           // loop_groups
+#include <tokamax/compiler/joined_results.hpp>  // joined_results
+#include <tokamax/compiler/loop_builder.hpp>    // loop_builder
+#include <tokamax/compiler/materialize.hpp>     // materialization
+#include <tokamax/compiler/memory.hpp>          // assign_arenas
+#include <tokamax/compiler/split.hpp>           // split_order
 
 #include <bit>  // bit_cast
 
@@ -25,7 +26,7 @@ template <class KernelTakes>
 class scheduler : materialization {
  public:
   constexpr scheduler(plan& p, const graph& g, const KernelTakes& takes)
-      : materialization(g, takes), p_(p), takes_(takes) {}
+      : materialization(g, takes), p_(p), takes_(takes), joined_(g, takes) {}
 
   constexpr plan_region run() {
     plan_region r;
@@ -102,8 +103,10 @@ class scheduler : materialization {
     }
     for (int i = 0; i < g_.count(); ++i)
       if ((at_[i].needed || nodes_[i].op == &get_p) && at_[i].buffer < 0 && nodes_[i].type.dtype != dtype::none &&
-          !is_handed_over(i))
+          !is_handed_over(i) && !joined_.find(i))
         at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
+    for (int i = 0; i < g_.count(); ++i)
+      if (const strided* there = joined_.find(i)) at_[i].buffer = at_[there->base].buffer;
   }
   /// The node whose memory has the elements of `id`, and no others, in their order: a value, or that of which it is a reshape.
   constexpr int whole(int id) const {
@@ -127,7 +130,7 @@ class scheduler : materialization {
       if (root_[i] == i && at_[i].joined < 0) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
       if (at_[i].buffer >= 0) emit_copy(i, at_[i].buffer);
-    } else {
+    } else if (!joined_.is_written(i)) {
       emit_kernel(i);
     }
   }
@@ -264,6 +267,12 @@ class scheduler : materialization {
     for (std::int64_t e : strides) p_.numbers.push_back(e);
     p_.operands.push_back(o);
   }
+  /// Adds result `id` of a kernel, where it lies.
+  constexpr void add_result(int id) {
+    const array_type& t = nodes_[id].type;
+    const strided* const there = joined_.find(id);
+    add_operand(at_[id].buffer, there ? there->offset : 0, t, there ? there->strides : row_major(t.shape));
+  }
   constexpr void emit_kernel(int i) {
     const node& n = nodes_[i];
     if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
@@ -290,14 +299,14 @@ class scheduler : materialization {
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
-        array_type type = ts[k];
-        if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
-        const int buffer = result[k] >= 0 ? at_[result[k]].buffer : add_buffer(buffer_kind::arena, -1, type);
-        add_operand(buffer, 0, type, row_major(type.shape));
+        if (result[k] >= 0)
+          add_result(result[k]);  // of the node's type, which `lower` keeps where it rounds operands
+        else
+          add_operand(add_buffer(buffer_kind::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].shape));
       }
       st.out_count = ts.count();
     } else {
-      add_operand(at_[i].buffer, 0, n.type, row_major(n.type.shape));
+      add_result(i);
       st.out_count = 1;
     }
     st.numbers = p_.numbers.count();
@@ -367,6 +376,7 @@ class scheduler : materialization {
   vec<int> output_buffer_, calls_, touched_;
   donations donations_{p_};
   loop_builder loop_{p_, donations_};
+  joined_results joined_;
 };
 
 }  // namespace detail

@@ -81,6 +81,21 @@ inline constexpr implementation_list implementations_of = nullptr;
 template <const op& Op, class DerivedDevice = void>
 inline constexpr int overwrites_operand = -1;
 
+/// Does the kernel write results with any strides? Then the planner may place them in a larger array. Specialise it like
+/// `takes_views`.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr bool has_strided_results = false;
+/// Does the kernel place its operands next to each other, along the axis that the first attribute word tells, and no more?
+/// Then the kernels that make them may place them instead.
+template <const op& Op, class DerivedDevice = void>
+inline constexpr bool joins_operands = false;
+
+/// All that the planner must know about the kernel of a device, from the variables above.
+template <const op& Op, class Device>
+inline constexpr kernel_takes declared_takes{takes_views<Op, Device>, takes_producer<Op, Device>,
+                                             has_strided_results<Op, Device>, joins_operands<Op, Device>,
+                                             overwrites_operand<Op, Device>};
+
 /// The kernel that a linked library has for an op. Generated headers specialise `linked_kernel`.
 struct linkage {
   bool present = false;
@@ -145,13 +160,13 @@ concept has_kernel = linked_kernel<Op, typename detail::library_of<Device>::type
 template <const op& Op, class Device>
 inline constexpr kernel_takes taken_by_kernel = [] {
   if constexpr (has_own_kernel<Op, Device>)
-    return kernel_takes{takes_views<Op, Device>, takes_producer<Op, Device>, overwrites_operand<Op, Device>};
+    return declared_takes<Op, Device>;
   else if constexpr (linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return linked_kernel<Op, typename detail::library_of<Device>::type>.takes;
   else if constexpr (!std::is_same_v<Device, typename detail::library_of<Device>::type>)
     return taken_by_kernel<Op, typename detail::library_of<Device>::type>;
   else
-    return kernel_takes{takes_views<Op>, takes_producer<Op>, overwrites_operand<Op>};
+    return declared_takes<Op, void>;
 }();
 
 /// The functions of a device for one op, for programs that are traced at run time.

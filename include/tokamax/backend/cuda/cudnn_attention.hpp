@@ -10,13 +10,13 @@
 
 namespace tokamax::cuda_backend {
 
-/// What the library must know of a call: extents, strides of q, k, v (and of out and ct backward) in the order [B, N, T, H],
-/// and the scores that are hidden.
+/// What the library must know of a call: extents, strides of q, k, v (and of out, ct and the gradients backward) in the order
+/// [B, N, T, H], and the scores that are hidden.
 struct attention_problem {
   using extents = cudnn_graph::extents;
   cudnn::data_type type = cudnn::bf16;
   std::int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, size = 1;
-  extents q{}, k{}, v{}, out{}, ct{};  ///< strides
+  extents q{}, k{}, v{}, out{}, ct{}, dq{}, dk{}, dv{};  ///< strides
   bool causal = false;
   bool deterministic = true;  ///< backward: keep the score cotangents, so that no sums depend on the order of threads
   auto operator<=>(const attention_problem&) const = default;
@@ -105,7 +105,7 @@ inline attention_graph backward_attention(const attention_problem& p) {
   s = r.causal(p, g.pointwise(cudnn::subtract, s, r.lse, r.scores(p)));
   const int weights = g.pointwise(cudnn::exponential, s, 0, r.scores(p));
   const int turned_weights = g.reshape(weights, g.array(p.type, turned, turned_strides, cudnn_graph::within));
-  r.dv = g.array(p.type, p.key(), attention_problem::dense(p.keys, p.kv_heads, p.size), cudnn_graph::in_memory);
+  r.dv = g.array(p.type, p.key(), p.dv, cudnn_graph::in_memory);
   g.product(turned_weights, r.ct, r.dv);
 
   int ds = g.product(r.ct, r.v, r.scores(p));
@@ -113,11 +113,11 @@ inline attention_graph backward_attention(const attention_problem& p) {
   ds = g.pointwise(cudnn::multiply, ds, weights, r.scores(p));
   ds = g.pointwise(cudnn::multiply, ds, r.scale, r.scores(p));
   const int turned_ds = g.reshape(ds, g.array(p.type, turned, turned_strides, cudnn_graph::within));
-  r.dk = g.array(p.type, p.key(), attention_problem::dense(p.keys, p.kv_heads, p.size), cudnn_graph::in_memory);
+  r.dk = g.array(p.type, p.key(), p.dk, cudnn_graph::in_memory);
   g.product(turned_ds, r.q, r.dk);
 
   const int k = g.reshape(r.k, g.array(p.type, p.key(), p.k, cudnn_graph::within));
-  r.dq = g.array(p.type, p.query(), attention_problem::dense(p.queries, p.heads, p.size), cudnn_graph::in_memory);
+  r.dq = g.array(p.type, p.query(), p.dq, cudnn_graph::in_memory);
   if (p.deterministic) {
     g.product(ds, k, r.dq);
   } else {

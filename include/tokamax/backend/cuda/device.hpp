@@ -23,8 +23,7 @@ struct cuda_tag {
 };
 
 template <const op& Op>
-inline constexpr kernel_takes taken_by_kernel<Op, cuda_tag>{takes_views<Op, cuda_tag>, takes_producer<Op, cuda_tag>,
-                                                            overwrites_operand<Op, cuda_tag>};
+inline constexpr kernel_takes taken_by_kernel<Op, cuda_tag> = declared_takes<Op, cuda_tag>;
 
 /// A GPU as a value: `cuda` is the first one, and `cuda(1)` the second. Programs may name it on machines without a GPU: they
 /// start there, and the first use throws.

@@ -6,7 +6,7 @@
 #include <tokamax/backend/cuda/cudnn_attention.hpp>   // forward_attention
 #include <tokamax/backend/cuda/device.hpp>            // cuda_tag
 #include <tokamax/backend/cuda/kernels/composed.hpp>  // run_composed
-#include <tokamax/backend/cuda/text/copy.hpp>         // copy
+#include <tokamax/backend/cuda/kernels/copy.hpp>      // copy
 #include <tokamax/ops/attention.hpp>                  // attention_p
 
 namespace tokamax {
@@ -15,6 +15,8 @@ template <>
 inline constexpr bool takes_views<attention_p, cuda_tag> = true;
 template <>
 inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
+template <>
+inline constexpr bool has_strided_results<attention_vjp_p, cuda_tag> = true;
 
 namespace cuda_backend {
 
@@ -93,7 +95,28 @@ inline bool attention_problem_of(const kernel_arguments& a, bool backward, atten
   if (backward && p.heads != p.kv_heads) return false;
   p.out = attention_problem::dense(p.queries, p.heads, p.size);
   return head_strides(q, p.q) && head_strides(k, p.k) && head_strides(v, p.v) &&
-         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct)));
+         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct) && head_strides(a.out[0], p.dq) &&
+                        head_strides(a.out[1], p.dk) && head_strides(a.out[2], p.dv)));
+}
+
+/// {dq, dk, dv} by the library. False if it does not take the call.
+inline bool attention_gradients(const kernel_arguments& a) {
+  attention_problem p;
+  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale), one = 1,
+              hidden = -std::numeric_limits<float>::infinity();
+  instance& gpu = instance_of(a);
+  handle row_sums, dq_sums;
+  const auto arguments = [&](const attention_graph& g, const auto& add) {
+    row_sums = gpu.allocate(static_cast<std::size_t>(a.in[4].size()) * sizeof(float));
+    if (g.dq_sums) dq_sums = gpu.allocate(static_cast<std::size_t>(a.in[0].size()) * sizeof(float));
+    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data), add(g.out, a.in[3].data);
+    add(g.lse, a.in[4].data), add(g.ct, a.in[6].data);
+    add(g.dq, a.out[0].data), add(g.dk, a.out[1].data), add(g.dv, a.out[2].data);
+    add(g.scale, &scale), add(g.one, &one), add(g.hidden, &hidden);
+    add(g.row_sums, row_sums->data), add(g.dq_sums, dq_sums ? dq_sums->data : nullptr);
+  };
+  return attention_problem_of(a, true, p) && a.in[4].stride(2) == 1 && a.in[4].stride(1) == p.queries &&
+         attention_of(gpu).run(gpu, p, true, backward_attention, arguments);
 }
 
 }  // namespace cuda_backend
@@ -117,26 +140,34 @@ inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
                   ceil_div(a.out[2].size(), block_threads), r);
 }
 
-/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out.
+/// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out. Where the library does not write them with the
+/// strides that they have, they are made densely and copied.
 inline void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
-  attention_problem p;
-  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale), one = 1,
-              hidden = -std::numeric_limits<float>::infinity();
+  if (attention_gradients(a)) return;
   instance& gpu = instance_of(a);
-  handle row_sums, dq_sums;
-  const auto arguments = [&](const attention_graph& g, const auto& add) {
-    row_sums = gpu.allocate(static_cast<std::size_t>(a.in[4].size()) * sizeof(float));
-    if (g.dq_sums) dq_sums = gpu.allocate(static_cast<std::size_t>(a.in[0].size()) * sizeof(float));
-    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data), add(g.out, a.in[3].data);
-    add(g.lse, a.in[4].data), add(g.ct, a.in[6].data);
-    add(g.dq, a.out[0].data), add(g.dk, a.out[1].data), add(g.dv, a.out[2].data);
-    add(g.scale, &scale), add(g.one, &one), add(g.hidden, &hidden);
-    add(g.row_sums, row_sums->data), add(g.dq_sums, dq_sums ? dq_sums->data : nullptr);
-  };
-  if (!attention_problem_of(a, true, p) || a.in[4].stride(2) != 1 || a.in[4].stride(1) != p.queries ||
-      !attention_of(gpu).run(gpu, p, true, backward_attention, arguments))
-    run_composed(attention_vjp_p, a);
+  std::vector<array_view> views(a.in, a.in + a.in_count);  // operands and results of a call follow each other
+  std::vector<handle> made;
+  bool any = false;
+  for (int k = 0; k < a.out_count; ++k) {
+    array_view v = a.out[k];
+    made.emplace_back();
+    if (!is_row_major(v.extents, v.strides)) {
+      any = true;
+      made.back() = gpu.allocate(static_cast<std::size_t>(v.size() * size_of(v.type)));
+      v.data = made.back()->data;
+      v.strides = row_major(v.extents);
+    }
+    views.push_back(v);
+  }
+  kernel_arguments dense = a;
+  dense.in = views.data();
+  dense.out = views.data() + a.in_count;
+  if (!any || !attention_gradients(dense)) run_composed(attention_vjp_p, dense);
+  for (int k = 0; k < a.out_count; ++k)
+    if (made[static_cast<std::size_t>(k)])
+      copy(gpu, a.out[k].type, a.out[k].extents, dense.out[k].as<std::byte>(), dense.out[k].strides,
+           a.out[k].as<std::byte>(), a.out[k].strides);
 }
 
 }  // namespace tokamax

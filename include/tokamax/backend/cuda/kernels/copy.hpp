@@ -14,6 +14,9 @@
 
 namespace tokamax {
 
+template <>
+inline constexpr bool joins_operands<concatenate_p, cuda_tag> = true;
+
 namespace cuda_backend {
 
 /// Two arrays of the same extents whose elements a copy pairs. Axes that follow one another in both arrays are joined, and
