@@ -27,8 +27,10 @@
 //   backend/cuda/text/products.hpp       device text: a plain matrix product, for what the libraries do not take.
 //   backend/cuda/text/reduce.hpp         device text: sums, maxima and other reductions in a fixed order.
 //   backend/cuda/text/rotary.hpp         device text: pairs of features that turn by angles of their positions.
+//   backend/cuda/text/row_part.hpp       device text: rows that groups of threads keep in registers.
 //   backend/cuda/text/rows.hpp           device text: what needs all elements along one axis: argmax, running sums, sorting.
 //   backend/cuda/text/scatter.hpp        device text: sums of rows by index, after a sort that keeps the order of equal indices.
+//   backend/cuda/text/softmax.hpp        device text: softmax over rows, and its gradient.
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>

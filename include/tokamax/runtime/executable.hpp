@@ -167,18 +167,11 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
   for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
     if (plan_.steps[s].produces) continue;
-    if (plan_.steps[s].together > 0 && code_) {
-      if (profile::current_observer) [[unlikely]]
-        observe_together(s);
-      else
-        run_together(s);
-      s += plan_.steps[s].together;
-      continue;
-    }
     if (profile::current_observer) [[unlikely]]
       run_observed(s);
     else
       run_step(s);
+    if (code_) s += plan_.steps[s].together;
   }
 }
 
@@ -187,7 +180,9 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   if (is_done(st)) return;
   if (where_->before_step) [[unlikely]]
     where_->before_step(*where_);
-  if (st.kind == step_kind::loop)
+  if (st.together > 0 && code_)
+    run_together(s);
+  else if (st.kind == step_kind::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
   else if (st.kind == step_kind::kernel)
     run_kernel(s);
@@ -196,8 +191,6 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_together(int s) {
-  if (where_->before_step) [[unlikely]]
-    where_->before_step(*where_);
   together_.clear();
   for (int k = s; k <= s + plan_.steps[s].together; ++k) together_.push_back(loop_at(k));
   code_->run_together(together_.data(), static_cast<int>(together_.size()));
@@ -237,9 +230,10 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     } else if (!detail::step_choices::choose(o, a, kernels_[function], others, plan_.scope_of(st), found)) {
       continue;
     }
-    // A program that computes the op may write results before it has read all operands.
-    if (plan_.buffers[plan_.operands[st.operands + st.in_count].buffer].reuse >= 0)
-      std::erase_if(found.all, [](const chosen_implementation& i) { return i.composed != nullptr; });
+    // A program that computes the op may write results before it has read all operands, and writes dense ones.
+    bool dense = plan_.buffers[plan_.operands[st.operands + st.in_count].buffer].reuse < 0;
+    for (int k = 0; k < st.out_count; ++k) dense = dense && is_row_major(a.out[k].extents, a.out[k].strides);
+    if (!dense) std::erase_if(found.all, [](const chosen_implementation& i) { return i.composed != nullptr; });
     if (found.all.empty()) continue;
     choices_.steps.resize(static_cast<std::size_t>(plan_.step_count));
     choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
@@ -289,9 +283,10 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const std::int64_t end = observer.now();
   std::shared_ptr<time_mark> until = where_->where.mark();
   profile::event e;
-  if (st.kind == step_kind::loop)
+  if (st.kind == step_kind::loop) {
     e = detail::work_of(label_of(st), loop_at(s));
-  else if (st.kind == step_kind::kernel && has_producer(s))
+    for (int k = s + 1; code_ && k <= s + st.together; ++k) detail::add(e, detail::work_of(label_of(st), loop_at(k)));
+  } else if (st.kind == step_kind::kernel && has_producer(s))
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st), label_of(plan_.steps[s - 1]), loop_at(s - 1));
   else if (st.kind == step_kind::kernel)
     e = detail::work_of(*plan_.ops[st.function], kernel_at(st));
@@ -309,28 +304,6 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   e.from = std::move(from);
   e.until = std::move(until);
   observer.record(std::move(e));
-}
-
-/// One event stands for all the loops.
-TOKAMAX_COMPILED_ONCE void executable::observe_together(int s) {
-  profile::observer& observer = *profile::current_observer;
-  const std::int64_t begin = observer.now();
-  run_together(s);
-  const std::int64_t end = observer.now();
-  profile::event all;
-  const int count = plan_.steps[s].together + 1;
-  for (int k = s; k < s + count; ++k) {
-    const profile::event e = detail::work_of(label_of(plan_.steps[k]), loop_at(k));
-    if (k == s) all.name = std::to_string(count) + " times " + e.name;
-    all.bytes += e.bytes;
-    all.flops += e.flops;
-    all.transcendentals += e.transcendentals;
-  }
-  all.scope = plan_.scope_of(plan_.steps[s]);
-  all.device = where_->where.name();
-  all.begin = begin;
-  all.duration = end - begin;
-  observer.record(std::move(all));
 }
 
 /// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the

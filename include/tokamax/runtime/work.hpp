@@ -76,15 +76,19 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   return e;
 }
 
+/// Adds the work of another loop to an event.
+inline void add(profile::event& e, const profile::event& other) {
+  e.bytes += other.bytes;
+  e.flops += other.flops;
+  e.transcendentals += other.transcendentals;
+}
+
 /// A kernel and the loop that makes its first operand: "reduce_sum f32[512,768] of mul sub".
 inline profile::event work_of(const op& o, const kernel_arguments& a, const loop_label& label,
                               const loop_arguments& producer) {
   profile::event e = work_of(o, a);
-  const profile::event loop = work_of(label, producer);
   e.name.append(" of").append(label.names.view());
-  e.bytes += loop.bytes;
-  e.flops += loop.flops;
-  e.transcendentals += loop.transcendentals;
+  add(e, work_of(label, producer));
   return e;
 }
 

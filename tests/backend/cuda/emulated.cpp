@@ -167,7 +167,10 @@ TEST_CASE("norms keep rows of any length in registers, and cross entropy reads r
       check(
           [](const tk::arrays& a) {
             const tk::arrays d = tk::layer_norm_vjp(a[0], a[1], a[2], {1e-2}), r = tk::rms_norm_vjp(a[0], a[1], a[2]);
-            return tk::arrays{tk::layer_norm(a[0], a[1], a[1]), tk::rms_norm(a[0], a[1]), d[0], d[1], d[2], r[0], r[1]};
+            const array p = tk::softmax(a[0] * 3.0f);
+            return tk::arrays{
+                tk::layer_norm(a[0], a[1], a[1]), tk::rms_norm(a[0], a[1]), d[0], d[1], d[2], r[0], r[1], p,
+                tk::softmax_vjp(p, a[2])};
           },
           {x, scale, ct});
     }

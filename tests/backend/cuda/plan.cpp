@@ -62,6 +62,27 @@ TEST_CASE("a layer of GPT-2 takes so many bytes, and as many steps as another la
   CHECK(loops / hidden < 25);   // 38.3
 }
 
+TEST_CASE("a training step of GPT-2 holds logits once, joins no gradients and updates small parameters at once") {
+  const program two = training_step(2);
+  const tk::plan_view p = two->code.plan();
+  constexpr double logits = 32.0 * 1024 * 50304 * 2;
+  CAPTURE(two->code.arena_bytes());
+  CHECK(static_cast<double>(two->code.arena_bytes()) < 1.6 * logits);  // 2.6 if the gradient had memory of its own
+  int concatenations = 0, copies = 0, most = 0;
+  for (int i = 0; i < p.step_count; ++i) {
+    const tk::plan_step& s = p.steps[i];
+    concatenations += s.kind == tk::step_kind::kernel && p.ops[s.function] == &tk::concatenate_p;
+    most = std::max(most, s.together);
+    if (s.kind != tk::step_kind::loop) continue;
+    const tk::loop_kernel& loop = p.loops[s.function];  // a load, two conversions and a store change nothing
+    const tk::instruction* const l = p.instructions + loop.first;
+    copies += loop.count == 4 && l[0].type == l[2].type && l[1].function == l[2].function;
+  }
+  CHECK(concatenations == 0);
+  CHECK(copies == 0);
+  CHECK(most >= 19);  // scales, offsets, biases and the smallest matrices of two layers and of the last norm
+}
+
 TEST_CASE("the loops of GPT-2 compile for all architectures") {
   if (const std::string missing = nvrtc::loaded().missing(); !missing.empty()) {
     WARN("skipped: " << missing);
@@ -70,5 +91,6 @@ TEST_CASE("the loops of GPT-2 compile for all architectures") {
   const program p = training_step(1);
   const program_code code(p->code.plan());
   for (const char* const architecture : {"sm_80", "sm_90a", "sm_100"})
-    CHECK(!compiled(code.text_of(code.expected()), architecture).empty());
+    for (const contraction contracts : {contraction::off, contraction::on})
+      CHECK(!compiled(code.text_of(code.expected()), architecture, nvrtc::loaded(), contracts).empty());
 }

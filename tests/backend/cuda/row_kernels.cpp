@@ -71,6 +71,16 @@ TEST_CASE("norms and their gradients are those of the CPU") {
     }
 }
 
+TEST_CASE("softmax and its gradient are those of the CPU") {
+  if (!found_gpu()) return;
+  for (const tk::dtype t : {tk::f32, tk::bf16, tk::f16})
+    for (const tk::shape& s : {tk::shape{3, 1}, tk::shape{5, 7}, tk::shape{9000, 1024}, tk::shape{3, 50257}}) {
+      CAPTURE(s[0], s[-1]);
+      check([](const tk::arrays& a) { return tk::arrays{tk::softmax(a[0]), tk::softmax_vjp(a[0], a[1])}; },
+            {normal(1, s), normal(2, s)}, t, bound_of(t));
+    }
+}
+
 TEST_CASE("cross entropy and its gradient are those of the CPU") {
   if (!found_gpu()) return;
   for (const tk::dtype t : {tk::f32, tk::bf16, tk::f16})
@@ -129,12 +139,16 @@ TEST_CASE("the text of row kernels compiles for all architectures") {
   const auto kernels = [](std::string_view text, std::string_view more) {
     return joined({tk::cuda_text::numbers, text, more, tk::cuda_text::numbers_end});
   };
-  const std::string norms = kernels(tk::cuda_text::norm, R"(
+  const std::string norms = kernels(joined({tk::cuda_text::row_part, tk::cuda_text::norm}), R"(
 KERNEL(a, norm_data) { norm_forward<bf16, f32, 32, 8, 16, true>(d); }
 KERNEL(b, norm_data) { norm_forward<f32, f16, 256, 4, 3, false>(d); }
 KERNEL(c, norm_backward_data) { norm_backward<bf16, bf16, 32, 8, 3, true>(d); }
 KERNEL(e, norm_backward_data) { norm_backward<f16, f32, 256, 1, 12, false>(d); }
 KERNEL(g, norm_parameters_data) { norm_parameters<f32>(d); }
+)");
+  const std::string softmaxes = kernels(joined({tk::cuda_text::row_part, tk::cuda_text::softmax}), R"(
+KERNEL(a, softmax_data) { softmax_forward<bf16, 32, 8, 16>(d); }
+KERNEL(b, softmax_data) { softmax_backward<f32, bf16, 256, 4, 8>(d); }
 )");
   const std::string losses = kernels(tk::cuda_text::cross_entropy, R"(
 KERNEL(a, cross_entropy_data) { cross_entropy_forward<bf16, 8>(d); }
@@ -147,5 +161,5 @@ KERNEL(b, copy_data) { convert_elements<bf16, f32>(d); }
 KERNEL(c, fill_with_data) { fill_with<u32>(d); }
 )");
   for (const char* const architecture : {"sm_80", "sm_90a", "sm_100"})
-    for (const std::string& text : {norms, losses, copies}) CHECK(!compiled(text, architecture).empty());
+    for (const std::string& text : {norms, softmaxes, losses, copies}) CHECK(!compiled(text, architecture).empty());
 }

@@ -14,6 +14,7 @@
 #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // rotary_embedding
 #include <tokamax/backend/cuda/kernels/rows.hpp>              // argmax, cumsum, sort
 #include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
+#include <tokamax/backend/cuda/kernels/softmax.hpp>           // softmax
 #include <tokamax/backend/cuda/loops.hpp>                     // program_code
 
 #include <map>  // map
@@ -47,8 +48,8 @@ inline kernel_set cuda_tag::find_kernels(const op& o) {
                            dot_general_p, concatenate_p, reverse_p, pad_p, gather_p, scatter_add_p, scatter_add_onto_p,
                            dynamic_slice_p, dynamic_update_slice_p, argmax_p, argmin_p, cumsum_p, sort_p,
                            conv_general_dilated_p, layer_norm_p, layer_norm_vjp_p, rms_norm_p, rms_norm_vjp_p,
-                           cross_entropy_p, cross_entropy_vjp_p, attention_p, attention_vjp_p, rotary_embedding_p>(
-      o, found);
+                           cross_entropy_p, cross_entropy_vjp_p, softmax_p, softmax_vjp_p, attention_p, attention_vjp_p,
+                           rotary_embedding_p>(o, found);
   return found;
 }
 inline std::shared_ptr<const device_code> cuda_tag::make_code(const plan_view& p) {

@@ -3,10 +3,11 @@
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/device.hpp>            // cuda_tag
-#include <tokamax/backend/cuda/kernels/composed.hpp>  // run_composed
-#include <tokamax/backend/cuda/text/norm.hpp>         // norm
-#include <tokamax/ops/layer_norm.hpp>                 // layer_norm_p
+#include <tokamax/backend/cuda/device.hpp>             // cuda_tag
+#include <tokamax/backend/cuda/kernels/composed.hpp>   // run_composed
+#include <tokamax/backend/cuda/kernels/row_shape.hpp>  // row_shape
+#include <tokamax/backend/cuda/text/norm.hpp>          // norm
+#include <tokamax/ops/layer_norm.hpp>                  // layer_norm_p
 
 #include <bit>  // bit_cast
 
@@ -14,43 +15,10 @@ namespace tokamax {
 
 namespace cuda_backend {
 
-/// How threads share rows: `group` threads a row, each of which keeps `vectors` times `width` neighbouring elements of it.
-struct row_shape {
-  std::int64_t rows = 0, columns = 0;
-  int width = 1, group = 32, vectors = 1;
-
-  /// All of `arrays` have rows of as many elements as the first one, or are such a row.
-  explicit row_shape(std::initializer_list<const array_view*> arrays) {
-    const array_view& x = **arrays.begin();
-    columns = x.extent(-1);
-    rows = columns > 0 ? x.size() / columns : 0;
-    width = 16 / size_of(x.type);
-    const auto is_aligned = [&] {
-      for (const array_view* v : arrays)
-        if (reinterpret_cast<std::uintptr_t>(v->data) % static_cast<unsigned>(std::min(16, width * size_of(v->type))))
-          return false;
-      return columns % width == 0;
-    };
-    while (width > 1 && !is_aligned()) width /= 2;
-  }
-  /// Chooses the smallest group, a warp or a block, whose threads keep at most so many elements each. Few rows get larger
-  /// groups, so that all of the GPU has work. False if no group is large enough.
-  bool share(int most_elements) {
-    constexpr int most_group = 512;
-    const std::int64_t all = ceil_div(columns, width), most = std::max(1, most_elements / width);
-    const auto too_few = [&] { return group < 256 && all > 2 * group && rows * group < 65536; };
-    while (group < most_group && (all > group * most || too_few())) group *= 2;
-    vectors = static_cast<int>(std::max<std::int64_t>(1, ceil_div(all, group)));
-    return all <= group * most;
-  }
-  unsigned threads() const { return group > 32 ? static_cast<unsigned>(group) : block_threads; }
-  std::int64_t blocks() const { return ceil_div(rows * group, threads()); }
-};
-
 /// Launches a kernel of the norms for the dtypes of x and of its parameters.
 inline void launch_norm(const kernel_arguments& a, const char* name, const char* data, const row_shape& s, bool centred,
                         std::int64_t blocks, const kernel_record& r) {
-  launch_template(instance_of(a), cuda_text::norm, name, data,
+  launch_template(instance_of(a), joined({cuda_text::row_part, cuda_text::norm}), name, data,
                   {tokamax::name(a.in[0].type), tokamax::name(a.in[1].type), std::to_string(s.group),
                    std::to_string(s.width), std::to_string(s.vectors), centred ? "true" : "false"},
                   blocks, r, s.threads());
@@ -61,7 +29,8 @@ inline std::int64_t epsilon_bits(const kernel_arguments& a) {
 
 inline void norm(const op& o, const kernel_arguments& a, bool centred) {
   row_shape s({&a.in[0], &a.in[1], &a.in[centred ? 2 : 1], &a.out[0]});
-  if (a.in[0].type == f64 || a.in[1].type == f64 || !s.share(128)) return run_composed(o, a);
+  if (a.in[0].type == f64 || a.in[1].type == f64 || !s.share(s.elements_in_registers(a.in[0].type)))
+    return run_composed(o, a);
   kernel_record r;
   r.add(s.rows).add(s.columns).add(epsilon_bits(a));
   r.add(a.in[0].data).add(a.in[1].data).add(centred ? a.in[2].data : nullptr).add(a.out[0].data);
@@ -83,8 +52,8 @@ inline void norm_backward(const op& o, const kernel_arguments& a, bool centred) 
   launch_norm(a, "norm_backward", "norm_backward_data", s, centred, chunks, rows);
   kernel_record parameters;
   parameters.add(s.columns).add(chunks).add(partial->data).add(a.out[1].data).add(centred ? a.out[2].data : nullptr);
-  launch_template(gpu, cuda_text::norm, "norm_parameters", "norm_parameters_data", {name(a.in[1].type)},
-                  ceil_div(s.columns, 32), parameters, 512, centred ? 2 : 1);
+  launch_template(gpu, joined({cuda_text::row_part, cuda_text::norm}), "norm_parameters", "norm_parameters_data",
+                  {name(a.in[1].type)}, ceil_div(s.columns, 32), parameters, 512, centred ? 2 : 1);
 }
 
 }  // namespace cuda_backend
