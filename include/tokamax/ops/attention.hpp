@@ -4,6 +4,7 @@
 
 #include <tokamax/lax/slice.hpp>                    // pad
 #include <tokamax/ops/attention/attention.hpp>      // attention
+#include <tokamax/ops/attention/flex_blocks.hpp>    // flex_problem
 #include <tokamax/ops/attention/mask_operands.hpp>  // add_mask
 #include <tokamax/ops/attention/with_options.hpp>   // attention_with_options
 
@@ -50,6 +51,18 @@ constexpr array fast_attention(const array& q, const array& k, const array& v, c
   return at.unflat(only_valid_queries(at, positions, o, y));
 }
 
+/// Attention in plain ops: many scores in blocks, and few at once.
+constexpr array composed_attention(const array& q, const array& k, const array& v, const attention_options& o,
+                                   source_line l) {
+  const attention_extents at(q, k, l);
+  if (!is_cut_in_blocks({at.all_batches(), at.heads, at.queries, at.keys}, o))
+    return attention_with_options(q, k, v, o, {}, unchanged_scores, l).out;
+  const auto same = [](const array& s, const array&, const array&, const array&, const array&) { return s; };
+  const auto every = [](const array&, const array&, const array&, const array&) { return array(); };
+  const flex_problem<decltype(same), decltype(every)> blocks(same, every, at, o, k);
+  return at.unflat(blocks(at.flat(q), at.flat(k), at.flat(v)));
+}
+
 }  // namespace detail
 
 /// dot_product_attention with the highest score and the sum of weights of each query, from which combine_partial_results
@@ -89,8 +102,8 @@ constexpr partial_attention dot_product_attention_residuals(const array& q, cons
 /// speed   blocks of keys that no query of a block sees by a mask, a window, lengths or segments cost nothing
 /// choice  the op attention has the implementations kernel and compose; of f64, and with dropout_mask, logits_dtype,
 ///         value_algorithm or without normalize_output, there is compose alone
-/// memory  O(T + S) for a head, and the gradient of the bias; the options dropout_mask, logits_dtype, value_algorithm and
-///         normalize_output need the scores [..., N, T, S]
+/// memory  O(T + S) for a head, and the gradient of the bias; a bias together with one of the options dropout_mask, logits_dtype,
+///         value_algorithm and normalize_output needs the scores [..., N, T, S], which have the size of the bias
 /// source  jax.nn.dot_product_attention, tokamax.dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762, eq. 1; the
 ///         memory-saving form is Dao et al. 2022, arXiv:2205.14135; sinks are those of Xiao et al. 2023, arXiv:2309.17453
 constexpr array dot_product_attention(const array& q, const array& k, const array& v, attention_options options = {},
@@ -108,7 +121,7 @@ constexpr array dot_product_attention(const array& q, const array& k, const arra
   if (detail::is_attention_op(options))
     y = detail::fast_attention(query, key, value, options, l);
   else
-    y = detail::attention_with_options(query, key, value, options, {}, detail::unchanged_scores, l).out;
+    y = detail::composed_attention(query, key, value, options, l);
   return astype(y, q.dtype(), l);
 }
 

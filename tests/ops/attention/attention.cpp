@@ -4,6 +4,8 @@
 #include <tokamax/lax/concatenate.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/eval_shape.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
@@ -23,12 +25,12 @@ struct operands {
   array q, k, v, bias;
 };
 struct tolerances {
-  double out, gradient;
+  double out, gradient, bias = gradient;  // the last one is for the gradient of the bias
 };
 /// The limits of JAX's and tokamax's tests for random numbers around 0.
 constexpr tolerances limits(tk::dtype t, double atol = 1e-6) {
-  if (t == tk::bf16) return {1e-2, 4e-2};
-  if (t == tk::f16) return {1e-3, 5e-3};
+  if (t == tk::bf16) return {1e-2, 2e-2};
+  if (t == tk::f16) return {5e-4, 1e-3};
   return {atol, std::max(2 * atol, 5e-6)};
 }
 
@@ -67,6 +69,7 @@ tk::attention_options plain(tk::attention_options o, std::int64_t queries, std::
   o.mask = {};
   if (const array seen = mask.as_array(q, k); seen.exists()) o.mask = seen;
   o.is_causal = false, o.local_window_size = {}, o.key_value_seq_lengths = o.k_indices = {};
+  if (!o.bias.exists()) o.bias = tk::zeros({1});  // with a bias, plain ops have all scores at once
   if (!o.query_seq_lengths.exists()) o.q_indices = {};
   return o;
 }
@@ -105,7 +108,7 @@ void check_row(const std::string& name, const extents& e, const tk::attention_op
   CHECK(excess(d.q, g.q, most.gradient) < most.gradient);
   CHECK(excess(d.k, g.k, most.gradient) < most.gradient);
   CHECK(excess(d.v, g.v, most.gradient) < most.gradient);
-  if (options.bias.exists()) CHECK(excess(d.bias, g.bias, most.gradient) < most.gradient);
+  if (options.bias.exists()) CHECK(excess(d.bias, g.bias, most.bias) < most.bias);
   const auto [again, b] = program(a, ct);
   CHECK(tk::test::bit_difference({again, b.q, b.k, b.v, b.bias}, {y, d.q, d.k, d.v, d.bias}) == "");
 }
@@ -139,7 +142,8 @@ TEST_CASE("attention of any extents, in each dtype, is that of f64") {
       {"112 queries", {{1, 112, 2, 64}, 1024, 2, 64}}, {"48", {{1, 256, 2, 48}, 256, 2, 48}},
       {"one number", {{2, 70, 2, 1}, 90, 1, 1}}};
   for (const auto& [name, e] : rows)
-    for (const tk::dtype t : {tk::f32, tk::bf16, tk::f16}) check_row(name, e, {}, t, limits(t, 2e-6));
+    for (const tk::dtype t : {tk::f32, tk::bf16, tk::f16})
+      check_row(name, e, {}, t, limits(t, e.q[e.q.rank() - 1] == e.size ? 1e-6 : 2e-6));
   const std::pair<const char*, extents> few[] = {{"8 x 256", {{2, 8, 4, 64}, 256, 4, 64}},
                                                  {"256 x 8", {{2, 256, 4, 64}, 8, 4, 64}},
                                                  {"7 x 8", {{2, 7, 4, 64}, 8, 4, 64}}};
@@ -163,7 +167,7 @@ TEST_CASE("biases and masks broadcast, and biases get sums as gradients") {
                              {1, 4, T, 1},
                              {2, 1, 1, S},
                              {1, 4, 1, S}})
-    check_row("mask", e, {.mask = coins(s, 6)}, 2e-6);
+    check_row("mask", e, {.mask = coins(s, 6)});
 }
 
 TEST_CASE("soft caps, dropout, dtypes of logits and outputs that are not normalised") {
@@ -171,9 +175,32 @@ TEST_CASE("soft caps, dropout, dtypes of logits and outputs that are not normali
   check_row("soft cap", self, {.logits_soft_cap = 10}, 2e-6);
   check_row("soft cap and bias", self, {.bias = bias, .logits_soft_cap = 10}, 2e-6);
   check_row("dropout", self, {.dropout_mask = coins({1, 2, 256, 256}, 7), .dropout_rate = 0.5});
-  check_row("not normalised", {{1, 256, 2, 8}, 256, 2, 8}, {.scale = 0.1, .normalize_output = false}, 2e-4);
+  check_row("not normalised", {{1, 256, 2, 8}, 256, 2, 8}, {.scale = 1, .normalize_output = false}, 1e-5);
   for (const tk::dtype logits : {tk::bf16, tk::f16})
-    check_row("logits", self, {.logits_dtype = logits}, tk::f32, {1e-2, 4e-2});
+    check_row("logits", self, {.logits_dtype = logits}, tk::f32, {1e-2, 2e-2});
+  // in blocks
+  const extents many{{1, 300, 2, 32}, 420, 1, 24};
+  check_row("dropout, causal", many,
+            {.is_causal = true, .dropout_mask = coins({1, 2, 300, 420}, 7), .dropout_rate = 0.5});
+  check_row("dropout of keys", many, {.dropout_mask = coins({420}, 7), .dropout_rate = 0.25});
+  check_row("not normalised", many, {.scale = 1, .local_window_size = {50, 3}, .normalize_output = false}, 1e-5);
+  check_row("logits", many, {.is_causal = true, .logits_dtype = tk::bf16}, tk::f32, {1e-2, 2e-2});
+}
+
+TEST_CASE("options that only plain ops have need memory for blocks of scores, and not for all of them") {
+  const auto bytes = [](std::int64_t n, bool gradient, const tk::attention_options& o) {
+    const auto f = [&](const array& q, const array& k) { return sum(tk::dot_product_attention(q, k, k, o)); };
+    const array x({tk::f32, false, {1, n, 2, 32}});
+    const tk::graph g = gradient ? tk::make_graph(tk::grad(f), x, x) : tk::make_graph(f, x, x);
+    return static_cast<double>(
+        tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>())->tables.regions[0].arena_bytes);
+  };
+  for (const tk::attention_options& o :
+       {tk::attention_options{.logits_dtype = tk::bf16},
+        {.is_causal = true, .normalize_output = false},
+        {.algorithm = tk::dot_algorithm::bf16_bf16_f32, .value_algorithm = tk::dot_algorithm::f32_f32_f32},
+        {.dropout_mask = tk::full({1, 1, 1, 1}, 1, tk::bool_), .dropout_rate = 0.5}})
+    for (const bool gradient : {false, true}) CHECK(bytes(4096, gradient, o) < 4.5 * bytes(1024, gradient, o));
 }
 
 TEST_CASE("mask objects of 1024 queries and keys are booleans of all pairs") {
@@ -204,13 +231,13 @@ TEST_CASE("mask objects of 1024 queries and keys are booleans of all pairs") {
       {"segments of unequal lengths", tk::segment_mask(quotient(range(n, 0, 1) * range(n, 0, 1), 100000))},
       {"chunks, causal", tk::chunked_mask(96) & tk::causal_mask},
       {"window or prefix", tk::local_mask(100, 0) | attention_mask{.k_end = array(40)}}};
-  for (const auto& [name, mask] : rows) check_row(name, e, {.mask = mask}, tk::f32, {2e-6, 2e-5});
+  for (const auto& [name, mask] : rows) check_row(name, e, {.mask = mask}, tk::f32, {1e-6, 2e-5});
 }
 
 TEST_CASE("causal attention of more queries or keys, as an option, a mask and booleans") {
   for (const auto& [queries, keys] : {std::pair{512, 512}, {512, 539}, {512, 1024}, {1024, 512}}) {
     const extents e{{1, queries, 2, 16}, keys, 2, 16};
-    check_row("causal", e, {.is_causal = true}, 2e-6);
+    check_row("causal", e, {.is_causal = true});
     const array q = noise(e.q, 1), k = noise(e.kv(16), 2);
     const array lower = tk::causal_mask.as_array(queries, keys);
     const array y = tk::dot_product_attention(q, k, k, {.is_causal = true});
@@ -222,10 +249,10 @@ TEST_CASE("causal attention of more queries or keys, as an option, a mask and bo
 TEST_CASE("permuted queries and keys see what they see in order") {
   constexpr std::int64_t n = 512;
   const extents e{{2, n, 2, 16}, n, 2, 16};
-  check_row("queries", e, {.is_causal = true, .q_indices = permutation(n, 77)}, 2e-6);
-  check_row("keys", e, {.is_causal = true, .k_indices = permutation(n, 45)}, 2e-6);
+  check_row("queries", e, {.is_causal = true, .q_indices = permutation(n, 77)});
+  check_row("keys", e, {.is_causal = true, .k_indices = permutation(n, 45)});
   check_row("q_start, q_end", e,
-            {.mask = attention_mask{.q_start = array(42), .q_end = array(298)}, .q_indices = permutation(n, 77)}, 2e-6);
+            {.mask = attention_mask{.q_start = array(42), .q_end = array(298)}, .q_indices = permutation(n, 77)});
 }
 
 TEST_CASE("what is in padded queries, keys and values does not leak") {
@@ -250,8 +277,7 @@ TEST_CASE("what is in padded queries, keys and values does not leak") {
   const extents e{{2, 256, 2, 16}, 256, 2, 16};
   check_row("padding", e,
             {.mask = attention_mask{.q_end = reshape(array{100, 250}, {2, 1, 1}),
-                                    .k_end = reshape(array{30, 256}, {2, 1, 1})}},
-            2e-6);
+                                    .k_end = reshape(array{30, 256}, {2, 1, 1})}});
 }
 
 TEST_CASE("the modes of masks that cuDNN's tests have, in bf16") {
@@ -272,7 +298,7 @@ TEST_CASE("the modes of masks that cuDNN's tests have, in bf16") {
       {"causal, window", {.is_causal = true, .local_window_size = {3, 2}}},
       {"causal, custom", {.mask = custom, .is_causal = true}},
       {"window", {.local_window_size = {3, 0}}}};
-  for (const auto& [name, o] : rows) check_row(name, e, o, tk::bf16, {1e-2, 5e-2});
+  for (const auto& [name, o] : rows) check_row(name, e, o, tk::bf16, {1e-2, 2e-2, 5e-2});
 }
 
 TEST_CASE("two parts of the keys become attention to all of them") {

@@ -85,6 +85,7 @@ struct flex_problem {
   flex_cut queries, keys;
   attention_mask hides;           // by the options; filled up
   attention_positions positions;  // filled up
+  array keeps;                    // the dropout mask, filled up, or missing
   std::int64_t kv_heads;
   dtype type, sums;  // of q, and of the state
 
@@ -105,6 +106,8 @@ struct flex_problem {
     for_fields(
         hides, [&](array& x, int axis) { x = queries.padded(x, axis, where); },
         [&](array& x, int axis) { x = keys.padded(x, axis, where); });
+    if (o.dropout_mask.exists())
+      keeps = keys.padded(queries.padded(at.booleans("dropout_mask", o.dropout_mask), 2, where), 3, where);
     positions.q = queries.padded(positions.q, positions.q.rank() - 1, where);
     positions.k = keys.padded(positions.k, positions.k.rank() - 1, where);
   }
@@ -149,8 +152,12 @@ struct flex_problem {
     const array shrink = exp(before.highest - top, where);
     array p = exp(s - per_query(top), where);
     if (visible.exists()) p = select(visible, p, 0.0f, where);
-    return {top, before.total * shrink + sum(p, {{-1}}, where),
-            before.sums * grouped(shrink) + layout.sum_keys(layout.grouped(p), layout.per_key(k.v))};
+    const array total = before.total * shrink + sum(p, {{-1}}, where);
+    if (keeps.exists()) {
+      const array kept = keys.part(queries.part(keeps, 2, q.first, where), 3, k.first, where);
+      p = select(kept, p / (1 - o.dropout_rate), 0.0f, where);
+    }
+    return {top, total, before.sums * grouped(shrink) + layout.sum_keys(layout.grouped(p), layout.per_key(k.v))};
   }
 
   /// The results [B, t, N, h] of some queries. Blocks of keys that none of them sees are not read.
@@ -186,6 +193,26 @@ struct flex_problem {
     return attention_layout::merge_query(select(none, otherwise, out, where), type);
   }
 
+  /// How many blocks of keys in a row hold all that a block of queries sees by a window, and the first of them.
+  constexpr std::int64_t near_blocks() const {
+    const std::int64_t left = hides.window.left, right = hides.is_causal ? 0 : hides.window.right;
+    const bool banded = left >= 0 && right >= 0 && hides.alternatives.empty();
+    if (!banded || o.q_indices.exists() || o.k_indices.exists() || left >= keys.length || right >= keys.length)
+      return keys.blocks;
+    const std::int64_t seen = left + queries.size + right;
+    const std::int64_t before = queries.size == keys.size ? (keys.size - left % keys.size) % keys.size : keys.size - 1;
+    const std::int64_t n = (before + seen + keys.size - 1) / keys.size;
+    return n < keys.blocks ? n : keys.blocks;
+  }
+  constexpr flex_keys near(const flex_keys& all, const array& first) const {
+    const std::int64_t n = near_blocks();
+    if (n == keys.blocks) return all;
+    const array key = maximum(first - static_cast<int>(hides.window.left), 0, where);
+    const array from = quotient(key, static_cast<int>(keys.size), where);
+    const auto some = [&](const array& x) { return dynamic_slice_in_dim(x, from, n, 0, where); };
+    return {some(all.k), some(all.v), some(all.first)};
+  }
+
   constexpr array operator()(const array& q, const array& k, const array& v) const {
     const std::int64_t n = static_cast<std::int64_t>(queries.blocks), width = v.extent(-1);
     const array mean =
@@ -194,7 +221,7 @@ struct flex_problem {
     const auto firsts = [&](const flex_cut& c) { return iota(i32, {c.blocks}, 0, where) * static_cast<int>(c.size); };
     const flex_keys all{keys.in_blocks(k, where), keys.in_blocks(v, where), firsts(keys)};
     const auto of_queries = [&](const nothing& none, const flex_queries& some) {
-      return std::pair{none, results(some, all, mean)};
+      return std::pair{none, results(some, near(all, some.first), mean)};
     };
     const array y =
         scan(of_queries, nothing{}, flex_queries{queries.in_blocks(q, where), firsts(queries)}, {}, where).second;
@@ -203,6 +230,13 @@ struct flex_problem {
     return only_valid_queries(at, attention_positions(at, o), o, slice_in_dim(joined, 0, queries.length, 1, where));
   }
 };
+
+/// Are there so many scores that blocks are worth it, and can they be cut? A bias has as many numbers as the scores.
+constexpr bool is_cut_in_blocks(const shape& pairs, const attention_options& o) {
+  for (int i = 0; i < 4; ++i)
+    if (is_dyn(pairs[i]) || pairs[i] == 0) return false;
+  return !o.bias.exists() && pairs[2] * pairs[3] > 4 * flex_block * flex_block;
+}
 
 /// Does f trace on abstract arrays of these shapes, without a mistake? `inside` is a trace to whose values it may refer, or null.
 template <class F>
