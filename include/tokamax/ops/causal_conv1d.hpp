@@ -44,9 +44,18 @@ constexpr bool conv1d_state(const array& x, const array& state, const shape& s, 
   reject(all, 2, l, "causal_conv1d: state", state.type(), message("floats ") << s);
   return false;
 }
+/// The weights with a row for each place of the window, [K, C]. The rows of short windows are copied to lie dense in memory, so
+/// that loops over channels read them side by side.
+constexpr array conv1d_places(const array& weights) {
+  constexpr std::int64_t most_copied = 16;
+  if (weights.extent(1) > most_copied) return transpose(weights);
+  arrays rows;
+  for (std::int64_t m = 0; m < weights.extent(1); ++m) rows.push_back(transpose(slice_in_dim(weights, m, m + 1, 1)));
+  return concatenate(rows, 0);
+}
 /// The weights of one place of the window, which broadcast over [..., T, C].
-constexpr array conv1d_weight(const array& weights, std::int64_t place, dtype type) {
-  return astype(squeeze(slice_in_dim(weights, place, place + 1, 1), 1), type);
+constexpr array conv1d_weight(const array& places, std::int64_t place, dtype type) {
+  return astype(squeeze(slice_in_dim(places, place, place + 1, 0), 0), type);
 }
 template <class Activation>
 constexpr array conv1d_finish(const array& sums, const array& bias, const Activation& activation, dtype type,
@@ -67,13 +76,13 @@ constexpr array conv1d_last_inputs(const array& x, const array& before, const se
 }
 
 /// What the states [R, K - 1, C] add to the first K - 1 tokens of each sequence.
-constexpr array conv1d_from_states(const array& sums, const array& before, const array& weights,
+constexpr array conv1d_from_states(const array& sums, const array& before, const array& places_of_window,
                                    const sequence_places& s) {
   const std::int64_t kept = before.extent(1);
   const array wide = pad(astype(before, sums.dtype()), array(0.0, {sums.dtype(), false, {}}), {0, 0, 0}, {0, kept, 0});
   array added = zeros_like(astype(before, sums.dtype()));
   for (std::int64_t m = 0; m < kept; ++m)  // token i sees entry i + m of the state at place m of the window
-    added = added + slice_in_dim(wide, m, m + kept, 1) * conv1d_weight(weights, m, sums.dtype());
+    added = added + slice_in_dim(wide, m, m + kept, 1) * conv1d_weight(places_of_window, m, sums.dtype());
   const array i = iota(i32, {1, kept}, 1);
   const array token = select(i < expand_dims(s.length, 1), expand_dims(s.first, 1) + i, -1);
   return scatter_add(sums, token, added);
@@ -107,10 +116,11 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
   const array state = options.state.exists() ? options.state : full(before, 0.0f, x.dtype(), l);
   const dtype wide = state.dtype() == x.dtype() ? x.dtype() : sums;
   const array all = kept == 0 ? x : concatenate({astype(state, wide, l), astype(x, wide, l)}, time, l);
+  const array rows = detail::conv1d_places(weights);
   array y;
   for (std::int64_t m = 0; m < places; ++m) {
     const array term =
-        astype(slice_in_dim(all, m, add_extent(m, tokens), time, l), sums) * detail::conv1d_weight(weights, m, sums);
+        astype(slice_in_dim(all, m, add_extent(m, tokens), time, l), sums) * detail::conv1d_weight(rows, m, sums);
     y = m == 0 ? term : array(y + term);
   }
   const array last = slice_in_dim(all, tokens, add_extent(tokens, kept), time, l);
@@ -142,15 +152,16 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
   const detail::sequence_places places(sequences, tokens, slots);
   const detail::token_places at(tokens, places.first, places.length);
   const array all = pad(x, array(0.0, {x.dtype(), false, {}}), {kept, 0}, {0, 0}, {}, l);  // [K - 1 + T, C]
-  array y = astype(x, type) * detail::conv1d_weight(weights, kept, type);
+  const array rows = detail::conv1d_places(weights);
+  array y = astype(x, type) * detail::conv1d_weight(rows, kept, type);
   for (std::int64_t m = 0; m < kept; ++m) {
     const array earlier = astype(slice_in_dim(all, m, add_extent(m, tokens), 0, l), type);
     const array seen = broadcast_in_dim(at.position >= static_cast<int>(kept - m), earlier.shape(), {0});
-    y = y + select(seen, earlier, zeros_like(earlier)) * detail::conv1d_weight(weights, m, type);
+    y = y + select(seen, earlier, zeros_like(earlier)) * detail::conv1d_weight(rows, m, type);
   }
   if (kept == 0 || slots == 0) return {detail::conv1d_finish(y, bias, activation, x.dtype(), l), pool};
   const array before = detail::states_of(pool, places.from);  // [R, K - 1, C]
-  y = detail::conv1d_from_states(y, before, weights, places);
+  y = detail::conv1d_from_states(y, before, rows, places);
   const array last = detail::conv1d_last_inputs(x, before, places);
   return {detail::conv1d_finish(y, bias, activation, x.dtype(), l), scatter(pool, places.to, last, {}, l)};
 }
