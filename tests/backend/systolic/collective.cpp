@@ -20,6 +20,8 @@ TEST_CASE("rings of a toy", "[systolic]") {
   CHECK(cycles(sys::collective::all_reduce, one) == 3 * (74 + 4) + 3 * 74);
   CHECK(cycles(sys::collective::all_gather, two) == 3 * (10 + 32));  // half the bytes each way
   CHECK(cycles(sys::collective::all_gather, {}) == 20 + 3 * 74);
+  // The sums of the two directions take turns in the vector unit: the later one waits for 2 registers of the other.
+  CHECK(cycles(sys::collective::all_reduce, two) == 3 * (10 + 32 + 2) + 3 * (10 + 32) + 1);
 }
 
 TEST_CASE("all chips of a ring do the same, and more chips need more messages", "[systolic]") {

@@ -32,31 +32,33 @@ inline program collective_program(const chip& c, collective what, double bytes, 
   const double part = bytes / o.chips / ways;
   const double registers = part / 4 / (c.sublanes * c.lanes);
   const auto n = static_cast<std::size_t>(o.chips);
-  for (int way = 0; way < ways; ++way) {
-    std::vector<event_id> have(n, -1);  // by chip: when the part that it sends next is complete
-    for (int chip_of = 0; chip_of < o.chips && o.barrier; ++chip_of) {
-      p.at({chip_of, "barrier"});
-      have[static_cast<std::size_t>(chip_of)] = p.scalar(way == 0 ? c.ici_barrier.value : 0);
-    }
-    const auto round = [&](bool adds, int step) {
-      std::vector<event_id> next(n);
-      for (int from = 0; from < o.chips; ++from) {
-        const int to = (from + (way == 0 ? 1 : o.chips - 1)) % o.chips;
-        p.at({from, adds ? "reduce" : "gather", step});
-        const std::array link{from * 2 + way};
-        const std::array after{have[static_cast<std::size_t>(from)]};
-        event_id there = p.send(link, part, after);
-        if (adds) {
-          p.at({to, "add", step});
-          there = p.vector("add", registers, {there});
-        }
-        next[static_cast<std::size_t>(to)] = there;
-      }
-      have = next;
-    };
-    for (int s = 0; s + 1 < o.chips && what != collective::all_gather; ++s) round(true, s);
-    for (int s = 0; s + 1 < o.chips && what != collective::reduce_scatter; ++s) round(false, o.chips - 1 + s);
+  // By direction and chip: when the part that it sends next is complete.
+  std::array<std::vector<event_id>, 2> have{std::vector<event_id>(n, -1), std::vector<event_id>(n, -1)};
+  for (int from = 0; from < o.chips && o.barrier; ++from) {
+    p.at({from, "barrier"});
+    have[0][static_cast<std::size_t>(from)] = have[1][static_cast<std::size_t>(from)] = p.scalar(c.ici_barrier);
   }
+  const auto round = [&](bool adds, int step, int way) {
+    std::vector<event_id>& complete = have[static_cast<std::size_t>(way)];
+    std::vector<event_id> next(n);
+    for (int from = 0; from < o.chips; ++from) {
+      const int to = (from + (way == 0 ? 1 : o.chips - 1)) % o.chips;
+      p.at({from, adds ? "reduce" : "gather", step});
+      const std::array link{from * 2 + way};
+      const std::array after{complete[static_cast<std::size_t>(from)]};
+      event_id there = p.send(link, part, after);
+      if (adds) {
+        p.at({to, "add", step});
+        there = p.vector("add", registers, {there});
+      }
+      next[static_cast<std::size_t>(to)] = there;
+    }
+    complete = next;
+  };
+  // Units work in the order of the program, so the directions take turns.
+  const int rounds = what == collective::all_reduce ? 2 * (o.chips - 1) : o.chips - 1;
+  for (int step = 0; step < rounds; ++step)
+    for (int way = 0; way < ways; ++way) round(what != collective::all_gather && step < o.chips - 1, step, way);
   return p;
 }
 
