@@ -1,6 +1,6 @@
-// tests/lax/conv_transpose.cpp: transposed convolutions are the cotangents of convolutions with strides.
+// tests/lax/windows/conv_transpose.cpp: transposed convolutions are the cotangents of convolutions with strides.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/conv_transpose.hpp>
+#include <tokamax/lax/windows/conv_transpose.hpp>
 
 #include <tokamax/transforms/vjp.hpp>
 

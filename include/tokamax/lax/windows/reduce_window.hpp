@@ -1,4 +1,4 @@
-// tokamax/lax/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_window.
+// tokamax/lax/windows/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_window.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (sums and extremes have ops of their own: who combines otherwise includes it)
 #pragma once

@@ -1,4 +1,4 @@
-// tokamax/lax/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
+// tokamax/lax/windows/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (models that enlarge images include it)
 #pragma once

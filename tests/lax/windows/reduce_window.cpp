@@ -1,6 +1,6 @@
-// tests/lax/reduce_window.cpp: reductions by any function, of axes and of windows.
+// tests/lax/windows/reduce_window.cpp: reductions by any function, of axes and of windows.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/reduce_window.hpp>
+#include <tokamax/lax/windows/reduce_window.hpp>
 
 #include <tokamax/lax/pool.hpp>
 #include <tokamax/lax/reduce.hpp>
