@@ -31,8 +31,8 @@
 //   lax/stop_gradient.hpp            markers that leave values alone: stop_gradient, variable, optimization_barrier.
 //   lax/top_k.hpp                    the largest values of each row, and where they are.
 //   lax/transpose.hpp                permute the axes of an array.
-//   lax/window/conv.hpp              convolutions over any number of spatial axes; their derivatives are convolutions too.
-//   lax/window/pool.hpp              the largest element, the sum and the mean of the windows of an image.
+//   lax/windows/conv.hpp             convolutions over any number of spatial axes; their derivatives are convolutions too.
+//   lax/windows/pool.hpp             the largest element, the sum and the mean of the windows of an image.
 #pragma once
 
 #include <tokamax/lax/broadcast_in_dim.hpp>
@@ -65,5 +65,5 @@
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/top_k.hpp>
 #include <tokamax/lax/transpose.hpp>
-#include <tokamax/lax/window/conv.hpp>
-#include <tokamax/lax/window/pool.hpp>
+#include <tokamax/lax/windows/conv.hpp>
+#include <tokamax/lax/windows/pool.hpp>

@@ -14,7 +14,7 @@
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
-#include <tokamax/lax/window/conv.hpp>
+#include <tokamax/lax/windows/conv.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/complex_parts.hpp>  // complex_parts
-#include <tokamax/linalg/solve.hpp>       // solve
+#include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
+#include <tokamax/linalg/solve.hpp>               // solve
 
 namespace tokamax::linalg {
 

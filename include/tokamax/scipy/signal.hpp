@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/reverse.hpp>       // reverse
-#include <tokamax/lax/window/conv.hpp>   // conv_general_dilated
+#include <tokamax/lax/windows/conv.hpp>  // conv_general_dilated
 #include <tokamax/numpy/statistics.hpp>  // mean
 
 namespace tokamax::scipy::signal {

@@ -1,8 +1,8 @@
 // tests/backend/cpu/cases_product.cpp: products, convolutions and pools carry special values where their sums do.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/dot_general.hpp>
-#include <tokamax/lax/window/conv.hpp>
-#include <tokamax/lax/window/pool.hpp>
+#include <tokamax/lax/windows/conv.hpp>
+#include <tokamax/lax/windows/pool.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 
 #include "cases.hpp"

@@ -7,7 +7,7 @@
 #include <tokamax/backend/cpu/conv/tile.hpp>       // best_conv_kernels
 #include <tokamax/backend/cpu/gemm/gemm.hpp>       // gemm
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
-#include <tokamax/lax/window/conv.hpp>             // conv_options
+#include <tokamax/lax/windows/conv.hpp>            // conv_options
 
 #include <algorithm>  // min, max, clamp, copy_n, fill_n, all_of
 #include <cmath>      // isfinite

@@ -3,8 +3,8 @@
 // tested by tests/backend/cpu/kernels/conv.cpp
 #pragma once
 
-#include <tokamax/lax/window/conv.hpp>  // conv_options
-#include <tokamax/runtime/kernel.hpp>   // array_view
+#include <tokamax/lax/windows/conv.hpp>  // conv_options
+#include <tokamax/runtime/kernel.hpp>    // array_view
 
 #include <algorithm>  // min, max
 #include <cstdint>    // int64_t

@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/conv/window_gradient.hpp>  // conv_rhs_problem
 #include <tokamax/backend/cpu/device.hpp>                // cpu_tag
 #include <tokamax/backend/cpu/vector/floats.hpp>         // dense_floats, float_result
-#include <tokamax/lax/window/conv.hpp>                   // conv_general_dilated_p, conv_rhs_vjp_p
+#include <tokamax/lax/windows/conv.hpp>                  // conv_general_dilated_p, conv_rhs_vjp_p
 
 #include <algorithm>  // fill_n
 

@@ -1,12 +1,12 @@
 // tokamax/backend/cpu/kernels/max_pool.hpp: the largest element of each window, and its gradient.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/window/pool.cpp
+// tested by tests/lax/windows/pool.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/conv/frame.hpp>     // conv_frame
 #include <tokamax/backend/cpu/device.hpp>         // cpu_tag
 #include <tokamax/backend/cpu/vector/floats.hpp>  // dense_floats, float_result
-#include <tokamax/lax/window/pool.hpp>            // max_pool_p
+#include <tokamax/lax/windows/pool.hpp>           // max_pool_p
 
 #include <algorithm>    // min, max, clamp, fill_n
 #include <limits>       // numeric_limits

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cuda/device.hpp>     // cuda_tag
 #include <tokamax/backend/cuda/launch.hpp>     // launch_template
 #include <tokamax/backend/cuda/text/conv.hpp>  // conv
-#include <tokamax/lax/window/conv.hpp>         // conv_general_dilated_p
+#include <tokamax/lax/windows/conv.hpp>        // conv_general_dilated_p
 
 namespace tokamax {
 

@@ -1,4 +1,4 @@
-// tokamax/lax/window/conv.hpp: convolutions over any number of spatial axes; their derivatives are convolutions too.
+// tokamax/lax/windows/conv.hpp: convolutions over any number of spatial axes; their derivatives are convolutions too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
-// tests/lax/precision_bits.cpp: neighbours of numbers, and numbers with fewer bits.
+// tests/lax/elementwise/precision_bits.cpp: neighbours of numbers, and numbers with fewer bits.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/precision_bits.hpp>
+#include <tokamax/lax/elementwise/precision_bits.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"

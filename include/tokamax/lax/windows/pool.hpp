@@ -1,9 +1,9 @@
-// tokamax/lax/window/pool.hpp: the largest element, the sum and the mean of the windows of an image.
+// tokamax/lax/windows/pool.hpp: the largest element, the sum and the mean of the windows of an image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/slice.hpp>        // slice, pad
-#include <tokamax/lax/window/conv.hpp>  // padding
+#include <tokamax/lax/slice.hpp>         // slice, pad
+#include <tokamax/lax/windows/conv.hpp>  // padding
 
 #include <limits>  // infinity
 

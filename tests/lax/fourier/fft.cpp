@@ -1,6 +1,6 @@
-// tests/lax/fft.cpp: Fourier transforms of many lengths, compared with sums in double precision.
+// tests/lax/fourier/fft.cpp: Fourier transforms of many lengths, compared with sums in double precision.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/fft.hpp>
+#include <tokamax/lax/fourier/fft.hpp>
 
 #include "support/check_op.hpp"
 

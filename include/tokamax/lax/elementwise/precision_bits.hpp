@@ -1,4 +1,4 @@
-// tokamax/lax/precision_bits.hpp: the bits of floating numbers: nextafter and reduce_precision.
+// tokamax/lax/elementwise/precision_bits.hpp: the bits of floating numbers: nextafter and reduce_precision.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (few programs look at bits)
 #pragma once

@@ -1,9 +1,9 @@
-// tests/lax/window/conv.cpp: convolutions and their gradients against JAX, under vmap, and padding rules.
+// tests/lax/windows/conv.cpp: convolutions and their gradients against JAX, under vmap, and padding rules.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/backend/cpu/kernels/conv.hpp>
 #include <tokamax/backend/cpu/kernels/reverse.hpp>
-#include <tokamax/lax/window/conv.hpp>
+#include <tokamax/lax/windows/conv.hpp>
 #include <tokamax/random/samplers.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

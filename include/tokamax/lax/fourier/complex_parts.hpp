@@ -1,7 +1,7 @@
-// tokamax/lax/complex_parts.hpp: an array of complex numbers as two arrays: the library has no complex dtype.
+// tokamax/lax/fourier/complex_parts.hpp: an array of complex numbers as two arrays: the library has no complex dtype.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (functions with complex operands or results include it)
-// tested by tests/lax/fft.cpp
+// tested by tests/lax/fourier/fft.cpp
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +, -, *

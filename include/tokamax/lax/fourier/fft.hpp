@@ -1,15 +1,15 @@
-// tokamax/lax/fft.hpp: discrete Fourier transforms along the last axis: fft, ifft, rfft, irfft.
+// tokamax/lax/fourier/fft.hpp: discrete Fourier transforms along the last axis: fft, ifft, rfft, irfft.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (a program of transforms includes it)
 #pragma once
 
-#include <tokamax/lax/complex_parts.hpp>         // complex_parts
-#include <tokamax/lax/concatenate.hpp>           // concatenate
-#include <tokamax/lax/dot_general.hpp>           // dot_general
-#include <tokamax/lax/elementwise/division.hpp>  // rem
-#include <tokamax/lax/reverse.hpp>               // reverse
-#include <tokamax/lax/slice.hpp>                 // pad, slice_in_dim
-#include <tokamax/lax/transpose.hpp>             // swapaxes
+#include <tokamax/lax/concatenate.hpp>            // concatenate
+#include <tokamax/lax/dot_general.hpp>            // dot_general
+#include <tokamax/lax/elementwise/division.hpp>   // rem
+#include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
+#include <tokamax/lax/reverse.hpp>                // reverse
+#include <tokamax/lax/slice.hpp>                  // pad, slice_in_dim
+#include <tokamax/lax/transpose.hpp>              // swapaxes
 
 namespace tokamax {
 

@@ -1,7 +1,7 @@
-// tests/lax/window/pool.cpp: pooling and its gradients against JAX.
+// tests/lax/windows/pool.cpp: pooling and its gradients against JAX.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/lax/window/pool.hpp>
+#include <tokamax/lax/windows/pool.hpp>
 #include <tokamax/transforms/vjp.hpp>
 
 #include "support/contains.hpp"
