@@ -1,12 +1,6 @@
-<<<<<<<< HEAD:tests/lax/windows/conv_transpose.cpp
 // tests/lax/windows/conv_transpose.cpp: transposed convolutions are the cotangents of convolutions with strides.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/windows/conv_transpose.hpp>
-========
-// tests/lax/windows/conv_transpose.cpp: transposed convolutions are the cotangents of convolutions with strides.
-// SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/windows/conv_transpose.hpp>
->>>>>>>> c67f67359925ec2427488d9396c1ef6ad933b848:tests/lax/windows/conv_transpose.cpp
 
 #include <tokamax/transforms/vjp.hpp>
 

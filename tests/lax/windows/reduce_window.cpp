@@ -1,12 +1,6 @@
-<<<<<<<< HEAD:tests/lax/windows/reduce_window.cpp
 // tests/lax/windows/reduce_window.cpp: reductions by any function, of axes and of windows.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/windows/reduce_window.hpp>
-========
-// tests/lax/windows/reduce_window.cpp: reductions by any function, of axes and of windows.
-// SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/windows/reduce_window.hpp>
->>>>>>>> c67f67359925ec2427488d9396c1ef6ad933b848:tests/lax/windows/reduce_window.cpp
 
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/windows/pool.hpp>

@@ -1,14 +1,10 @@
-<<<<<<<< HEAD:include/tokamax/lax/windows/conv_transpose.hpp
 // tokamax/lax/windows/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
-========
-// tokamax/lax/windows/conv_transpose.hpp: the convolution that enlarges an image: the transpose of one with strides.
->>>>>>>> c67f67359925ec2427488d9396c1ef6ad933b848:include/tokamax/lax/windows/conv_transpose.hpp
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (models that enlarge images include it)
 #pragma once
 
-#include <tokamax/lax/reverse.hpp>      // reverse
-#include <tokamax/lax/transpose.hpp>    // swapaxes
+#include <tokamax/lax/reverse.hpp>       // reverse
+#include <tokamax/lax/transpose.hpp>     // swapaxes
 #include <tokamax/lax/windows/conv.hpp>  // conv_general_dilated
 
 namespace tokamax {

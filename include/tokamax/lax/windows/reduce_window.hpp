@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:include/tokamax/lax/windows/reduce_window.hpp
 // tokamax/lax/windows/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_window.
-========
-// tokamax/lax/windows/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_window.
->>>>>>>> c67f67359925ec2427488d9396c1ef6ad933b848:include/tokamax/lax/windows/reduce_window.hpp
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (sums and extremes have ops of their own: who combines otherwise includes it)
 #pragma once

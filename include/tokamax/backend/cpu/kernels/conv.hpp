@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/conv.hpp: convolutions, and the gradients of their windows.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/windows/conv.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/conv/convolution.hpp>      // conv_problem

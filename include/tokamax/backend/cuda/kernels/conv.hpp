@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/kernels/conv.hpp: convolutions over any number of spatial axes.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/windows/conv.cpp
 #pragma once
 
 #include <tokamax/backend/cuda/device.hpp>     // cuda_tag
