@@ -56,18 +56,15 @@ struct flex_functions {
   }
 };
 
-/// Are there so many scores that flex_attention computes them in blocks, and can it? Arrays of all pairs are in memory anyway.
-/// A function that captures an array with an axis for queries or keys does not fit blocks.
+/// Does flex_attention compute the scores in blocks? A function that captures an array with an axis for queries or keys does
+/// not fit blocks.
 template <class Score, class Mask>
 constexpr bool flex_in_blocks(const flex_functions<Score, Mask>& f, const attention_options& o, graph* inside) {
-  shape s = f.all;
-  for (int i = 0; i < 4; ++i)
-    if (is_dyn(s[i]) || s[i] == 0) return false;
-  if (o.bias.exists() || o.dropout_mask.exists() || s[2] * s[3] <= 4 * flex_block * flex_block) return false;
+  if (!is_cut_in_blocks(f.all, o)) return false;
   dtype scores = carrying(f.q.dtype());
   if (o.logits_dtype != dtype::none) scores = o.logits_dtype;
   flex_functions<Score, Mask> of_block = f;
-  of_block.all[2] = flex_cut(s[2]).size, of_block.all[3] = flex_cut(s[3]).size;
+  of_block.all[2] = flex_cut(f.all[2]).size, of_block.all[3] = flex_cut(f.all[3]).size;
   return f.work(inside, scores) && of_block.work(inside, scores);
 }
 
@@ -85,9 +82,10 @@ constexpr bool flex_in_blocks(const flex_functions<Score, Mask>& f, const attent
 /// order   scale, score, options.bias, soft cap, mask and options.mask; every other option as in dot_product_attention
 /// errors  "flex_attention: score" and "flex_attention: mask" if a result is not floats or booleans that broadcast to
 ///         [B, N, T, S]; those of dot_product_attention
-/// memory  O(T + S) for a head, in the gradients too; with options.bias, options.dropout_mask, or functions that capture arrays
-///         with an axis for queries or keys, [B, N, T, S]
-/// speed   blocks of 128 queries and 128 keys of which no mask lets a pair through are skipped, forward and backward
+/// memory  O(T + S) for a head, in the gradients too; with options.bias, or functions that capture arrays with an axis for
+///         queries or keys, [B, N, T, S]
+/// speed   blocks of 128 queries and 128 keys of which no mask lets a pair through are skipped, forward and backward;
+///         of a window in the options, the loops have no such blocks at all
 /// source  torch.nn.attention.flex_attention, tokamax.flex_attention; Dong et al. 2024, arXiv:2412.05496
 template <class Score, class Mask>
 constexpr array flex_attention(const array& q, const array& k, const array& v, Score score, Mask mask,
