@@ -6,6 +6,7 @@
 //
 //   kernel/async_copy.hpp         copies between refs that run while the kernel goes on, and the semaphores that tell their end.
 //   kernel/block_spec.hpp         which block of an array each step of a grid works on.
+//   kernel/emit_pipeline.hpp      a grid inside of a kernel, whose blocks are copied while the steps before them run.
 //   kernel/grid_as_scan.hpp       the meaning of a kernel in smaller ops: a scan over its steps.
 //   kernel/grid_loop.hpp          the op that runs a kernel's body for each step of its grid.
 //   kernel/grid_run.hpp           how the steps of a grid run on the host.
@@ -21,6 +22,7 @@
 
 #include <tokamax/kernel/async_copy.hpp>
 #include <tokamax/kernel/block_spec.hpp>
+#include <tokamax/kernel/emit_pipeline.hpp>
 #include <tokamax/kernel/grid_as_scan.hpp>
 #include <tokamax/kernel/grid_loop.hpp>
 #include <tokamax/kernel/grid_run.hpp>

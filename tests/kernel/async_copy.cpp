@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/kernel.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/numpy/matmul.hpp>
 
 #include "support/check_op.hpp"
 
@@ -70,4 +71,25 @@ TEST_CASE("copies between refs of other types, and without a semaphore, are refu
   CHECK_THROWS_WITH(run(five, semaphores()), contains("async_copy: types: found f32[4], expected f32[5]"));
   CHECK_THROWS_WITH(run(four, {{i32, false, {}}}), contains("async_copy: semaphore"));
   CHECK_NOTHROW(run(four, semaphores()));
+}
+TEST_CASE("a pipeline in a kernel: a product of blocks that arrive while others are computed") {
+  const function product = [](const arrays& a) -> arrays {
+    const block_spec outside{.space = memory_space::any};
+    const auto body = [](const auto& p, const auto& x, const auto& y, const auto& out) {
+      p.run_scoped({{{f32, false, {}}}}, [&](auto& step) {
+        step.set(0.0f);
+        emit_pipeline(
+            p,
+            [&](auto& xb, auto& yb, auto& ob) {
+              p.when(rem(step.get(), 3.0f) == 0.0f, [&] { ob.set(0.0f); });
+              ob += matmul(xb.get(), yb.get());
+              step += 1.0f;
+            },
+            {.grid = {2, 2, 3}, .in = {{{2, 2}, {0, 2}}, {{2, 4}, {2, 1}}}, .out = {{{2, 4}, {0, 1}}}}, x, y, out);
+      });
+    };
+    return kernel_call(body, {.in = {outside, outside}, .out = {{{f32, false, {4, 8}}, outside}}})(a[0], a[1]);
+  };
+  const array x = noise({4, 6}, 1), y = noise({6, 8}, 2);
+  CHECK(difference(to_values(product({x, y})), to_values(matmul(x, y)), 1e-5) == "");
 }

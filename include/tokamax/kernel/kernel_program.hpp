@@ -46,16 +46,23 @@ class kernel_region {
   /// The others would be copied for each call where they are parts of larger arrays. Returns the refs that are kept.
   constexpr vec<int> keep_refs(graph& body, int values) const {
     const vec<char> live = live_nodes(body);
-    vec<int> refs = changed_, inputs;
+    vec<int> refs = changed_;
     for (int r = 0; r < before_.count(); ++r)
       if (!contains(r) && live[body.inputs[values + r]]) refs.push_back(r);
-    for (int k = 0; k < values; ++k) inputs.push_back(body.inputs[k]);
-    for (const int r : refs) inputs.push_back(body.inputs[values + r]);
-    for (int k = values + before_.count(); k < body.inputs.count(); ++k) inputs.push_back(body.inputs[k]);
-    for (int r = 0; r < before_.count(); ++r)
-      if (!contains(r) && !live[body.inputs[values + r]]) forget_input(body, body.inputs[values + r]);
-    body.inputs = inputs;
-    for (int k = 0; k < inputs.count(); ++k) body.nodes[inputs[k]].first_word = k;
+    graph kept;
+    kept.become_body_of(around_);
+    arrays args(body.inputs.size());  // what does not exist is not read
+    const auto keep = [&](int k) {
+      args[k] = array(&kept, kept.input(body[body.inputs[k]].type), body[body.inputs[k]].type);
+    };
+    for (int k = 0; k < values; ++k) keep(k);
+    for (const int r : refs) keep(values + r);
+    for (int k = values + before_.count(); k < body.inputs.count(); ++k) keep(k);
+    for (const array& y : inline_graph(kept, body, args.data())) kept.outputs.push_back(lift(kept, y).id());
+    kept.captures = body.captures;
+    kept.guests = body.guests;
+    if (body.error.failed) kept.error = body.error;
+    body = std::move(kept);
     return refs;
   }
   /// The values that the refs hold before.
@@ -69,14 +76,6 @@ class kernel_region {
     for (const int c : changed_)
       if (c == r) return true;
     return false;
-  }
-  /// Makes an input that nothing reads a constant.
-  static constexpr void forget_input(graph& body, int id) {
-    node& n = body.nodes[id];
-    n.op = &constant_p;
-    n.first_word = body.words.count();
-    n.word_count = 1;
-    body.words.push_back(0);
   }
   constexpr bool is_changed(const graph& body, int values, int r) const {
     const array& s = trace_.states[r];
@@ -211,9 +210,19 @@ class kernel_program {
                             source_line l = source_line::current()) const {
     constexpr int count = detail::scratch_refs<F, 0, false>();
     static_assert(count >= 0, "tokamax: run_scoped: the function takes a ref for each scratch memory");
-    detail::kernel_trace& t = *trace_;
     if (scratch.count() != count)
-      return reject(t.now, l, "run_scoped: refs", message() << count, message() << scratch.count());
+      return reject(trace_->now, l, "run_scoped: refs", message() << count, message() << scratch.count());
+    const int first = allocate(scratch, l);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const ref refs[]{ref(*trace_, first + static_cast<int>(I))...};
+      f(refs[I]...);
+    }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+    release(first);
+  }
+
+  /// The two halves of run_scoped, for any number of refs: `allocate` gives the number of the first new ref.
+  constexpr int allocate(const vec<kernel_scratch>& scratch, source_line l = source_line::current()) const {
+    detail::kernel_trace& t = *trace_;
     const int first = t.states.count();
     for (const kernel_scratch& s : scratch) {
       words w;
@@ -224,14 +233,14 @@ class kernel_program {
       t.spaces.push_back(s.space);
       t.writable.push_back(1);
     }
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const ref refs[]{ref(t, first + static_cast<int>(I))...};
-      f(refs[I]...);
-    }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
-    t.states.resize(static_cast<std::size_t>(first));
-    t.spaces.resize(static_cast<std::size_t>(first));
-    t.writable.resize(static_cast<std::size_t>(first));
+    return first;
   }
+  constexpr void release(int first) const {
+    trace_->states.resize(static_cast<std::size_t>(first));
+    trace_->spaces.resize(static_cast<std::size_t>(first));
+    trace_->writable.resize(static_cast<std::size_t>(first));
+  }
+  constexpr detail::kernel_trace& trace() const { return *trace_; }
 
  private:
   constexpr bool has(int axis, location where) const {
