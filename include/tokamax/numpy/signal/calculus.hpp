@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/reverse.hpp>                  // reverse
+#include <tokamax/numpy/floor_divide.hpp>           // remainder
 #include <tokamax/numpy/reductions/cumulative.hpp>  // diff
 #include <tokamax/numpy/sorting/order.hpp>          // searchsorted
 #include <tokamax/numpy/take.hpp>                   // take
