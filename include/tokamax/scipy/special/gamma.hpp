@@ -3,7 +3,8 @@
 // tested by tests/scipy/special.cpp
 #pragma once
 
-#include <tokamax/scipy/special/special_op.hpp>  // special
+#include <tokamax/numpy/elementwise/exponential.hpp>  // pi
+#include <tokamax/scipy/special/special_op.hpp>       // special
 
 namespace tokamax {
 
@@ -15,7 +16,6 @@ inline constexpr double lanczos[] = {676.520368121885098567009190444019, -1259.1
                                      771.3234287776530788486528258894,   -176.61502916214059906584551354,
                                      12.507343278686904814458936853,     -0.13857109526572011689554707,
                                      9.984369578019570859563e-6,         1.50563273514931155834e-7};
-inline constexpr double pi = 3.14159265358979323846;
 
 /// How far |x| is from the nearest integer.
 constexpr array distance_to_integer(const array& x) {
@@ -26,7 +26,7 @@ constexpr array lgamma_value(const arrays& operands) {
   const array& x = operands[0];
   const array reflected = x < 0.5;
   const array z = where(reflected, -x, x - 1.0);
-  array sum = number_like(x, lanczos_first);
+  array sum = filled_like(x, lanczos_first);
   for (int i = 0; i < 8; ++i) sum = sum + lanczos[i] / (z + (i + 1.0));
   const array t = z + 7.5, log_t = 2.01490302054226470 + log1p(z / 7.5);
   const array direct = (z + 0.5 - t / log_t) * log_t + 0.918938533204672742 + log(sum);
@@ -39,7 +39,7 @@ constexpr array digamma_value(const arrays& operands) {
   const array& x = operands[0];
   const array reflected = x < 0.5;
   const array z = where(reflected, -x, x - 1.0);
-  array numerator = zeros_like(x), denominator = number_like(x, lanczos_first);
+  array numerator = zeros_like(x), denominator = filled_like(x, lanczos_first);
   for (int i = 0; i < 8; ++i) {
     const array term = lanczos[i] / (z + (i + 1.0));
     numerator = numerator - term / (z + (i + 1.0));

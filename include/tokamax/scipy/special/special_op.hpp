@@ -59,9 +59,9 @@ constexpr array special_ternary(const op& o, const array& a, const array& b, con
 }
 
 /// A number of the dtype and shape of x.
-constexpr array number_like(const array& x, double v) { return array(v, {x.dtype(), false, x.shape()}); }
-constexpr array infinity_like(const array& x) { return number_like(x, std::numeric_limits<double>::infinity()); }
-constexpr array nan_like(const array& x) { return number_like(x, std::numeric_limits<double>::quiet_NaN()); }
+constexpr array filled_like(const array& x, double v) { return array(v, {x.dtype(), false, x.shape()}); }
+constexpr array infinity_like(const array& x) { return filled_like(x, std::numeric_limits<double>::infinity()); }
+constexpr array nan_like(const array& x) { return filled_like(x, std::numeric_limits<double>::quiet_NaN()); }
 /// The distance of 1 from the next number.
 constexpr double rounding_unit(const array& x) { return x.dtype() == f64 ? 0x1p-52 : 0x1p-23; }
 
