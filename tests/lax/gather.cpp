@@ -19,37 +19,37 @@ using namespace tokamax;
 using namespace tokamax::test;
 
 namespace {
-array indices(std::initializer_list<std::int32_t> v, const shape& s) { return array::from<std::int32_t>(v, s); }
+array ids(std::initializer_list<std::int32_t> v, const shape& s) { return array::from<std::int32_t>(v, s); }
 }  // namespace
 
 TEST_CASE("gather keeps the contract") {
-  check_op(gather_p, {{{noise({4, 3}, 1), indices({0, 3, 3, 1}, {4})}},
-                      {{noise({4, 3}, 1), indices({0, 3, 2, 1, 2, 2}, {2, 3})}},
-                      {{noise({4, 2, 2}, 1), indices({2}, {})}},
-                      {{noise({5}, 1), indices({4, 0, 4}, {3})}},
-                      {{noise({4, 3}, 1, bf16), indices({1, 1}, {2})}},
-                      {{noise({4, 3}, 1), indices({}, {0})}}});
+  check_op(gather_p, {{{noise({4, 3}, 1), ids({0, 3, 3, 1}, {4})}},
+                      {{noise({4, 3}, 1), ids({0, 3, 2, 1, 2, 2}, {2, 3})}},
+                      {{noise({4, 2, 2}, 1), ids({2}, {})}},
+                      {{noise({5}, 1), ids({4, 0, 4}, {3})}},
+                      {{noise({4, 3}, 1, bf16), ids({1, 1}, {2})}},
+                      {{noise({4, 3}, 1), ids({}, {0})}}});
 }
 
 TEST_CASE("scatter_add keeps the contract and drops what lies outside") {
   const words four = pack(scatter_attributes{4});
-  check_op(scatter_add_p, {{{indices({0, 3, 3}, {3}), noise({3, 2}, 1)}, four},
-                           {{indices({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}, four},
-                           {{indices({2}, {1}), noise({1}, 1)}, four},
-                           {{indices({}, {0}), noise({0, 2}, 1)}, four},
-                           {{indices({1, 1, 2}, {3}), astype(noise({3, 37}, 1) * 60.0f, i8)}, four}});
+  check_op(scatter_add_p, {{{ids({0, 3, 3}, {3}), noise({3, 2}, 1)}, four},
+                           {{ids({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}, four},
+                           {{ids({2}, {1}), noise({1}, 1)}, four},
+                           {{ids({}, {0}), noise({0, 2}, 1)}, four},
+                           {{ids({1, 1, 2}, {3}), astype(noise({3, 37}, 1) * 60.0f, i8)}, four}});
 }
 
 TEST_CASE("scatter_add onto an operand keeps the contract") {
-  check_op(scatter_add_onto_p, {{{noise({4, 2}, 2), indices({0, 3, 3}, {3}), noise({3, 2}, 1)}},
-                                {{noise({4, 3}, 2), indices({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}},
-                                {{noise({4}, 2), indices({2}, {1}), noise({1}, 1)}},
-                                {{noise({4, 2}, 2), indices({}, {0}), noise({0, 2}, 1)}},
-                                {{noise({3, 2}, 2, bf16), indices({1, 1}, {2}), noise({2, 2}, 1, bf16)}}});
+  check_op(scatter_add_onto_p, {{{noise({4, 2}, 2), ids({0, 3, 3}, {3}), noise({3, 2}, 1)}},
+                                {{noise({4, 3}, 2), ids({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}},
+                                {{noise({4}, 2), ids({2}, {1}), noise({1}, 1)}},
+                                {{noise({4, 2}, 2), ids({}, {0}), noise({0, 2}, 1)}},
+                                {{noise({3, 2}, 2, bf16), ids({1, 1}, {2}), noise({2, 2}, 1, bf16)}}});
 }
 
 TEST_CASE("scatter_add writes over an operand that nobody reads again, and over no other") {
-  const array rows = indices({0, 3, 3}, {3});
+  const array rows = ids({0, 3, 3}, {3});
   const std::vector<array> x{noise({4, 2}, 2), noise({3, 2}, 1)};
   check_function([&](const arrays& v) -> arrays { return scatter_add(v[0] * 2.0f, rows, v[1]) + 1.0f; }, x);
   check_function(
@@ -61,7 +61,7 @@ TEST_CASE("scatter_add writes over an operand that nobody reads again, and over 
 }
 
 TEST_CASE("the gradient of a table that is also multiplied is scattered onto the product") {
-  const array wanted = indices({2, 0, 2}, {3});
+  const array wanted = ids({2, 0, 2}, {3});
   const auto loss = [&](const arrays& x) -> arrays {
     return sum(matmul(gather(x[0], wanted), transpose(x[0])) * x[1]);
   };
@@ -71,13 +71,13 @@ TEST_CASE("the gradient of a table that is also multiplied is scattered onto the
 }
 
 TEST_CASE("take counts from the end, fills with NaN and works along any axis") {
-  const array wanted = indices({2, 0, 0}, {3}), mixed = indices({0, 3, 4, -1, -4, -5, 9}, {7});
+  const array wanted = ids({2, 0, 0}, {3}), mixed = ids({0, 3, 4, -1, -4, -5, 9}, {7});
   check_golden("take_axis1", [&](const arrays& x) -> arrays { return take(x[0], wanted, 1); });
   check_golden("take_fill", [](const arrays& x) -> arrays { return take(x[0], x[1]); }, 2);
   check_golden("take_fill_i8", [&](const arrays& x) -> arrays { return take(x[0], mixed); });
   check_golden("take_fill_i32", [&](const arrays& x) -> arrays { return take(x[0], mixed); });
   check_function([](const arrays& x) -> arrays { return take(x[0], x[1], -1); },
-                 {noise({2, 3, 4}, 1), indices({3, 0}, {2})});
+                 {noise({2, 3, 4}, 1), ids({3, 0}, {2})});
   check_golden(
       "scatter_add",
       [](const arrays& x) -> arrays { return scatter_add(x[0], select(x[2] < 0, x[2] + 4, x[2]), x[1]); }, 3);

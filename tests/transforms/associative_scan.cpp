@@ -18,7 +18,7 @@ namespace {
 void check_close(const array& found, const array& expected) {
   CHECK(difference({to_value(found)}, {to_value(expected)}, 3e-6) == "");
 }
-constexpr auto add = [](const array& a, const array& b) { return a + b; };
+constexpr auto plus = [](const array& a, const array& b) { return a + b; };
 /// h -> decay h + input, one after the other: what recurrent layers compute.
 struct affine {
   array decay, input;
@@ -31,9 +31,9 @@ constexpr auto then = [](const affine& a, const affine& b) {
 TEST_CASE("prefix sums of any length, axis and direction") {
   for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 33}) {
     const array x = noise({n, 3}, 1), y = noise({2, n}, 2);
-    check_close(associative_scan(add, x), cumsum(x, 0));
-    check_close(associative_scan(add, y, {.axis = -1}), cumsum(y, 1));
-    check_close(associative_scan(add, x, {.reverse = true}), reverse(cumsum(reverse(x, {0}), 0), {0}));
+    check_close(associative_scan(plus, x), cumsum(x, 0));
+    check_close(associative_scan(plus, y, {.axis = -1}), cumsum(y, 1));
+    check_close(associative_scan(plus, x, {.reverse = true}), reverse(cumsum(reverse(x, {0}), 0), {0}));
   }
 }
 
@@ -64,12 +64,12 @@ TEST_CASE("prefixes in programs have the same bits, and are mapped") {
   const array known = jit(f, cpu, while_compiling)(x), late = jit(f, cpu, at_run_time)(x);
   CHECK(bit_difference({known}, {late}).empty());
   CHECK(bit_difference({known}, {f(x)}).empty());
-  check_close(vmap([](const array& v) { return associative_scan(add, v); }, {.in_axes = {1}, .out_axes = {1}})(x),
+  check_close(vmap([](const array& v) { return associative_scan(plus, v); }, {.in_axes = {1}, .out_axes = {1}})(x),
               cumsum(x, 0));
 }
 
 TEST_CASE("wrong sequences are rejected") {
   CHECK_THROWS_WITH(associative_scan(then, affine{noise({3}, 1), noise({4}, 2)}),
                     contains("associative_scan: length: found f32[4], expected one known extent at axis 0"));
-  CHECK_THROWS_WITH(associative_scan(add, noise({3}, 1), {.axis = 1}), contains("associative_scan: axis: found 1"));
+  CHECK_THROWS_WITH(associative_scan(plus, noise({3}, 1), {.axis = 1}), contains("associative_scan: axis: found 1"));
 }

@@ -18,16 +18,16 @@ using namespace tokamax;
 using namespace tokamax::test;
 
 namespace {
-constexpr auto block = [](const array& x, const array& w) { return tanh(matmul(x, w)) * x; };
-constexpr auto plain = [](const array& w, const array& x) { return sum(block(block(x, w), w)); };
+constexpr auto layer = [](const array& x, const array& w) { return tanh(matmul(x, w)) * x; };
+constexpr auto plain = [](const array& w, const array& x) { return sum(layer(layer(x, w), w)); };
 constexpr auto saved = [](const array& w, const array& x) {
-  const auto again = remat(block);
+  const auto again = remat(layer);
   return sum(again(again(x, w), w));
 };
 }  // namespace
 
 TEST_CASE("remat keeps the contract") {
-  check_function([](const arrays& a) -> arrays { return remat(block)(a[0], a[1]); },
+  check_function([](const arrays& a) -> arrays { return remat(layer)(a[0], a[1]); },
                  {noise({2, 3}, 1), noise({3, 3}, 2)});
 }
 
@@ -46,19 +46,19 @@ TEST_CASE("remat composes with scan, vmap, jvp and itself") {
                      .first);
     };
   };
-  CHECK(difference({to_value(grad(loop(remat(block)))(w))}, {to_value(grad(loop(block))(w))}, 1e-6) == "");
-  CHECK(difference({to_value(jvp(loop(remat(block)), w, t).second)}, {to_value(jvp(loop(block), w, t).second)}, 1e-6) ==
+  CHECK(difference({to_value(grad(loop(remat(layer)))(w))}, {to_value(grad(loop(layer))(w))}, 1e-6) == "");
+  CHECK(difference({to_value(jvp(loop(remat(layer)), w, t).second)}, {to_value(jvp(loop(layer), w, t).second)}, 1e-6) ==
         "");
   const auto per_row = [&](auto f) {
     return vmap([&, f](const array& row) { return grad([&](const array& v) { return sum(f(row, v)); })(w); })(x);
   };
-  CHECK(difference({to_value(per_row(remat(remat(block))))}, {to_value(per_row(block))}, 1e-6) == "");
+  CHECK(difference({to_value(per_row(remat(remat(layer))))}, {to_value(per_row(layer))}, 1e-6) == "");
 }
 
 TEST_CASE("remat passes on what its function closes over") {
   const array w = noise({3, 3}, 1), x = noise({2, 3}, 2);
-  const auto f = [&](const array& v) { return sum(remat([&](const array& a) { return block(a, v); })(x)); };
-  const auto g = [&](const array& v) { return sum(block(x, v)); };
+  const auto f = [&](const array& v) { return sum(remat([&](const array& a) { return layer(a, v); })(x)); };
+  const auto g = [&](const array& v) { return sum(layer(x, v)); };
   CHECK(bit_difference({grad(f)(w)}, {grad(g)(w)}) == "");
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a policy keeps what it says: fewer products, the same bits") {
   const array w = noise({4, 4}, 1), x = noise({3, 4}, 2);
   const auto gradient = [&](const auto& policy) {
     return grad([policy](const array& v, const array& in) {
-      const auto again = remat(block, policy);
+      const auto again = remat(layer, policy);
       return sum(again(again(in, v), v));
     });
   };
@@ -88,16 +88,16 @@ TEST_CASE("a policy keeps what it says: fewer products, the same bits") {
   const auto scoped = [](const array& v, const array& in) {
     const auto f = [](const array& a, const array& b) {
       const named_scope scope("kept", a);
-      return block(a, b);
+      return layer(a, b);
     };
     return sum(remat(f, named)(in, v));
   };
   CHECK(bit_difference({grad(scoped)(w, x)},
-                       {grad([](const array& v, const array& in) { return sum(block(in, v)); })(w, x)}) == "");
+                       {grad([](const array& v, const array& in) { return sum(layer(in, v)); })(w, x)}) == "");
   const auto second = [&](const auto& f) {  // the derivative of the derivative computes again too
     return grad([&](const array& v) { return sum(square(grad(f)(v, x))); })(w);
   };
-  const auto kept = [](const array& v, const array& in) { return sum(remat(block, dots_saveable)(in, v)); };
-  const auto once = [](const array& v, const array& in) { return sum(block(in, v)); };
+  const auto kept = [](const array& v, const array& in) { return sum(remat(layer, dots_saveable)(in, v)); };
+  const auto once = [](const array& v, const array& in) { return sum(layer(in, v)); };
   CHECK(difference({to_value(second(kept))}, {to_value(second(once))}, 1e-6) == "");
 }

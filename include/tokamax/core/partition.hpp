@@ -6,7 +6,8 @@
 #include <tokamax/base/tree/tree_path.hpp>  // matching
 #include <tokamax/core/array.hpp>           // array
 
-#include <utility>  // pair
+#include <type_traits>  // is_integral
+#include <utility>      // pair
 
 namespace tokamax {
 
@@ -39,6 +40,7 @@ constexpr Tree filter(const Tree& tree, const Predicate& chosen) {
 ///
 /// source  equinox.partition
 template <class Tree, class Predicate>
+  requires(!std::is_integral_v<Predicate>)  // with a number it is NumPy's function of the same name
 constexpr std::pair<Tree, Tree> partition(const Tree& tree, const Predicate& chosen) {
   std::pair<Tree, Tree> result{filter(tree, chosen), copy_tree(tree)};
   for_each_leaf(

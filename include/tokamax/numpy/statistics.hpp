@@ -5,6 +5,8 @@
 
 #include <tokamax/lax/reduce.hpp>  // sum
 
+#include <limits>  // quiet_NaN
+
 namespace tokamax {
 
 namespace detail {
@@ -33,11 +35,24 @@ constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return astype(detail::mean_in_f32(x, o, l), detail::mean_dtype(x));
 }
-/// Mean of squared deviations, by two passes; shapes, dtypes and errors as for mean.
+
+/// The options of var and std: of how many elements less than there are the mean of squares is taken.
+struct moment_options {
+  axes axis = every_axis;  ///< negative axes count from the end
+  bool keepdims = false;   ///< keep the reduced axes with extent 1
+  double ddof = 0;         ///< subtracted from the number of elements; 1 for an unbiased estimate
+};
+/// The sum of squared deviations over n - ddof, by two passes; NaN where that is not positive.
+///
+/// shapes, dtypes, errors  as mean
 /// source  jax.numpy.var
-constexpr array var(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
+constexpr array var(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
   const array centred = astype(x, carrying(x.dtype()), l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
-  return astype(detail::mean_in_f32(centred * located(centred, l), o, l), detail::mean_dtype(x), l);
+  const array squares = centred * located(centred, l);
+  if (o.ddof == 0) return astype(detail::mean_in_f32(squares, {o.axis, o.keepdims}, l), detail::mean_dtype(x), l);
+  const double n = static_cast<double>(detail::reduced_count(x, o.axis)) - o.ddof;
+  const array divisor(n > 0 ? n : std::numeric_limits<double>::quiet_NaN(), {centred.dtype(), false, {}});
+  return astype(sum(squares, {o.axis, o.keepdims}, l) / located(divisor, l), detail::mean_dtype(x), l);
 }
 
 }  // namespace tokamax

@@ -15,7 +15,7 @@ using namespace tokamax::test;
 namespace {
 const auto product = [](const array& a, const array& b) { return a * b; };
 const auto larger = [](const array& a, const array& b) { return maximum(a, b); };
-const auto add = [](const array& a, const array& b) { return a + b; };
+const auto plus = [](const array& a, const array& b) { return a + b; };
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
 double apart(const array& a, const array& b) {
@@ -39,9 +39,9 @@ TEST_CASE("reduce combines all elements, whatever their number") {
     CHECK(apart(reduce(x, -infinite, larger, {0, 2}), max(x, {.axis = {0, 2}})) == 0);
   }
   CHECK(reduce(zeros({0, 2}), 1.0f, product, {0}).data<float>()[1] == 1);
-  CHECK(reduce(ones({2, 3}, i32), 0, add, {-1}).dtype() == i32);
+  CHECK(reduce(ones({2, 3}, i32), 0, plus, {-1}).dtype() == i32);
   check_function([](const arrays& x) -> arrays { return reduce(x[0], 1.0f, product, {0}); }, {noise({5, 2}, 1)});
-  CHECK_THROWS_WITH(reduce(zeros({2}), 0.0f, add, {1}), contains("reduce: axis"));
+  CHECK_THROWS_WITH(reduce(zeros({2}), 0.0f, plus, {1}), contains("reduce: axis"));
 }
 
 TEST_CASE("reduce_window agrees with pools, and with windows that are written out") {
@@ -49,13 +49,13 @@ TEST_CASE("reduce_window agrees with pools, and with windows that are written ou
   const array pooled = max_pool(x, {2, 3}, {.strides = {2, 1}});
   CHECK(apart(reduce_window(x, -infinite, larger, {1, 2, 3, 1}, {.strides = {1, 2, 1, 1}}), pooled) == 0);
   const array line = array{1.0f, 2.0f, 3.0f, 4.0f, 5.0f};
-  CHECK(apart(reduce_window(line, 0.0f, add, {2}, {.low = {1}, .high = {1}}),
+  CHECK(apart(reduce_window(line, 0.0f, plus, {2}, {.low = {1}, .high = {1}}),
               array{1.0f, 3.0f, 5.0f, 7.0f, 9.0f, 5.0f}) == 0);
-  CHECK(apart(reduce_window(line, 0.0f, add, {2}, {.window_dilation = {3}}), array{5.0f, 7.0f}) == 0);
+  CHECK(apart(reduce_window(line, 0.0f, plus, {2}, {.window_dilation = {3}}), array{5.0f, 7.0f}) == 0);
   CHECK(apart(reduce_window(line, 1.0f, product, {2}, {.strides = {2}, .base_dilation = {2}}),
               array{1.0f, 2.0f, 3.0f, 4.0f}) == 0);
-  CHECK(reduce_window(line, 0.0f, add, {6}).size() == 0);
-  check_function([](const arrays& v) -> arrays { return reduce_window(v[0], 0.0f, add, {2, 2}, {.low = {1, 0}}); },
+  CHECK(reduce_window(line, 0.0f, plus, {6}).size() == 0);
+  check_function([](const arrays& v) -> arrays { return reduce_window(v[0], 0.0f, plus, {2, 2}, {.low = {1, 0}}); },
                  {noise({3, 4}, 1)}, {.order = 1});
-  CHECK_THROWS_WITH(reduce_window(line, 0.0f, add, {0}), contains("reduce_window: window"));
+  CHECK_THROWS_WITH(reduce_window(line, 0.0f, plus, {0}), contains("reduce_window: window"));
 }

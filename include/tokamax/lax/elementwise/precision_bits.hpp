@@ -10,9 +10,9 @@ namespace tokamax {
 
 namespace detail {
 /// How the bits of a floating dtype are divided.
-struct float_layout {
+struct split_of_bits {
   int exponent = 0, mantissa = 0;
-  constexpr explicit float_layout(dtype t) {
+  constexpr explicit split_of_bits(dtype t) {
     exponent = t == f64 ? 11 : t == f16 || t == f8e5m2 ? 5 : t == f8e4m3fn ? 4 : 8;
     mantissa = bits_of(t) - 1 - exponent;
   }
@@ -72,7 +72,7 @@ inline constexpr op reduce_precision_p{
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<reduce_precision_options>();
       const dtype type = c[0].dtype();
-      const detail::float_layout has(type);
+      const detail::split_of_bits has(type);
       const array given = bitcast_convert_type(c[0], detail::bits_dtype(type));
       const auto word = [&](std::uint64_t v) { return detail::bits_like(given, v); };
       array bits = given;

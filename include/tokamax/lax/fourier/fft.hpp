@@ -15,10 +15,10 @@ namespace tokamax {
 
 namespace detail {
 
-/// e^(-2 pi i p / n) for whole numbers p, which are reduced before they become angles.
+/// e^(-2 pi i p / n) for mirrored numbers p, which are reduced before they become angles.
 constexpr complex_parts roots_of_one(const array& p, std::int64_t n, dtype type) {
-  const array whole = rem(p, array(static_cast<double>(n), {i32, false, {}}));
-  const array angle = astype(whole, type) * (-6.283185307179586476925 / static_cast<double>(n));
+  const array mirrored = rem(p, array(static_cast<double>(n), {i32, false, {}}));
+  const array angle = astype(mirrored, type) * (-6.283185307179586476925 / static_cast<double>(n));
   return {cos(angle), sin(angle)};
 }
 /// x [..., r, m] with the matrix of the transform of length r applied to the axis before the last one.
@@ -163,12 +163,12 @@ constexpr array irfft(const complex_parts& x, std::int64_t n = -1, source_line l
   const array counts =
       logical_and(place != array(0), place * array(2) != array(static_cast<double>(n), {i32, false, {}}));
   const array im = select(broadcast_to(counts, x.im.shape()), x.im, zeros_like(x.im));
-  const auto whole = [&](const array& v, bool negative) {
+  const auto mirrored = [&](const array& v, bool negative) {
     array back = reverse(slice_in_dim(v, 1, (n + 1) / 2, -1, l), {v.rank() - 1}, l);
     if (negative) back = -back;
     return concatenate({v, back}, -1, l);
   };
-  return ifft({whole(x.re, false), whole(im, true)}, l).re;
+  return ifft({mirrored(x.re, false), mirrored(im, true)}, l).re;
 }
 
 }  // namespace tokamax

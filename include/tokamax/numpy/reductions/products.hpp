@@ -67,24 +67,6 @@ constexpr array ptp(const array& x, reduce_options o = {}, source_line l = sourc
   return max(x, o, l) - located(min(x, o, l), l);
 }
 
-/// The options of var and std: of how many elements less than there are the mean of squares is taken.
-struct moment_options {
-  axes axis = every_axis;  ///< negative axes count from the end
-  bool keepdims = false;   ///< keep the reduced axes with extent 1
-  double ddof = 0;         ///< subtracted from the number of elements; 1 for an unbiased estimate
-};
-/// The sum of squared deviations over n - ddof; NaN where that is not positive.
-///
-/// shapes  x [...] -> x without `axis`
-/// dtypes  as mean
-/// source  jax.numpy.var
-constexpr array var(const array& x, const moment_options& o, source_line l = source_line::current()) {
-  const array wide = astype(x, carrying(x.dtype()), l);
-  const array centred = wide - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
-  const double n = static_cast<double>(detail::reduced_count(x, o.axis)) - o.ddof;
-  const array divisor(n > 0 ? n : std::numeric_limits<double>::quiet_NaN(), {centred.dtype(), false, {}});
-  return astype(sum(centred * centred, {o.axis, o.keepdims}, l) / divisor, detail::mean_dtype(x));
-}
 /// The root of the variance. It has this name because std is a namespace.
 /// source  jax.numpy.std
 constexpr array std_(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
