@@ -50,9 +50,7 @@ void add_plain(case_functions& table) {
     };
 }
 void add_moments(case_functions& table) {
-  table["var"] = [](const arrays& x, options o) -> arrays {
-    return o.has("ddof") ? var(x[0], moments(o)) : var(x[0], o.reduction());
-  };
+  table["var"] = [](const arrays& x, options o) -> arrays { return var(x[0], moments(o)); };
   table["std"] = [](const arrays& x, options o) -> arrays { return std_(x[0], moments(o)); };
   table["nanvar"] = [](const arrays& x, options o) -> arrays { return nanvar(x[0], moments(o)); };
   table["nanstd"] = [](const arrays& x, options o) -> arrays { return nanstd(x[0], moments(o)); };
