@@ -3,9 +3,11 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
-#include <tokamax/kernel/grid_loop.hpp>              // grid_loop_p
+#include <tokamax/kernel/kernel_attributes.hpp>      // kernel_layout
+#include <tokamax/kernel/ref_ops.hpp>                // unwritten
 #include <tokamax/lax/elementwise/division.hpp>      // quotient, rem
 #include <tokamax/lax/slice.hpp>                     // pad, slice
+#include <tokamax/transforms/body.hpp>               // inline_graph
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
 
 #include <vector>  // vector

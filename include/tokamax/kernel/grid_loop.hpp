@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/core/kernel_arguments.hpp>     // kernel_arguments
+#include <tokamax/kernel/grid_as_scan.hpp>       // grid_as_scan
 #include <tokamax/kernel/kernel_attributes.hpp>  // kernel_layout
 #include <tokamax/kernel/ref_ops.hpp>            // ref_get_p, ref_set_p
 #include <tokamax/transforms/body.hpp>           // body_input, bind_bodies
@@ -12,7 +13,6 @@ namespace tokamax {
 
 namespace detail {
 void run_grid(const kernel_arguments& a);
-constexpr arrays grid_as_scan(const call& c);
 
 constexpr types types_of_outputs(const call& c) {
   const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);

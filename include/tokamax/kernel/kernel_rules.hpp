@@ -3,7 +3,8 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
-#include <tokamax/kernel/grid_as_scan.hpp>         // grid_as_scan, kernel_as_grid_loop
+#include <tokamax/kernel/grid_as_scan.hpp>         // grid_as_scan
+#include <tokamax/kernel/grid_loop.hpp>            // kernel_as_grid_loop
 #include <tokamax/lax/reduce.hpp>                  // sum
 #include <tokamax/transforms/passes/backward.hpp>  // backward
 
