@@ -3,6 +3,7 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
+#include <tokamax/kernel/block_spec.hpp>                   // kernel_scratch
 #include <tokamax/kernel/ref.hpp>                          // ref
 #include <tokamax/transforms/control_flow/cond.hpp>        // cond_p, branch_number
 #include <tokamax/transforms/control_flow/scan.hpp>        // scan_p

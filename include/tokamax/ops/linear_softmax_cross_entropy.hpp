@@ -88,8 +88,11 @@ constexpr array linear_softmax_cross_entropy_loss(const array& x, const array& l
   const linear_cross_entropy_options of_rows{o.transposed, o.logits_soft_cap, o.label_smoothing, o.algorithm};
   const use_implementation named("linear_cross_entropy", o.implementation, x, weights);
   const bool keeps = o.implementation.empty() && detail::keeps_logits(x, weights, at, o.bias, o.transposed);
-  const arrays rows = keeps ? detail::rows_of_logits(x, weights, at, o.bias, of_rows, l)
-                            : detail::linear_cross_entropy_rows(x, weights, at, o.bias, of_rows, l);
+  arrays rows;  // assigned in branches, because g++ 12 frees the result of a ?: too early in constant expressions
+  if (keeps)
+    rows = detail::rows_of_logits(x, weights, at, o.bias, of_rows, l);
+  else
+    rows = detail::linear_cross_entropy_rows(x, weights, at, o.bias, of_rows, l);
   array loss = rows[0];
   if (o.z_loss > 0) loss = loss + rows[1] * rows[1] * o.z_loss;
   array weight;  // of each row

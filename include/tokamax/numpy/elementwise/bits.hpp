@@ -6,6 +6,7 @@
 #include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/elementwise/bitwise.hpp>  // shifts
 #include <tokamax/lax/reduce.hpp>               // sum
+#include <tokamax/lax/transpose.hpp>            // swapaxes
 
 namespace tokamax {
 

@@ -26,7 +26,7 @@ inline handle sorted_updates(instance& gpu, std::string_view text, const array_v
   const handle counts = gpu.allocate(static_cast<std::size_t>(chunks) * 256 * 4);
   const void* from = indices.data;
   std::string_view source = name(indices.type);
-  const int bits = std::bit_width(static_cast<std::uint64_t>(rows));  // of the row behind the table
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows)));  // of the row behind the table
   int to = 1;
   for (int shift = 0; shift < bits; shift += 8) {
     to = 1 - to;
