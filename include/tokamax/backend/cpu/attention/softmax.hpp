@@ -50,7 +50,7 @@ struct score_rows {
 
 /// Turns scores into probabilities p = 2^(scale * score - log_sum) * correction. Turns d, the products of the values and the
 /// cotangent of the result, into ds = p * (d - delta), the cotangents of scale * score.
-/// Scores that are not above hidden_score are hidden: there both are 0, whatever the other numbers of the row are.
+/// Where a score is hidden_score, both are 0, whatever the other numbers of the row are.
 using score_cotangent_fn = void (*)(const score_panels& at, float* scores, float* d, const score_rows& of,
                                     const score_pairs& pairs) noexcept;
 
@@ -107,7 +107,7 @@ inline void score_cotangents(const score_panels& at, float* scores, float* d, co
       for (std::int64_t c = 0; c < panel_lanes; c += width) {
         float *const s = scores + i * at.stride + r * panel_lanes + c, *const to = d + (s - scores);
         const f32v p = power_of_two(min(f32v(127.0f), fma(load(s), scales, down))) * correction;
-        mask hidden = load(s) <= f32v(hidden_score);
+        mask hidden = load(s) == f32v(hidden_score);
         if (last < c + width - 1) hidden = hidden | to_mask(iota() > i32v(static_cast<std::int32_t>(last - c)));
         store(s, select(hidden, f32v(0.0f), p));
         store(to, select(hidden, f32v(0.0f), p * (load(to) - shift)));
@@ -232,7 +232,7 @@ template <bool Pairs>
           const std::int64_t cell = y * panel_lanes + 16 * x;
           const __m512 score = _mm512_loadu_ps(s + cell);
           const __mmask16 kept = _mm512_mask_cmp_ps_mask(
-              seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x), score, hidden, _CMP_NLE_UQ);
+              seen >= 16 * x + 16 ? all : first_bits<__mmask16>(seen - 16 * x), score, hidden, _CMP_NEQ_UQ);
           p[y][x] = power_of_two_avx512<Pairs>(_mm512_fmsub_ps(score, scales, sum), kept);
           p[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], correction);
           ds[y][x] = _mm512_maskz_mul_ps(kept, p[y][x], _mm512_sub_ps(_mm512_loadu_ps(to + cell), shift));
