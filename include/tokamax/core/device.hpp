@@ -8,7 +8,6 @@
 #include <tokamax/core/memory/buffer.hpp>  // handle
 
 #include <cstring>      // memcpy
-#include <functional>   // function
 #include <memory>       // shared_ptr, unique_ptr
 #include <string>       // string
 #include <string_view>  // string_view
@@ -77,8 +76,8 @@ class device {
   /// Does `work`, which launches what depends on nothing but the values in memory at these addresses. A device may record the
   /// launches, and repeat them when the addresses come again instead of doing the work.
   virtual void repeat(std::unique_ptr<kept_launches>&, const std::vector<std::byte*>&, execution& where,
-                      const std::function<void(execution&)>& work) {
-    work(where);
+                      device_work& work) {
+    work.run(where);
   }
 
   /// The point between the work that it was given until now and what comes next; null for a device whose work is done when

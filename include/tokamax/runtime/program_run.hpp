@@ -106,17 +106,24 @@ class program_work final : public device_work {
     for (std::byte*& p : run_->outputs) p = where.where.kernel_address(p);
     std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;
     where.choices = choices_.get();
-    const auto launch_all = [&](execution& e) { run_->code.run(run_->inputs.data(), run_->outputs.data(), arena, e); };
+    all_steps steps(*run_, arena);
     if (observer_ || choices_ || run_->code.plan().step_count < few_steps || run_->code.has_effects())
-      launch_all(where);
+      steps.run(where);
     else
-      where.where.repeat(run_->launches, addresses(arena), where, launch_all);
+      where.where.repeat(run_->launches, addresses(arena), where, steps);
     where.choices = nullptr;
     run_->start(0);
     home_.idle_runs->give(std::move(run_));
   }
 
  private:
+  /// The steps of the run, as work that a device may repeat.
+  struct all_steps final : device_work {
+    all_steps(program_run& r, std::byte* a) : of(r), arena(a) {}
+    void run(execution& where) override { of.code.run(of.inputs.data(), of.outputs.data(), arena, where); }
+    program_run& of;
+    std::byte* arena;
+  };
   static constexpr int few_steps = 4;  // repeating so few launches would cost what doing them costs
   /// All memory of the run. A run has always the same numbers of inputs and outputs, and the same extents.
   std::vector<std::byte*> addresses(std::byte* arena) const {

@@ -11,7 +11,6 @@
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
 #include <exception>      // exception_ptr
-#include <functional>     // function
 #include <mutex>          // mutex
 #include <optional>       // optional
 #include <unordered_map>  // unordered_map
@@ -70,7 +69,7 @@ class instance final : public program_device {
   /// then on. Work that waits for the GPU, as a `while_loop` does, is done anew each time; so is all work if
   /// TOKAMAX_CUDA_CHECK is set.
   void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
-              const std::function<void(execution&)>& work) override;
+              device_work& work) override;
   std::shared_ptr<time_mark> mark() override { return clock_->mark(stream_); }
   const kernel_table& kernels() const override { return table_; }
 
@@ -117,7 +116,7 @@ class instance final : public program_device {
   friend class done_event;
   static inline thread_local const instance* recording_on = nullptr;
   /// The work as a graph; null if it cannot be one.
-  executable_graph record(const std::function<void(execution&)>& work);
+  executable_graph record(device_work& work);
   void use() const { driver_.check(driver_.set_context(context_), "context"); }
   void finish() const {
     if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
@@ -241,7 +240,7 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
   return new done_event(*this);
 }
 
-inline executable_graph instance::record(const std::function<void(execution&)>& work) {
+inline executable_graph instance::record(device_work& work) {
   if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return nullptr;
   recording_on = this;
   bool whole = true;
@@ -249,7 +248,7 @@ inline executable_graph instance::record(const std::function<void(execution&)>& 
   try {
     execution where(*this);
     where.queue = recorder_;
-    work(where);
+    work.run(where);
   } catch (const cannot_record&) {
     whole = false;
   } catch (...) {
@@ -266,20 +265,20 @@ inline executable_graph instance::record(const std::function<void(execution&)>& 
 }
 
 inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory,
-                             execution& where, const std::function<void(execution&)>& work) {
-  if (checks_each_step_) return work(where);
+                             execution& where, device_work& work) {
+  if (checks_each_step_) return work.run(where);
   if (!kept) kept = std::make_unique<recorded_launches>(driver_, context_);
   auto& launches = static_cast<recorded_launches&>(*kept);
   recorded_launches::recording* const known = launches.possible() ? launches.find(memory) : nullptr;
-  if (!known) return work(where);
+  if (!known) return work.run(where);
   if (!known->code) {
     const std::unique_lock one_at_a_time(recording_, std::try_to_lock);
-    if (!one_at_a_time) return work(where);
+    if (!one_at_a_time) return work.run(where);
     known->code = record(work);
   }
   if (!known->code) {
     launches.give_up();
-    return work(where);
+    return work.run(where);
   }
   last_step = "a recorded program";
   driver_.check(driver_.run_graph(known->code, stream_), "launch of", last_step);
