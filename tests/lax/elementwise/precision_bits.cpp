@@ -12,7 +12,8 @@ using namespace tokamax::test;
 
 namespace {
 /// A number with `mantissa` bits behind the first one, half to even. The exponents are 1 - most to most, where most is
-/// 2^(bits - 1) - 1; larger numbers are infinite, and smaller ones zero. The dtype's own exponents are not cut.
+/// 2^(bits - 1) - 1; larger numbers are infinite, and smaller ones zero. The dtype's own exponents are not cut. Without a bit
+/// behind the first one, that is even whose exponent is, as the dtype stores it.
 double with_bits(double x, dtype t, const reduce_precision_options& o) {
   if (!std::isfinite(x) || x == 0) return x;
   const int own = t == f64   ? 11
@@ -22,7 +23,10 @@ double with_bits(double x, dtype t, const reduce_precision_options& o) {
   const int fraction = t == f64 ? 52 : t == f16 ? 10 : t == bf16 ? 7 : 23;
   const int cut = fraction - std::min(fraction, o.mantissa_bits);
   const int last = std::max(std::ilogb(x), first) - fraction + cut;  // of the bits that stay
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -last)), last);
+  double in_units = std::nearbyint(std::ldexp(x, -last));
+  if (o.mantissa_bits == 0 && std::fabs(std::ldexp(x, -last)) == 1.5)
+    in_units = std::copysign((last - first) % 2 == 0 ? 2 : 1, x);
+  const double rounded = std::ldexp(in_units, last);
   const int most = (1 << (std::min(own, o.exponent_bits) - 1)) - 1;
   if (std::ilogb(rounded) > most) return std::copysign(std::numeric_limits<double>::infinity(), x);
   if (o.exponent_bits < own && (rounded == 0 || std::ilogb(rounded) < 1 - most)) return std::copysign(0.0, x);
