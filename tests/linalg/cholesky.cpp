@@ -91,3 +91,12 @@ TEST_CASE("a program that is known while compiling has the values and gradient o
   CHECK(apart(g, h) == 0);
   CHECK(apart(matmul(g, a), eye(3) * 0.5) < 1e-5);  // the gradient is a^-1 / 2
 }
+
+TEST_CASE("cholesky of matrices with special values, without an element, and of one") {
+  const function factor = [](const arrays& x) -> arrays { return linalg::cholesky(x[0]); };
+  for (const dtype t : {f32, f64}) {
+    for (const shape& s : {shape{42, 4, 4}, {3, 7, 2, 2}, {42, 1, 1}, {0, 3, 3}, {2, 0, 0}, {5, 41, 41}})
+      check_adversarial(factor, {hostile(s, 3, t) + eye(s[s.rank() - 1], t) * 2.0}, near_in(t));
+    check_adversarial(factor, {of_every_rank(t)}, near_in(t));
+  }
+}

@@ -49,3 +49,20 @@ TEST_CASE("the derivative of eigenvectors is refused, and NaN stays in its matri
   CHECK(std::isnan(w.data<float>()[0]));
   CHECK(!std::isnan(w.data<float>()[3]));
 }
+
+TEST_CASE("eig of matrices with special values: NaN of those that are not finite, and of no others") {
+  const function f = [](const arrays& x) -> arrays {
+    const auto [w, v] = linalg::eig(x[0]);
+    const auto scaled = [](const array& m, const array& d) { return linalg::detail::times_diagonal(m, d); };
+    const axes last{x[0].rank() - 2};  // sums over all eigenvalues, whose order is free, and what their vectors fulfil
+    return {reduce_sum(w.re, last),
+            reduce_sum(w.im, last),
+            reduce_sum(w.re * w.re - w.im * w.im, last),
+            matmul(x[0], v.re) - scaled(v.re, w.re) + scaled(v.im, w.im),
+            matmul(x[0], v.im) - scaled(v.re, w.im) - scaled(v.im, w.re),
+            reduce_sum(v.re * v.re + v.im * v.im, last)};
+  };
+  for (const dtype t : {f32, f64})
+    for (const shape& s : {shape{42, 4, 4}, {42, 1, 1}, {2, 3, 2, 2}, {2, 0, 0}, {0, 2, 2}})
+      check_adversarial(f, {hostile(s, 3, t)}, near_in(t));
+}

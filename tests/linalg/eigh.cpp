@@ -46,3 +46,16 @@ TEST_CASE("eigenvalues ascend, and NaN stays in its matrix") {
   CHECK(!std::isnan(x.data<float>()[3]));
   CHECK_THROWS_WITH(linalg::eigh(zeros({2, 3})), contains("eigh: matrix"));
 }
+
+TEST_CASE("eigh of matrices with special values: NaN of those that are not finite, and of no others") {
+  const function f = [](const arrays& x) -> arrays {
+    const auto [w, v] = linalg::eigh(x[0]);
+    const array back = linalg::detail::transposed(v);
+    return {w, linalg::eigvalsh(x[0]), matmul(linalg::detail::times_diagonal(v, w), back), matmul(back, v)};
+  };
+  for (const dtype t : {f32, f64}) {
+    for (const shape& s : {shape{42, 4, 4}, {42, 1, 1}, {2, 3, 2, 2}, {2, 0, 0}, {0, 2, 2}})
+      check_adversarial(f, {hostile(s, 3, t)}, near_in(t));
+    check_adversarial(f, {of_every_rank(t)}, near_in(t));
+  }
+}

@@ -48,3 +48,23 @@ TEST_CASE("operands that are no matrices of floats are rejected") {
   CHECK_THROWS_WITH(linalg::lu(zeros({3})), contains("lu: matrix: found f32[3], expected [..., m, n]"));
   CHECK_THROWS_WITH(linalg::lu(zeros({3, 3}, bf16)), contains("lu: dtype"));
 }
+
+TEST_CASE("lu of matrices with special values, without an element, of any rank") {
+  const function f = [](const arrays& x) -> arrays {
+    const auto [packed, pivots, permutation] = linalg::lu_factor(x[0]);
+    return {packed, pivots, permutation};
+  };
+  for (const dtype t : {f32, f64}) {
+    for (const shape& s : {shape{42, 4, 4},
+                           {42, 1, 1},
+                           {21, 3, 5},
+                           {21, 5, 3},
+                           {2, 3, 2, 2},
+                           {2, 0, 3},
+                           {2, 3, 0},
+                           {0, 2, 2},
+                           {7, 33, 33}})
+      check_adversarial(f, {hostile_rectangles(s, 3, t)}, near_in(t));
+    check_adversarial(f, {of_every_rank(t)}, near_in(t));
+  }
+}

@@ -46,3 +46,19 @@ TEST_CASE("a column of zeros leaves q orthonormal, and NaN spreads") {
   const auto bad = linalg::qr(full({2, 2}, std::numeric_limits<float>::quiet_NaN()));
   CHECK(std::isnan(bad.r.data<float>()[0]));
 }
+
+TEST_CASE("qr of matrices with special values: NaN of those that are not finite, and of no others") {
+  for (const bool complete : {false, true}) {
+    const function f = [complete](const arrays& x) -> arrays {
+      const auto [q, r] = linalg::qr(x[0], complete ? linalg::qr_mode::complete : linalg::qr_mode::reduced);
+      return {matmul(q, r), matmul(linalg::detail::transposed(q), q), abs(linalg::detail::diagonal_of(r)),
+              r - linalg::detail::upper_triangle(r)};
+    };
+    for (const dtype t : {f32, f64}) {
+      for (const shape& s :
+           {shape{42, 4, 4}, {42, 1, 1}, {21, 3, 5}, {21, 5, 3}, {2, 3, 2, 2}, {2, 0, 3}, {2, 3, 0}, {0, 2, 2}})
+        check_adversarial(f, {hostile_rectangles(s, 3, t)}, near_in(t));
+      check_adversarial(f, {of_every_rank(t)}, near_in(t));
+    }
+  }
+}

@@ -3,6 +3,7 @@
 #include "support/reference.hpp"
 
 #include <tokamax/linalg/cholesky.hpp>
+#include <tokamax/linalg/eig.hpp>
 #include <tokamax/linalg/eigh.hpp>
 #include <tokamax/linalg/lu.hpp>
 #include <tokamax/linalg/qr.hpp>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -67,6 +69,11 @@ values for_each(const asked& a, const types& out,
   }
   return results;
 }
+bool is_finite(const table& t) {
+  return std::all_of(t.x.begin(), t.x.end(), [](double x) { return std::isfinite(x); });
+}
+/// A result for a matrix with NaN or infinities: NaN everywhere.
+std::vector<double> undefined(std::size_t n) { return std::vector<double>(n, std::nan("")); }
 types types_of_results(const asked& a) {
   arrays in;
   for (const value& v : a.in) in.push_back(array(v.type));
@@ -83,7 +90,7 @@ values cholesky(const asked& a) {
         double sum = (in[0](i, j) + in[0](j, i)) / 2;
         for (std::size_t k = 0; k < j; ++k) sum -= l(i, k) * l(j, k);
         l(i, j) = i == j ? std::sqrt(sum) : sum / l(j, j);
-        if (i == j && !(sum > 0)) {  // not positive definite: nothing of the factor is defined
+        if (i == j && !(sum > 0 && is_finite(in[0]))) {  // not positive definite: nothing of the factor is defined
           for (std::size_t r = 0; r < n; ++r)
             std::fill_n(l.x.begin() + static_cast<std::ptrdiff_t>(r * n), r + 1, std::nan(""));
           return {l.x};
@@ -121,7 +128,7 @@ values lu(const asked& a) {
     for (std::size_t j = 0; j < std::min(x.m, x.n); ++j) {
       std::size_t best = j;
       for (std::size_t i = j; i < x.m; ++i)
-        if (std::fabs(x(i, j)) > std::fabs(x(best, j))) best = i;
+        if (std::fabs(x(i, j)) > std::fabs(x(best, j)) || (std::isnan(x(i, j)) && !std::isnan(x(best, j)))) best = i;
       pivots.push_back(static_cast<double>(best));
       std::swap(order[j], order[best]);
       for (std::size_t k = 0; k < x.n; ++k) std::swap(x(j, k), x(best, k));
@@ -139,6 +146,13 @@ values lu(const asked& a) {
 values qr(const asked& a) {
   const bool full = a.attrs<linalg::qr_attributes>().full_matrices;
   return for_each(a, types_of_results(a), [full](const std::vector<table>& in) -> std::vector<std::vector<double>> {
+    const std::size_t columns = full ? in[0].m : std::min(in[0].m, in[0].n);
+    if (!is_finite(in[0])) {
+      table triangle(columns, in[0].n);
+      for (std::size_t i = 0; i < columns; ++i)
+        for (std::size_t j = i; j < in[0].n; ++j) triangle(i, j) = std::nan("");
+      return {undefined(in[0].m * columns), triangle.x};
+    }
     table r = in[0], q = identity(r.m);
     for (std::size_t j = 0; j < std::min(r.m - (r.m > 0), r.n); ++j) {
       double norm = 0;
@@ -155,7 +169,7 @@ values qr(const asked& a) {
       r = product(h, r);
       q = product(q, h);
     }
-    const std::size_t k = full ? r.m : std::min(r.m, r.n);
+    const std::size_t k = columns;
     table thin(q.m, k), top(k, r.n);
     for (std::size_t i = 0; i < q.m; ++i)
       for (std::size_t j = 0; j < k; ++j) thin(i, j) = q(i, j);
@@ -199,6 +213,11 @@ std::pair<std::vector<double>, table> jacobi(const table& given) {
 values eigh(const asked& a) {
   const bool vectors = a.attrs<linalg::eigh_attributes>().compute_vectors;
   return for_each(a, types_of_results(a), [vectors](const std::vector<table>& in) -> std::vector<std::vector<double>> {
+    if (!is_finite(in[0])) {
+      std::vector<std::vector<double>> nan{undefined(in[0].n)};
+      if (vectors) nan.push_back(undefined(in[0].n * in[0].n));
+      return nan;
+    }
     const auto [w, v] = jacobi(in[0]);
     if (!vectors) return {w};
     return {w, v.x};
@@ -211,6 +230,10 @@ values svd(const asked& a) {
   const bool vectors = a.attrs<linalg::svd_attributes>().compute_uv;
   return for_each(a, types_of_results(a), [vectors](const std::vector<table>& in) -> std::vector<std::vector<double>> {
     const std::size_t m = in[0].m, n = in[0].n, k = std::min(m, n);
+    if (!is_finite(in[0])) {
+      if (!vectors) return {undefined(k)};
+      return {undefined(m * k), undefined(k), undefined(k * n)};
+    }
     table both(m + n, m + n);
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < n; ++j) both(i, m + j) = both(m + j, i) = in[0](i, j);
@@ -228,6 +251,69 @@ values svd(const asked& a) {
   });
 }
 
+using complex = std::complex<double>;
+
+/// The roots of the characteristic polynomial det(x - a), by the method of Durand and Kerner from points on a circle.
+std::vector<complex> eigenvalues(const table& a) {
+  const std::size_t n = a.n;
+  std::vector<double> c(n + 1, 1.0);  // of x^(n - k), by the method of Faddeev and LeVerrier
+  table m(n, n);
+  for (std::size_t k = 1; k <= n; ++k) {
+    m = product(a, m);
+    for (std::size_t i = 0; i < n; ++i) m(i, i) += c[k - 1];
+    const table am = product(a, m);
+    double trace = 0;
+    for (std::size_t i = 0; i < n; ++i) trace += am(i, i);
+    c[k] = -trace / static_cast<double>(k);
+  }
+  double radius = 1;
+  for (std::size_t k = 1; k <= n; ++k)
+    radius = std::fmax(radius, std::pow(std::fabs(c[k]), 1.0 / static_cast<double>(k)));
+  std::vector<complex> roots;
+  for (std::size_t i = 0; i < n; ++i)
+    roots.push_back(std::polar(radius, 0.4 + 6.28 * static_cast<double>(i) / static_cast<double>(n)));
+  for (int step = 0; step < 500; ++step)
+    for (std::size_t i = 0; i < n; ++i) {
+      complex value = 1, others = 1;
+      for (std::size_t k = 1; k <= n; ++k) value = value * roots[i] + c[k];
+      for (std::size_t j = 0; j < n; ++j)
+        if (j != i) others *= roots[i] - roots[j];
+      if (others != 0.0) roots[i] -= value / others;
+    }
+  return roots;
+}
+/// The vector of an eigenvalue w_i that is not one twice: what the product of all a - w_j but a - w_i leaves of a vector.
+values eig(const asked& a) {
+  return for_each(a, types_of_results(a), [](const std::vector<table>& in) -> std::vector<std::vector<double>> {
+    const std::size_t n = in[0].n;
+    if (!is_finite(in[0])) return {undefined(n), undefined(n), undefined(n * n), undefined(n * n)};
+    const std::vector<complex> w = eigenvalues(in[0]);
+    std::vector<std::vector<double>> out{{}, {}, std::vector<double>(n * n), std::vector<double>(n * n)};
+    for (std::size_t i = 0; i < n; ++i) {
+      std::vector<complex> v(n);
+      for (std::size_t r = 0; r < n; ++r) v[r] = 1.0 + 0.37 * static_cast<double>(r * r);
+      for (std::size_t j = 0; j < n; ++j) {
+        if (j == i) continue;
+        std::vector<complex> next(n);
+        for (std::size_t r = 0; r < n; ++r) {
+          next[r] = -w[j] * v[r];
+          for (std::size_t k = 0; k < n; ++k) next[r] += in[0](r, k) * v[k];
+        }
+        v = next;
+      }
+      double square = 0;
+      for (const complex& x : v) square += std::norm(x);
+      out[0].push_back(w[i].real());
+      out[1].push_back(w[i].imag());
+      for (std::size_t r = 0; r < n; ++r) {
+        out[2][r * n + i] = v[r].real() / std::sqrt(square);
+        out[3][r * n + i] = v[r].imag() / std::sqrt(square);
+      }
+    }
+    return out;
+  });
+}
+
 const bool known = [] {
   auto& rules = reference_rules();
   rules[&linalg::cholesky_p] = cholesky;
@@ -236,6 +322,7 @@ const bool known = [] {
   rules[&linalg::qr_p] = qr;
   rules[&linalg::eigh_p] = eigh;
   rules[&linalg::svd_p] = svd;
+  rules[&linalg::eig_p] = eig;
   return true;
 }();
 

@@ -45,3 +45,12 @@ TEST_CASE("solve and inv reject operands that do not fit") {
                     contains("solve: b: found f32[2], expected as many rows as f32[3,3]"));
   CHECK_THROWS_WITH(linalg::inv(zeros({3})), contains("inv: matrix"));
 }
+
+TEST_CASE("solve of systems with special values, without an element, and of singular ones") {
+  const function f = [](const arrays& x) -> arrays { return linalg::solve(x[0], x[1]); };
+  for (const dtype t : {f32, f64}) {
+    for (const std::int64_t n : {0, 1, 2, 5})
+      check_adversarial(f, {hostile({42, n, n}, 3, t), sprinkled({42, n, 3}, 2, t, 100)}, near_in(t));
+    check_adversarial(f, {of_every_rank(t), sprinkled({4, 3, 2}, 9, t, 100)}, near_in(t));
+  }
+}

@@ -61,3 +61,16 @@ TEST_CASE("the derivative of vectors that complete a basis is refused") {
   CHECK(grad(g)(noise({4, 2}, 1)).shape() == shape{4, 2});
   CHECK_THROWS_WITH(linalg::svd(zeros({3})), contains("svd: matrix"));
 }
+
+TEST_CASE("svd of matrices with special values: NaN of those that are not finite, and of no others") {
+  const function f = [](const arrays& x) -> arrays {
+    const auto [u, s, vh] = linalg::svd(x[0]);
+    return {s, linalg::svdvals(x[0]), matmul(linalg::detail::times_diagonal(u, s), vh)};
+  };
+  for (const dtype t : {f32, f64}) {
+    for (const shape& s :
+         {shape{42, 4, 4}, {42, 1, 1}, {21, 3, 5}, {21, 5, 3}, {2, 3, 2, 2}, {2, 0, 3}, {2, 3, 0}, {0, 2, 2}})
+      check_adversarial(f, {hostile_rectangles(s, 3, t)}, near_in(t));
+    check_adversarial(f, {of_every_rank(t)}, near_in(t));
+  }
+}

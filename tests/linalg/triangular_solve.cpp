@@ -46,3 +46,19 @@ TEST_CASE("triangular_solve rejects operands that do not fit") {
   CHECK_THROWS_WITH(linalg::triangular_solve(zeros({2, 2, 2}), zeros({3, 2, 2})), contains("triangular_solve: matrix"));
   CHECK_THROWS_WITH(linalg::triangular_solve(zeros({2, 2}), array(1.0f)), contains("an array with an axis"));
 }
+
+TEST_CASE("triangular_solve carries special values of the triangle that it reads, and of the right side") {
+  for (const dtype t : {f32, f64})
+    for (const bool left : {false, true})
+      for (const bool lower : {false, true})
+        for (const bool turned : {false, true}) {
+          const function f = [=](const arrays& x) -> arrays {
+            return linalg::triangular_solve(
+                x[0], x[1],
+                {.left_side = left, .lower = lower, .transpose_a = turned, .unit_diagonal = left != turned});
+          };
+          for (const std::int64_t n : {0, 1, 3, 6})
+            check_adversarial(f, {hostile({42, n, n}, 5, t), sprinkled({42, n, n}, 3, t, 100)}, near_in(t));
+          if (!turned) check_adversarial(f, {of_every_rank(t), sprinkled({4, 3, 3}, 3, t, 100)}, near_in(t));
+        }
+}

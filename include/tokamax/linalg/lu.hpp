@@ -78,7 +78,7 @@ struct packed_lu {
 ///
 /// shapes  a [..., m, n] -> [..., m, n], [..., min(m, n)], [..., m]
 /// dtypes  f32 or f64; integers become f32
-/// errors  "lu: matrix", "lu: dtype"
+/// errors  "lu: matrix", "lu: dtype". NaN counts as the largest pivot
 /// source  jax.lax.linalg.lu, jax.scipy.linalg.lu_factor
 constexpr packed_lu lu_factor(const array& a, source_line l = source_line::current()) {
   const array x = detail::in_precision(a);

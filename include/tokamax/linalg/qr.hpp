@@ -64,7 +64,8 @@ enum class qr_mode : std::uint8_t { reduced, complete };
 ///
 /// shapes  a [..., m, n] -> [..., m, k], [..., k, n] with k = min(m, n), or m if complete
 /// dtypes  f32 or f64; integers become f32
-/// errors  "qr: matrix", "qr: dtype"; "qr: derivative" of a complete q with more rows than columns of a
+/// errors  "qr: matrix", "qr: dtype"; "qr: derivative" of a complete q with more rows than columns of a. A matrix with NaN
+///         or infinities gives NaN
 /// source  jax.numpy.linalg.qr. Its derivative is defined here where a is wide, too
 constexpr qr_result qr(const array& a, qr_mode mode = qr_mode::reduced, source_line l = source_line::current()) {
   const array x = detail::in_precision(a);

@@ -10,6 +10,35 @@
 using namespace tokamax;
 using namespace tokamax::test;
 
+namespace {
+/// A number with `mantissa` bits behind the first one, half to even. The exponents are 1 - most to most, where most is
+/// 2^(bits - 1) - 1; larger numbers are infinite, and smaller ones zero. The dtype's own exponents are not cut. Without a bit
+/// behind the first one, that is even whose exponent is, as the dtype stores it.
+double with_bits(double x, dtype t, const reduce_precision_options& o) {
+  if (!std::isfinite(x) || x == 0) return x;
+  const int own = t == f64   ? 11
+                  : t == f16 ? 5
+                             : 8,
+            first = 2 - (1 << (own - 1));  // the least exponent of normal numbers
+  const int fraction = t == f64 ? 52 : t == f16 ? 10 : t == bf16 ? 7 : 23;
+  const int cut = fraction - std::min(fraction, o.mantissa_bits);
+  const int last = std::max(std::ilogb(x), first) - fraction + cut;  // of the bits that stay
+  double in_units = std::nearbyint(std::ldexp(x, -last));
+  if (o.mantissa_bits == 0 && std::fabs(std::ldexp(x, -last)) == 1.5)
+    in_units = std::copysign((last - first) % 2 == 0 ? 2 : 1, x);
+  const double rounded = std::ldexp(in_units, last);
+  const int most = (1 << (std::min(own, o.exponent_bits) - 1)) - 1;
+  if (std::ilogb(rounded) > most) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  if (o.exponent_bits < own && (rounded == 0 || std::ilogb(rounded) < 1 - most)) return std::copysign(0.0, x);
+  return std::copysign(rounded, x);
+}
+const bool known = (reference_rules()[&reduce_precision_p] = [](const asked& a) -> values {
+  value y{a.n.type, a.in[0].data};
+  for (double& x : y.data) x = with_bits(x, y.type.dtype, a.attrs<reduce_precision_options>());
+  return {y};
+}, true);
+}  // namespace
+
 TEST_CASE("nextafter has the neighbours that the C library has") {
   const std::vector<float> all = special_floats();
   std::vector<float> x, y;
@@ -52,4 +81,21 @@ TEST_CASE("reduce_precision rounds cotangents and tangents, too") {
   CHECK(slope.data<float>()[1] == 3.0f);
   CHECK_THROWS_WITH(reduce_precision(zeros({2}), 0, 3), contains("reduce_precision: bits"));
   CHECK_THROWS_WITH(reduce_precision(zeros({2}, i32), 5, 3), contains("reduce_precision: dtype"));
+}
+
+TEST_CASE("reduce_precision of special values, of numbers between, and of those next to the ends") {
+  for (const dtype t : {f16, bf16, f32, f64})
+    for (const auto& [exponent, mantissa] :
+         {std::pair{8, 23}, {8, 7}, {5, 10}, {5, 2}, {4, 3}, {1, 0}, {2, 1}, {11, 52}, {11, 20}, {8, 0}, {30, 60}}) {
+      CAPTURE(exponent, mantissa);
+      const function f = [e = exponent, m = mantissa](const arrays& x) -> arrays {
+        return reduce_precision(x[0], e, m);
+      };
+      check_adversarial(f, {specials(t, 1009)});
+      const array many =
+          concatenate({noise({500}, 1), noise({500}, 2) * 0.01f, noise({500}, 3) * 3e4f,
+                       array::from<float>({65504, 65519, 65520, 6e-5f, 6.2e-5f, 3e38f, 448, 464, 480}, {9})});
+      check_adversarial(f, {astype(many, t)});
+      check_adversarial(f, {adversarial({3, 0}, 1, t)});
+    }
 }

@@ -69,7 +69,8 @@ TOKAMAX_BODY void run_lu(const kernel_arguments& call) {
     const std::int64_t m = a.out[2].extent(a.out[2].rank() - 1), k = a.out[1].extent(a.out[1].rank() - 1);
     std::int32_t *pivots = a.out[1].as<std::int32_t>() + i * k, *permutation = a.out[2].as<std::int32_t>() + i * m;
     matrix<T> x = matrix_of<T>(a.in[0], i);
-    if (x.rows() == x.cols() && x.rows() >= 32) {  // blocks, which are worth their cost from this size on
+    // Blocks are worth their cost from this size on. Their search for pivots is not made for NaN.
+    if (x.rows() == x.cols() && x.rows() >= 32 && x.allFinite()) {
       Eigen::PartialPivLU<Eigen::Ref<matrix<T>>> factor(x);
       const auto& p = factor.permutationP().indices();  // row r moves to p[r]
       std::vector<std::int32_t> to(static_cast<std::size_t>(m));
@@ -98,6 +99,11 @@ TOKAMAX_BODY void run_qr(const kernel_arguments& call) {
     r.setZero();
     if (x.size() == 0) {
       q.setIdentity();
+      return;
+    }
+    if (!x.allFinite()) {
+      fill_with_nan<T>(a.out[0], i, 2);
+      r.template triangularView<Eigen::Upper>().fill(std::numeric_limits<T>::quiet_NaN());
       return;
     }
     const Eigen::HouseholderQR<matrix<T>> factor(x);
