@@ -216,8 +216,11 @@ class grid_check {
     s.now = now, s.entered = true;
     s.block->view_as(k_.refs[r].block);
     end_copies(*s.block, "when its block leaves");
-    s.block->poison(state_.poison);
     const auto [there, here] = valid(r);
+    if (r < k_.inputs && here.sizes == k_.refs[r].block)
+      s.block->mark_all();
+    else
+      s.block->poison(state_.poison);
     if (r < k_.inputs) check_alias(r, there);
     if (r >= k_.inputs) check_revisit(r, there);
     if (r < k_.inputs || k_.refs[r].alias >= 0) s.block->copy(here, *s.whole, there);

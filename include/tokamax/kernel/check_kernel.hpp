@@ -64,6 +64,7 @@ inline kernel_report check_graph(const kernel_check_options& o, const graph& g, 
 /// was not written holds values that are seen in results. Each problem names two lines of the program.
 ///
 /// Whether a mistake is found does not depend on when copies happen to move: a read before its wait is one in every mode.
+/// What a program drops, it does not check: a copy in a loop into memory that the loop makes and never reads.
 ///
 /// shapes  those of f; arguments are arrays with data
 /// errors  those of f. What is wrong with the kernel is in the report, and nothing throws for it

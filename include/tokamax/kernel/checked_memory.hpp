@@ -7,7 +7,7 @@
 #include <tokamax/core/array.hpp>           // array
 #include <tokamax/kernel/memory_space.hpp>  // memory_space
 
-#include <algorithm>  // all_of, fill_n
+#include <algorithm>  // count, fill_n, min
 #include <cstring>    // memcpy
 #include <string>     // string
 #include <utility>    // move
@@ -162,13 +162,12 @@ class checked_memory {
     return all;
   }
   void mark(const memory_range& r) {
-    if (unwritten_ == 0) return;
-    for_each_run(type_.shape, r, [&](std::int64_t at, std::int64_t n) {
-      for (std::int64_t i = at; i < at + n; ++i) {
-        unwritten_ -= !written_[static_cast<std::size_t>(i)];
-        written_[static_cast<std::size_t>(i)] = 1;
-      }
-    });
+    if (unwritten_ > 0) for_each_run(type_.shape, r, [&](std::int64_t at, std::int64_t n) { mark_run(at, n); });
+  }
+  /// Makes all of it written, because a copy to all of it follows.
+  void mark_all() {
+    written_.assign(static_cast<std::size_t>(size(type_.shape)), 1);
+    unwritten_ = 0;
   }
 
   array read(const memory_range& r, const array_type& as) const {
@@ -216,13 +215,21 @@ class checked_memory {
   }
   void move(std::int64_t at, const checked_memory& from, std::int64_t source, std::int64_t n) {
     std::memcpy(data_ + at * element(), from.data_ + source * element(), static_cast<std::size_t>(n * element()));
-    if (unwritten_ == 0 && from.unwritten_ == 0) return;
+    if (from.unwritten_ == 0) {
+      if (unwritten_ > 0) mark_run(at, n);
+      return;
+    }
     for (std::int64_t i = 0; i < n; ++i) {
       char& mine = written_[static_cast<std::size_t>(at + i)];
       const char given = from.written_[static_cast<std::size_t>(source + i)];
       unwritten_ += mine - given;
       mine = given;
     }
+  }
+  void mark_run(std::int64_t at, std::int64_t n) {
+    const auto first = written_.begin() + at;
+    unwritten_ -= std::count(first, first + n, 0);
+    std::fill_n(first, n, 1);
   }
 
   std::string name_;
