@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/backend/cuda/roofline.hpp>
+#include <tokamax/backend/systolic/device.hpp>
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/data.hpp>
 #include <tokamax/profile.hpp>
@@ -118,7 +119,8 @@ int run(const settings& s) {
   const auto trained_loss = [&](const tk::models::gpt& m, const example& e) {
     return s.bf16 ? tk::with_precision<tk::bf16_compute>(loss)(m, e) : loss(m, e);
   };
-  const auto step = tk::jit(tk::train::step(trained_loss, optimizer), device, tk::at_run_time);
+  const auto train_step = tk::train::step(trained_loss, optimizer);
+  const auto step = tk::jit(train_step, device, tk::at_run_time);
   const auto evaluate = tk::jit(loss, device, tk::at_run_time);
 
   std::int64_t first = 0;
@@ -132,6 +134,10 @@ int run(const settings& s) {
 
   tk::train::progress progress(first, s.steps, s.batch * size.context);
   auto reader = (batches | tk::data::prefetch(4)).from({first / batches.size(), first % batches.size()});
+  if (s.simulate)
+    fmt::print("{}", tk::systolic_report(tk::systolic(tk::systolic_backend::chip_named(*s.simulate)), train_step, now,
+                                         batches[0])
+                         .text());
   double held_out_loss = 0;
   const tk::train::interruption interruption;
   int signal = 0;

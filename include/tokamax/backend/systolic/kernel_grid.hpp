@@ -1,5 +1,6 @@
 // tokamax/backend/systolic/kernel_grid.hpp: a kernel on blocks as a program of a simulated TPU.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/systolic/device.cpp
 // umbrella: no (what only simulates instructions needs no kernels)
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/systolic/report/program_report.hpp: cycles, utilisation and stalls of a whole program, op by op.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/systolic/device.cpp
 #pragma once
 
 #include <tokamax/backend/systolic/simulate.hpp>  // timeline
