@@ -121,6 +121,46 @@ TEST_CASE("reports name ops without a kernel of the chip, and what they assume",
   };
   CHECK(tk::systolic_report(tk::systolic(tk::v5e), scanned, noise({8, 8})).useful_macs() == 7.0 * 8 * 8 * 8);
 }
+TEST_CASE("nothing becomes faster when memory or units become slower", "[systolic]") {
+  const array x = noise({512, 512}), y = noise({512, 512}, 2);
+  const auto f = [](const array& a, const array& b) {
+    return tk::softmax(tk::matmul(blocked_product(a, b, 128), tk::exp(b)) + tk::take(a, tk::iota(tk::i32, {512}, 0)));
+  };
+  const auto cycles = [&](const sys::chip& c) { return tk::systolic_report(tk::systolic(c), f, x, y).cycles(); };
+  for (const sys::chip& c : sys::tpus) {
+    INFO(c.name);
+    const double before = cycles(c);
+    const auto slower = [&](const auto& change) {
+      sys::chip worse = c;
+      change(worse);
+      return cycles(worse);
+    };
+    CHECK(slower([](sys::chip& w) { w.hbm_to_vmem.per_kib.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.vmem_to_hbm.per_kib.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.hbm_to_vmem.fixed.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.vector_f32.interval.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.weight_push.value *= 8; }) >= before);
+    CHECK(slower([](sys::chip& w) { w.transfers.value = 1; }) >= before);
+    CHECK(slower([](sys::chip& w) { w.step.value *= 4; }) > before);
+  }
+}
+TEST_CASE("products of a batch, and large products, count each multiplication once", "[systolic]") {
+  const auto batched = [](const array& a, const array& b) { return tk::matmul(a, b); };
+  for (const auto& [n, m, k, columns] :
+       {std::tuple{1, 8, 8, 8}, {7, 16, 32, 24}, {48, 64, 64, 32}, {5, 600, 40, 10}, {3, 2048, 64, 2048}})
+    for (const sys::chip* c : {&tk::toy8x8, &tk::v4, &tk::v5e}) {
+      INFO(n << " " << m << " on " << c->name);
+      const array a{tk::array_type{tk::bf16, false, {n, m, k}}}, b{tk::array_type{tk::bf16, false, {n, k, columns}}};
+      const sys::program_report r = tk::systolic_report(tk::systolic(*c), batched, a, b);
+      CHECK(r.useful_macs() == static_cast<double>(n) * m * k * columns);
+      check_sums(r);
+    }
+}
+TEST_CASE("chips have names", "[systolic]") {
+  CHECK(&sys::chip_named("toy8x8") == &tk::toy8x8);
+  CHECK(sys::chip_named("v6e").name == "v6e");
+  CHECK_THROWS_WITH(sys::chip_named("v3"), contains("systolic: chip: found v3"));
+}
 TEST_CASE("the training step of a GPT on characters runs on every chip", "[systolic][gpt]") {
   const auto optimizer =
       tk::optim::chain(tk::optim::clip_by_global_norm(1.0), tk::optim::adamw({.learning_rate = 1e-3}));

@@ -90,13 +90,23 @@ class graph_coster {
     return bytes;
   }
 
-  /// The line of ops with this name; their time is simulated once.
+  /// Counts what blocks at the edges multiply beyond the operands as padding.
+  static void count_padding(timeline& t, double macs) {
+    for (stall_cycles& s : t.stalls) {
+      const double more = s[bucket::useful] * (1 - macs / t.useful_macs);
+      s[bucket::useful] -= more, s[bucket::padding] += more;
+    }
+    t.useful_macs = macs;
+  }
+  /// The line of ops with this name; their time is simulated once. `macs` are the multiplications that were asked for; 0: all
+  /// that the program does.
   template <class Make>
-  void add_line(const std::string& name, cost_source source, double times, const Make& make) {
+  void add_line(const std::string& name, cost_source source, double times, const Make& make, double macs = 0) {
     const auto [at, is_new] = known_.try_emplace(name, report_.lines.size());
     if (is_new) {
       report_.lines.push_back({.name = name, .source = source});
       timelines_.push_back(simulate(chip_, make()));
+      if (macs > 0) count_padding(timelines_.back(), macs);
     }
     report_.lines[at->second].add(timelines_[at->second], cores_, times);
   }
@@ -225,7 +235,7 @@ class graph_coster {
     const std::vector<double> reads{tokamax::bytes_of(c[0].type()), tokamax::bytes_of(c[1].type())};
     const double written = tokamax::bytes_of(c.type), of_one = (sum(reads) + written) / count;
     if (count == 1 || of_one > chip_.vmem / 8)
-      return add_line(name, cost_source::model, times * count, [&] { return blocked(p, e); });
+      return add_line(name, cost_source::model, times * count, [&] { return blocked(p, e); }, p.macs());
     add_line(name, cost_source::model, times, [&] {
       return streamed(reads, written, count, [&](program& to, double part, double parts, event_id ready) {
         const double first = std::floor(part * count / parts), last = std::floor((part + 1) * count / parts);
@@ -236,14 +246,21 @@ class graph_coster {
     });
   }
   program blocked(const product_shape& p, element e) const {
-    matmul_options o{.block = {512, 1024, 1024}, .type = e, .cores = p.m > 512 ? cores_ : 1};
+    // Equal blocks, of whole tiles: less hangs over the edges.
+    const auto equal = [](long long n, long long most, long long unit) {
+      return round_up(divide_up(n, divide_up(n, most)), unit);
+    };
+    matmul_options o{.block = {equal(p.m, 512, 8), equal(p.k, 1024, 128), equal(p.n, 1024, 128)},
+                     .type = e,
+                     .cores = p.m > 512 ? cores_ : 1};
     const auto bytes = [&] {
       const product_shape s{std::min(o.block.m, p.m), std::min(o.block.k, p.k), std::min(o.block.n, p.n)};
       const double a = padded_bytes(chip_, s.m, s.k, e), b = padded_bytes(chip_, s.k, s.n, e);
       return 2 * (a + b + padded_bytes(chip_, s.m, s.n, e)) + padded_bytes(chip_, s.m, s.n, element::f32);
     };
-    while (bytes() > chip_.vmem && o.block.n > 8)
-      o.block = {std::max(8LL, o.block.m / 2), o.block.k / 2, o.block.n / 2};
+    const auto half = [](long long n) { return std::max(8LL, n / 2); };
+    while (bytes() > chip_.vmem && std::max({o.block.m, o.block.k, o.block.n}) > 8)
+      o.block = {half(o.block.m), half(o.block.k), half(o.block.n)};
     return matmul_program(chip_, p, o);
   }
 
@@ -288,7 +305,7 @@ class graph_coster {
 /// follow each other share a loop, and each loop, product, reduction and kernel is simulated once for all that are alike.
 ///
 ///   kernel_call            its grid, from the traced body (see kernel_program)
-///   products               in blocks of 512 x 1024 x 1024, or several of a batch in each step
+///   products               in equal blocks of at most 512 x 1024 x 1024, or several of a batch in each step
 ///   reductions and loops   as many registers as their values have, in blocks of up to 2 MiB
 ///   other ops              the bytes and operations of their descriptors; the report names them
 ///   scan, while, cond      their bodies, as often as is known; the report says what was assumed
