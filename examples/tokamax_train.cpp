@@ -78,6 +78,8 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
 int run(const settings& s) {
   check_options(s);
   const chosen_device device(s.device);
+  std::optional<tk::systolic> simulated;
+  if (s.simulate) simulated.emplace(tk::systolic_backend::chip_named(*s.simulate));
   tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
   const tk::data::tokens text = tk::data::text(s.data);
   const tk::data::vocabulary symbols = s.characters ? tk::data::characters(text) : tk::data::byte_vocabulary();
@@ -134,10 +136,7 @@ int run(const settings& s) {
 
   tk::train::progress progress(first, s.steps, s.batch * size.context);
   auto reader = (batches | tk::data::prefetch(4)).from({first / batches.size(), first % batches.size()});
-  if (s.simulate)
-    fmt::print("{}", tk::systolic_report(tk::systolic(tk::systolic_backend::chip_named(*s.simulate)), train_step, now,
-                                         batches[0])
-                         .text());
+  if (simulated) fmt::print("{}", tk::systolic_report(*simulated, train_step, now, batches[0]).text());
   double held_out_loss = 0;
   const tk::train::interruption interruption;
   int signal = 0;

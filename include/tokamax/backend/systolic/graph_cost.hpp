@@ -250,7 +250,8 @@ class graph_coster {
     const auto equal = [](long long n, long long most, long long unit) {
       return round_up(divide_up(n, divide_up(n, most)), unit);
     };
-    matmul_options o{.block = {equal(p.m, 512, 8), equal(p.k, 1024, 128), equal(p.n, 1024, 128)},
+    const long long lanes = count_of(chip_.lanes);
+    matmul_options o{.block = {equal(p.m, 512, 8), equal(p.k, 1024, lanes), equal(p.n, 1024, lanes)},
                      .type = e,
                      .cores = p.m > 512 ? cores_ : 1};
     const auto bytes = [&] {
@@ -258,9 +259,12 @@ class graph_coster {
       const double a = padded_bytes(chip_, s.m, s.k, e), b = padded_bytes(chip_, s.k, s.n, e);
       return 2 * (a + b + padded_bytes(chip_, s.m, s.n, e)) + padded_bytes(chip_, s.m, s.n, element::f32);
     };
-    const auto half = [](long long n) { return std::max(8LL, n / 2); };
-    while (bytes() > chip_.vmem && std::max({o.block.m, o.block.k, o.block.n}) > 8)
-      o.block = {half(o.block.m), half(o.block.k), half(o.block.n)};
+    while (bytes() > chip_.vmem) {
+      product_shape& s = o.block;
+      long long& most = s.m >= s.k && s.m >= s.n ? s.m : s.k >= s.n ? s.k : s.n;
+      if (most <= 8) break;
+      most = std::max(8LL, most / 2);
+    }
     return matmul_program(chip_, p, o);
   }
 

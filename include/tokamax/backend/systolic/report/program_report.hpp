@@ -71,11 +71,11 @@ struct program_report {
 };
 
 inline std::string program_report::text(std::size_t most) const {
-  const double all = cycles();
+  const double all = cycles(), peak = on.peak(element::bf16) * cores / on.cores;
   const auto percent = [&](double c) { return all > 0 ? 100 * c / all : 0; };
-  std::string s = fmt::format("{}, {}: {:.0f} cycles = {:.1f} us, MFU {:.2f}% of {:.3g} TFLOP/s{}\n", on.name,
+  std::string s = fmt::format("{}, {}: {:.0f} cycles = {:.1f} us, MFU {:.2f}% of {} TFLOP/s{}\n", on.name,
                               cores == 1 ? "1 core" : fmt::format("{} cores", cores), all, microseconds(), 100 * mfu(),
-                              on.peak(element::bf16) * cores / on.cores,
+                              peak < 10 ? fmt::format("{:.3f}", peak) : fmt::format("{:.0f}", peak),
                               on.timing_is_validated ? "" : "; no time of this chip has been compared with a real one");
   const stall_cycles stalls_of_all = stalls();
   for (int b = 0; b < buckets; ++b)
