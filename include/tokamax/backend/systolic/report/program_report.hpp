@@ -84,7 +84,9 @@ inline std::string program_report::text(std::size_t most) const {
   s += "\n";
   std::vector<const op_line*> sorted;
   for (const op_line& l : lines) sorted.push_back(&l);
-  std::ranges::stable_sort(sorted, [](const op_line* a, const op_line* b) { return a->cycles > b->cycles; });
+  std::ranges::sort(sorted, [](const op_line* a, const op_line* b) {
+    return a->cycles != b->cycles ? a->cycles > b->cycles : a->name < b->name;
+  });
   for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) {
     const op_line& l = *sorted[i];
     s += fmt::format(
