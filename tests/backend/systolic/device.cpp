@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "kernel/checked_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
@@ -155,6 +156,28 @@ TEST_CASE("products of a batch, and large products, count each multiplication on
       CHECK(r.useful_macs() == static_cast<double>(n) * m * k * columns);
       check_sums(r);
     }
+}
+TEST_CASE("attention as a kernel reads less than attention in smaller ops, and is faster", "[systolic]") {
+  const array q{tk::array_type{tk::f32, false, {16, 1024, 64}}};
+  const auto kernel = [](const array& a) { return array(tk::test::flash_attention({a, a, a}, 512)[0]); };
+  const auto plain = [](const array& a) {
+    return tk::matmul(tk::softmax(tk::matmul(a, tk::swapaxes(a, 1, 2)) * 0.125f), a);
+  };
+  const tk::systolic where(tk::v5e);
+  const sys::program_report fused = tk::systolic_report(where, kernel, q), apart = tk::systolic_report(where, plain, q);
+  CHECK(fused.useful_macs() == apart.useful_macs());
+  // Queries and results once, keys and values for each of two blocks of queries. Rows of 64 lie in 128 lanes.
+  CHECK(fused.hbm_bytes() == 4.0 * 16 * 1024 * 128 * (2 + 2 * 2));
+  CHECK(fused.hbm_bytes() < apart.hbm_bytes() / 10);
+  CHECK(fused.cycles() < apart.cycles());
+}
+TEST_CASE("a function that is traced while compiling runs on a simulated TPU", "[systolic]") {
+  using square = tk::tensor<tk::f32, 16, 16>;
+  constexpr auto f = [](const square& a) { return tk::tanh(tk::matmul(a, a)); };
+  const square x = noise({16, 16});
+  const auto on_tpu = tk::jit(f, tk::systolic(tk::v6e), tk::while_compiling);
+  CHECK(distance(on_tpu(x), tk::jit(tk::with_precision<tk::bf16_products>(f), tk::cpu)(x)) == 0);
+  CHECK(on_tpu.report().useful_macs() == 16.0 * 16 * 16);
 }
 TEST_CASE("chips have names", "[systolic]") {
   CHECK(&sys::chip_named("toy8x8") == &tk::toy8x8);
