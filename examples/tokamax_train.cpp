@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/roofline.hpp>
 #include <tokamax/backend/cuda/roofline.hpp>
+#include <tokamax/backend/systolic/device.hpp>
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/data.hpp>
 #include <tokamax/profile.hpp>
@@ -77,6 +78,8 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
 int run(const settings& s) {
   check_options(s);
   const chosen_device device(s.device);
+  std::optional<tk::systolic> simulated;
+  if (s.simulate) simulated.emplace(tk::systolic_backend::chip_named(*s.simulate));
   tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
   const tk::data::tokens text = tk::data::text(s.data);
   const tk::data::vocabulary symbols = s.characters ? tk::data::characters(text) : tk::data::byte_vocabulary();
@@ -118,7 +121,8 @@ int run(const settings& s) {
   const auto trained_loss = [&](const tk::models::gpt& m, const example& e) {
     return s.bf16 ? tk::with_precision<tk::bf16_compute>(loss)(m, e) : loss(m, e);
   };
-  const auto step = tk::jit(tk::train::step(trained_loss, optimizer), device, tk::at_run_time);
+  const auto train_step = tk::train::step(trained_loss, optimizer);
+  const auto step = tk::jit(train_step, device, tk::at_run_time);
   const auto evaluate = tk::jit(loss, device, tk::at_run_time);
 
   std::int64_t first = 0;
@@ -132,6 +136,7 @@ int run(const settings& s) {
 
   tk::train::progress progress(first, s.steps, s.batch * size.context);
   auto reader = (batches | tk::data::prefetch(4)).from({first / batches.size(), first % batches.size()});
+  if (simulated) fmt::print("{}", tk::systolic_report(*simulated, train_step, now, batches[0]).text());
   double held_out_loss = 0;
   const tk::train::interruption interruption;
   int signal = 0;

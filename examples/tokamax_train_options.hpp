@@ -15,7 +15,7 @@
 
 struct settings {
   std::string data, out = "runs/gpt", device = "cpu";
-  std::optional<std::string> sample;
+  std::optional<std::string> sample, simulate;
   std::int64_t layers = 4, width = 128, heads = 4, context = 64;
   std::int64_t batch = 12, steps = 1200, eval_every = 200, eval_batches = 20, save_every = 200, seed = 1337,
                threads = 0;
@@ -65,6 +65,8 @@ inline void declare_options(CLI::App& app, settings& s) {
       ->needs(resume);
   app.add_flag("--profile", s.profile,
                "print what the third step spends its time on, and write trace.json for Perfetto");
+  app.add_option("--simulate", s.simulate,
+                 "print what a step would cost on a TPU: v4, v5e, v5p, v6e, tpu7x, or toy8x8 with 64 cells");
   app.add_flag("--bf16", s.bf16, "compute in bfloat16; weights, sums and losses stay in 32 bits");
   app.add_flag("--characters", s.characters, "learn the text's own symbols instead of all bytes");
   app.footer(

@@ -26,7 +26,8 @@ struct kernel_event {
   vec<array_type> operands = {};
   array_type result = {};
   op_cost cost = {};
-  double times = 1;  ///< compute: how often the step does this, in loops of known length
+  const call* use = nullptr;  ///< compute: the op with its attributes, as long as the visit lasts
+  double times = 1;           ///< compute: how often the step does this, in loops of known length
 };
 
 namespace detail {
@@ -111,6 +112,7 @@ class kernel_walk {
       const call c = call_of(g, n, in, const_cast<graph*>(&g));  // only read
       if (body_count(n) == 0) {
         e.cost = operations_of(c);
+        e.use = &c;
         visit_(e);
         continue;
       }
@@ -131,7 +133,7 @@ class kernel_walk {
 /// Calls visit(kernel_event) for all that the kernel in node `n` of `g` does, in the order of its steps. Branches on the index
 /// of the step are decided; of others the last body counts, and of a loop whose length is not known one step.
 ///
-/// Machine models, checks and printers of kernels are such visitors.
+/// Machine models and printers of kernels are such visitors.
 /// errors  those of index maps; `prefetched` are the values of the prefetched arguments, if there are any
 template <class Visit>
 void walk_kernel(const graph& g, const node& n, const Visit& visit, const arrays& prefetched = {}) {

@@ -56,14 +56,39 @@ class ref {
   /// What the ref holds.
   /// errors  "ref_get: indices", "ref_get: box"
   constexpr array get(const vec<ref_index>& at = {}, source_line l = source_line::current()) const {
+    return read(at, l);
+  }
+  /// Writes a value. A scalar fills the box, and a number takes the dtype of the ref.
+  /// errors  "ref_set: value" for another shape or dtype, "ref_set: box", "ref_set: read-only" for an input
+  constexpr void set(const array& value, const vec<ref_index>& at = {}, source_line l = source_line::current()) const {
+    write(value, at, l);
+  }
+  /// A ref of a part of the memory.
+  constexpr ref at(const vec<ref_index>& part, source_line l = source_line::current()) const {
+    ref r(*this);
+    r.window_ = within(part, l);
+    return r;
+  }
+  constexpr const ref& operator+=(const located& value) const {
+    write(read({}, value.where) + value, {}, value.where);
+    return *this;
+  }
+
+  constexpr detail::kernel_trace& trace() const { return *trace_; }
+  constexpr int number() const { return number_; }
+  constexpr const array& state() const { return trace_->states[number_]; }
+  /// The box of the memory that the ref is: attributes, and the operands that are its starts.
+  constexpr box_options box() const { return box(window_); }
+  constexpr void add_starts(arrays& to) const { add_starts(to, window_); }
+
+ private:
+  constexpr array read(const vec<ref_index>& at, location l) const {
     const vec<ref_index> where = within(at, l);
     arrays in{state()};
     add_starts(in, where);
     return bind_all(ref_get_p, in.data(), in.count(), pack(box(where)), l)[0];
   }
-  /// Writes a value. A scalar fills the box, and a number takes the dtype of the ref.
-  /// errors  "ref_set: value" for another shape or dtype, "ref_set: box", "ref_set: read-only" for an input
-  constexpr void set(const array& value, const vec<ref_index>& at = {}, source_line l = source_line::current()) const {
+  constexpr void write(const array& value, const vec<ref_index>& at, location l) const {
     const vec<ref_index> where = within(at, l);
     const box_options o = box(where);
     if (!trace_->writable[number_])
@@ -76,27 +101,8 @@ class ref {
     add_starts(in, where);
     trace_->states[number_] = bind_all(ref_set_p, in.data(), in.count(), pack(o), l)[0];
   }
-  /// A ref of a part of the memory.
-  constexpr ref at(const vec<ref_index>& part, source_line l = source_line::current()) const {
-    ref r(*this);
-    r.window_ = within(part, l);
-    return r;
-  }
-  constexpr const ref& operator+=(const array& value) const {
-    set(get() + value);
-    return *this;
-  }
-
-  constexpr detail::kernel_trace& trace() const { return *trace_; }
-  constexpr int number() const { return number_; }
-  constexpr const array& state() const { return trace_->states[number_]; }
-  /// The box of the memory that the ref is: attributes, and the operands that are its starts.
-  constexpr box_options box() const { return box(window_); }
-  constexpr void add_starts(arrays& to) const { add_starts(to, window_); }
-
- private:
   /// Indices of the part as indices of all memory.
-  constexpr vec<ref_index> within(const vec<ref_index>& at, source_line l) const {
+  constexpr vec<ref_index> within(const vec<ref_index>& at, location l) const {
     if (window_.empty()) return at;
     vec<ref_index> all = window_;
     if (at.empty()) return all;

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <tokamax/backend/systolic/chip.hpp>  // chip
+#include <tokamax/base/error.hpp>             // error
 
-#include <array>  // array
+#include <array>        // array
+#include <string>       // string
+#include <string_view>  // string_view
 
 namespace tokamax::systolic_backend {
 
@@ -185,5 +188,15 @@ inline constexpr chip tpu7x = detail::make_tpu7x();
 
 /// The chips that exist.
 inline constexpr std::array tpus = {v4, v5e, v5p, v6e, tpu7x};
+
+/// The chip of this name: toy8x8, v4, v5e, v5p, v6e or tpu7x.
+///
+/// errors  tokamax::error for another name
+constexpr const chip& chip_named(std::string_view name) {
+  if (name == toy8x8.name) return toy8x8;
+  for (const chip& c : tpus)
+    if (c.name == name) return c;
+  throw error("systolic: chip", std::string(name), "toy8x8, v4, v5e, v5p, v6e or tpu7x");
+}
 
 }  // namespace tokamax::systolic_backend

@@ -28,10 +28,12 @@ constexpr product_shape shape_of_product(double a, double b, double out, double 
 
 namespace detail {
 
-/// Appends the nodes of a graph, each after those that it uses. All values are in VMEM or in registers.
+/// Appends the nodes of a graph, each after those that it uses. All values are in VMEM or in registers. Vector units do
+/// `share` times the registers of each value: a part of them, or several.
 class graph_appender {
  public:
-  graph_appender(program& p, const chip& c) : p_(p), words_(c.sublanes * c.lanes), lanes_(c.lanes) {}
+  graph_appender(program& p, const chip& c, double share = 1)
+      : p_(p), words_(c.sublanes * c.lanes), lanes_(c.lanes), share_(share) {}
 
   event_id append(const graph& g, event_id ready) {
     const vec<char> live = live_nodes(g);
@@ -53,11 +55,7 @@ class graph_appender {
     for (const int o : g.outputs) out.push_back(there[static_cast<std::size_t>(o)]);
     return p_.scalar(0, 0, out);
   }
-
- private:
-  double registers(const array_type& t) const { return std::ceil(tokamax::detail::elements(t) / words_); }
-  event_id wait(const std::vector<event_id>& after) { return after.size() == 1 ? after[0] : p_.scalar(0, 0, after); }
-
+  /// Appends one op, whose `type` is set.
   event_id append(const call& c, const std::vector<event_id>& after) {
     const op& o = *c.self;
     if (o.memory.kind == op_kind::elementwise) return elementwise(c, after);
@@ -71,6 +69,10 @@ class graph_appender {
     }
     return wait(after);  // another view of the same registers, a number that is counted, or a part of a tuple
   }
+
+ private:
+  double registers(const array_type& t) const { return std::ceil(tokamax::detail::elements(t) / words_) * share_; }
+  event_id wait(const std::vector<event_id>& after) { return after.size() == 1 ? after[0] : p_.scalar(0, 0, after); }
 
   /// Functions of the table take its instructions, and others those of their facts.
   event_id elementwise(const call& c, const std::vector<event_id>& after) {
@@ -127,7 +129,7 @@ class graph_appender {
   }
 
   program& p_;
-  double words_, lanes_;
+  double words_, lanes_, share_;
 };
 
 }  // namespace detail

@@ -1,0 +1,322 @@
+// tokamax/backend/systolic/graph_cost.hpp: what a traced program costs on a chip, op by op.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/systolic/device.cpp
+// umbrella: no (what only simulates instructions needs no graphs)
+#pragma once
+
+#include <tokamax/backend/systolic/kernel_grid.hpp>            // kernel_program
+#include <tokamax/backend/systolic/report/program_report.hpp>  // program_report
+#include <tokamax/compiler/fuse.hpp>                           // fusion
+#include <tokamax/compiler/lower.hpp>                          // lower
+
+#include <map>     // map
+#include <string>  // string
+#include <vector>  // vector
+
+namespace tokamax::systolic_backend {
+
+namespace detail {
+
+/// Adds the ops of a program to a report. Each runs alone: it reads its operands from HBM and writes its results there, in
+/// blocks that are copied while others are computed.
+class graph_coster {
+ public:
+  explicit graph_coster(const chip& c) : chip_(c), cores_(cores_of(c)), report_{c, cores_, {}} {}
+
+  program_report run(const graph& traced) {
+    graph lowered;
+    lower(lowered, traced,
+          [](const op& o) { return !o.compose || &o == &kernel_call_p || is_product(o) || is_reduction(o); });
+    add(lowered, 1);
+    return std::move(report_);
+  }
+
+ private:
+  static bool is_product(const op& o) { return o.precision.product_operands == 2 && o.cost.operations; }
+  static bool is_reduction(const op& o) { return o.reduction.combines != combiner::none; }
+  /// A call, and what it needs to live.
+  struct use {
+    tokamax::arrays operands;
+    call c;
+  };
+
+  void add(const graph& g, double times) {
+    const fusion groups(g);
+    const vec<char> live = live_nodes(g);
+    std::map<int, std::vector<int>> members;
+    for (int i = 0; i < g.count(); ++i)
+      if (live[i] && groups.root[i] >= 0) members[groups.root[i]].push_back(i);
+    for (const int i : groups.order) {
+      const node& n = g[i];
+      if (!live[i] || !n.op || n.op == &constant_p || n.op == &dense_p || n.op == &captured_p || n.op == &get_p)
+        continue;
+      if (groups.root[i] >= 0) {
+        if (groups.root[i] == i) add_group(g, members[i], live, times);
+      } else if (n.op == &kernel_call_p) {
+        add_kernel(g, n, times);
+      } else if (n.op->bodies.count) {
+        add_bodies(g, n, times);
+      } else if (n.op->memory.kind == op_kind::general) {
+        add_op(g, n, times);
+      }  // views, counted values and markers are parts of what uses them
+    }
+  }
+
+  use use_of(const graph& g, const node& n) const {
+    use u;
+    for (int k = 0; k < n.operand_count; ++k) u.operands.push_back(array(g[g.operand(n, k)].type));
+    u.c = call_of(*n.op, nullptr, u.operands.count(), g.words_of(n), n.word_count, const_cast<graph*>(&g), n.where);
+    u.c.type = n.type;
+    if (n.op->infer_all) {
+      u.c.inputs = u.operands.data();
+      if (const types all = n.op->infer_all(u.c); !all.empty()) u.c.type = all[0];
+    }
+    return u;
+  }
+  static std::string text_of(const graph& g, const node& n) {
+    std::string s(n.op->name);
+    for (int k = 0; k < n.operand_count; ++k) s += " " + std::string(message(g[g.operand(n, k)].type).view());
+    return s;
+  }
+  /// The bytes that a reader of a value reads: those of the array that it is a view of, if these are fewer.
+  static double bytes_read(const graph& g, int id) {
+    double bytes = tokamax::bytes_of(g[id].type);
+    for (const node* n = &g[id]; n->op; n = &g[id]) {
+      if (is_free(*n)) return 0;
+      if (!is_view(*n) || n->operand_count == 0) break;
+      id = g.operand(*n, 0);
+      bytes = std::min(bytes, tokamax::bytes_of(g[id].type));
+    }
+    return bytes;
+  }
+
+  /// Counts what blocks at the edges multiply beyond the operands as padding.
+  static void count_padding(timeline& t, double macs) {
+    for (stall_cycles& s : t.stalls) {
+      const double more = s[bucket::useful] * (1 - macs / t.useful_macs);
+      s[bucket::useful] -= more, s[bucket::padding] += more;
+    }
+    t.useful_macs = macs;
+  }
+  /// The line of ops with this name; their time is simulated once. `macs` are the multiplications that were asked for; 0: all
+  /// that the program does.
+  template <class Make>
+  void add_line(const std::string& name, cost_source source, double times, const Make& make, double macs = 0) {
+    const auto [at, is_new] = known_.try_emplace(name, report_.lines.size());
+    if (is_new) {
+      report_.lines.push_back({.name = name, .source = source});
+      timelines_.push_back(simulate(chip_, make()));
+      if (macs > 0) count_padding(timelines_.back(), macs);
+    }
+    report_.lines[at->second].add(timelines_[at->second], cores_, times);
+  }
+
+  /// How an op is cut: so many steps on each of so many cores.
+  struct cut {
+    int cores = 1;
+    std::size_t steps = 1;
+    double parts() const { return static_cast<double>(steps) * cores; }
+  };
+  /// Blocks of an eighth of VMEM at most, so that two buffers and what is computed fit; `most` parts.
+  cut cut_of(double bytes, double most) const {
+    cut c;
+    c.cores = bytes < 1 << 20 || most < cores_ ? 1 : cores_;  // less is not worth a second core
+    const double block = std::min(2.0 * (1 << 20), chip_.vmem / 8);
+    c.steps = static_cast<std::size_t>(std::clamp(std::ceil(bytes / c.cores / block), 1.0, std::floor(most / c.cores)));
+    return c;
+  }
+  static double sum(const std::vector<double>& bytes) {
+    double all = 0;
+    for (const double b : bytes) all += b;
+    return all;
+  }
+
+  /// A pipeline over blocks of the bytes that are read and written. `compute(program, part, parts, ready)` appends the work of
+  /// a part of the op.
+  template <class Compute>
+  program streamed(const std::vector<double>& reads, double written, double most, const Compute& compute) const {
+    const cut c = cut_of(sum(reads) + written, most);
+    std::vector<int> numbers(c.steps);
+    for (std::size_t s = 0; s < c.steps; ++s) numbers[s] = static_cast<int>(s);
+    program p;
+    for (int core = 0; core < c.cores; ++core) {
+      std::vector<operand> operands;
+      for (const double r : reads)
+        if (r > 0) operands.push_back({"in", r / c.parts(), numbers, 2, false});
+      operands.push_back({"out", written / c.parts(), numbers, 2, true});
+      run_pipeline(p, operands, {core, "op"}, [&](int step, event_id ready) {
+        return compute(p, core * static_cast<double>(c.steps) + step, c.parts(), ready);
+      });
+    }
+    return p;
+  }
+  static constexpr double many_parts = 1e5;
+
+  /// Elementwise ops that share a loop: registers in, registers out.
+  void add_group(const graph& g, const std::vector<int>& nodes, const vec<char>& live, double times) {
+    std::vector<char> inside(static_cast<std::size_t>(g.count()), 0), leaves(inside);
+    for (const int i : nodes) inside[static_cast<std::size_t>(i)] = 1;
+    for (int i = 0; i < g.count(); ++i)
+      for (int k = 0; live[i] && !inside[static_cast<std::size_t>(i)] && k < g[i].operand_count; ++k)
+        leaves[static_cast<std::size_t>(g.operand(g[i], k))] = 1;
+    for (const int o : g.outputs) leaves[static_cast<std::size_t>(o)] = 1;
+    std::map<int, double> read;
+    double written = 0;
+    std::string name = "loop";
+    for (const int i : nodes) {
+      name += (name.size() < 60 ? " " + std::string(g[i].op->name) : name.ends_with("...") ? "" : " ...");
+      if (leaves[static_cast<std::size_t>(i)]) written += tokamax::bytes_of(g[i].type);
+      for (int k = 0; k < g[i].operand_count; ++k)
+        if (const int o = g.operand(g[i], k); !inside[static_cast<std::size_t>(o)]) read[o] = bytes_read(g, o);
+    }
+    std::vector<double> reads;
+    for (const auto& [id, bytes] : read) reads.push_back(bytes);
+    name += fmt::format(" {} of {} ops, {:.0f} bytes in, {:.0f} out", std::string(message(g[nodes[0]].type).view()),
+                        nodes.size(), sum(reads), written);
+    add_line(name, cost_source::model, times, [&] {
+      return streamed(reads, written, many_parts, [&](program& p, double, double parts, event_id ready) {
+        graph_appender appender(p, chip_, 1 / parts);
+        std::map<int, event_id> done;
+        event_id last = ready;
+        for (const int i : nodes) {
+          use u = use_of(g, g[i]);
+          u.c.inputs = u.operands.data();
+          std::vector<event_id> after{ready};
+          for (int k = 0; k < g[i].operand_count; ++k)
+            if (const auto d = done.find(g.operand(g[i], k)); d != done.end()) after.push_back(d->second);
+          last = done[i] = appender.append(u.c, after);
+        }
+        return last;
+      });
+    });
+  }
+
+  void add_op(const graph& g, const node& n, double times) {
+    use u = use_of(g, n);
+    u.c.inputs = u.operands.data();
+    const std::string name = text_of(g, n);
+    if (is_product(*n.op)) return add_product(name, u.c, times);
+    std::vector<double> reads;
+    double written = tokamax::bytes_of(u.c.type);
+    for (int k = 0; k < n.operand_count; ++k) reads.push_back(bytes_read(g, g.operand(n, k)));
+    const bool reduces = is_reduction(*n.op);
+    if (n.op->cost.bytes)
+      reads.assign(1, std::max(0.0, n.op->cost.bytes(u.c) - written));  // of large operands only a part
+    const op_cost cost = reduces ? op_cost{} : operations_of(u.c);
+    add_line(name, reduces ? cost_source::model : cost_source::descriptor, times, [&] {
+      return streamed(reads, written, many_parts, [&](program& p, double, double parts, event_id ready) {
+        if (reduces) return graph_appender(p, chip_, 1 / parts).append(u.c, {ready});
+        const double words = chip_.sublanes * chip_.lanes * parts;
+        const double moved = std::max(tokamax::detail::elements(u.c.type), cost.flops);
+        event_id done = p.vector("select", moved / words, {ready});
+        if (cost.transcendentals > 0) done = p.vector("exp", cost.transcendentals / words, {done});
+        return done;
+      });
+    });
+  }
+
+  /// How blocks of a product lie in memory: as the widest of its arrays, unless the arrays have a rate for narrow ones.
+  static element element_of_product(const call& c) {
+    const element e = element_of(c[0].dtype());
+    if (e == element::int8 || e == element::fp8) return e;
+    return e == element::f32 || element_of(c[1].dtype()) == element::f32 || element_of(c.type.dtype) == element::f32
+               ? element::f32
+               : element::bf16;
+  }
+  /// One large product is cut into blocks; of a batch of small ones each step computes several.
+  void add_product(const std::string& name, const call& c, double times) {
+    using tokamax::detail::elements;
+    const double a = elements(c[0].type()), b = elements(c[1].type()), out = elements(c.type);
+    const double macs = c.self->cost.operations(c).flops / 2;
+    if (macs <= 0) return;
+    const product_shape p = shape_of_product(a, b, out, macs);
+    const double count = std::max(1.0, std::round(macs / p.macs()));
+    const element e = element_of_product(c);
+    const std::vector<double> reads{tokamax::bytes_of(c[0].type()), tokamax::bytes_of(c[1].type())};
+    const double written = tokamax::bytes_of(c.type), of_one = (sum(reads) + written) / count;
+    if (count == 1 || of_one > chip_.vmem / 8)
+      return add_line(name, cost_source::model, times * count, [&] { return blocked(p, e); }, p.macs());
+    add_line(name, cost_source::model, times, [&] {
+      return streamed(reads, written, count, [&](program& to, double part, double parts, event_id ready) {
+        const double first = std::floor(part * count / parts), last = std::floor((part + 1) * count / parts);
+        event_id done = ready;
+        for (double n = first; n < last; ++n) done = to.product(p, e, {ready});
+        return done;
+      });
+    });
+  }
+  program blocked(const product_shape& p, element e) const {
+    // Equal blocks, of whole tiles: less hangs over the edges.
+    const auto equal = [](long long n, long long most, long long unit) {
+      return round_up(divide_up(n, divide_up(n, most)), unit);
+    };
+    const long long lanes = count_of(chip_.lanes);
+    matmul_options o{.block = {equal(p.m, 512, 8), equal(p.k, 1024, lanes), equal(p.n, 1024, lanes)},
+                     .type = e,
+                     .cores = p.m > 512 ? cores_ : 1};
+    const auto bytes = [&] {
+      const product_shape s{std::min(o.block.m, p.m), std::min(o.block.k, p.k), std::min(o.block.n, p.n)};
+      const double a = padded_bytes(chip_, s.m, s.k, e), b = padded_bytes(chip_, s.k, s.n, e);
+      return 2 * (a + b + padded_bytes(chip_, s.m, s.n, e)) + padded_bytes(chip_, s.m, s.n, element::f32);
+    };
+    while (bytes() > chip_.vmem) {
+      product_shape& s = o.block;
+      long long& most = s.m >= s.k && s.m >= s.n ? s.m : s.k >= s.n ? s.k : s.n;
+      if (most <= 8) break;
+      most = std::max(8LL, most / 2);
+    }
+    return matmul_program(chip_, p, o);
+  }
+
+  void add_kernel(const graph& g, const node& n, double times) {
+    const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
+    if (k.prefetch) assume("prefetched numbers of kernels are taken to be zeros");
+    const std::string name = text_of(g, n) + " grid " + std::string((message() << k.grid).view()) + " body " +
+                             std::to_string(g.bodies[k.body].count());
+    add_line(name, cost_source::kernel, times, [&] { return kernel_program(chip_, g, n); });
+  }
+
+  /// Loops repeat as often as is known; of branches the one with the most operations runs.
+  void add_bodies(const graph& g, const node& n, double times) {
+    const std::int64_t* const w = g.words_of(n);
+    const body_facts& facts = n.op->bodies;
+    const int count = body_count(n);
+    if (facts.branches) {
+      int most = 0;
+      for (int b = 1; b < count; ++b)
+        if (cost_of(g.bodies[w[b]]).flops > cost_of(g.bodies[w[most]]).flops) most = b;
+      assume("of branches the one with the most operations runs");
+      return add(g.bodies[w[most]], times);
+    }
+    if (!facts.repeats) assume("loops of unknown length run once");
+    for (int b = 0; b < count; ++b)
+      add(g.bodies[w[b]], times * (facts.repeats ? static_cast<double>(facts.repeats(w)) : 1));
+  }
+  void assume(const std::string& text) {
+    if (std::ranges::find(report_.assumptions, text) == report_.assumptions.end()) report_.assumptions.push_back(text);
+  }
+
+  const chip& chip_;
+  int cores_;
+  program_report report_;
+  std::map<std::string, std::size_t> known_;
+  std::vector<timeline> timelines_;
+};
+
+}  // namespace detail
+
+/// The cycles of a traced program, as XLA would run it: ops with a meaning in smaller ops are written out, elementwise ops that
+/// follow each other share a loop, and each loop, product, reduction and kernel is simulated once for all that are alike.
+///
+///   kernel_call            its grid, from the traced body (see kernel_program)
+///   products               in equal blocks of at most 512 x 1024 x 1024, or several of a batch in each step
+///   reductions and loops   as many registers as their values have, in blocks of up to 2 MiB
+///   other ops              the bytes and operations of their descriptors; the report names them
+///   scan, while, cond      their bodies, as often as is known; the report says what was assumed
+///
+/// Views cost nothing, as if all layouts fitted. What a host does between runs is not counted.
+///
+/// errors  tokamax::error for a kernel whose blocks do not fit into VMEM, and for an element type that the chip does not multiply
+inline program_report cost_on(const chip& c, const graph& traced) { return detail::graph_coster(c).run(traced); }
+
+}  // namespace tokamax::systolic_backend

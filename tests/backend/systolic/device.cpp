@@ -1,0 +1,209 @@
+// tests/backend/systolic/device.cpp: programs on a simulated TPU have the values of the CPU, and reports that add up.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/systolic/device.hpp>
+
+#include <tokamax/kernel.hpp>
+#include <tokamax/tokamax.hpp>
+
+#include <chrono>
+
+#include "kernel/checked_kernels.hpp"
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+namespace tk = tokamax;
+namespace sys = tokamax::systolic_backend;
+using tk::array;
+
+namespace {
+
+array noise(const tk::shape& s, std::uint32_t seed = 1) { return tk::random::normal(tk::random::key(seed), s); }
+double distance(const array& a, const array& b) { return tk::max(tk::abs(a - b)).item<double>(); }
+
+/// All cycles are in buckets, of each op and of the program.
+void check_sums(const sys::program_report& r) {
+  for (const sys::op_line& l : r.lines) {
+    INFO(l.name);
+    CHECK(l.stalls.total() == Approx(l.cycles));
+    CHECK(l.cycles > 0);
+  }
+  CHECK(r.stalls().total() == Approx(r.cycles()));
+  CHECK(r.mfu() > 0);
+  CHECK(r.mfu() < 1);
+}
+const sys::op_line& line_of(const sys::program_report& r, std::string_view name) {
+  for (const sys::op_line& l : r.lines)
+    if (l.name.starts_with(name)) return l;
+  throw tk::error("line", std::string(name), r.text(100));
+}
+
+array blocked_product(const array& x, const array& y, std::int64_t b) {
+  const auto body = [](const auto& p, const auto& xb, const auto& yb, const auto& o, const auto& sum) {
+    p.when(p.program_id(2) == 0, [&] { sum.set(0.0f); });
+    sum += tk::matmul(xb.get(), yb.get());
+    p.when(p.program_id(2) == p.num_programs(2) - 1, [&] { o.set(sum.get()); });
+  };
+  const std::int64_t m = x.extent(0), k = x.extent(1), n = y.extent(1);
+  using enum tk::dimension_semantics;
+  return tk::kernel_call(body, {.grid = {m / b, n / b, k / b},
+                                .in = {{{b, b}, {0, 2}}, {{b, b}, {2, 1}}},
+                                .out = {{{tk::f32, false, {m, n}}, {{b, b}, {0, 1}}}},
+                                .scratch = {{{tk::f32, false, {b, b}}}},
+                                .semantics = {parallel, parallel}})(x, y);
+}
+
+constexpr tk::models::gpt_config size{.vocabulary = 65, .context = 64, .width = 128, .heads = 4, .layers = 4};
+struct batch {
+  array inputs, targets;
+};
+constexpr auto loss = [](const tk::models::gpt& m, const batch& b) {
+  return tk::mean(tk::softmax_cross_entropy(m(b.inputs), b.targets));
+};
+
+}  // namespace
+
+TEST_CASE("values are those of products in bfloat16, and near those of f32", "[systolic]") {
+  const array x = noise({64, 128}), y = noise({128, 32}, 2);
+  const auto f = [](const array& a, const array& b) { return tk::relu(tk::matmul(a, b)); };
+  const auto on_tpu = tk::jit(f, tk::systolic(tk::v5e));
+  const array here = on_tpu(x, y);
+  const array rounded = tk::jit(tk::with_precision<tk::bf16_products>(f), tk::cpu)(x, y);
+  CHECK(distance(here, rounded) == 0);
+  const double largest = tk::max(tk::abs(f(x, y))).item<double>();
+  CHECK(distance(here, f(x, y)) < largest * 0x1p-7);
+  CHECK(distance(here, f(x, y)) > 0);
+  check_sums(on_tpu.report());
+  CHECK(on_tpu.report().useful_macs() == 64.0 * 128 * 32);
+  const auto run = tk::jit([](const array& a) { return a + 1.0f; }, tk::systolic(tk::v4), tk::at_run_time);
+  CHECK_THROWS_WITH(run.report(), contains("systolic: report: found no run"));
+  CHECK(distance(run(x), x + 1.0f) == 0);
+}
+TEST_CASE("a kernel costs what its grid does: copies of blocks that change, and its body", "[systolic]") {
+  const array x = noise({512, 512}), y = noise({512, 512}, 2);
+  const auto f = [](const array& a, const array& b) { return blocked_product(a, b, 128); };
+  const sys::program_report r = tk::systolic_report(tk::systolic(tk::v5e), f, x, y);
+  check_sums(r);
+  const sys::op_line& l = line_of(r, "kernel_call");
+  CHECK(l.source == sys::cost_source::kernel);
+  CHECK(r.lines.size() == 1);
+  CHECK(l.useful_macs == 512.0 * 512 * 512);
+  CHECK(l.hbm_bytes == 4 * (64.0 + 64 + 16) * 128 * 128);  // blocks (i, k) and (k, j) in 64 steps, 16 results
+  // The same as the product that is written as instructions, but for the work of the vector unit on the sums.
+  const sys::timeline by_hand =
+      sys::simulate_matmul(tk::v5e, {512, 512, 512}, {.block = {128, 128, 128}, .type = sys::element::f32});
+  CHECK(l.cycles >= by_hand.cycles);
+  CHECK(l.cycles < 2 * by_hand.cycles);
+  // Two cores share the parallel steps.
+  const sys::program_report both = tk::systolic_report(tk::systolic(tk::v4), f, x, y);
+  CHECK(both.cores == 2);
+  check_sums(both);
+  CHECK(distance(tk::jit(f, tk::systolic(tk::v5e))(x, y), tk::matmul(x, y)) < 1);
+}
+TEST_CASE("a kernel whose blocks do not fit into VMEM is refused with a table of them", "[systolic]") {
+  const array x{tk::array_type{tk::f32, false, {4096, 4096}}};
+  const auto f = [](const array& a) { return blocked_product(a, a, 2048); };
+  CHECK_THROWS_WITH(tk::systolic_report(tk::systolic(tk::v4), f, x),
+                    contains("VMEM of core 0") && contains("input 0 2 x"));
+  CHECK_NOTHROW(tk::systolic_report(tk::systolic(tk::v5e), f, x));
+}
+TEST_CASE("reports name ops without a kernel of the chip, and what they assume", "[systolic]") {
+  const array table = noise({32, 16}), ids = tk::array::from<std::int32_t>({3, 1, 2});
+  const auto f = [](const array& t, const array& i) {
+    const array rows = tk::take(t, i);
+    return tk::while_loop([](const array& v) { return tk::sum(v) < 1e3f; }, [](const array& v) { return v * v + 1.0f; },
+                          rows);
+  };
+  const sys::program_report r = tk::systolic_report(tk::systolic(tk::v5e), f, table, ids);
+  CHECK(line_of(r, "gather").source == sys::cost_source::descriptor);
+  CHECK_THAT(r.text(),
+             contains("by their descriptors") && contains("gather") && contains("loops of unknown length run once"));
+  const auto scanned = [](const array& v) {
+    return tk::fori_loop(0, 7, [](const array&, const array& now) { return tk::matmul(now, now); }, v);
+  };
+  CHECK(tk::systolic_report(tk::systolic(tk::v5e), scanned, noise({8, 8})).useful_macs() == 7.0 * 8 * 8 * 8);
+}
+TEST_CASE("nothing becomes faster when memory or units become slower", "[systolic]") {
+  const array x = noise({512, 512}), y = noise({512, 512}, 2);
+  const auto f = [](const array& a, const array& b) {
+    return tk::softmax(tk::matmul(blocked_product(a, b, 128), tk::exp(b)) + tk::take(a, tk::iota(tk::i32, {512}, 0)));
+  };
+  const auto cycles = [&](const sys::chip& c) { return tk::systolic_report(tk::systolic(c), f, x, y).cycles(); };
+  for (const sys::chip& c : sys::tpus) {
+    INFO(c.name);
+    const double before = cycles(c);
+    const auto slower = [&](const auto& change) {
+      sys::chip worse = c;
+      change(worse);
+      return cycles(worse);
+    };
+    CHECK(slower([](sys::chip& w) { w.hbm_to_vmem.per_kib.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.vmem_to_hbm.per_kib.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.hbm_to_vmem.fixed.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.vector_f32.interval.value *= 2; }) > before);
+    CHECK(slower([](sys::chip& w) { w.weight_push.value *= 8; }) >= before);
+    CHECK(slower([](sys::chip& w) { w.transfers.value = 1; }) >= before);
+    CHECK(slower([](sys::chip& w) { w.step.value *= 4; }) > before);
+  }
+}
+TEST_CASE("products of a batch, and large products, count each multiplication once", "[systolic]") {
+  const auto batched = [](const array& a, const array& b) { return tk::matmul(a, b); };
+  for (const auto& [n, m, k, columns] :
+       {std::tuple{1, 8, 8, 8}, {7, 16, 32, 24}, {48, 64, 64, 32}, {5, 600, 40, 10}, {3, 2048, 64, 2048}})
+    for (const sys::chip* c : {&tk::toy8x8, &tk::v4, &tk::v5e}) {
+      INFO(n << " " << m << " on " << c->name);
+      const array a{tk::array_type{tk::bf16, false, {n, m, k}}}, b{tk::array_type{tk::bf16, false, {n, k, columns}}};
+      const sys::program_report r = tk::systolic_report(tk::systolic(*c), batched, a, b);
+      CHECK(r.useful_macs() == static_cast<double>(n) * m * k * columns);
+      check_sums(r);
+    }
+}
+TEST_CASE("attention as a kernel reads less than attention in smaller ops, and is faster", "[systolic]") {
+  const array q{tk::array_type{tk::f32, false, {16, 1024, 64}}};
+  const auto kernel = [](const array& a) { return array(tk::test::flash_attention({a, a, a}, 512)[0]); };
+  const auto plain = [](const array& a) {
+    return tk::matmul(tk::softmax(tk::matmul(a, tk::swapaxes(a, 1, 2)) * 0.125f), a);
+  };
+  const tk::systolic where(tk::v5e);
+  const sys::program_report fused = tk::systolic_report(where, kernel, q), apart = tk::systolic_report(where, plain, q);
+  CHECK(fused.useful_macs() == apart.useful_macs());
+  // Queries and results once, keys and values for each of two blocks of queries. Rows of 64 lie in 128 lanes.
+  CHECK(fused.hbm_bytes() == 4.0 * 16 * 1024 * 128 * (2 + 2 * 2));
+  CHECK(fused.hbm_bytes() < apart.hbm_bytes() / 10);
+  CHECK(fused.cycles() < apart.cycles());
+}
+TEST_CASE("a function that is traced while compiling runs on a simulated TPU", "[systolic]") {
+  using square = tk::tensor<tk::f32, 16, 16>;
+  constexpr auto f = [](const square& a) { return tk::tanh(tk::matmul(a, a)); };
+  const square x = noise({16, 16});
+  const auto on_tpu = tk::jit(f, tk::systolic(tk::v6e), tk::while_compiling);
+  CHECK(distance(on_tpu(x), tk::jit(tk::with_precision<tk::bf16_products>(f), tk::cpu)(x)) == 0);
+  CHECK(on_tpu.report().useful_macs() == 16.0 * 16 * 16);
+}
+TEST_CASE("chips have names", "[systolic]") {
+  CHECK(&sys::chip_named("toy8x8") == &tk::toy8x8);
+  CHECK(sys::chip_named("v6e").name == "v6e");
+  CHECK_THROWS_WITH(sys::chip_named("v3"), contains("systolic: chip: found v3"));
+}
+TEST_CASE("the training step of a GPT on characters runs on every chip", "[systolic][gpt]") {
+  const auto optimizer =
+      tk::optim::chain(tk::optim::clip_by_global_norm(1.0), tk::optim::adamw({.learning_rate = 1e-3}));
+  const tk::models::gpt model = tk::init(tk::models::make_gpt(size), tk::random::key(1));
+  const auto state = tk::train::start(model, optimizer);
+  const array ids = tk::random::randint(tk::random::key(5), {12, size.context + 1}, 0, size.vocabulary);
+  const batch b{tk::slice_in_dim(ids, 0, size.context, 1), tk::slice_in_dim(ids, 1, size.context + 1, 1)};
+  const auto step = tk::train::step(loss, optimizer);
+  const double expected = tk::jit(step, tk::cpu, tk::at_run_time)(state, b).second.item<double>();
+  for (const sys::chip* c : {&tk::toy8x8, &tk::v4, &tk::v5e, &tk::v5p, &tk::v6e, &tk::tpu7x}) {
+    INFO(c->name);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto simulated = tk::jit(step, tk::systolic(*c), tk::at_run_time);
+    CHECK(simulated(state, b).second.item<double>() == Approx(expected).epsilon(0x1p-7));
+    const sys::program_report r = simulated.report();
+    CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 60);
+    check_sums(r);
+    // 6 operations for each weight of a product and token, and those of attention
+    CHECK(2 * r.useful_macs() > 6.0 * 12 * 64 * 4 * 12 * 128 * 128);
+    CHECK(2 * r.useful_macs() < 1.5 * 6.0 * 12 * 64 * (4 * 12 * 128 * 128 + 65 * 128 + 4 * 2 * 64 * 128));
+    CHECK_THAT(r.text(), contains("MFU") && contains("useful") && contains("%"));
+  }
+}
