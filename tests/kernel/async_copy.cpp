@@ -4,6 +4,7 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -92,4 +93,29 @@ TEST_CASE("a pipeline in a kernel: a product of blocks that arrive while others 
   };
   const array x = noise({4, 6}, 1), y = noise({6, 8}, 2);
   CHECK(difference(to_values(product({x, y})), to_values(matmul(x, y)), 1e-5) == "");
+}
+TEST_CASE("copy_start and copy_wait bring special values with their bits, in parts and in other orders") {
+  const function f = [](const arrays& a) -> arrays {
+    const array_type t{a[0].dtype(), false, a[0].shape()}, part{t.dtype, false, {2, 5}};
+    const auto body = [=](const auto& p, const auto& x, const auto& y, const auto& z) {
+      p.run_scoped({{part}, {t}, semaphores({2})}, [&](auto& some, auto& all, auto& arrived) {
+        make_async_copy(x, all, arrived.at({0})).start();
+        p.fori_loop(0, 3, [&](const array& i) {
+          const auto fetch = make_async_copy(x.at({ds(i * 2, 2)}), some, arrived.at({1}));
+          fetch.start();
+          fetch.wait();
+          const auto store = make_async_copy(some, y.at({ds(4 - i * 2, 2)}), arrived.at({1}));
+          store.start();
+          store.wait();
+        });
+        make_async_copy(x, all, arrived.at({0})).wait();
+        z.set(all.get());
+      });
+    };
+    const block_spec outside{.space = memory_space::any};
+    const auto [y, z] = kernel_call<2>(body, {.in = {outside}, .out = {{t, outside}, {t}}})(a[0]);
+    return {y, z};
+  };
+  for (const dtype t : every_dtype)
+    for (const array& x : {adversarial({6, 5}, 3, t), reshape(specials(t, 30), {6, 5})}) check_adversarial(f, {x});
 }
