@@ -403,6 +403,7 @@ values composed(const asked& a) {
   const words w = carry_words(a.g, a.n, inner);
   call c = call_of(*a.n.op, in, w, &inner);
   c.type = a.n.type;
+  const ambient_trace around(inner);  // for what bodies of loops close over
   const arrays out = a.n.op->compose(c);
   for (const array& y : out) inner.outputs.push_back(lift(inner, y).id());
   return evaluate(inner, a.in);

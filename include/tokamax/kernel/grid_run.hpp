@@ -6,17 +6,17 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/kernel/grid_loop.hpp>    // kernel_layout
 
-#include <algorithm>   // min
-#include <functional>  // function
-#include <string>      // to_string
-#include <vector>      // vector
+#include <algorithm>  // min
+#include <string>     // to_string
+#include <vector>     // vector
 
 namespace tokamax::detail {
 
-/// Runs f(i, worker) for i from 0 to n - 1, on `workers` threads or fewer.
+/// Runs f(of, i, worker) for i from 0 to n - 1, on `workers` threads or fewer.
 struct grid_threads {
+  using step = void (*)(void* of, std::int64_t i, int worker);
   int workers = 1;
-  void (*each)(std::int64_t n, const std::function<void(std::int64_t, int)>& f) = nullptr;
+  void (*each)(std::int64_t n, step f, void* of) = nullptr;
 };
 
 /// Runs a grid_loop. The steps along parallel axes are chunks, which threads share.
@@ -307,8 +307,10 @@ TOKAMAX_COMPILED_ONCE void run_grid_on(const kernel_arguments& a, const grid_thr
   if (count == 1) {
     for (std::int64_t c = 0; c < run.chunks; ++c) workers[0]->run_chunk(c);
   } else {
-    threads.each(run.chunks,
-                 [&](std::int64_t c, int worker) { workers[static_cast<std::size_t>(worker)]->run_chunk(c); });
+    const auto step = [](void* of, std::int64_t c, int worker) {
+      static_cast<std::unique_ptr<grid_worker>*>(of)[worker]->run_chunk(c);
+    };
+    threads.each(run.chunks, step, workers.data());
   }
 }
 TOKAMAX_COMPILED_ONCE void run_grid(const kernel_arguments& a) { run_grid_on(a, {}); }

@@ -10,6 +10,7 @@ std::vector<adversarial_case> elementwise_cases();  ///< IEEE 754, elementary fu
 std::vector<adversarial_case> movement_cases();     ///< what copies, views, gathers and sorts
 std::vector<adversarial_case> reduction_cases();    ///< reductions, running sums, loops
 std::vector<adversarial_case> product_cases();      ///< dot_general, convolutions, pooling, and their gradients
+std::vector<adversarial_case> special_cases();      ///< functions of scipy.special
 std::vector<adversarial_case> row_cases();  ///< softmax, normalisations, cross entropy, attention, and their gradients
 
 }  // namespace tokamax::test

@@ -84,9 +84,14 @@ std::vector<declared_op> declared_ops() {
 
 }  // namespace
 
+TEST_CASE("special functions at poles and on both sides of where formulas change") {
+  check_adversarial(special_cases());
+}
+
 TEST_CASE("every op has an adversarial case, here or in its own test, and that of f32 is there in bf16") {
   std::map<std::string, std::set<dtype>> seen;
-  for (const auto& cases : {elementwise_cases(), movement_cases(), reduction_cases(), product_cases(), row_cases()})
+  for (const auto& cases :
+       {elementwise_cases(), movement_cases(), reduction_cases(), product_cases(), special_cases(), row_cases()})
     for (const adversarial_case& c : cases) collect(trace(c.f, types_of(c.inputs)), seen);
   for (const auto& [name, types] : seen) {
     INFO(name);

@@ -12,8 +12,9 @@ namespace tokamax {
 
 inline void kernel(op_c<grid_loop_p>, cpu_tag, const kernel_arguments& a) {
   const int workers = cpu_backend::num_threads();
-  detail::run_grid_on(a, {workers, [](std::int64_t n, const std::function<void(std::int64_t, int)>& f) {
-                            cpu_backend::parallel_for(n, [&](std::int64_t i) { f(i, cpu_backend::thread_index()); });
+  detail::run_grid_on(a, {workers, [](std::int64_t n, detail::grid_threads::step f, void* of) {
+                            cpu_backend::parallel_for(n,
+                                                      [=](std::int64_t i) { f(of, i, cpu_backend::thread_index()); });
                           }});
 }
 
