@@ -8,6 +8,7 @@
 
 namespace tokamax::linalg::detail {
 
+/// x = l l^T for the symmetric part of x. A matrix that is not positive definite or not finite has NaN in the lower triangle.
 TOKAMAX_BODY void run_cholesky(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const auto x = matrix_of<T>(a.in[0], i);
@@ -64,6 +65,7 @@ void eliminate(matrix<T>& x, std::int32_t* pivots, std::int32_t* permutation) {
   }
 }
 
+/// Out 0 has l and u in one matrix, out 1 the row that step j exchanged with row j, out 2 the rows in their new order.
 TOKAMAX_BODY void run_lu(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const std::int64_t m = a.out[2].extent(a.out[2].rank() - 1), k = a.out[1].extent(a.out[1].rank() - 1);
@@ -90,6 +92,8 @@ TOKAMAX_BODY void run_lu(const kernel_arguments& call) {
   });
 }
 
+/// Householder reflections. q has min(m, n) or m columns, and r as many rows; the rows below the triangle are zeros. The
+/// reflections of a matrix that is not finite would leave some columns finite, so all of q and of the triangle is NaN.
 TOKAMAX_BODY void run_qr(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     auto q = matrix_to<T>(a.out[0], i);
