@@ -45,7 +45,7 @@ inline kernel_report check_graph(const kernel_check_options& o, const graph& g, 
     for (const array& a : inputs) in.push_back({a});
     return arrays_of(r.run(g, in));
   };
-  check_state first(o, poison_pattern::not_a_number);
+  check_state first(o, poison_pattern::quiet_nan);
   kernel_report report{{}, run(first)};
   report.problems = std::move(first.problems);
   if (first.suspected.empty()) return report;

@@ -69,7 +69,7 @@ void for_each_run(const shape& extents, const memory_range& box, const F& f) {
 }
 
 /// What memory holds before it is written. Results that differ between the two have read such memory.
-enum class poison_pattern : std::uint8_t { not_a_number, large_number };
+enum class poison_pattern : std::uint8_t { quiet_nan, large_number };
 
 /// A ref's memory: a block, an array, or scratch memory.
 class checked_memory {
@@ -103,13 +103,12 @@ class checked_memory {
       element value{};
       if (space_ == memory_space::semaphore) {
       } else if constexpr (is_floating(T)) {
-        value =
-            static_cast<element>(p == poison_pattern::not_a_number ? std::numeric_limits<float>::quiet_NaN() : 77.0f);
+        value = static_cast<element>(p == poison_pattern::quiet_nan ? std::numeric_limits<float>::quiet_NaN() : 77.0f);
       } else if constexpr (std::is_same_v<element, bool>) {
         value = p == poison_pattern::large_number;
       } else if constexpr (is_integer(T)) {
-        value = p == poison_pattern::not_a_number ? std::numeric_limits<element>::lowest()
-                                                  : static_cast<element>(std::numeric_limits<element>::max() / 3);
+        value = p == poison_pattern::quiet_nan ? std::numeric_limits<element>::lowest()
+                                               : static_cast<element>(std::numeric_limits<element>::max() / 3);
       }
       std::fill_n(reinterpret_cast<element*>(data_), n, value);
     });
