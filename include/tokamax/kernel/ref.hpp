@@ -122,8 +122,8 @@ class ref {
     const tokamax::shape& extents = state().shape();
     box_options o;
     for (int i = 0; i < extents.rank() || i < at.count(); ++i) {
-      const bool whole = i >= at.count() || at[i].size < 0;
-      o.sizes.push_back(!whole ? at[i].size : i < extents.rank() ? extents[i] : 1);
+      const bool full = i >= at.count() || at[i].size < 0;
+      o.sizes.push_back(!full ? at[i].size : i < extents.rank() ? extents[i] : 1);
       if (i >= at.count() || !at[i].squeezed) o.kept.push_back(i);
     }
     return o;

@@ -3,6 +3,7 @@
 // tested by tests/linalg/functions.cpp
 #pragma once
 
+#include <tokamax/lax/reduce.hpp>    // sum, max, min
 #include <tokamax/linalg/solve.hpp>  // inv
 #include <tokamax/linalg/svd.hpp>    // svdvals
 

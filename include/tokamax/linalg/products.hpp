@@ -3,6 +3,8 @@
 // tested by tests/linalg/functions.cpp
 #pragma once
 
+#include <tokamax/lax/concatenate.hpp>  // concatenate
+#include <tokamax/lax/reduce.hpp>       // sum
 #include <tokamax/linalg/matrices.hpp>  // diagonal_of
 
 #include <vector>  // vector

@@ -5,6 +5,7 @@
 
 #include <tokamax/lax/cumulative.hpp>           // cumsum
 #include <tokamax/lax/gather.hpp>               // scatter_add
+#include <tokamax/lax/slice.hpp>                // slice_in_dim
 #include <tokamax/numpy/manipulation/axes.hpp>  // ravel
 #include <tokamax/numpy/take.hpp>               // take
 
