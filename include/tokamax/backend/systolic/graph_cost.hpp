@@ -75,7 +75,7 @@ class graph_coster {
   }
   static std::string text_of(const graph& g, const node& n) {
     std::string s(n.op->name);
-    for (int k = 0; k < n.operand_count; ++k) s += " " + std::string(message(g[g.operand(n, k)].type).view());
+    for (int k = 0; k < n.operand_count; ++k) s.append(" ").append(message(g[g.operand(n, k)].type).view());
     return s;
   }
   /// The bytes that a reader of a value reads: those of the array that it is a view of, if these are fewer.
