@@ -7,41 +7,15 @@
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
+#include "checked_kernels.hpp"
+
 using namespace tokamax;
 using namespace tokamax::test;
-
-namespace {
-/// Doubles an array that lies outside, with two buffers: the next part arrives while the last one is computed.
-arrays doubled(const arrays& a) {
-  const array_type part{f32, false, {4, 8}};
-  const int parts = static_cast<int>(a[0].extent(0) / 4);
-  const auto body = [=](const auto& p, const auto& x, const auto& out) {
-    const kernel_scratch two{{f32, false, {2, 4, 8}}};
-    p.run_scoped({two, semaphores({2}), {part}, semaphores()}, [&](auto& in, auto& arrived, auto& made, auto& left) {
-      const auto fetch = [&](const array& i) {
-        const array slot = rem(i, 2);
-        return make_async_copy(x.at({ds(i * 4, 4)}), in.at({slot}), arrived.at({slot}));
-      };
-      fetch(array(0)).start();
-      p.fori_loop(0, parts, [&](const array& i) {
-        p.when(i + 1 < parts, [&] { fetch(i + 1).start(); });
-        fetch(i).wait();
-        made.set(in.get({rem(i, 2)}) * 2.0f);
-        const auto store = make_async_copy(made, out.at({ds(i * 4, 4)}), left);
-        store.start();
-        store.wait();
-      });
-    });
-  };
-  const block_spec outside{.space = memory_space::any};
-  return kernel_call(body, {.in = {outside}, .out = {{a[0].type(), outside}}})(a[0]);
-}
-}  // namespace
 
 TEST_CASE("copies with two buffers bring all of an array in and out") {
   const array x = noise({12, 8}, 1);
   CHECK(difference(to_values(doubled({x})), to_values(x * 2.0f), 0) == "");
-  check_function(doubled, {x}, {.differentiate = false});
+  check_function([](const arrays& a) { return doubled(a); }, {x}, {.differentiate = false});
 }
 TEST_CASE("memory that was not written is NaN, the least integer, and zero of a semaphore") {
   const auto [f, i, s] = kernel_call<3>(
@@ -74,25 +48,8 @@ TEST_CASE("copies between refs of other types, and without a semaphore, are refu
   CHECK_NOTHROW(run(four, semaphores()));
 }
 TEST_CASE("a pipeline in a kernel: a product of blocks that arrive while others are computed") {
-  const function product = [](const arrays& a) -> arrays {
-    const block_spec outside{.space = memory_space::any};
-    const auto body = [](const auto& p, const auto& x, const auto& y, const auto& out) {
-      p.run_scoped({{{f32, false, {}}}}, [&](auto& step) {
-        step.set(0.0f);
-        emit_pipeline(
-            p,
-            [&](auto& xb, auto& yb, auto& ob) {
-              p.when(rem(step.get(), 3.0f) == 0.0f, [&] { ob.set(0.0f); });
-              ob += matmul(xb.get(), yb.get());
-              step += 1.0f;
-            },
-            {.grid = {2, 2, 3}, .in = {{{2, 2}, {0, 2}}, {{2, 4}, {2, 1}}}, .out = {{{2, 4}, {0, 1}}}}, x, y, out);
-      });
-    };
-    return kernel_call(body, {.in = {outside, outside}, .out = {{{f32, false, {4, 8}}, outside}}})(a[0], a[1]);
-  };
   const array x = noise({4, 6}, 1), y = noise({6, 8}, 2);
-  CHECK(difference(to_values(product({x, y})), to_values(matmul(x, y)), 1e-5) == "");
+  CHECK(difference(to_values(pipelined_product({x, y})), to_values(matmul(x, y)), 1e-5) == "");
 }
 TEST_CASE("copy_start and copy_wait bring special values with their bits, in parts and in other orders") {
   const function f = [](const arrays& a) -> arrays {

@@ -239,7 +239,7 @@ inline arrays pipelined_product(const arrays& a) {
 
 /// Applies `f` to blocks of any array, the last of which may hang over.
 template <class F>
-arrays by_blocks(const F& f, const array& x, const shape& block) {
+constexpr arrays by_blocks(const F& f, const array& x, const shape& block) {
   shape grid;
   axes index;
   for (int i = 0; i < block.rank(); ++i) {

@@ -38,6 +38,8 @@ class grid_check {
     state_.scoped_bytes = vmem;
   }
 
+  /// Runs all steps and returns the outputs. Parallel axes make chunks of steps, which come in an order that the seed gives; the
+  /// steps of a chunk follow each other.
   checked_values run() {
     std::int64_t chunks = 1, steps = 1;
     for (int i = 0; i < k_.grid.rank(); ++i) (i < k_.parallel ? chunks : steps) *= k_.grid[i];
@@ -69,10 +71,11 @@ class grid_check {
     std::string step;
     location where;
   };
+  /// What a ref of the body names: the array outside (null for scratch memory), and its block (null if the ref lies outside).
   struct ref_state {
     memory_owner whole, block;
-    memory_range now = {};
-    bool entered = false;
+    memory_range now = {};              ///< the part of the array that the block holds
+    bool entered = false;               ///< does the block hold a part, in this chunk?
     std::string step = {};              ///< the last one that had the block
     std::vector<left_block> left = {};  // outputs
   };
@@ -89,6 +92,7 @@ class grid_check {
     }
     return n;
   }
+  /// Reports that the blocks do not fit, with a table of them. Blocks of arguments and outputs count twice, as in kernel_options.
   void overflow(const char* space, double bytes, double limit) {
     std::string table;
     for (int r = 0; r < k_.refs.count(); ++r)
@@ -98,6 +102,7 @@ class grid_check {
                   "needs " + std::to_string(static_cast<std::int64_t>(bytes)) + " bytes of " + space + " of " +
                       std::to_string(static_cast<std::int64_t>(limit)) + ": " + table);
   }
+  /// The memory of ref r. Inputs, and outputs that begin with an argument, hold its elements; other outputs are poison.
   ref_state ref_of(int r, const arrays& operands) const {
     const block_info& b = k_.refs[r];
     const bool input = r < k_.inputs, output = !input && r < k_.inputs + k_.outputs;
@@ -118,6 +123,7 @@ class grid_check {
     return s;
   }
 
+  /// Scratch memory begins as poison in each chunk, because another core may run it.
   void run_chunk(std::int64_t chunk, std::int64_t steps) {
     state_.chunk = chunk;
     for (int r = 0; r < k_.refs.count(); ++r) {
@@ -131,6 +137,8 @@ class grid_check {
         for (checked_memory* m : {refs_[at(r)].block.get(), refs_[at(r)].whole.get()})
           if (m && (m->space() == memory_space::semaphore) == semaphores) end_copies(*m, "at the end of the kernel");
   }
+  /// Reports the copies that have no proof of their end when memory ends or gets another block. If their semaphore was waited for,
+  /// the bytes are wrong, and if not, the wait is missing.
   void end_copies(const checked_memory& m, const char* when) {
     state_.copies.end(m, [&](const copy_under_way& c, bool waited) {
       state_.report(waited ? kernel_mistake::semaphore_left : kernel_mistake::missing_wait, c.where, where_,
@@ -138,6 +146,7 @@ class grid_check {
     });
   }
 
+  /// Runs the body on the blocks of a step. An output that the body returns as a value, and not as memory, is written here.
   void step(std::int64_t number) {
     arrays ids(static_cast<std::size_t>(k_.grid.rank()));
     shape index = k_.grid;
@@ -211,6 +220,7 @@ class grid_check {
     for (std::int64_t& s : here.start.values) s = 0;
     return {there, here};
   }
+  /// Brings a block. What hangs over the array, and a new block of an output, is poison.
   void enter(int r, const memory_range& now) {
     ref_state& s = refs_[at(r)];
     s.now = now, s.entered = true;
@@ -225,6 +235,7 @@ class grid_check {
     if (r >= k_.inputs) check_revisit(r, there);
     if (r < k_.inputs || k_.refs[r].alias >= 0) s.block->copy(here, *s.whole, there);
   }
+  /// Writes a block of an output back, and remembers who has written it.
   void leave(int r) {
     ref_state& s = refs_[at(r)];
     if (!s.entered || !s.block) return;
@@ -235,6 +246,7 @@ class grid_check {
     s.whole->copy(there, *s.block, here);
     s.left.push_back({there, state_.chunk, s.step, s.block->last_write()});
   }
+  /// An output's block that was written and left may not come again: the chip does not read it back.
   void check_revisit(int r, const memory_range& now) {
     for (const left_block& b : refs_[at(r)].left) {
       if (!b.range.overlaps(now)) continue;
@@ -244,6 +256,7 @@ class grid_check {
       return;
     }
   }
+  /// An argument whose memory an output shares may not be read where that output was written before.
   void check_alias(int r, const memory_range& now) {
     for (int o = 0; o < k_.outputs; ++o) {
       if (k_.output(o).alias != k_.prefetch + r) continue;

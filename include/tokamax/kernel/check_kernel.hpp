@@ -1,5 +1,6 @@
 // tokamax/kernel/check_kernel.hpp: finds races, wrong waits, reads of nothing and wrong bounds in kernels, by running them.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/kernel/check_kernel.cpp
 // umbrella: no (programs that check kernels include it)
 #pragma once
 
@@ -64,6 +65,7 @@ inline kernel_report check_graph(const kernel_check_options& o, const graph& g, 
 /// was not written holds values that are seen in results. Each problem names two lines of the program.
 ///
 /// Whether a mistake is found does not depend on when copies happen to move: a read before its wait is one in every mode.
+/// A race of a read with a later write of another parallel step is found with those seeds that run the write first.
 /// What a program drops, it does not check: a copy in a loop into memory that the loop makes and never reads.
 ///
 /// shapes  those of f; arguments are arrays with data

@@ -81,11 +81,12 @@ class check_run {
 
  private:
   using results = std::map<int, checked_values>;
+  /// One run of a graph.
   struct frame {
     const graph& g;
-    checked_values values;
-    results tuples;
-    std::vector<std::unique_ptr<checked_memory>> scoped;
+    checked_values values;                                ///< by node
+    results tuples;                                       ///< of ops with several results, by node
+    std::vector<std::unique_ptr<checked_memory>> scoped;  ///< memory that ends with the run
   };
   static const checked_value& operand(const frame& f, const node& n, int k) {
     return f.values[static_cast<std::size_t>(f.g.operand(n, k))];
@@ -127,6 +128,7 @@ inline const vec<char>& check_run::needed(const graph& g) {
   return needed_.emplace(&g, std::move(live)).first->second;
 }
 
+/// Runs the needed nodes in their order. `around` is the line that the graph's memory ends at, if there is one.
 inline checked_values check_run::run(const graph& g, const checked_values& in, location around) {
   frame f{g, checked_values(static_cast<std::size_t>(g.count())), {}, {}};
   for (int k = 0; k < g.inputs.count(); ++k)
@@ -140,6 +142,7 @@ inline checked_values check_run::run(const graph& g, const checked_values& in, l
   return out;
 }
 
+/// Sets the value of node i: constants and parts of tuples are there already, memory is made, and all else is called.
 inline void check_run::node_of(frame& f, int i) {
   const node& n = f.g[i];
   checked_value& to = f.values[static_cast<std::size_t>(i)];
@@ -180,6 +183,7 @@ inline checked_values check_run::call(frame& f, const node& n) {
   return body_count(n) ? bodies(f, n) : plain(f, n);
 }
 
+/// An op on values, by the host's kernel.
 inline checked_values check_run::plain(frame& f, const node& n) {
   arrays in;
   for (int k = 0; k < n.operand_count; ++k) in.push_back(data_of(operand(f, n, k)));
@@ -249,6 +253,7 @@ inline memory_place check_run::place(frame& f, const node& n, int ref, const sha
   return {&m, r};
 }
 
+/// Reads a box: it must not be under a copy, and what nobody wrote there is suspected.
 inline checked_values check_run::get(frame& f, const node& n) {
   const auto o = unpack<box_options>(f.g.words_of(n));
   const memory_place p = place(f, n, 0, o.sizes, 1, n.operand_count - 1);
@@ -261,6 +266,7 @@ inline checked_values check_run::get(frame& f, const node& n) {
   return {{p.memory->read(p.range, n.type)}};
 }
 
+/// Writes a box, which no copy may read or write meanwhile.
 inline checked_values check_run::set(frame& f, const node& n) {
   const auto o = unpack<box_options>(f.g.words_of(n));
   const memory_place p = place(f, n, 0, o.sizes, 2, n.operand_count - 2);
@@ -273,6 +279,8 @@ inline checked_values check_run::set(frame& f, const node& n) {
   return {{{}, p.memory}};
 }
 
+/// Starts a copy. It reads its source and writes its target at once, as far as the rules are concerned, since it may move at any
+/// time until its wait.
 inline checked_values check_run::start(frame& f, const node& n) {
   const auto o = unpack<copy_options>(f.g.words_of(n));
   const int to = 3 + o.from_starts, semaphore = to + o.to_starts;
@@ -295,6 +303,7 @@ inline checked_values check_run::start(frame& f, const node& n) {
   return out;
 }
 
+/// Waits until a semaphore has counted the bytes of the target.
 inline checked_values check_run::wait(frame& f, const node& n) {
   const auto o = unpack<copy_options>(f.g.words_of(n));
   const memory_place to = place(f, n, 0, o.to_sizes, 2, o.to_starts);
@@ -306,6 +315,7 @@ inline checked_values check_run::wait(frame& f, const node& n) {
   return {{{}, to.memory}, {{}, s.memory}};
 }
 
+/// Memory of run_scoped, which lies beside the blocks in VMEM.
 inline checked_value check_run::scoped(frame& f, const node& n) {
   const auto space = static_cast<memory_space>(f.g.words_of(n)[n.word_count - 1]);
   f.scoped.push_back(std::make_unique<checked_memory>("scoped memory", n.type, space, n.where));

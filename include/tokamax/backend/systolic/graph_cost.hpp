@@ -40,6 +40,7 @@ class graph_coster {
     call c;
   };
 
+  /// Adds the ops of a graph that runs `times` times. Elementwise ops are added as the loops that the compiler makes of them.
   void add(const graph& g, double times) {
     const fusion groups(g);
     const vec<char> live = live_nodes(g);
@@ -62,6 +63,7 @@ class graph_coster {
     }
   }
 
+  /// The call of a node, on operands without data.
   use use_of(const graph& g, const node& n) const {
     use u;
     for (int k = 0; k < n.operand_count; ++k) u.operands.push_back(array(g[g.operand(n, k)].type));
@@ -73,6 +75,7 @@ class graph_coster {
     }
     return u;
   }
+  /// The name of a line: the op and the types of its operands, so that like ops share it.
   static std::string text_of(const graph& g, const node& n) {
     std::string s(n.op->name);
     for (int k = 0; k < n.operand_count; ++k) s.append(" ").append(message(g[g.operand(n, k)].type).view());
@@ -191,6 +194,7 @@ class graph_coster {
     });
   }
 
+  /// An op that is no loop: a product, a reduction, or one that the chip has no kernel for.
   void add_op(const graph& g, const node& n, double times) {
     use u = use_of(g, n);
     u.c.inputs = u.operands.data();

@@ -28,11 +28,12 @@ struct op_line {
   double cycles = 0, useful_macs = 0, hbm_bytes = 0;
   stall_cycles stalls = {};  ///< the mean of the cores; adds up to `cycles`
 
+  /// Adds `count` runs of an op that took the time of t.
   void add(const timeline& t, int cores, double count) {
     times += count, cycles += count * t.cycles, useful_macs += count * t.useful_macs, hbm_bytes += count * t.hbm_bytes;
     for (std::size_t b = 0; b < static_cast<std::size_t>(buckets); ++b)
       for (const stall_cycles& s : t.stalls) stalls.cycles[b] += count * s.cycles[b] / cores;
-    // cores without work
+    // The cores without work have no stalls in the timeline.
     stalls[bucket::idle] += count * t.cycles * (cores - static_cast<int>(t.stalls.size())) / cores;
   }
 };
@@ -44,6 +45,7 @@ struct program_report {
   std::vector<op_line> lines;
   std::vector<std::string> assumptions = {};  ///< what the program does not tell
 
+  /// The ops follow each other, so their cycles add up.
   double cycles() const { return sum(&op_line::cycles); }
   double useful_macs() const { return sum(&op_line::useful_macs); }
   double hbm_bytes() const { return sum(&op_line::hbm_bytes); }
@@ -53,6 +55,7 @@ struct program_report {
     const double most = cycles() * cores * on.peak_per_cycle(element::bf16);
     return most > 0 ? 2 * useful_macs() / most : 0;
   }
+  /// The cycles of all ops in buckets, which add up to cycles().
   stall_cycles stalls() const {
     stall_cycles all;
     for (const op_line& l : lines)
