@@ -81,15 +81,22 @@ def products():
 
 
 def attention():
-    q, k, v = (random((32, 12, 1024, 64), grad=True) for _ in range(3))
+    """Both orders of the axes in memory: [B, T, N, H], as projections of tokens give them, and [B, N, T, H]."""
     flops = 4 * 32 * 12 * 1024 * 1024 * 64 / 2
-    ct = torch.randn_like(q)
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
-        attend = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        with torch.no_grad():
-            measure("attention", flops, "TFLOP/s", attend)
-        measure("attention forward and backward", 3.5 * flops, "TFLOP/s",
-                lambda: torch.autograd.grad(attend(), (q, k, v), ct))
+    for name, shape, axes in (("attention", (32, 1024, 12, 64), (0, 2, 1, 3)),
+                              ("attention of heads apart", (32, 12, 1024, 64), (0, 1, 2, 3))):
+        q, k, v = (random(shape, grad=True) for _ in range(3))
+        ct = torch.randn_like(q)
+
+        def attend():
+            out = F.scaled_dot_product_attention(*(x.permute(axes) for x in (q, k, v)), is_causal=True)
+            return out.permute(axes)
+
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
+            with torch.no_grad():
+                measure(name, flops, "TFLOP/s", attend)
+            measure(f"{name} forward and backward", 3.5 * flops, "TFLOP/s",
+                    lambda: torch.autograd.grad(attend(), (q, k, v), ct))
 
 
 def main():

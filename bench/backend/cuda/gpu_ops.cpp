@@ -89,16 +89,23 @@ void products() {
             {random({m, k}, tk::bf16, 1), random({k, n}, tk::bf16, 2)});
 }
 
+/// Arrays in memory as [B, T, N, H], and as [B, N, T, H].
 void attention() {
   constexpr std::int64_t batch = 32, tokens = 1024, heads = 12, size = 64;
-  const tk::shape s{batch, tokens, heads, size};
-  const arrays qkv{random(s, tk::bf16, 1), random(s, tk::bf16, 2), random(s, tk::bf16, 3)};
-  const auto f = [](const arrays& a) { return tk::dot_product_attention(a[0], a[1], a[2], {.is_causal = true}); };
-  const double flops = 4.0 * batch * heads * tokens * tokens * size / 2;
-  measure("attention", flops, "TFLOP/s", [&](const arrays& a) { return arrays{f(a)}; }, qkv);
-  measure("attention forward and backward", 3.5 * flops, "TFLOP/s",
-          [&](const arrays& a) { return tk::vjp(f, arrays(a.begin(), a.begin() + 3)).second(a[3]); },
-          {qkv[0], qkv[1], qkv[2], random(s, tk::bf16, 4)});
+  constexpr double flops = 4.0 * batch * heads * tokens * tokens * size / 2;
+  for (const bool apart : {false, true}) {
+    const tk::shape s = apart ? tk::shape{batch, heads, tokens, size} : tk::shape{batch, tokens, heads, size};
+    const arrays qkv{random(s, tk::bf16, 1), random(s, tk::bf16, 2), random(s, tk::bf16, 3)};
+    const auto turned = [=](const array& x) { return apart ? tk::transpose(x, {0, 2, 1, 3}) : x; };
+    const auto f = [=](const arrays& a) {
+      return turned(tk::dot_product_attention(turned(a[0]), turned(a[1]), turned(a[2]), {.is_causal = true}));
+    };
+    const std::string name = apart ? "attention of heads apart" : "attention";
+    measure(name, flops, "TFLOP/s", [&](const arrays& a) { return arrays{f(a)}; }, qkv);
+    measure(name + " forward and backward", 3.5 * flops, "TFLOP/s",
+            [&](const arrays& a) { return tk::vjp(f, arrays(a.begin(), a.begin() + 3)).second(a[3]); },
+            {qkv[0], qkv[1], qkv[2], random(s, tk::bf16, 4)});
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
 namespace tk = tokamax;
 using tk::array;
@@ -116,4 +118,33 @@ TEST_CASE("a training step that was compiled for GPUs follows the CPU's") {
     CHECK(loss_b.item() == loss_c.item());  // the same bits however it was traced
   }
   CHECK(largest_difference(a.hidden.kernel, b.hidden.kernel) < 1e-4);
+}
+
+TEST_CASE("two GPUs that two threads use give the bits of one") {
+  if (!found_gpu()) return;
+  if (!tk::cuda(1).is_available()) {
+    WARN("skipped: " << tk::cuda(1).missing());
+    return;
+  }
+  const points x = tk::random::normal(tk::random::key(7), {64, 16});
+  const network start = tk::init<network>(tk::random::key(0));
+  const auto trained = [&](const tk::cuda_device& gpu) {
+    const auto run = tk::jit(step, gpu);
+    network f = tk::device_put(start, gpu);
+    for (int i = 0; i < 50; ++i) f = run(std::move(f), x).first;
+    const auto values = f.hidden.kernel.values<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const std::vector<float> alone = trained(tk::cuda);
+  for (int round = 0; round < 5; ++round) {
+    std::vector<float> found[2];
+    std::thread first([&] { found[0] = trained(tk::cuda); }), second([&] { found[1] = trained(tk::cuda(1)); });
+    first.join(), second.join();
+    CHECK(found[0] == alone);
+    CHECK(found[1] == alone);
+  }
+  const array here = tk::device_put(x, tk::cuda), there = tk::device_put(here, tk::cuda(1));
+  CHECK(there.device().name() == "cuda:1");
+  CHECK(tk::sum(there).item() == tk::sum(here).item());
+  CHECK_THROWS_AS(here + there, tk::error);
 }
