@@ -4,6 +4,7 @@
 #include <tokamax/lax/top_k.hpp>
 #include <tokamax/transforms/grad.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 #include <limits>
@@ -63,6 +64,44 @@ TEST_CASE("gradients of top_k go to the places of the values") {
   const array found = grad([&](const array& v) { return sum(top_k(v, 8).values * ct); })(x);
   const array expected = grad([&](const array& v) { return sum(sorted_top_k(v, 8).values * ct); })(x);
   CHECK(bit_difference({found}, {expected}) == "");
+}
+
+TEST_CASE("top_k keeps the contract of ops") {
+  for (const std::int64_t k : {1, 3, 7}) check_op(top_k_p, {{{noise({2, 3, 7}, 1)}, pack(top_k_options{k})}});
+  check_op(top_k_p, {{{noise({2, 40}, 1)}, pack(top_k_options{5})}});
+}
+
+TEST_CASE("top_k of special values, few and many of them, is the meaning of the op") {
+  for (const dtype t : {f32, bf16, f16, f64, i32, i8, u8, bool_, i64})
+    for (const std::int64_t n : {1, 31, 33, 100, 300})
+      for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, n / 3, n - 1, n}) {
+        const array x = adversarial({5, n}, 1, t);
+        CAPTURE(name(t), n, k);
+        check_adversarial(
+            [k](const arrays& v) -> arrays {
+              const auto [values, indices] = top_k(v[0], k);
+              return {values, indices};
+            },
+            {x}, {.tolerance = 0});
+        CHECK(bit_difference({top_k(x, k).values}, {sorted_top_k(x, k).values}) == "");
+      }
+}
+
+TEST_CASE("rows that rise, fall, are equal or have their largest values last") {
+  constexpr std::int64_t n = 5000;
+  std::vector<float> rows;
+  for (int kind = 0; kind < 4; ++kind)
+    for (std::int64_t i = 0; i < n; ++i)
+      rows.push_back(kind == 0   ? static_cast<float>(i)
+                     : kind == 1 ? static_cast<float>(-i)
+                     : kind == 2 ? -0.0f
+                                 : static_cast<float>(i == n - 1));
+  const array x = array::from<float>(rows, {4, n});
+  for (const std::int64_t k : {1, 8, 33, 4999}) {
+    const auto [values, indices] = top_k(x, k);
+    const top_k_result expected = sorted_top_k(x, k);
+    CHECK(bit_difference({values, indices}, {expected.values, expected.indices}) == "");
+  }
 }
 
 TEST_CASE("top_k says which k fit") {

@@ -13,6 +13,7 @@
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/windows/conv.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
@@ -136,6 +137,28 @@ values cumsum(const asked& a) {
     sum = wrap(sum + y.data[place(y.type.shape, before)], y.type.dtype);
   });
   return {y};
+}
+/// All operands as a stable sort of the first one moves them. NaN counts as the largest value.
+values sort(const asked& a) {
+  const auto [axis, descending] = a.attrs<sort_options>();
+  values out(a.in.begin(), a.in.end());
+  const value& key = a.in[0];
+  for_each_place(key.type.shape, [&](const shape& at, std::size_t) {
+    if (at[axis] != 0) return;
+    std::vector<std::size_t> line;
+    for (shape here = at; here[axis] < key.extent(axis); ++here[axis]) line.push_back(place(key.type.shape, here));
+    const auto less = [&](std::size_t i, std::size_t j) {
+      const double x = key.data[i], y = key.data[j];
+      return x < y || (std::isnan(y) && !std::isnan(x));
+    };
+    std::vector<std::size_t> sorted = line;
+    std::stable_sort(sorted.begin(), sorted.end(), [&, turned = descending](std::size_t i, std::size_t j) {
+      return turned ? less(j, i) : less(i, j);
+    });
+    for (std::size_t k = 0; k < out.size(); ++k)
+      for (std::size_t i = 0; i < line.size(); ++i) out[k].data[line[i]] = a.in[k].data[sorted[i]];
+  });
+  return out;
 }
 values pad(const asked& a) {
   const auto o = a.attrs<pad_options>();
@@ -444,6 +467,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&dot_general_p, r::dot_general},
       {&conv_general_dilated_p, r::conv},
       {&cumsum_p, r::cumsum},
+      {&sort_p, r::sort},
       {&gather_p, r::gather},
       {&scatter_add_p, r::scatter_add},
       {&iota_p, r::iota},

@@ -3,6 +3,7 @@
 // umbrella: no (programs that use GPUs include it)
 //
 //   backend/cuda/code_cache.hpp          keeps compiled device text on disk, so that a program compiles it once on a machine.
+//   backend/cuda/code_jobs.hpp           what a program needs compiled or prepared, done by several threads before its first run.
 //   backend/cuda/cublas_lt.hpp           matrix products of NVIDIA's library cuBLASLt, with its choice of algorithm remembered.
 //   backend/cuda/cudnn.hpp               graphs of operations that NVIDIA's library cuDNN runs as one kernel.
 //   backend/cuda/cudnn_attention.hpp     attention and its gradients as graphs for cuDNN, which keeps no scores.
@@ -34,6 +35,7 @@
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>
+#include <tokamax/backend/cuda/code_jobs.hpp>
 #include <tokamax/backend/cuda/cublas_lt.hpp>
 #include <tokamax/backend/cuda/cudnn.hpp>
 #include <tokamax/backend/cuda/cudnn_attention.hpp>

@@ -112,6 +112,13 @@ class product_library {
   bool multiply(instance& gpu, const library_product& p, const product_places& at) {
     if (&library_ == &cublas_lt::loaded() && !gpu.has_libraries()) return false;
     if (reinterpret_cast<std::uintptr_t>(at.column) % 16 != 0) return false;
+    if (code_jobs* const later = gpu.jobs()) {
+      later->add("cuBLASLt", [this] {
+        const std::lock_guard lock(mutex_);
+        has_handle();
+      });
+      return library_.is_complete();
+    }
     const std::lock_guard lock(mutex_);  // the place of the column is part of the description
     prepared& ready = find(p, at);
     if (!ready.usable) return false;
@@ -218,9 +225,11 @@ class product_library {
     const std::int64_t depth = p.transposed_a ? p.a.rows : p.a.columns, results = p.batches * p.c.rows * p.c.columns;
     return measures_ && results * depth >= least_measured_ && results * bytes_of(p.c.type) <= std::int64_t{1} << 30;
   }
+  /// Is there a handle of the library? The first call makes it, which takes a tenth of a second.
+  bool has_handle() { return library_.is_complete() && (handle_ || library_.create(&handle_) == 0); }
   prepared prepare(const library_product& p, const product_places& at) {
     prepared r;
-    if (!library_.is_complete() || (!handle_ && library_.create(&handle_) != 0)) return r;
+    if (!has_handle()) return r;
     const int scale = p.compute == cublas_lt::compute_f64 ? cublas_lt::type_f64 : cublas_lt::type_f32;
     cublas_lt::object preference = nullptr;
     bool ok = library_.create_product(&r.product, p.compute, scale) == 0 &&

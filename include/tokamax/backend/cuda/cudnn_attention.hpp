@@ -20,6 +20,16 @@ struct attention_problem {
   bool causal = false;
   bool deterministic = true;  ///< backward: keep the score cotangents, so that no sums depend on the order of threads
   auto operator<=>(const attention_problem&) const = default;
+  /// All of it, for a key.
+  std::string text() const {
+    std::string s = "attention";
+    for (const std::int64_t n : {std::int64_t{type}, batch, heads, kv_heads, queries, keys, size, std::int64_t{causal},
+                                 std::int64_t{deterministic}})
+      s.append(" ").append(std::to_string(n));
+    for (const extents& e : {q, k, v, out, ct, dq, dk, dv})
+      for (const std::int64_t n : e) s.append(" ").append(std::to_string(n));
+    return s;
+  }
 
   extents query() const { return {batch, heads, queries, size}; }
   extents key() const { return {batch, kv_heads, keys, size}; }

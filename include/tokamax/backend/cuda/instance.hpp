@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cuda/code_cache.hpp>         // code_cache
+#include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
 #include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
 #include <tokamax/backend/cuda/driver.hpp>             // driver, check
 #include <tokamax/backend/cuda/nvrtc.hpp>              // compiled
@@ -47,12 +48,12 @@ class instance final : public program_device {
   }
   void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
     use();
-    if (bytes > 0) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
+    if (bytes > 0 && !jobs()) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
   }
   /// Sets all bytes to zero.
   void clear_in_step(std::byte* to, std::size_t bytes) {
     use();
-    if (bytes > 0) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
+    if (bytes > 0 && !jobs()) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
   }
   void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
     if (is_recording()) throw cannot_record();
@@ -65,9 +66,9 @@ class instance final : public program_device {
     use();
     if (bytes > 0) driver_.check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
   }
-  /// Records the work as a CUDA graph when its addresses come for the second time, and lets the driver repeat the graph from
-  /// then on. Work that waits for the GPU, as a `while_loop` does, is done anew each time; so is all work if
-  /// TOKAMAX_CUDA_CHECK is set.
+  /// Compiles all that the work needs before its first run. Records the work as a CUDA graph when its addresses come for the
+  /// second time, and lets the driver repeat the graph from then on. Work that waits for the GPU, as a `while_loop` does, is
+  /// done anew each time; so is all work if TOKAMAX_CUDA_CHECK is set.
   void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
               device_work& work) override;
   std::shared_ptr<time_mark> mark() override { return clock_->mark(stream_); }
@@ -79,6 +80,8 @@ class instance final : public program_device {
   stream queue() const { return is_recording() ? recorder_ : stream_; }
   /// Does the calling thread record launches, which the GPU does later?
   bool is_recording() const { return recording_on == this; }
+  /// Where the calling thread only gathers what must be compiled, and launches nothing; null if it does not.
+  code_jobs* jobs() const { return is_recording() ? gathering_for : nullptr; }
   /// May NVIDIA's libraries of kernels be used? They reach the GPU through the driver of the system.
   bool has_libraries() const { return &driver_ == &driver::loaded(); }
   /// What NVRTC compiles for, such as "sm_90a".
@@ -94,6 +97,7 @@ class instance final : public program_device {
   const code_cache& cache() const { return cache_; }
 
   /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
+  /// While jobs are gathered it becomes one of them, and the result is null.
   function_handle kernel_of(std::string_view text, const char* name, contraction contracts = contraction::off);
   /// A kernel that is known by its name alone; `make_text` makes the text that has it.
   template <class F>
@@ -103,6 +107,7 @@ class instance final : public program_device {
       if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
     }
     const function_handle made = kernel_of(make_text(), name.c_str());
+    if (!made) return nullptr;
     const std::lock_guard lock(mutex_);
     return functions_.emplace(name, made).first->second;
   }
@@ -115,8 +120,14 @@ class instance final : public program_device {
  private:
   friend class done_event;
   static inline thread_local const instance* recording_on = nullptr;
+  static inline thread_local code_jobs* gathering_for = nullptr;
   /// The work as a graph; null if it cannot be one.
   executable_graph record(device_work& work);
+  /// Does the work on the second stream. False if it has no place there.
+  bool run_apart(device_work& work);
+  /// Compiles what the work needs by several threads.
+  void compile_ahead(device_work& work);
+  module_handle module_of(std::string_view text, const char* name, contraction contracts);
   void use() const { driver_.check(driver_.set_context(context_), "context"); }
   void finish() const {
     if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
@@ -240,34 +251,57 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
   return new done_event(*this);
 }
 
-inline executable_graph instance::record(device_work& work) {
-  if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return nullptr;
-  recording_on = this;
-  bool whole = true;
-  std::exception_ptr failure;
+inline bool instance::run_apart(device_work& work) {
+  struct apart {
+    explicit apart(const instance* where) { recording_on = where; }
+    ~apart() { recording_on = nullptr; }
+  } const scope(this);
   try {
     execution where(*this);
     where.queue = recorder_;
     work.run(where);
+    return true;
   } catch (const cannot_record&) {
-    whole = false;
+    return false;
+  }
+}
+
+inline executable_graph instance::record(device_work& work) {
+  if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return nullptr;
+  bool whole = false;
+  std::exception_ptr failure;
+  try {
+    whole = run_apart(work);
   } catch (...) {
     failure = std::current_exception();
   }
-  recording_on = nullptr;
   launch_graph launches = nullptr;
   executable_graph made = nullptr;
   const bool ended = driver_.end_capture(recorder_, &launches) == driver_success;
-  if (ended && whole && !failure && driver_.instantiate(&made, launches, 0) != driver_success) made = nullptr;
+  if (ended && whole && driver_.instantiate(&made, launches, 0) != driver_success) made = nullptr;
   if (launches) driver_.destroy_graph(launches);
   if (failure) std::rethrow_exception(failure);
   return made;
 }
 
+inline void instance::compile_ahead(device_work& work) {
+  code_jobs jobs;
+  gathering_for = &jobs;
+  try {
+    run_apart(work);
+  } catch (...) {  // the run itself will report it
+  }
+  gathering_for = nullptr;
+  jobs.run([this] { use(); });
+}
+
 inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory,
                              execution& where, device_work& work) {
   if (checks_each_step_) return work.run(where);
-  if (!kept) kept = std::make_unique<recorded_launches>(driver_, context_);
+  if (!kept) {
+    kept = std::make_unique<recorded_launches>(driver_, context_);
+    compile_ahead(work);
+  }
   auto& launches = static_cast<recorded_launches&>(*kept);
   recorded_launches::recording* const known = launches.possible() ? launches.find(memory) : nullptr;
   if (!known) return work.run(where);
@@ -284,35 +318,43 @@ inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::ve
   driver_.check(driver_.run_graph(known->code, stream_), "launch of", last_step);
 }
 
-inline function_handle instance::kernel_of(std::string_view text, const char* name, contraction contracts) {
+inline module_handle instance::module_of(std::string_view text, const char* name, contraction contracts) {
   use();
-  module_handle found = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = modules_.find(std::string(text)); known != modules_.end()) found = known->second;
+    if (const auto known = modules_.find(std::string(text)); known != modules_.end()) return known->second;
   }
-  if (!found) {
-    std::string key = architecture_ + " NVRTC " + compiler_.version_text();
-    for (const char* flag : compile_flags) key.append(" ").append(flag);
-    if (contracts == contraction::on) key += " contracted";
-    key.append("\n").append(text);
-    std::optional<std::string> code = cache_.find(key);
-    if (!code || driver_.load_module(&found, code->data()) != driver_success) {
-      code = compiled(text, architecture_, compiler_, contracts);
-      cache_.keep(key, *code);
-      driver_.check(driver_.load_module(&found, code->data()), "code of", name);
-    }
+  std::string key = architecture_ + " NVRTC " + compiler_.version_text();
+  for (const char* flag : compile_flags) key.append(" ").append(flag);
+  if (contracts == contraction::on) key += " contracted";
+  key.append("\n").append(text);
+  module_handle found = nullptr;
+  std::optional<std::string> code = cache_.find(key);
+  if (!code || driver_.load_module(&found, code->data()) != driver_success) {
+    code = compiled(text, architecture_, compiler_, contracts);
+    cache_.keep(key, *code);
+    driver_.check(driver_.load_module(&found, code->data()), "code of", name);
+  }
+  const std::lock_guard lock(mutex_);
+  return modules_.emplace(text, found).first->second;
+}
+
+inline function_handle instance::kernel_of(std::string_view text, const char* name, contraction contracts) {
+  if (code_jobs* const later = jobs()) {
     const std::lock_guard lock(mutex_);
-    found = modules_.emplace(text, found).first->second;
+    std::string own(text);
+    if (!modules_.contains(own)) later->add(own, [=, this] { module_of(own, "a program", contracts); });
+    return nullptr;
   }
+  const module_handle code = module_of(text, name, contracts);
   function_handle f = nullptr;
-  driver_.check(driver_.find_function(&f, found, name), "kernel", name);
+  driver_.check(driver_.find_function(&f, code, name), "kernel", name);
   return f;
 }
 
 inline void instance::launch(const char* name, function_handle kernel, std::int64_t blocks, unsigned threads,
                              const void* record, std::int64_t rows) {
-  if (blocks <= 0 || rows <= 0) return;
+  if (blocks <= 0 || rows <= 0 || jobs()) return;
   last_step = name;
   void* parameters[] = {const_cast<void*>(record)};
   driver_.check(driver_.launch(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(rows), 1, threads, 1, 1, 0,

@@ -49,15 +49,16 @@ constexpr std::uint64_t divisor(std::uint64_t d) {
          static_cast<std::uint32_t>((((std::uint64_t{1} << s) - d) << 32) / d + 1);
 }
 
-/// The loops of one program. Their text is made when the program is planned. The first run on a device compiles all variants
-/// that the plan lets expect in one go; others, such as those for views that are not aligned, are compiled when they occur.
+/// The loops of one program. Their text is made when the program is planned. Variants that the plan lets expect are compiled a
+/// few at a time, so that several threads can share the work; others, such as those for views that are not aligned, are compiled
+/// when they occur.
 class program_code final : public device_code {
  public:
   explicit program_code(const plan_view& p);
 
   std::byte* constant(int buffer, device& where) const override {
-    const on_device& here = on(static_cast<instance&>(where));
-    return here.constants->data + offsets_[static_cast<std::size_t>(buffer)];
+    auto& gpu = static_cast<instance&>(where);
+    return gpu.jobs() ? nullptr : on(gpu).constants->data + offsets_[static_cast<std::size_t>(buffer)];
   }
   void run(const loop_arguments& a) const;
   void run_together(const loop_arguments* loops, int count) const override;
@@ -107,6 +108,8 @@ class program_code final : public device_code {
   static std::int64_t blocks_of(const loop_arguments& a, const loop_variant& v);
   void add_to(kernel_record& r, const loop_arguments& a, const loop_variant& v) const;
   on_device& on(instance& where) const;
+  /// The variants that are compiled in one text with v.
+  std::set<loop_variant> compiled_with(const loop_variant& v) const;
   function_handle function(const loop_variant& v, instance& where) const;
 
   std::string functions_[2];  // of the loops that are not quick, and of those that are
@@ -262,33 +265,41 @@ inline program_code::on_device& program_code::on(instance& where) const {
   const std::size_t bytes = constant_words_.size() * sizeof(std::int64_t);
   made->constants = where.allocate(bytes);
   where.write(*made->constants, reinterpret_cast<const std::byte*>(constant_words_.data()), bytes);
-  for (const contraction contracts : {contraction::off, contraction::on}) {
-    std::set<loop_variant> some;
-    for (const loop_variant& v : expected_)
-      if (is_quick(v) == (contracts == contraction::on)) some.insert(v);
-    const std::string text = some.empty() ? std::string() : text_of(some);
-    for (const loop_variant& v : some)
-      if (const function_handle f = where.kernel_of(text, v.name().c_str(), contracts); v.members > 0)
-        made->groups.emplace(v, f);
-      else
-        made->functions[place_of(v)] = f;
-  }
   place.store(made.get(), std::memory_order_release);
   owned_.push_back(std::move(made));
   return *owned_.back();
 }
 
+inline std::set<loop_variant> program_code::compiled_with(const loop_variant& v) const {
+  constexpr int most = 4;
+  if (!expected_.contains(v)) return {v};
+  std::set<loop_variant> some;
+  bool found = false;
+  for (const loop_variant& other : expected_) {
+    if (is_quick(other) != is_quick(v)) continue;
+    if (static_cast<int>(some.size()) == most) {
+      if (found) return some;
+      some.clear();
+    }
+    some.insert(other);
+    found = found || other == v;
+  }
+  return some;
+}
+
 inline function_handle program_code::function(const loop_variant& v, instance& where) const {
   const auto make = [&] {
-    return where.kernel_of(text_of({v}), v.name().c_str(), is_quick(v) ? contraction::on : contraction::off);
+    return where.kernel_of(text_of(compiled_with(v)), v.name().c_str(),
+                           is_quick(v) ? contraction::on : contraction::off);
   };
+  if (where.jobs()) return make();
+  on_device& here = on(where);
   if (v.members > 0) {
-    on_device& here = on(where);
     const std::lock_guard lock(mutex_);
     const auto known = here.groups.find(v);
     return known != here.groups.end() ? known->second : here.groups.emplace(v, make()).first->second;
   }
-  std::atomic<function_handle>& known = on(where).functions[place_of(v)];
+  std::atomic<function_handle>& known = here.functions[place_of(v)];
   function_handle f = known.load(std::memory_order_acquire);
   if (!f) {
     f = make();

@@ -87,6 +87,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
+  #include <tokamax/backend/cpu/kernels/top_k.hpp>
 #else
 namespace tokamax {
 template <>
@@ -121,6 +122,8 @@ template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<top_k_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 }  // namespace tokamax
@@ -283,6 +286,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<top_k_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
@@ -439,6 +443,7 @@ TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
 TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
+TOKAMAX_KERNELS const op* descriptor_of<top_k_p>();
 TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
 TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
@@ -481,6 +486,7 @@ TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
 TOKAMAX_KERNELS attribute_schema schema<slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
+TOKAMAX_KERNELS attribute_schema schema<top_k_options>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
 TOKAMAX_KERNELS attribute_schema schema<unpack_int4_options>();
 TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
@@ -645,6 +651,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &sum_in_32_bits_p,
           &tanh_p,
           &threefry2x32_p,
+          &top_k_p,
           &transpose_p,
           &unpack_int4_p,
           &variable_p,

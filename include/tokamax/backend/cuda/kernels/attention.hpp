@@ -29,23 +29,19 @@ class attention_library {
   /// the graph, and `arguments(graph, add)` calls add(number, address) for each array.
   template <class Make, class Arguments>
   bool run(instance& gpu, const attention_problem& p, bool backward, const Make& make, const Arguments& arguments) {
-    if (!gpu.has_libraries()) return false;
-    const std::lock_guard lock(mutex_);
-    const cudnn& library = cudnn::loaded();
-    if (!library.is_complete()) return false;
-    if (!handle_ && library.create(&handle_) != 0) return false;
-    if (library.set_stream(handle_, gpu.queue()) != 0) return false;
-    auto known = graphs_.find({backward, p});
-    if (known == graphs_.end()) {
-      auto made = std::make_unique<attention_graph>(make(p));
-      const bool usable = made->graph.prepare(handle_);
-      if (!usable && std::getenv("TOKAMAX_CUDA_CHECK"))
-        std::fprintf(stderr, "tokamax: cuDNN refuses attention: %s\n", made->graph.reason().c_str());
-      if (!usable) made.reset();
-      known = graphs_.emplace(std::pair{backward, p}, std::move(made)).first;
+    if (!gpu.has_libraries() || !cudnn::loaded().is_complete()) return false;
+    if (code_jobs* const later = gpu.jobs()) {
+      later->add(p.text() + (backward ? " backward" : ""), [=, this] {
+        const std::lock_guard lock(mutex_);
+        if (has_handle()) find(p, backward, make);
+      });
+      return true;
     }
-    if (!known->second) return false;
-    const attention_graph& g = *known->second;
+    const std::lock_guard lock(mutex_);
+    if (!has_handle() || cudnn::loaded().set_stream(handle_, gpu.queue()) != 0) return false;
+    const attention_graph* const known = find(p, backward, make);
+    if (!known) return false;
+    const attention_graph& g = *known;
     std::vector<std::int64_t> numbers;
     std::vector<void*> pointers;
     const auto add = [&](int number, const void* pointer) {
@@ -60,6 +56,20 @@ class attention_library {
   }
 
  private:
+  bool has_handle() { return handle_ || cudnn::loaded().create(&handle_) == 0; }
+  /// The graph for a call, which the first one makes; null if the library refuses it.
+  template <class Make>
+  const attention_graph* find(const attention_problem& p, bool backward, const Make& make) {
+    const auto [place, is_new] = graphs_.try_emplace({backward, p});
+    if (!is_new) return place->second.get();
+    auto made = std::make_unique<attention_graph>(make(p));
+    if (made->graph.prepare(handle_))
+      place->second = std::move(made);
+    else if (std::getenv("TOKAMAX_CUDA_CHECK"))
+      std::fprintf(stderr, "tokamax: cuDNN refuses attention: %s\n", made->graph.reason().c_str());
+    return place->second.get();
+  }
+
   std::mutex mutex_;
   cudnn::handle_type handle_ = nullptr;
   std::map<std::pair<bool, attention_problem>, std::unique_ptr<attention_graph>> graphs_;
