@@ -42,6 +42,7 @@
 //   ops/quantized/scaled_dot.hpp            the op that multiplies integers of 8 bits and scales the sums of tiles.
 //   ops/ragged_dot.hpp                      products of groups of rows with a matrix for each group, as experts need them.
 //   ops/ragged_gather.hpp                   rows by index within a range, which carry tokens to experts and back.
+//   ops/ragged_gather_reduce.hpp            rows by index, weighted and summed in groups, which brings results of experts to tokens.
 //   ops/rms_norm.hpp                        scale an axis to a root mean square of one.
 //   ops/rotary_embedding.hpp                turn pairs of features by angles that grow with the position.
 //   ops/softmax.hpp                         softmax, log_softmax and logsumexp, stable for large values.
@@ -89,6 +90,7 @@
 #include <tokamax/ops/quantized/scaled_dot.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>
+#include <tokamax/ops/ragged_gather_reduce.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>

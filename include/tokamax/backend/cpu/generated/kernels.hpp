@@ -83,6 +83,8 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged/ragged_gather.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged/ragged_gather_reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
@@ -109,6 +111,12 @@ template <>
 inline constexpr linkage linked_kernel<pad_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<paged_attention_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_gather_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_gather_reduce_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_gather_reduce_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
 template <>
@@ -277,6 +285,9 @@ TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pad_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<paged_attention_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
@@ -397,6 +408,9 @@ TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_reduce_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_reduce_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
@@ -470,6 +484,7 @@ TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<pad_options>();
 TOKAMAX_KERNELS attribute_schema schema<paged_attention_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<ragged_gather_reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
@@ -603,6 +618,9 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &quantized_scale_p,
           &quotient_p,
           &ragged_dot_p,
+          &ragged_gather_p,
+          &ragged_gather_reduce_p,
+          &ragged_gather_reduce_vjp_p,
           &ragged_scaled_dot_p,
           &reduce_and_p,
           &reduce_max_p,
