@@ -139,6 +139,7 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
+  #include <tokamax/backend/cpu/kernels/mixed_dot.hpp>
   #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
   #include <tokamax/backend/cpu/kernels/recurrence/gated_delta_rule.hpp>
   #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
@@ -156,6 +157,8 @@ template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<mixed_dot_p, cpu_tag>{true, {.views = true}};
 template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 template <>
@@ -312,6 +315,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gated_delta_rule_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<mixed_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
@@ -395,6 +399,7 @@ TOKAMAX_KERNELS const op* descriptor_of<max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<mixed_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
 TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
@@ -605,6 +610,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &max_pool_p,
           &max_pool_vjp_p,
           &min_p,
+          &mixed_dot_p,
           &mul_p,
           &ne_p,
           &neg_p,
