@@ -8,6 +8,7 @@
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/adversarial.hpp"
+#include "support/golden.hpp"
 
 namespace tk = tokamax;
 using tk::array;
