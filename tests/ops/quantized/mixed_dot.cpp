@@ -19,7 +19,7 @@ namespace {
 constexpr tk::dtype narrow[] = {tk::i8, tk::u8, tk::i4, tk::u4, tk::f8e4m3fn, tk::f8e5m2};
 
 array product(const array& lhs, const array& rhs) {
-  return bind(tk::mixed_dot_p, {lhs, rhs}, tk::words{}, tk::location{})[0];
+  return bind(tk::mixed_dot_p, {lhs, rhs}, tk::words{}, tk::location{});
 }
 array numbers(const tk::shape& s, unsigned seed, tk::dtype t) {
   return astype(noise(s, seed) * (tk::bits_of(t) == 4 ? 3.0f : 40.0f), t);
