@@ -35,6 +35,7 @@
 //   ops/quantized/dot_general.hpp           dot_general and matmul of quantised arrays.
 //   ops/quantized/gated_linear_unit.hpp     gated linear units whose input or weights are quantised arrays.
 //   ops/quantized/grouped_matmul.hpp        ragged_dot with scales, a bias and a gated activation, as experts are served.
+//   ops/quantized/mixed_dot.hpp             the op that multiplies floats with numbers of 8 bits, which it does not convert in memory.
 //   ops/quantized/quantize.hpp              makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
 //   ops/quantized/ragged_dot.hpp            ragged_dot and its forms of quantised arrays.
@@ -42,6 +43,7 @@
 //   ops/quantized/scaled_dot.hpp            the op that multiplies integers of 8 bits and scales the sums of tiles.
 //   ops/ragged_dot.hpp                      products of groups of rows with a matrix for each group, as experts need them.
 //   ops/ragged_gather.hpp                   rows by index within a range, which carry tokens to experts and back.
+//   ops/ragged_gather_reduce.hpp            rows by index, weighted and summed in groups, which brings results of experts to tokens.
 //   ops/rms_norm.hpp                        scale an axis to a root mean square of one.
 //   ops/rotary_embedding.hpp                turn pairs of features by angles that grow with the position.
 //   ops/softmax.hpp                         softmax, log_softmax and logsumexp, stable for large values.
@@ -82,6 +84,7 @@
 #include <tokamax/ops/quantized/dot_general.hpp>
 #include <tokamax/ops/quantized/gated_linear_unit.hpp>
 #include <tokamax/ops/quantized/grouped_matmul.hpp>
+#include <tokamax/ops/quantized/mixed_dot.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>
 #include <tokamax/ops/quantized/ragged_dot.hpp>
@@ -89,6 +92,7 @@
 #include <tokamax/ops/quantized/scaled_dot.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>
+#include <tokamax/ops/ragged_gather_reduce.hpp>
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>

@@ -35,6 +35,7 @@
 //   backend/cpu/gemm/choose/openmp_threads.hpp    the number of threads that other libraries use.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
+//   backend/cpu/gemm/few_rows_of_bytes.hpp        few rows of f32 times a matrix of 8-bit numbers, which is read once.
 //   backend/cpu/gemm/gemm.hpp                     matrix products in f32, bfloat16 or int8, with any strides.
 //   backend/cpu/gemm/isa/amx.hpp                  bfloat16 and int8 tiles for the matrix unit of x86-64 (AMX).
 //   backend/cpu/gemm/isa/amx_sets.hpp             the microkernels of the matrix unit of x86-64 (AMX).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/numpy/matmul.hpp>                   // matmul_options
+#include <tokamax/ops/quantized/mixed_dot.hpp>        // mixed_dot
 #include <tokamax/ops/quantized/quantized_array.hpp>  // quantized_array
 #include <tokamax/ops/quantized/scaled_dot.hpp>       // scaled_dot_p
 
@@ -108,12 +109,14 @@ constexpr array quantized_product(const product_operand& a, const product_operan
   if (!exact || !tiles.exist || (tiles.total != 1 && !integers)) return in_floats();
   // Numbers of 8 bits are exact in bf16, so the product may be one of bf16, or of the dtype of the floats.
   const dtype t = integers ? i8 : a.is_quantized() && b.is_quantized() ? bf16 : a.is_quantized() ? b.type() : a.type();
-  const tiled_matrix x(a, tiles, t, false, l), y(b, tiles, t, true, l);
+  const bool mixed = !a.is_quantized() && bits_of(b.x.qvalue.dtype()) <= 8;  // then they stay what they are
+  const tiled_matrix x(a, tiles, t, false, l), y(b, tiles, mixed ? b.x.qvalue.dtype() : t, true, l);
   array product;
   if (integers) {
     product = bind(described<scaled_dot_p>(), {x.values, y.values, x.scale, y.scale}, words{}, l);
   } else {
-    product = dot_general(x.values, y.values, {{2}, {1}, {0}, {0}, f32, d.algorithm}, l);
+    product = mixed ? mixed_dot(x.values, y.values, d.algorithm, l)
+                    : dot_general(x.values, y.values, {{2}, {1}, {0}, {0}, f32, d.algorithm}, l);
     if (a.is_quantized()) product = product * x.scale;
     if (b.is_quantized()) product = product * y.scale;
   }
@@ -138,8 +141,9 @@ constexpr product_operand right_operand(const quantized_array& x, const dot_dime
 ///
 /// Two arrays of signed integers whose scales are those of tensors, channels or tiles of at least 8 elements are multiplied as
 /// integers of 8 bits; each tile is summed exactly, and then scaled. If scales do not vary along the contracted axes, other
-/// values are multiplied as floats that hold them exactly, bf16 or the dtype of the other operand, and then scaled. The rest
-/// is dequantised first: zero points, and floats with tiles along the contracted axes.
+/// values are multiplied as floats that hold them exactly, bf16 or the dtype of the other operand, and then scaled. Where few
+/// rows of floats meet quantised columns, these are read as they are, at the speed of memory. The rest is dequantised first: zero
+/// points, and floats with tiles along the contracted axes.
 ///
 /// shapes  those of dot_general
 /// dtypes  the result has the promoted dtype of the numbers that the operands stand for, or `preferred_element_type`

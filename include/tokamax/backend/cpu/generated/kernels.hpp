@@ -83,6 +83,8 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged/ragged_gather.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged/ragged_gather_reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
@@ -111,6 +113,12 @@ inline constexpr linkage linked_kernel<pad_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<paged_attention_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<ragged_gather_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_gather_reduce_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<ragged_gather_reduce_vjp_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag>{true, {}};
@@ -134,6 +142,7 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/dot_general.hpp>
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
+  #include <tokamax/backend/cpu/kernels/mixed_dot.hpp>
   #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
   #include <tokamax/backend/cpu/kernels/recurrence/gated_delta_rule.hpp>
   #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
@@ -151,6 +160,8 @@ template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<mixed_dot_p, cpu_tag>{true, {.views = true}};
 template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 template <>
@@ -280,6 +291,9 @@ TOKAMAX_KERNELS kernel_set find_kernels<max_pool_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pack_int4_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<pad_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<paged_attention_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
@@ -305,6 +319,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<dot_general_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gated_delta_rule_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<mixed_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
@@ -388,6 +403,7 @@ TOKAMAX_KERNELS const op* descriptor_of<max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<min_p>();
+TOKAMAX_KERNELS const op* descriptor_of<mixed_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<mul_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ne_p>();
 TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
@@ -401,6 +417,9 @@ TOKAMAX_KERNELS const op* descriptor_of<pow_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quantized_scale_p>();
 TOKAMAX_KERNELS const op* descriptor_of<quotient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_reduce_p>();
+TOKAMAX_KERNELS const op* descriptor_of<ragged_gather_reduce_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_and_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reduce_max_p>();
@@ -475,6 +494,7 @@ TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<pad_options>();
 TOKAMAX_KERNELS attribute_schema schema<paged_attention_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<ragged_dot_attributes>();
+TOKAMAX_KERNELS attribute_schema schema<ragged_gather_reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
@@ -596,6 +616,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &max_pool_p,
           &max_pool_vjp_p,
           &min_p,
+          &mixed_dot_p,
           &mul_p,
           &ne_p,
           &neg_p,
@@ -609,6 +630,9 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &quantized_scale_p,
           &quotient_p,
           &ragged_dot_p,
+          &ragged_gather_p,
+          &ragged_gather_reduce_p,
+          &ragged_gather_reduce_vjp_p,
           &ragged_scaled_dot_p,
           &reduce_and_p,
           &reduce_max_p,

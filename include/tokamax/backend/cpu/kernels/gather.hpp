@@ -59,6 +59,30 @@ inline const std::int32_t* scatter_places(const array_view& v, std::int64_t rows
   return to;
 }
 
+/// The updates of each row, in their order: those of row r are order[begin(r)] to order[end(r) - 1].
+struct updates_of_rows {
+  const std::int32_t *ends, *order;
+  std::int64_t begin(std::int64_t r) const noexcept { return r ? ends[r - 1] : 0; }
+  std::int64_t end(std::int64_t r) const noexcept { return ends[r]; }
+};
+
+/// Brings the updates i < n of a row together, by a stable counting sort: count those of each row, add the counts up, and put
+/// each update in its place. row_of(i) is outside of [0, rows) for an update that is dropped.
+template <class RowOf>
+updates_of_rows sorted_updates(std::int64_t n, std::int64_t rows, RowOf row_of) {
+  auto* const first =
+      scratch<scatter_order, std::int32_t>(rows + 1 + n);  // [rows + 1]: the start of each row's updates
+  std::int32_t* const order = first + rows + 1;            // [n]: positions, by row
+  std::fill_n(first, rows + 1, 0);
+  const auto inside = [=](std::int32_t r) { return r >= 0 && r < rows; };
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const std::int32_t r = row_of(i); inside(r)) ++first[r + 1];
+  for (std::int64_t r = 0; r < rows; ++r) first[r + 1] += first[r];
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const std::int32_t r = row_of(i); inside(r)) order[first[r]++] = static_cast<std::int32_t>(i);
+  return {first, order};  // first[r] is now the end of row r
+}
+
 /// Each row of the result is the sum of a row of `onto` (if that is not null) and its updates, in the order of the updates. A
 /// stable counting sort brings the updates of a row together. Then threads can work on different rows and columns without
 /// knowing of each other, and the result does not depend on their number.
@@ -68,16 +92,7 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
   using L = lanes<T>;
   using S = typename L::scalar;
   constexpr std::int64_t strip = 512;
-  auto* first = scratch<scatter_order, std::int32_t>(rows + 1 + n);  // [rows + 1]: the start of each row's updates
-  std::int32_t* order = first + rows + 1;                            // [n]: positions, by row
-  std::fill_n(first, rows + 1, 0);
-  // The counting sort: count the updates of each row, add the counts up, and put each update in its place.
-  auto inside = [&](std::int32_t r) { return r >= 0 && r < rows; };
-  for (std::int64_t i = 0; i < n; ++i)
-    if (inside(index[i])) ++first[index[i] + 1];
-  for (std::int64_t r = 0; r < rows; ++r) first[r + 1] += first[r];
-  for (std::int64_t i = 0; i < n; ++i)
-    if (inside(index[i])) order[first[index[i]]++] = static_cast<std::int32_t>(i);  // first[r] is now the end of row r
+  const updates_of_rows sorted = sorted_updates(n, rows, [=](std::int64_t i) { return index[i]; });
   // A task is some rows of one strip of columns. Its sums stay in the first-level cache.
   const std::int64_t strips = (m + strip - 1) / strip;
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, std::min(m, strip)));
@@ -87,7 +102,7 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
     const std::int64_t chunk = t / strips, from = t % strips * strip, w = std::min(strip, m - from);
     for (std::int64_t r = chunk * grain; r < std::min(rows, (chunk + 1) * grain); ++r) {
       T* to = out + r * m + from;
-      const std::int64_t begin = r ? first[r - 1] : 0, end = first[r];
+      const std::int64_t begin = sorted.begin(r), end = sorted.end(r);
       const T* old = onto == nullptr ? nullptr : onto + r * m + from;
       // Rows with no update are zero or copied, and a single update onto zeros is copied. Only the others are summed.
       if (begin == end && old == nullptr) {
@@ -95,11 +110,11 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
       } else if (begin == end) {
         if (old != to) std::memcpy(to, old, static_cast<std::size_t>(w) * sizeof(T));
       } else if (end - begin == 1 && old == nullptr) {
-        std::memcpy(to, updates + order[begin] * m + from, static_cast<std::size_t>(w) * sizeof(T));
+        std::memcpy(to, updates + sorted.order[begin] * m + from, static_cast<std::size_t>(w) * sizeof(T));
       } else {
         for (std::int64_t j = 0; j < w; ++j) sum[j] = old == nullptr ? S() : static_cast<S>(old[j]);
         for (std::int64_t k = begin; k < end; ++k) {
-          const T* u = updates + order[k] * m + from;
+          const T* u = updates + sorted.order[k] * m + from;
           std::int64_t j = 0;
           if constexpr (!std::is_same_v<T, bool>)
             for (; j + L::size <= w; j += L::size) lanes<S>::store(sum + j, lanes<S>::load(sum + j) + L::load(u + j));

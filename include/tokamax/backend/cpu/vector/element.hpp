@@ -80,7 +80,8 @@ register_t<T> read(const std::byte* p, std::int64_t n) noexcept {
     else
       return load_bfloat16_partial(q, n);
   } else if constexpr (T == i8) {
-    return load_int8(reinterpret_cast<const std::int8_t*>(p), Full ? width : n);
+    return Full ? load_int8(reinterpret_cast<const std::int8_t*>(p))
+                : load_int8(reinterpret_cast<const std::int8_t*>(p), n);
   } else if constexpr (detail::is_pack<register_t<T>>) {
     register_t<T> v{};
     std::memcpy(v.lane, p, static_cast<std::size_t>(Full ? width : n) * sizeof(element_t<T>));
