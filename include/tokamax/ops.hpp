@@ -18,6 +18,7 @@
 //   ops/attention/with_options.hpp          attention with any options in plain ops, from arrays with any batch axes.
 //   ops/causal_conv1d.hpp                   a convolution of each channel over its last tokens, with a state between calls.
 //   ops/causal_conv1d_gated_delta_rule.hpp  the middle of a layer of Qwen3-Next, from projections to results of heads.
+//   ops/causal_conv1d_sums.hpp              the sums of causal_conv1d over windows of tokens, with gradients that need no padding.
 //   ops/cross_entropy.hpp                   the loss of classification, without a table of probabilities in memory.
 //   ops/gated_delta_rule.hpp                linear attention that forgets and corrects, of whole batches and of packed sequences.
 //   ops/gated_delta_rule/chunks.hpp         the gated delta rule as products of chunks of tokens, one chunk after the other.
@@ -25,6 +26,7 @@
 //   ops/gated_linear_unit.hpp               a product of two projections, one of them after an activation.
 //   ops/latent_attention.hpp                attention of many heads to one latent row of each token, which is key and value at once.
 //   ops/layer_norm.hpp                      normalise an axis to zero mean and unit variance.
+//   ops/layer_norm_across.hpp               layer_norm of an axis with long rows after it, as one op.
 //   ops/linear_cross_entropy.hpp            the loss of a last layer and its softmax, without all logits in memory.
 //   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
 //   ops/packed_sequences.hpp                sequences of any lengths one after the other, whose states lie in the slots of a pool.
@@ -67,6 +69,7 @@
 #include <tokamax/ops/attention/with_options.hpp>
 #include <tokamax/ops/causal_conv1d.hpp>
 #include <tokamax/ops/causal_conv1d_gated_delta_rule.hpp>
+#include <tokamax/ops/causal_conv1d_sums.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/ops/gated_delta_rule.hpp>
 #include <tokamax/ops/gated_delta_rule/chunks.hpp>
@@ -74,6 +77,7 @@
 #include <tokamax/ops/gated_linear_unit.hpp>
 #include <tokamax/ops/latent_attention.hpp>
 #include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/layer_norm_across.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
 #include <tokamax/ops/packed_sequences.hpp>

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>       // concatenate
-#include <tokamax/lax/scatter.hpp>           // scatter
-#include <tokamax/ops/activations.hpp>       // no_activation
-#include <tokamax/ops/packed_sequences.hpp>  // packed_sequences
+#include <tokamax/lax/concatenate.hpp>         // concatenate
+#include <tokamax/lax/scatter.hpp>             // scatter
+#include <tokamax/ops/activations.hpp>         // no_activation
+#include <tokamax/ops/causal_conv1d_sums.hpp>  // causal_conv1d_sums_p
+#include <tokamax/ops/packed_sequences.hpp>    // packed_sequences
 
 namespace tokamax {
 
@@ -43,19 +44,6 @@ constexpr bool conv1d_state(const array& x, const array& state, const shape& s, 
   const array all[] = {x, state};
   reject(all, 2, l, "causal_conv1d: state", state.type(), message("floats ") << s);
   return false;
-}
-/// The weights with a row for each place of the window, [K, C]. The rows of short windows are copied to lie dense in memory, so
-/// that loops over channels read them side by side.
-constexpr array conv1d_places(const array& weights) {
-  constexpr std::int64_t most_copied = 16;
-  if (weights.extent(1) > most_copied) return transpose(weights);
-  arrays rows;
-  for (std::int64_t m = 0; m < weights.extent(1); ++m) rows.push_back(transpose(slice_in_dim(weights, m, m + 1, 1)));
-  return concatenate(rows, 0);
-}
-/// The weights of one place of the window, which broadcast over [..., T, C].
-constexpr array conv1d_weight(const array& places, std::int64_t place, dtype type) {
-  return astype(squeeze(slice_in_dim(places, place, place + 1, 0), 0), type);
 }
 template <class Activation>
 constexpr array conv1d_finish(const array& sums, const array& bias, const Activation& activation, dtype type,
@@ -114,17 +102,18 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
   before[time] = kept;
   if (options.state.exists() && !detail::conv1d_state(x, options.state, before, l)) return {x, options.state};
   const array state = options.state.exists() ? options.state : full(before, 0.0f, x.dtype(), l);
+  const auto finish = [&](const array& y) { return detail::conv1d_finish(y, options.bias, activation, x.dtype(), l); };
+  if (kept > 0 && !is_dyn(tokens) && tokens >= 2 * kept) {
+    const array in[] = {state, x, weights};
+    const arrays y = bind_all(causal_conv1d_sums_p, in, 3, words{}, l);
+    return {concatenate({finish(y[0]), finish(y[1])}, time, l),
+            astype(slice_in_dim(x, tokens - kept, tokens, time, l), state.dtype(), l)};
+  }
   const dtype wide = state.dtype() == x.dtype() ? x.dtype() : sums;
   const array all = kept == 0 ? x : concatenate({astype(state, wide, l), astype(x, wide, l)}, time, l);
-  const array rows = detail::conv1d_places(weights);
-  array y;
-  for (std::int64_t m = 0; m < places; ++m) {
-    const array term =
-        astype(slice_in_dim(all, m, add_extent(m, tokens), time, l), sums) * detail::conv1d_weight(rows, m, sums);
-    y = m == 0 ? term : array(y + term);
-  }
+  const array y = detail::conv1d_windows(all, detail::conv1d_places(weights), tokens, sums);
   const array last = slice_in_dim(all, tokens, add_extent(tokens, kept), time, l);
-  return {detail::conv1d_finish(y, options.bias, activation, x.dtype(), l), astype(last, state.dtype(), l)};
+  return {finish(y), astype(last, state.dtype(), l)};
 }
 
 /// The same for sequences of any lengths one after the other, whose states lie in the slots of a pool: prefill, chunks of

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/ops/rms_norm.hpp>  // rms_norm, over_last, sum_rows
+#include <tokamax/ops/layer_norm_across.hpp>  // layer_norm_across
+#include <tokamax/ops/rms_norm.hpp>           // rms_norm, over_last, sum_rows
 
 namespace tokamax {
 
@@ -103,26 +104,6 @@ inline constexpr op layer_norm_p{
     .kernels = kernels_of<layer_norm_p>,
 };
 
-namespace detail {
-/// layer_norm of an axis that is not the last one, by loops over whole rows of the axes after it: these read x three times,
-/// while the kernel would need x with the axis last, and its result moved back.
-constexpr array layer_norm_across(const array& x, int axis, const array& scale, const array& offset, double epsilon) {
-  const array v = carried(x), centred = v - mean(v, {{axis}, true});
-  const array rstd = rsqrt(mean(centred * centred, {{axis}, true}) + epsilon);
-  const auto spread = [&](const array& p) { return broadcast_in_dim(carried(p), v.shape(), {axis}); };
-  return astype(centred * rstd * spread(scale) + spread(offset), x.dtype());
-}
-/// Is the axis so far from the last one that rows after it are long, and do the parameters fit?
-constexpr bool normalises_across(const array& x, int axis, const array& scale, const array& offset) {
-  constexpr std::int64_t long_row = 64;
-  std::int64_t row = 1;
-  if (x.rank() == 0 || !is_floating(x.dtype()) || is_dynamic(x.shape()) || x.size() == 0) return false;
-  for (int i = axis + 1; i < x.rank(); ++i) row *= x.extent(i);
-  const shape feature{x.extent(axis)};
-  return row >= long_row && scale.shape() == feature && offset.type() == scale.type() && is_floating(scale.dtype());
-}
-}  // namespace detail
-
 /// Normalises an axis of `x` to zero mean and unit variance, then applies an affine map.
 ///
 ///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * (scale + scale_offset) + offset
@@ -149,7 +130,7 @@ constexpr array layer_norm(const array& x, const array& scale = {}, const array&
     return x;
   }
   if (options.subtract_mean && options.implementation.empty() && detail::normalises_across(x, axis, factor, summand))
-    return detail::layer_norm_across(x, axis, factor, summand, options.epsilon);
+    return detail::layer_norm_across(x, axis, factor, summand, options.epsilon, l);
   const use_implementation named(options.subtract_mean ? "layer_norm" : "rms_norm", options.implementation, rows,
                                  factor);
   array y;

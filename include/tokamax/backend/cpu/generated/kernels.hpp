@@ -45,6 +45,7 @@ inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.produc
   #include <tokamax/backend/cpu/kernels/attention/attention.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/norm.hpp>
+  #include <tokamax/backend/cpu/kernels/norm_across.hpp>
   #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
   #include <tokamax/backend/cpu/kernels/softmax.hpp>
 #else
@@ -57,6 +58,8 @@ template <>
 inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<cross_entropy_vjp_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<layer_norm_across_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<layer_norm_p, cpu_tag>{true, {}};
 template <>
@@ -263,6 +266,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<attention_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<attention_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_across_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<rms_norm_p>();
@@ -386,6 +390,7 @@ TOKAMAX_KERNELS const op* descriptor_of<grid_loop_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gt_p>();
 TOKAMAX_KERNELS const op* descriptor_of<iota_p>();
 TOKAMAX_KERNELS const op* descriptor_of<kernel_call_p>();
+TOKAMAX_KERNELS const op* descriptor_of<layer_norm_across_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<layer_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<le_p>();
@@ -599,6 +604,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &gt_p,
           &iota_p,
           &kernel_call_p,
+          &layer_norm_across_p,
           &layer_norm_p,
           &layer_norm_vjp_p,
           &le_p,
