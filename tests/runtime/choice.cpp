@@ -9,6 +9,9 @@
 #include "support/contains.hpp"
 #include "support/steps_of.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace tk = tokamax;
 using tk::array;
 using tk::test::steps_of;
@@ -27,6 +30,20 @@ constexpr auto gradient = [](const queries& q) {
 };
 
 array ints(std::initializer_list<std::int32_t> list) { return array::from<std::int32_t>(list); }
+
+/// The elements in the other order. What its meaning names cannot be done in the memory of the operand; its kernel can.
+inline constexpr tk::op turned_p{
+    .name = "turned",
+    .memory = {.overwrites = 0},
+    .infer = [](const tk::call& c) -> tk::array_type { return c[0].type(); },
+    .compose = [](const tk::call& c) -> tk::arrays { return tk::reverse(c[0], {0}); },
+    .run =
+        [](const tk::kernel_arguments& a) {
+          const float* const x = a.in[0].as<const float>();
+          const std::vector<float> read(x, x + a.in[0].size());
+          std::copy(read.rbegin(), read.rend(), a.out[0].as<float>());
+        },
+};
 
 double furthest(const array& a, const array& b) {
   double most = 0;
@@ -143,6 +160,10 @@ TEST_CASE("compose computes ops that write over an operand, in the memory of tha
     CHECK(furthest(over, expected) < 1e-5);
   };
   const array at = ints({3, 0, 3, -1, 9}), rows = noise({5, 4}, 11);
+  same(
+      "turned",
+      [](const array& x) { return tk::bind(tk::described<turned_p>(), {x}, tk::words{}, tk::source_line::current()); },
+      noise({100}, 9));
   same("scatter", [&](const array& x) { return tk::scatter(x, at, rows); }, noise({6, 4}, 10));
   same("scatter", [&](const array& x) { return tk::scatter(x, at, rows); }, noise({0, 4}, 10));
   same("scatter_add_onto", [&](const array& x) { return tk::scatter_add(x, at, rows); }, noise({6, 4}, 12));
