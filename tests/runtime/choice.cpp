@@ -9,6 +9,9 @@
 #include "support/contains.hpp"
 #include "support/steps_of.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace tk = tokamax;
 using tk::array;
 using tk::test::steps_of;
@@ -24,6 +27,22 @@ constexpr auto attend_composed = [](const queries& q) {
 };
 constexpr auto gradient = [](const queries& q) {
   return tk::grad([](const queries& x) { return tk::sum(tk::square(attend_composed(x))); })(q);
+};
+
+array ints(std::initializer_list<std::int32_t> list) { return array::from<std::int32_t>(list); }
+
+/// The elements in the other order. What its meaning names cannot be done in the memory of the operand; its kernel can.
+inline constexpr tk::op turned_p{
+    .name = "turned",
+    .memory = {.overwrites = 0},
+    .infer = [](const tk::call& c) -> tk::array_type { return c[0].type(); },
+    .compose = [](const tk::call& c) -> tk::arrays { return tk::reverse(c[0], {0}); },
+    .run =
+        [](const tk::kernel_arguments& a) {
+          const float* const x = a.in[0].as<const float>();
+          const std::vector<float> read(x, x + a.in[0].size());
+          std::copy(read.rbegin(), read.rend(), a.out[0].as<float>());
+        },
 };
 
 double furthest(const array& a, const array& b) {
@@ -120,4 +139,43 @@ TEST_CASE("compose reads operands with any strides, and empty ones") {
        noise({2, 5, 3, 2, 8}, 8));
   both([&](const array& x) { return packed(tk::broadcast_to(x, {2, 5, 3, 2, 4})); }, noise({1, 5, 3, 1, 4}, 9));
   both(packed, tk::zeros({0, 5, 3, 2, 4}));
+}
+
+TEST_CASE("compose computes ops that write over an operand, in the memory of that operand too") {
+  const auto same = [](std::string_view op, const auto& f, const array& x) {
+    CAPTURE(op);
+    const array expected = tk::jit(f, tk::cpu, tk::at_run_time)(x);
+    const auto composed = [&](const array& a) {
+      const tk::use_implementation by_meaning(op, "compose", a);
+      return f(a);
+    };
+    const auto run = tk::jit(composed, tk::cpu, tk::at_run_time);
+    CHECK_THAT(steps_of(run, x), contains("by compose"));
+    CHECK(furthest(composed(x), expected) < 1e-5);  // eager
+    CHECK(furthest(run(x), expected) < 1e-5);       // x is still needed
+    array given = x * 1.0f;
+    const float* const memory = given.data<float>();
+    const array over = run(std::move(given));
+    CHECK(over.data<float>() == memory);
+    CHECK(furthest(over, expected) < 1e-5);
+  };
+  const array at = ints({3, 0, 3, -1, 9}), rows = noise({5, 4}, 11);
+  same(
+      "turned",
+      [](const array& x) { return tk::bind(tk::described<turned_p>(), {x}, tk::words{}, tk::source_line::current()); },
+      noise({100}, 9));
+  same("scatter", [&](const array& x) { return tk::scatter(x, at, rows); }, noise({6, 4}, 10));
+  same("scatter", [&](const array& x) { return tk::scatter(x, at, rows); }, noise({0, 4}, 10));
+  same("scatter_add_onto", [&](const array& x) { return tk::scatter_add(x, at, rows); }, noise({6, 4}, 12));
+  // One sequence goes on from slot 1, a new one gets slot 0, and slot 2 stays as it is.
+  const array q = noise({5, 2, 4}, 13), v = noise({5, 2, 3}, 14), decay = tk::full({5, 2}, -0.1f);
+  const tk::packed_sequences sequences{ints({0, 2, 5}), ints({1, 0}), ints({1, 0}) > 0};
+  const auto states = [&](const array& pool) {
+    return tk::gated_delta_rule(q, q, v, decay, tk::exp(decay), pool, sequences, {.normalize_qk = true}).state;
+  };
+  same("gated_delta_rule", states, noise({3, 2, 4, 3}, 15));
+  const array x = noise({6, 4}, 16);
+  const tk::use_implementation named("dynamic_update_slice", "compose");
+  CHECK_THROWS_WITH(tk::dynamic_update_slice(x, tk::slice(x, {0, 0}, {2, 4}), {array(1), array(0)}),
+                    contains("compose: dynamic_update_slice has no such rule"));
 }

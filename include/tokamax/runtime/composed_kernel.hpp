@@ -96,17 +96,34 @@ class composed_kernel {
     pointers_.clear();
     for (int k = 0; k < a.in_count + a.out_count; ++k) pointers_.push_back(static_cast<std::byte*>(a.in[k].data));
     device& where = a.context->where;
+    // The kernel may write the first result over an operand, and so the plan may give both the same memory. The smaller ops
+    // read operands after they have begun to write results, so theirs is apart until the end.
+    const bool over_operand = shares_memory(a);
+    const std::size_t bytes = over_operand ? dense_bytes(a.out[0]) : 0;
+    if (over_operand) pointers_[static_cast<std::size_t>(a.in_count)] = a.context->scratch(bytes);
     handle arena;
-    if (const std::size_t bytes = program_->code.arena_bytes()) arena = where.allocate(bytes);
+    if (const std::size_t needed = program_->code.arena_bytes()) arena = where.allocate(needed);
     execution inner(where);
     inner.queue = a.context->queue;
     inner.group = a.context->group;
     inner.choices = a.context->choices;
     program_->code.run(pointers_.data(), pointers_.data() + a.in_count,
                        arena ? where.kernel_address(arena->data) : nullptr, inner);
+    if (over_operand)
+      where.copy_in_step(a.out[0].as<std::byte>(), pointers_[static_cast<std::size_t>(a.in_count)], bytes);
   }
 
  private:
+  static std::size_t dense_bytes(const array_view& v) {
+    return static_cast<std::size_t>(v.size()) * static_cast<std::size_t>(size_of(v.type));
+  }
+  /// Is the first result the memory of an operand? Plans let them share all of it or nothing.
+  static bool shares_memory(const kernel_arguments& a) {
+    if (a.out_count == 0 || a.out[0].size() == 0) return false;
+    for (int k = 0; k < a.in_count; ++k)
+      if (a.in[k].data == a.out[0].data) return true;
+    return false;
+  }
   /// Traces the program. The first `widened` operands become f32: a program of bfloat16 products rounds them beforehand. False
   /// if its results are others than those of the kernel.
   bool make(const op& o, const kernel_arguments& like, std::string_view scope, int widened) {
@@ -188,8 +205,12 @@ TOKAMAX_COMPILED_ONCE std::vector<chosen_implementation> implementations_for(con
       else
         refused.push_back(i.name + ": " + reason);
     }
-  if (!o.compose || o.bodies.count || o.memory.overwrites >= 0 || o.effect != effect_kind::none) {
-    refused.push_back("compose: " + std::string(o.name) + " has no such rule");
+  const char* const reason = !o.compose                      ? " has no such rule"
+                             : o.bodies.count                ? " has bodies, which belong to the program around it"
+                             : o.effect != effect_kind::none ? " has an effect"
+                                                             : nullptr;
+  if (reason) {
+    refused.push_back("compose: " + std::string(o.name) + reason);
     return all;
   }
   try {

@@ -230,8 +230,7 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     } else if (!detail::step_choices::choose(o, a, kernels_[function], others, plan_.scope_of(st), found)) {
       continue;
     }
-    // A program that computes the op may write results before it has read all operands, and writes dense ones.
-    bool dense = plan_.buffers[plan_.operands[st.operands + st.in_count].buffer].reuse < 0;
+    bool dense = true;  // a program that computes the op writes dense results
     for (int k = 0; k < st.out_count; ++k) dense = dense && is_row_major(a.out[k].extents, a.out[k].strides);
     if (!dense) std::erase_if(found.all, [](const chosen_implementation& i) { return i.composed != nullptr; });
     if (found.all.empty()) continue;

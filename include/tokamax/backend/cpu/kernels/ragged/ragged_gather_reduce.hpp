@@ -30,6 +30,7 @@ struct ragged_terms {
         valid(a.in[3].as<const bool>()) {
     for (int i = 1; i < a.in[0].rank(); ++i) m *= a.in[0].extent(i);
   }
+  /// Does the row of term i exist? Indices come from the caller and may be anything.
   bool inside(std::int64_t i) const noexcept { return index[i] >= 0 && index[i] < rows; }
 };
 
@@ -42,6 +43,7 @@ void add_weighted_rows(std::int64_t m, const T* const* row, const float* weight,
     for (int k = 0; k < count; ++k) s = fma(f32v(weight[k]), lanes(row[k] + j), s);
     put(j, lanes, s);
   };
+  // Four vectors at a time: their sums do not wait for one another, and a weight is spread over a vector once for all.
   std::int64_t j = 0;
   for (; j + 4 * width <= m; j += 4 * width) {
     f32v s[4];
@@ -79,6 +81,7 @@ void sum_ragged_rows(const ragged_terms& t, const T* x, T* y) {
         outside = true;
         break;
       }
+      // Full batches go to floats, so that narrow results round once.
       if (count == together) {
         add_weighted_rows(t.m, row, weight, count, fresh, sums,
                           [=](std::int64_t j, auto lanes, f32v s) { lanes.keep(sums + j, s); });
@@ -107,6 +110,7 @@ void ragged_gradients(const ragged_terms& t, const T* x, const T* ct, T* dx, flo
     T* const to = dx + r * t.m;
     const T* const from = x + r * t.m;
     const std::int64_t begin = terms.begin(r), end = terms.end(r);
+    // Sums of one term need no row of floats: it is the first and the last.
     if (begin == end) std::fill_n(to, t.m, T());
     float* const sums = end - begin > 1 ? scratch<ragged_row_sums>(std::max<std::int64_t>(1, t.m)) : nullptr;
     for (std::int64_t k = begin; k < end; ++k) {
