@@ -19,7 +19,8 @@ TEST_CASE("each job is done once, and the first of a key counts") {
   code_jobs jobs;
   std::vector<std::atomic<int>> done(200);
   for (int i = 0; i < 200; ++i)
-    for (int times = 0; times < 2; ++times) jobs.add(std::to_string(i), [&done, i, times] { done[i] += 1 + 10 * times; });
+    for (int times = 0; times < 2; ++times)
+      jobs.add(std::to_string(i), [&done, i, times] { done[i] += 1 + 10 * times; });
   CHECK(jobs.count() == 200);
   std::atomic<int> begun = 0;
   jobs.run([&] { ++begun; });

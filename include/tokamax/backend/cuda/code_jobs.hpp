@@ -3,6 +3,8 @@
 // tested by tests/backend/cuda/code_jobs.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <algorithm>   // max, min
 #include <atomic>      // atomic
 #include <functional>  // function

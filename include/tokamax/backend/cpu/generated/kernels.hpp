@@ -146,7 +146,7 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/mixed_dot.hpp>
-  #include <tokamax/backend/cpu/kernels/ragged_dot.hpp>
+  #include <tokamax/backend/cpu/kernels/ragged/ragged_dot.hpp>
   #include <tokamax/backend/cpu/kernels/recurrence/gated_delta_rule.hpp>
   #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
 #else
@@ -353,6 +353,7 @@ TOKAMAX_KERNELS const op* descriptor_of<bitwise_or_p>();
 TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
 TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
 TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
+TOKAMAX_KERNELS const op* descriptor_of<causal_conv1d_sums_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
 TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
@@ -567,6 +568,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &bitwise_xor_p,
           &broadcast_in_dim_p,
           &captured_p,
+          &causal_conv1d_sums_p,
           &ceil_p,
           &concatenate_p,
           &cond_p,

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/ragged_dot.hpp: ragged_dot and ragged_scaled_dot as one matrix product for each group.
+// tokamax/backend/cpu/kernels/ragged/ragged_dot.hpp: ragged_dot and ragged_scaled_dot as one matrix product for each group.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
