@@ -60,6 +60,7 @@ void for_groups(const std::vector<ragged_group>& groups, std::int64_t work_of_ro
   });
 }
 
+/// The matrix of an operand that begins at its element `at`. Products read bf16 as it is.
 inline matrix_view ragged_matrix(const array_view& v, std::int64_t at, int row_axis, int column_axis) {
   const gemm_element element = v.type == bf16 ? gemm_element::bfloat16 : gemm_element::f32;
   const std::int64_t bytes = v.type == bf16 ? 2 : 4;
@@ -68,6 +69,8 @@ inline matrix_view ragged_matrix(const array_view& v, std::int64_t at, int row_a
 
 }  // namespace cpu_backend::detail
 
+/// One product for each group. Rows of no group are zero; where rows are contracted, the result has a matrix for each group,
+/// which is zero for a group without rows.
 inline void kernel(op_c<ragged_dot_p>, cpu_tag, const kernel_arguments& a) {
   using namespace cpu_backend::detail;
   const auto o = a.attrs<ragged_dot_attributes>();
