@@ -1,5 +1,6 @@
 // tokamax/backend/cpu/kernels/ragged/ragged_dot.hpp: ragged_dot and ragged_scaled_dot as one matrix product for each group.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/ragged_dot.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
