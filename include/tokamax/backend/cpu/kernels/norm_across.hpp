@@ -46,6 +46,10 @@ void layer_norm_across(const shape& s, const T* x, const float* scale, const flo
     sum_across(terms, count, mean, part,
                [=](std::int64_t c, std::int64_t j, auto lanes) { return lanes(from + c * row + j); });
     for (std::int64_t j = 0; j < count; ++j) mean[j] /= static_cast<float>(terms);
+    // What the sum of many terms far from zero has rounded off is the mean of the differences.
+    sum_across(terms, count, rstd, part,
+               [=](std::int64_t c, std::int64_t j, auto lanes) { return lanes(from + c * row + j) - lanes(mean + j); });
+    for (std::int64_t j = 0; j < count; ++j) mean[j] += rstd[j] / static_cast<float>(terms);
     sum_across(terms, count, rstd, part, [=](std::int64_t c, std::int64_t j, auto lanes) {
       const f32v d = lanes(from + c * row + j) - lanes(mean + j);
       return d * d;
