@@ -3,7 +3,6 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/causal_conv1d.hpp>
 #include <tokamax/runtime/jit.hpp>
-#include <tokamax/transforms/grad.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
@@ -129,27 +128,6 @@ TEST_CASE("causal_conv1d keeps the contract of functions") {
   };
   for (const tk::dtype t : {tk::f32, tk::bf16})
     tk::test::check_function(packed, {noise({5, 2}, 1, t), noise({2, 3}, 2, t), noise({3, 2, 2}, 3, t)}, {.order = 1});
-}
-
-TEST_CASE("causal_conv1d_sums keeps the contract of ops, and their gradients are those of sums with padding") {
-  tk::test::check_op(tk::causal_conv1d_sums_p, {{{noise({2, 2, 3}, 1), noise({2, 6, 3}, 2), noise({3, 3}, 3)}},
-                                                {{noise({1, 3}, 1), noise({2, 3}, 2), noise({3, 2}, 3)}}});
-  for (const std::int64_t tokens : {6, 7, 40}) {  // none between the first and the last ones, one, and many
-    const array state = noise({2, 3, 5}, 1), x = noise({2, tokens, 5}, 2), w = noise({5, 4}, 3),
-                ct = noise({2, tokens, 5}, 4);
-    const auto of_op = [&](const array& s, const array& v, const array& u) {
-      return sum(tk::causal_conv1d(v, u, {.state = s}, silu).out * ct);
-    };
-    const auto padded = [&](const array& s, const array& v, const array& u) {
-      const array all = tk::concatenate({s, v}, 1);
-      return sum(silu(tk::detail::conv1d_windows(all, transpose(u), tokens, tk::f32)) * ct);
-    };
-    const auto found = tk::grad<0, 1, 2>(of_op)(state, x, w);
-    const auto expected = tk::grad<0, 1, 2>(padded)(state, x, w);
-    CHECK(tk::test::distance(std::get<0>(found), std::get<0>(expected)) < 1e-5);
-    CHECK(tk::test::distance(std::get<1>(found), std::get<1>(expected)) < 1e-5);
-    CHECK(tk::test::distance(std::get<2>(found), std::get<2>(expected)) < 1e-5);
-  }
 }
 
 TEST_CASE("causal_conv1d carries special values no farther than its window, on odd and empty extents") {

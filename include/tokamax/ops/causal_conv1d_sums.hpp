@@ -1,6 +1,6 @@
 // tokamax/ops/causal_conv1d_sums.hpp: the sums of causal_conv1d over windows of tokens, with gradients that need no padding.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/ops/causal_conv1d.cpp
+// tested by tests/ops/causal_conv1d_sums.cpp
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>  // concatenate
