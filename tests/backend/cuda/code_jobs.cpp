@@ -54,30 +54,42 @@ TEST_CASE("jobs and threads that fail do no harm to the others") {
 
 TEST_CASE("the texts of a program are compiled before its first launch, and a second GPU finds them on disk") {
   auto& fake = fake_cuda::get();
-  const temporary_folder folder;
+  const temporary_folder folder, other_folder;
   fake.now = {.runs_kernels = fake_cuda::compiles_text()};
   static const driver& gpus = *new driver(fake_cuda::driver());
   static const nvrtc& compiler = *new nvrtc(fake_cuda::compiler());
+  const auto new_gpu = [&](int number, const temporary_folder& kept) {
+    return tk::test::fake_gpu{
+        new instance(number, tk::kernel_table_of<tk::cuda_tag>(), {gpus, compiler, code_cache(kept.path)})};
+  };
   const auto step = [](const tk::array& x) {
     const tk::array y = tk::cumsum(tk::sort(x, 0), 0);
     return tk::tanh(y - tk::mean(y)) + 0.5f * tk::sum(x, {.axis = {0}, .keepdims = true});
   };
   const tk::array start = tk::sin(tk::astype(tk::arange(40), tk::f32)), expected = step(start);
+  int texts = 0;
   for (int number : {0, 1}) {
-    const tk::test::fake_gpu gpu{
-        new instance(number, tk::kernel_table_of<tk::cuda_tag>(), {gpus, compiler, code_cache(folder.path)})};
+    const tk::test::fake_gpu gpu = new_gpu(number, folder);
     const tk::array x = tk::device_put(start, gpu);
     gpu.get().synchronize();
     const int compiled = fake.calls("nvrtcCompileProgram"), loaded = fake.calls("cuModuleLoadData"),
               launched = fake.calls("cuLaunchKernel");
     const tk::array y = tk::jit(step, gpu, tk::at_run_time)(x);
     gpu.get().synchronize();
-    const int texts = fake.calls("cuModuleLoadData") - loaded;
+    texts = fake.calls("cuModuleLoadData") - loaded;
     CHECK(texts >= 4);
     CHECK(fake.calls("nvrtcCompileProgram") - compiled == (number == 0 ? texts : 0));
     CHECK(fake.calls("cuLaunchKernel") - launched >= texts);
     if (!fake_cuda::compiles_text()) continue;
     for (int i = 0; i < 40; ++i) CHECK(y.values<float>()[i] == Approx(expected.values<float>()[i]).epsilon(1e-5));
   }
+  const tk::test::fake_gpu failing = new_gpu(2, other_folder);
+  const tk::array x = tk::device_put(start, failing);
+  failing.get().synchronize();
+  const int compiled = fake.calls("nvrtcCompileProgram");
+  fake.fail("cuLaunchKernel", fake_cuda::launch_failed);
+  CHECK_THROWS_AS(tk::block_until_ready(tk::jit(step, failing, tk::at_run_time)(x)), tk::error);
+  CHECK(fake.calls("nvrtcCompileProgram") - compiled == texts);  // all of them, before the launch that failed
+  fake.forget_failures();
   fake.now = {};
 }

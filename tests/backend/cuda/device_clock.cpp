@@ -40,7 +40,6 @@ std::int64_t now() {
 
 TEST_CASE("marks have the times at which a GPU comes to them") {
   const fake_gpu gpu = new_gpu(0);
-  constexpr std::int64_t interrupted = 1'000'000;  // a busy machine may take the core between readings of both clocks
   const std::int64_t begin = now();
   const auto first = gpu.get().mark(), second = gpu.get().mark();
   fake.now.delay = 20'000;  // microseconds at most between two pieces of work
@@ -48,7 +47,7 @@ TEST_CASE("marks have the times at which a GPU comes to them") {
   for (int i = 0; i < 20; ++i) marks.push_back(gpu.get().mark());
   const std::int64_t asked = now();
   std::int64_t last = first->time();
-  CHECK(last >= begin - interrupted);
+  CHECK(last >= begin - 2'000);
   for (const auto& m : marks) {
     CHECK(m->time() >= last);
     CHECK(std::abs(m->time() - first->time() - m->since(*first)) <= 2'000);
@@ -56,7 +55,7 @@ TEST_CASE("marks have the times at which a GPU comes to them") {
   }
   CHECK(second->since(*second) == 0);
   CHECK(last > asked);  // the host was told of the marks long before the GPU came there
-  CHECK(last <= now() + interrupted);
+  CHECK(last <= now() + 2'000);
 }
 
 TEST_CASE("a recording has the times of the GPU") {

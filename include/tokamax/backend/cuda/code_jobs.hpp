@@ -5,13 +5,14 @@
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
-#include <algorithm>   // max, min
-#include <atomic>      // atomic
-#include <functional>  // function
-#include <set>         // set
-#include <string>      // string
-#include <thread>      // thread
-#include <vector>      // vector
+#include <algorithm>     // max, min
+#include <atomic>        // atomic
+#include <functional>    // function
+#include <set>           // set
+#include <string>        // string
+#include <system_error>  // system_error
+#include <thread>        // thread
+#include <vector>        // vector
 
 namespace tokamax::cuda_backend {
 
@@ -38,6 +39,7 @@ class code_jobs {
     };
     std::vector<std::thread> threads;
     const unsigned most = std::min(std::max(1u, std::thread::hardware_concurrency()), static_cast<unsigned>(count()));
+    threads.reserve(most);  // so that nothing but a thread that the system refuses can fail below
     try {
       while (threads.size() + 1 < most) threads.emplace_back(work);
     } catch (const std::system_error&) {  // fewer threads do

@@ -20,7 +20,7 @@ struct attention_problem {
   bool causal = false;
   bool deterministic = true;  ///< backward: keep the score cotangents, so that no sums depend on the order of threads
   auto operator<=>(const attention_problem&) const = default;
-  /// All of it, for a key.
+  /// All numbers of the problem as text, the same for equal problems only: a key of jobs.
   std::string text() const {
     std::string s = "attention";
     for (const std::int64_t n : {std::int64_t{type}, batch, heads, kv_heads, queries, keys, size, std::int64_t{causal},

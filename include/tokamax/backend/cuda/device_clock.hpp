@@ -6,9 +6,10 @@
 #include <tokamax/backend/cuda/driver.hpp>  // driver
 #include <tokamax/base/time_mark.hpp>       // time_mark
 
-#include <chrono>  // steady_clock
-#include <memory>  // shared_ptr
-#include <mutex>   // lock_guard
+#include <algorithm>  // min
+#include <chrono>     // steady_clock
+#include <memory>     // shared_ptr
+#include <mutex>      // lock_guard
 
 namespace tokamax::cuda_backend {
 
@@ -67,7 +68,16 @@ class device_clock {
   struct start {
     detail::timed_event event;
     std::int64_t host;
-    start(const driver& d, context c, stream s) : event(d, c, s), host((event.wait(), now())) {}
+    /// The host wakes up some time after the event, and later on a busy machine. The least of several readings has the least of
+    /// that.
+    start(const driver& d, context c, stream s) : event(d, c, s), host((event.wait(), now())) {
+      for (int i = 0; i < 7; ++i) {
+        const detail::timed_event again(d, c, s);
+        again.wait();
+        const std::int64_t woken = now();
+        host = std::min(host, woken - again.since(event));
+      }
+    }
   };
   class point final : public time_mark {
    public:

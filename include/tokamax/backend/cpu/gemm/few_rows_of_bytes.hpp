@@ -70,7 +70,7 @@ template <class E, int Rows, int Vectors>
   float* const c = p.c + row * p.n + col;
   const float* const a = p.a + row * p.k + terms.first;
   const E* b = terms.data;
-  f32v sum[Rows][Vectors];
+  f32v sum[Rows][Vectors];  // C in registers: zeros before the first term, or what earlier terms have left in memory
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < Vectors; ++v)
       sum[r][v] = terms.first == 0 ? f32v(0.0f)
@@ -103,6 +103,7 @@ inline constexpr std::int64_t line_of_bytes = 64;
 template <class E, int Rows>
 void add_terms_to_line(const bytes_product<E>& p, const terms_of_bytes<E>& terms, std::int64_t row, std::int64_t col,
                        std::int64_t cols) noexcept {
+  // The fewer rows, the more columns at a time: so many sums hide the latency of fma, and fit the registers.
   constexpr int all = static_cast<int>(line_of_bytes / width), wanted = Rows == 1 ? 8 : Rows == 2 ? 4 : 2;
   constexpr int vectors = wanted < all ? wanted : all;
   terms_of_bytes<E> t = terms;
@@ -150,6 +151,7 @@ void turn_bytes(const E* from, std::int64_t row_stride, std::int64_t column_stri
 template <class F>
 void for_groups_of_rows(std::int64_t m, F f) {
   constexpr std::int64_t most = 6;
+  // Groups of equal height, since a last group of one row would read B for little work.
   const std::int64_t groups = (m + most - 1) / most, height = groups ? (m + groups - 1) / groups : 0;
   for (std::int64_t row = 0; row < m; row += height) {
     const std::int64_t rows = std::min(height, m - row);
@@ -169,7 +171,7 @@ void sum_stripe_of_bytes(const bytes_product<E>& p, std::int64_t col, std::int64
     for (std::int64_t j = 0; j < cols; j += line_of_bytes) {
       const std::int64_t wide = std::min(line_of_bytes, cols - j), steps = std::min(burst, p.k - term);
       terms_of_bytes<E> terms{p.b + term * p.row_stride + (col + j) * p.column_stride, p.row_stride, term, steps};
-      if (p.column_stride != 1) {
+      if (p.column_stride != 1) {  // vectors need the columns of a term side by side
         turn_bytes(terms.data, p.row_stride, p.column_stride, steps, wide, turned);
         terms.data = turned, terms.row_stride = line_of_bytes;
       }
@@ -187,6 +189,7 @@ template <class E>
 void bytes_gemm(const bytes_product<E>& p) {
   const std::int64_t lines = (p.n + detail::line_of_bytes - 1) / detail::line_of_bytes;
   const std::int64_t share = (lines + num_threads() - 1) / num_threads();
+  // At most 1024 columns, so that the sums of a stripe stay in the first-level cache between bursts of terms.
   const std::int64_t stripe = std::clamp<std::int64_t>(share, 1, 16) * detail::line_of_bytes;
   parallel_for((p.n + stripe - 1) / stripe,
                [&](std::int64_t i) { detail::sum_stripe_of_bytes(p, i * stripe, std::min(stripe, p.n - i * stripe)); });

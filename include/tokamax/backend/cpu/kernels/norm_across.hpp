@@ -14,6 +14,7 @@ namespace tokamax {
 
 namespace cpu_backend::detail {
 
+/// Names scratch memory for a sum, a mean and a reciprocal deviation of each column.
 struct norm_across_sums;
 
 /// totals[j] = sum over c < C of term(c, j, lanes). Sums of 128 terms are added up, so that errors do not grow with C.
@@ -33,6 +34,7 @@ void sum_across(std::int64_t terms, std::int64_t cols, float* totals, float* par
 template <class T>
 void layer_norm_across(const shape& s, const T* x, const float* scale, const float* offset, float epsilon, T* y) {
   const std::int64_t terms = s[1], row = s[2];
+  // 128 KiB of floats, and at least a few whole cache lines of a row
   const std::int64_t fit = 32768 / std::max<std::int64_t>(1, terms) / 64 * 64;
   const std::int64_t cols = std::clamp<std::int64_t>(fit, 64, std::max<std::int64_t>(64, row));
   const std::int64_t blocks = (row + cols - 1) / cols;

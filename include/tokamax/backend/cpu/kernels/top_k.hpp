@@ -10,6 +10,7 @@ namespace tokamax {
 
 namespace cpu_backend::detail {
 
+/// Names of scratch memory.
 struct top_k_orders;
 struct top_k_items;
 
@@ -43,7 +44,9 @@ inline const std::uint64_t* largest_positions(const std::int32_t* order, std::in
            static_cast<std::uint64_t>(i);
   };
   std::int64_t count = 0, i = 0;
+  // The first elements fill the array, and nothing needs to be compared.
   for (; i < std::min(n, room - block); ++i) items[count++] = item(i);
+  // Keeps the k largest so far, and gives the order of the last of them.
   const auto cut = [&] {
     keep_smallest(items, count, k);
     count = std::min(count, k);

@@ -10,37 +10,34 @@
 
 namespace tokamax::cpu_backend {
 
-/// Widens `width` numbers of 8 bits.
+namespace detail {
+/// Widens n <= width numbers of 8 bits, with or without a sign; the other lanes are zero.
+template <class T>
+i32v widened_bytes(const T* p, std::int64_t n) noexcept {
+  vector_t<T, f32v::size> bytes{};
+  std::memcpy(&bytes, p, static_cast<std::size_t>(n));
+  return from_native<i32v>(__builtin_convertvector(bytes, native_t<i32v>));
+}
+}  // namespace detail
+
+/// Widens `width` numbers of 8 bits, or n <= width of them; then the other lanes are zero.
 inline i32v load_int8(const std::int8_t* p) noexcept {
 #if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 widens in four steps unless the instruction is named
   return i32v(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #else
-  detail::vector_t<std::int8_t, f32v::size> bytes;
-  std::memcpy(&bytes, p, sizeof bytes);
-  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
+  return detail::widened_bytes(p, width);
 #endif
 }
-/// Widens n <= width numbers of 8 bits; the other lanes are zero.
-inline i32v load_int8(const std::int8_t* p, std::int64_t n) noexcept {
-  detail::vector_t<std::int8_t, f32v::size> bytes{};
-  std::memcpy(&bytes, p, static_cast<std::size_t>(n));
-  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
-}
+inline i32v load_int8(const std::int8_t* p, std::int64_t n) noexcept { return detail::widened_bytes(p, n); }
 /// The same of numbers without a sign.
 inline i32v load_uint8(const std::uint8_t* p) noexcept {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   return i32v(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #else
-  detail::vector_t<std::uint8_t, f32v::size> bytes;
-  std::memcpy(&bytes, p, sizeof bytes);
-  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
+  return detail::widened_bytes(p, width);
 #endif
 }
-inline i32v load_uint8(const std::uint8_t* p, std::int64_t n) noexcept {
-  detail::vector_t<std::uint8_t, f32v::size> bytes{};
-  std::memcpy(&bytes, p, static_cast<std::size_t>(n));
-  return detail::from_native<i32v>(__builtin_convertvector(bytes, detail::native_t<i32v>));
-}
+inline i32v load_uint8(const std::uint8_t* p, std::int64_t n) noexcept { return detail::widened_bytes(p, n); }
 /// Stores the low 8 bits of the first n <= width lanes.
 inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept {
   const auto bytes = __builtin_convertvector(detail::native(v), detail::vector_t<std::int8_t, f32v::size>);

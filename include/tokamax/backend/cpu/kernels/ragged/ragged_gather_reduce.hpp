@@ -102,6 +102,7 @@ void sum_ragged_rows(const ragged_terms& t, const T* x, T* y) {
 /// dx and dweights. The terms of a row are brought together, so that one thread reads and writes the row for all of them.
 template <class T>
 void ragged_gradients(const ragged_terms& t, const T* x, const T* ct, T* dx, float* dweight) {
+  // A row of x has its terms in one place, so its gradient is summed in their order and written once.
   const updates_of_rows terms =
       sorted_updates(t.n, t.rows, [&](std::int64_t i) { return t.valid[i] ? t.index[i] : -1; });
   for (std::int64_t i = 0; i < t.n; ++i)  // terms of no row; the others are written with their rows
@@ -112,6 +113,7 @@ void ragged_gradients(const ragged_terms& t, const T* x, const T* ct, T* dx, flo
     const std::int64_t begin = terms.begin(r), end = terms.end(r);
     // Sums of one term need no row of floats: it is the first and the last.
     if (begin == end) std::fill_n(to, t.m, T());
+    // Sums of more than one term stay in floats until the last one, whatever the dtype of dx.
     float* const sums = end - begin > 1 ? scratch<ragged_row_sums>(std::max<std::int64_t>(1, t.m)) : nullptr;
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int64_t i = terms.order[k];
