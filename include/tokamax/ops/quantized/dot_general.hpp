@@ -109,7 +109,7 @@ constexpr array quantized_product(const product_operand& a, const product_operan
   if (!exact || !tiles.exist || (tiles.total != 1 && !integers)) return in_floats();
   // Numbers of 8 bits are exact in bf16, so the product may be one of bf16, or of the dtype of the floats.
   const dtype t = integers ? i8 : a.is_quantized() && b.is_quantized() ? bf16 : a.is_quantized() ? b.type() : a.type();
-  const bool mixed = !a.is_quantized() && bits_of(b.x.qvalue.dtype()) <= 8;  // then they stay what they are
+  const bool mixed = !a.is_quantized() && bits_of(b.x.qvalue.dtype()) <= 8;  // no product of converted numbers
   const tiled_matrix x(a, tiles, t, false, l), y(b, tiles, mixed ? b.x.qvalue.dtype() : t, true, l);
   array product;
   if (integers) {
