@@ -30,7 +30,7 @@ endif()
 # of none of these lists is in MOVEMENT, and an op without a kernel in ELEMENTWISE.
 set(parts ELEMENTWISE REDUCE ROWS MOVEMENT PRODUCTS)
 set(files_of_REDUCE argmax cumulative lanes reduce)
-set(files_of_ROWS attention cross_entropy floats norm norm_across rotary_embedding softmax)
+set(files_of_ROWS attention conv1d_sums cross_entropy floats norm norm_across rotary_embedding softmax)
 set(files_of_PRODUCTS conv dot_general gated_delta_rule gemm_precision linear_cross_entropy mixed_dot ragged_dot scaled_dot)
 file(GLOB_RECURSE files RELATIVE ${include}/backend/cpu/kernels ${include}/backend/cpu/kernels/*.hpp)
 list(SORT files)

@@ -4,8 +4,10 @@
 //   ops/activations.hpp                     the nonlinearities between layers.
 //   ops/attention.hpp                       scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
 //   ops/attention/attention.hpp             the op attention and its gradients, which devices have kernels for.
+//   ops/attention/fast_attention.hpp        attention with the options that the op attention has, by that op.
 //   ops/attention/flex_attention.hpp        attention whose scores and mask are functions of the caller.
 //   ops/attention/flex_blocks.hpp           flex_attention block by block, in memory that grows with the lengths alone.
+//   ops/attention/flex_functions.hpp        the score and mask functions of flex_attention, and what can be made of them.
 //   ops/attention/layout.hpp                the attributes of attention, and the products with heads that are grouped by key.
 //   ops/attention/mask.hpp                  which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
 //   ops/attention/mask_operands.hpp         a mask as attributes and operands of the op attention, small ones where it can be.
@@ -55,8 +57,10 @@
 #include <tokamax/ops/activations.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/attention/attention.hpp>
+#include <tokamax/ops/attention/fast_attention.hpp>
 #include <tokamax/ops/attention/flex_attention.hpp>
 #include <tokamax/ops/attention/flex_blocks.hpp>
+#include <tokamax/ops/attention/flex_functions.hpp>
 #include <tokamax/ops/attention/layout.hpp>
 #include <tokamax/ops/attention/mask.hpp>
 #include <tokamax/ops/attention/mask_operands.hpp>

@@ -70,7 +70,8 @@ class donations {
     const plan_operand& in = operands[k];
     const plan_buffer* const buffers = p_.buffers.data();
     const plan_buffer &from = buffers[in.buffer], &to = buffers[out.buffer];
-    if (in.offset != 0 || from.bytes != to.bytes || size_of(in.type) != size_of(out.type)) return false;
+    if (in.offset != 0 || out.offset != 0 || from.bytes != to.bytes || size_of(in.type) != size_of(out.type))
+      return false;
     if (from.kind == buffer_kind::output || from.kind == buffer_kind::constant) return false;
     if (how == by_loop && (to.kind == buffer_kind::output) != (from.kind == buffer_kind::input)) return false;
     const int count = st.kind == step_kind::loop ? st.rank : 2 * out.rank;

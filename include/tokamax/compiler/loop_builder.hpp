@@ -38,13 +38,13 @@ class loop_builder {
     lines_.push_back(line);
     return lines_.count() - 1;
   }
-  constexpr void add_store(int reg, int buffer, const array_type& t) {
+  constexpr void add_store(int reg, int buffer, std::int64_t offset, const array_type& t) {
     instruction line;
     line.kind = instruction_kind::store;
     line.type = line.operand = t.dtype;
     line.a = static_cast<short>(reg);
     line.b = static_cast<short>(slots_.count());
-    slots_.push_back({buffer, 0, row_major(t.shape), t.dtype});
+    slots_.push_back({buffer, offset, row_major(t.shape), t.dtype});
     ++stores_;
     lines_.push_back(line);
   }
@@ -95,8 +95,9 @@ class loop_builder {
       for (int a = 0; a < extents.rank(); ++a) p_.numbers.push_back(stride(x, a));
       p_.operands.push_back(o);
     }
-    st.copies = lines_.count() == 2 && lines_[0].kind == instruction_kind::load && slots_[0].offset == 0 &&
-                slots_[0].type == slots_[1].type && slots_[0].strides == slots_[1].strides;
+    st.copies = lines_.count() == 2 && lines_[0].kind == instruction_kind::load &&
+                slots_[0].offset == slots_[1].offset && slots_[0].type == slots_[1].type &&
+                slots_[0].strides == slots_[1].strides;
     st.numbers = p_.numbers.count();
     for (std::int64_t e : extents) p_.numbers.push_back(e);
     for (std::int64_t c : constants_) p_.numbers.push_back(c);

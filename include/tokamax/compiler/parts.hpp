@@ -1,8 +1,9 @@
-// tokamax/compiler/parts.hpp: kernels write their results into the array of which these become parts.
+// tokamax/compiler/parts.hpp: kernels and loops write their results into the array of which these become parts.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cuda/parts.cpp
+// tested by tests/compiler/parts.cpp and tests/backend/cuda/parts.cpp
 #pragma once
 
+#include <tokamax/compiler/fuse.hpp>      // is_elementwise
 #include <tokamax/compiler/plan.hpp>      // kernel_takes
 #include <tokamax/compiler/views.hpp>     // is_view
 #include <tokamax/core/graph/inline.hpp>  // live_nodes
@@ -10,8 +11,9 @@
 
 namespace tokamax::detail {
 
-/// Finds the concatenations that need no step: each operand is a result, perhaps reshaped, of a kernel that writes results with
-/// any strides (`takes(op).strided_results`), and nothing else reads it. The gradients of queries, keys and values are such:
+/// Finds the concatenations that need no step: nothing else reads their operands, and each is a result, perhaps reshaped, of a
+/// kernel that writes results with any strides (`takes(op).strided_results`), or of a loop whose elements lie side by side in
+/// the whole. The gradients of queries, keys and values are such:
 ///
 ///   dq, dk, dv = attention_vjp(...)                 bf16[32, 1024, 12, 64] each
 ///   d = concatenate(dq, dk, dv, axis = 2)           bf16[32, 1024, 2304], after a reshape of each to [32, 1024, 768]
@@ -54,8 +56,8 @@ class result_parts {
       const shape extents = g[from].type.shape;
       while (is_reshape(g, from) && readers[from] == 1) from = g.operand(g[from], 0);
       part p{id, at * strides[axis], {}};
-      all = readers[from] == 1 && writes_strides(g, from, takes) &&
-            reshape_strides(extents, strides, g[from].type.shape, p.strides);
+      all = readers[from] == 1 && reshape_strides(extents, strides, g[from].type.shape, p.strides) &&
+            (writes_strides(g, from, takes) || writes_part(g[from], p.strides));
       parts_.push_back(p);
       results.push_back(from);
       at += extents[axis];
@@ -74,6 +76,11 @@ class result_parts {
     shape strides = row_major(from.shape);
     return n.op->memory.strides(from, n.type, g.words_of(n), offset, strides) && offset == 0 &&
            from.dtype == n.type.dtype && size(from.shape) == size(n.type.shape) && is_row_major(n.type.shape, strides);
+  }
+  /// A loop writes elements side by side. Small results stay apart, because equal small loops can run together.
+  static constexpr bool writes_part(const node& n, const shape& strides) {
+    constexpr std::int64_t least = 1024;
+    return is_elementwise(n) && size(n.type.shape) >= least && is_row_major(n.type.shape, strides);
   }
   static constexpr bool writes_strides(const graph& g, int id, const auto& takes) {
     const node& n = g[id];

@@ -134,6 +134,14 @@ struct plan {
   vec<plan_region> regions;
   vec<std::int64_t> numbers;
   scope_names scopes;
+
+  /// The number of an op, which is added if it is new.
+  constexpr int index_of(const op* kind) {
+    for (int k = 0; k < ops.count(); ++k)
+      if (ops[k] == kind) return k;
+    ops.push_back(kind);
+    return ops.count() - 1;
+  }
 };
 
 /// Pointers to the tables of a plan, growable or frozen. At run time a frozen plan has no loop tables, only labels: the

@@ -105,6 +105,9 @@ class scheduler : materialization {
       if ((at_[i].needed || nodes_[i].op == &get_p) && at_[i].buffer < 0 && nodes_[i].type.dtype != dtype::none &&
           !is_handed_over(i) && !parts_.of(i))
         at_[i].buffer = add_buffer(buffer_kind::arena, -1, nodes_[i].type);
+    for (int i = 0; i < g_.count(); ++i)  // a loop writes to the place of its result in another array
+      if (const auto* const part = parts_.of(i); part && is_elementwise(nodes_[i]))
+        at_[i].buffer = at_[part->whole].buffer;
   }
   /// The node whose memory has the elements of `id`, and no others, in their order: a value, or that of which it is a reshape.
   constexpr int whole(int id) const {
@@ -149,6 +152,10 @@ class scheduler : materialization {
     touched_.push_back(id);
     return at_[id].reg;
   }
+  constexpr void store(int id) {
+    const auto* const part = parts_.of(id);
+    loop_.add_store(at_[id].reg, at_[id].buffer, part ? part->offset : 0, nodes_[id].type);
+  }
   constexpr void finish_loop(int id, bool produces = false) {
     loop_.finish(nodes_[id].type.shape, id, produces);
     forget_registers();
@@ -188,7 +195,7 @@ class scheduler : materialization {
       forget_registers();
       return emit_in_parts(root);
     }
-    for (int m : results) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
+    for (int m : results) store(m);
     finish_loop(root);
   }
   /// Makes the loop of a group that a kernel runs for its operand. A group that is too large for one loop runs before the
@@ -203,7 +210,7 @@ class scheduler : materialization {
       return emit_in_parts(root);
     }
     at_[result].buffer = plan_operand::handed_over;
-    loop_.add_store(at_[result].reg, at_[result].buffer, nodes_[result].type);
+    store(result);
     finish_loop(root, true);
   }
   /// Makes several loops of a group, none of them larger than the bound. A value that a later loop reads is stored, unless
@@ -238,13 +245,13 @@ class scheduler : materialization {
     for (int m : part) {
       if (at_[m].buffer < 0 && uses[m] > 0 && at_[m].from < 0)
         at_[m].buffer = add_buffer(buffer_kind::arena, -1, nodes_[m].type);
-      if (at_[m].buffer >= 0) loop_.add_store(at_[m].reg, at_[m].buffer, nodes_[m].type);
+      if (at_[m].buffer >= 0) store(m);
     }
     finish_loop(part.back());
     part.clear();
   }
   constexpr void emit_copy(int id, int to) {
-    loop_.add_store(operand_register(id, true), to, nodes_[id].type);
+    loop_.add_store(operand_register(id, true), to, 0, nodes_[id].type);
     finish_loop(id);
   }
   constexpr void copy_outputs() {
@@ -313,7 +320,7 @@ class scheduler : materialization {
     st.numbers = p_.numbers.count();
     st.number_count = n.word_count;
     for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
-    st.function = op_index(n.op);
+    st.function = p_.index_of(n.op);
     if (st.kind == step_kind::call) {  // the size of the scratch memory is known after the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
@@ -328,12 +335,6 @@ class scheduler : materialization {
       donations_.note_update(st, k, 0);
     }
     p_.steps.push_back(st);
-  }
-  constexpr int op_index(const op* kind) {
-    for (int k = 0; k < p_.ops.count(); ++k)
-      if (p_.ops[k] == kind) return k;
-    p_.ops.push_back(kind);
-    return p_.ops.count() - 1;
   }
 
   constexpr void plan_bodies() {

@@ -65,6 +65,7 @@ constexpr array conv1d_start(const array& state, const array& x, dtype sums) {
 /// dtypes  any floats; the sums are f32, f64 for f64
 inline constexpr op causal_conv1d_sums_p{
     .name = "causal_conv1d_sums",
+    .precision = {.kernels_in_f32 = true},
     .infer_all = [](const call& c) -> types {
       const array &state = c[0], &x = c[1], &w = c[2];
       const std::int64_t kept = w.rank() == 2 ? w.extent(1) - 1 : 0;
@@ -112,6 +113,7 @@ inline constexpr op causal_conv1d_sums_p{
       return {astype(turned(conv1d_padded(head, kept, 0), kept), state.dtype()), concatenate(parts, time),
               astype(stack(rows, 1), w.dtype())};
     },
+    .kernels = kernels_of<causal_conv1d_sums_p>,
 };
 
 }  // namespace tokamax

@@ -112,9 +112,17 @@ array numbers(std::int64_t n) { return tk::iota(tk::i32, {n}, 0); }
 
 TEST_CASE("many queries and keys in blocks have the results and gradients of arrays of all pairs") {
   const array apart = astype(abs(expand_dims(numbers(T), 1) - expand_dims(numbers(S), 0)), tk::f32);
+  // A score function that only adds is a bias; one that does more is computed in blocks.
   const auto by_key = [](const operands& x, const tk::attention_options& o, auto mask) {
     const auto score = [&](const array& s, auto&, auto&, const array& i, const array& j) {
       return s + gather(x.table, flat(j)) * 2.0f - astype(abs(i - j), tk::f32) * 0.01f;
+    };
+    return tk::flex_attention(x.q, x.k, x.v, score, mask, o);
+  };
+  const auto in_blocks = [](const operands& x, tk::attention_options o, auto mask) {
+    o.scale = (o.scale == 0 ? 0.25 : o.scale) / 2;
+    const auto score = [&](const array& s, auto&, auto&, const array& i, const array& j) {
+      return s * 2.0f + gather(x.table, flat(j)) * 2.0f - astype(abs(i - j), tk::f32) * 0.01f;
     };
     return tk::flex_attention(x.q, x.k, x.v, score, mask, o);
   };
@@ -139,18 +147,40 @@ TEST_CASE("many queries and keys in blocks have the results and gradients of arr
       {"not normalised", {.scale = 0.1, .is_causal = true, .normalize_output = false}}};
   for (const auto& [name, o] : rows) {
     CAPTURE(name);
-    check_same(
-        x, [&](const operands& a) { return by_key(a, o, tk::every_key); },
-        [&](const operands& a) { return by_bias(a, o); }, o.normalize_output ? 2e-6 : 1e-5);
+    const double most = o.normalize_output ? 2e-6 : 1e-5;
+    const attends plain = [&](const operands& a) { return by_bias(a, o); };
+    check_same(x, [&](const operands& a) { return by_key(a, o, tk::every_key); }, plain, most);
+    check_same(x, [&](const operands& a) { return in_blocks(a, o, tk::every_key); }, plain, most);
   }
   // queries that see no key get the mean of the values
   const auto late = [](const array&, const array&, const array& i, const array& j) {
     return logical_and(i >= 150, j < i);
   };
   const array none, seen = late(none, none, expand_dims(numbers(T), 1), expand_dims(numbers(S), 0));
-  check_same(
-      x, [&](const operands& a) { return by_key(a, {}, late); },
-      [&](const operands& a) { return by_bias(a, {.mask = seen}); });
+  const attends plain = [&](const operands& a) { return by_bias(a, {.mask = seen}); };
+  check_same(x, [&](const operands& a) { return by_key(a, {}, late); }, plain);
+  check_same(x, [&](const operands& a) { return in_blocks(a, {}, late); }, plain);
+}
+
+TEST_CASE("functions that only add and hide are a bias and booleans, as far as they take little memory") {
+  const auto ops_of = [](std::int64_t n, auto score) {
+    const auto f = [&](const array& q) { return tk::flex_attention(q, q, q, score, nearby); };
+    const tk::graph g = tk::make_graph(f, array({tk::f32, false, {1, n, 2, 32}}));
+    int attentions = 0, loops = 0;
+    for (const tk::node& x : g.nodes) attentions += x.op == &tk::attention_p, loops += x.op == &tk::scan_p;
+    return std::pair{attentions, loops};
+  };
+  const std::pair by_op{1, 0}, by_loops{0, 1};
+  CHECK(ops_of(1024, alibi) == by_op);
+  CHECK(ops_of(2048, alibi) == by_loops);  // 2 heads x 16 MiB
+  CHECK(ops_of(1024, [](const array& s, auto&...) { return s; }) == by_op);
+  CHECK(ops_of(1024, [](const array& s, auto&, auto&, auto& i, auto& j) {
+          return 1.0f + (s - astype(i, tk::f32)) + astype(j, tk::f32);
+        }) == by_op);
+  CHECK(ops_of(1024, [](const array& s, auto&, auto&, auto& i, auto&) { return astype(i, tk::f32) - s; }) == by_loops);
+  CHECK(ops_of(1024, [](const array& s, auto&...) { return s + s; }) == by_loops);
+  CHECK(ops_of(1024, [](const array& s, auto&...) { return s + tanh(s); }) == by_loops);
+  CHECK(ops_of(1024, [](const array& s, auto&...) { return tk::zeros_like(s); }) == by_loops);
 }
 
 TEST_CASE("functions that capture arrays of all queries or keys get all pairs at once") {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/ops/attention/flex_blocks.hpp>   // flex_problem
-#include <tokamax/ops/attention/with_options.hpp>  // attention_with_options
+#include <tokamax/ops/attention/fast_attention.hpp>  // fast_attention
+#include <tokamax/ops/attention/flex_blocks.hpp>     // flex_problem
+#include <tokamax/ops/attention/flex_functions.hpp>  // flex_functions
+#include <tokamax/ops/attention/with_options.hpp>    // attention_with_options
 
 namespace tokamax {
 
@@ -12,57 +14,24 @@ inline constexpr auto every_key = [](const array&, const array&, const array&, c
 
 namespace detail {
 
-/// The functions of flex_attention on scores of some extents, with their checks.
+/// The most bytes of biases and booleans that flex_attention makes of its functions.
+inline constexpr std::int64_t most_flex_bytes = std::int64_t{1} << 24;
+
+constexpr dtype flex_scores(const array& q, const attention_options& o) {
+  return o.logits_dtype != dtype::none ? o.logits_dtype : carrying(q.dtype());
+}
+/// Can the op attention do it, with what the functions add and hide as arrays?
 template <class Score, class Mask>
-struct flex_functions {
-  const Score& score;
-  const Mask& mask;
-  const array& q;
-  shape all;  // [B, N, T, S]
-  source_line where;
-
-  constexpr array numbers(int axis) const {
-    shape s{1, 1, 1, 1};
-    s[axis] = all[axis];
-    return iota(i32, s, axis, where);
-  }
-  constexpr bool fits(const char* what, const array& x, bool right_dtype, const char* expected) const {
-    bool broadcasts = x.rank() <= 4;
-    broadcasts = broadcasts && broadcast_shapes(x.shape(), all, broadcasts) == all && broadcasts;
-    if (!broadcasts || !right_dtype)
-      reject(q, where, what, x.type(), message(expected) << " that broadcast to " << all);
-    return broadcasts && right_dtype;
-  }
-  constexpr array seen() const {
-    const array b = numbers(0), h = numbers(1), i = numbers(2), j = numbers(3);
-    return mask(b, h, i, j);
-  }
-  constexpr bool mask_fits(const array& x) const {
-    return !x.exists() || fits("flex_attention: mask", x, x.dtype() == bool_, "booleans");
-  }
-  constexpr array modified(const array& s) const {
-    const array b = numbers(0), h = numbers(1), i = numbers(2), j = numbers(3);
-    const array changed = score(s, b, h, i, j);
-    if (!fits("flex_attention: score", changed, is_floating(changed.dtype()), "floats")) return s;
-    return broadcast_to(astype(changed, s.dtype(), where), all, where);
-  }
-  /// Do both give what they should?
-  constexpr bool work(graph* inside, dtype scores) const {
-    return traces_without_mistake(inside, [&] {
-      const array x = seen();
-      mask_fits(x);
-      return modified(zeros(all, scores));
-    });
-  }
-};
-
+constexpr bool flex_by_arrays(const flex_functions<Score, Mask>& f, const attention_options& o, graph* inside) {
+  return is_attention_op(o) && has_products(f.q.dtype()) && f.q.dtype() != f64 &&
+         f.only_add(inside, flex_scores(f.q, o), most_flex_bytes);
+}
 /// Does flex_attention compute the scores in blocks? A function that captures an array with an axis for queries or keys does
 /// not fit blocks.
 template <class Score, class Mask>
 constexpr bool flex_in_blocks(const flex_functions<Score, Mask>& f, const attention_options& o, graph* inside) {
   if (!is_cut_in_blocks(f.all, o)) return false;
-  dtype scores = carrying(f.q.dtype());
-  if (o.logits_dtype != dtype::none) scores = o.logits_dtype;
+  const dtype scores = flex_scores(f.q, o);
   flex_functions<Score, Mask> of_block = f;
   of_block.all[2] = flex_cut(f.all[2]).size, of_block.all[3] = flex_cut(f.all[3]).size;
   return f.work(inside, scores) && of_block.work(inside, scores);
@@ -82,10 +51,12 @@ constexpr bool flex_in_blocks(const flex_functions<Score, Mask>& f, const attent
 /// order   scale, score, options.bias, soft cap, mask and options.mask; every other option as in dot_product_attention
 /// errors  "flex_attention: score" and "flex_attention: mask" if a result is not floats or booleans that broadcast to
 ///         [B, N, T, S]; those of dot_product_attention
-/// memory  O(T + S) for a head, in the gradients too; with options.bias, or functions that capture arrays with an axis for
-///         queries or keys, [B, N, T, S]
-/// speed   blocks of 128 queries and 128 keys of which no mask lets a pair through are skipped, forward and backward;
-///         of a window in the options, the loops have no such blocks at all
+/// memory  O(T + S) for a head, and at most 16 MiB for all of them, in the gradients too; with options.bias, or functions that
+///         capture arrays with an axis for queries or keys, [B, N, T, S]
+/// speed   that of dot_product_attention if the score function only adds to the score, and what it adds and the mask fit
+///         16 MiB with the axes that they have: biases by distance of 2048 queries and keys, for all heads alike, do.
+///         Otherwise blocks of 128 queries and 128 keys of which no mask lets a pair through are skipped, forward and
+///         backward; of a window in the options, the loops have no such blocks at all
 /// source  torch.nn.attention.flex_attention, tokamax.flex_attention; Dong et al. 2024, arXiv:2412.05496
 template <class Score, class Mask>
 constexpr array flex_attention(const array& q, const array& k, const array& v, Score score, Mask mask,
@@ -95,6 +66,12 @@ constexpr array flex_attention(const array& q, const array& k, const array& v, S
   const array query = detail::for_products(q, l), key = detail::for_products(k, l), value = detail::for_products(v, l);
   const detail::attention_extents at(query, key, l);
   const detail::flex_functions<Score, Mask> f{score, mask, q, {at.all_batches(), at.heads, at.queries, at.keys}, l};
+  if (detail::flex_by_arrays(f, options, trace_of(q, k, v))) {
+    const array added = f.bias(carrying(q.dtype())), seen = f.seen();
+    options.bias = options.bias.exists() ? array(options.bias + added) : added;
+    if (seen.exists()) options.mask = any_attention_mask(options.mask & attention_mask{.bool_mask = seen});
+    return astype(detail::fast_attention(query, key, value, options, l), q.dtype(), l);
+  }
   if (detail::flex_in_blocks(f, options, trace_of(q, k, v))) {
     const detail::flex_problem<Score, Mask> blocks(score, mask, at, options, key);
     return astype(at.unflat(blocks(at.flat(query), at.flat(key), at.flat(value))), q.dtype(), l);

@@ -3,7 +3,6 @@
 // tested by tests/ops/attention/flex_attention.cpp
 #pragma once
 
-#include <tokamax/base/error.hpp>                    // error
 #include <tokamax/lax/dynamic_slice.hpp>             // dynamic_slice_in_dim
 #include <tokamax/lax/slice.hpp>                     // pad
 #include <tokamax/ops/attention/with_options.hpp>    // only_valid_queries
@@ -236,25 +235,6 @@ constexpr bool is_cut_in_blocks(const shape& pairs, const attention_options& o) 
   for (int i = 0; i < 4; ++i)
     if (is_dyn(pairs[i]) || pairs[i] == 0) return false;
   return !o.bias.exists() && pairs[2] * pairs[3] > 4 * flex_block * flex_block;
-}
-
-/// Does f trace on abstract arrays of these shapes, without a mistake? `inside` is a trace to whose values it may refer, or null.
-template <class F>
-constexpr bool traces_without_mistake(graph* inside, const F& f) {
-  graph g;
-  g.parent = inside;
-  if (inside) g.depth = inside->depth + 1, g.dynamic = inside->dynamic;
-  array result;
-  if (std::is_constant_evaluated()) {
-    trace_into(g, f, result);
-    return !g.error.failed;
-  }
-  try {
-    trace_into(g, f, result);
-  } catch (const error&) {
-    return false;
-  }
-  return !g.error.failed;
 }
 
 }  // namespace tokamax::detail

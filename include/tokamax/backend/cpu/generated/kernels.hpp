@@ -43,6 +43,7 @@ inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.produc
 
 #if TOKAMAX_COMPILES(ROWS)
   #include <tokamax/backend/cpu/kernels/attention/attention.hpp>
+  #include <tokamax/backend/cpu/kernels/conv1d_sums.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/norm.hpp>
   #include <tokamax/backend/cpu/kernels/norm_across.hpp>
@@ -54,6 +55,8 @@ template <>
 inline constexpr linkage linked_kernel<attention_p, cpu_tag>{true, {.views = true}};
 template <>
 inline constexpr linkage linked_kernel<attention_vjp_p, cpu_tag>{true, {.views = true}};
+template <>
+inline constexpr linkage linked_kernel<causal_conv1d_sums_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<cross_entropy_p, cpu_tag>{true, {}};
 template <>
@@ -264,6 +267,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<sum_in_32_bits_p>();
 namespace tokamax {
 TOKAMAX_KERNELS kernel_set find_kernels<attention_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<attention_vjp_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<causal_conv1d_sums_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<layer_norm_across_p>();
