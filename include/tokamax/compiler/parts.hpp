@@ -1,6 +1,6 @@
 // tokamax/compiler/parts.hpp: kernels and loops write their results into the array of which these become parts.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/compiler/parts.cpp and tests/backend/cuda/parts.cpp
+// tested by tests/compiler/parts.cpp
 #pragma once
 
 #include <tokamax/compiler/fuse.hpp>      // is_elementwise

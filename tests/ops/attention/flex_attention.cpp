@@ -54,11 +54,20 @@ TEST_CASE("a score function sees the number of the batch entry, over all batch a
     for (int n = 0; n < 6; ++n) factor = select(b == n, table[n], factor);
     return s * factor + other;
   };
-  const array y = tk::flex_attention(q, q, q, scaled);
+  const auto shifted = [&](const array& s, const array& b, auto&...) {
+    return s + astype(b, tk::f32) * 0.3f + other * astype(b - 2, tk::f32);
+  };
+  const auto hidden = [](const array& b, const array&, const array&, const array& j) { return j <= b; };
+  const array y = tk::flex_attention(q, q, q, scaled), z = tk::flex_attention(q, q, q, shifted, hidden);
   for (int n = 0; n < 6; ++n) {
     const array x = q[n / 3][n % 3];
     const array one = tk::flex_attention(x, x, x, [&](const array& s, auto&...) { return s * table[n] + other; });
     CHECK(tk::test::distance(y[n / 3][n % 3], one) < 1e-6);
+    const auto moved = [&](const array& s, auto&...) {
+      return s + static_cast<float>(n) * 0.3f + other * static_cast<float>(n - 2);
+    };
+    const auto late = [n](const array&, const array&, const array&, const array& j) { return j <= n; };
+    CHECK(tk::test::distance(z[n / 3][n % 3], tk::flex_attention(x, x, x, moved, late)) < 1e-6);
   }
 }
 

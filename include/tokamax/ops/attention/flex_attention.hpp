@@ -67,9 +67,10 @@ constexpr array flex_attention(const array& q, const array& k, const array& v, S
   const detail::attention_extents at(query, key, l);
   const detail::flex_functions<Score, Mask> f{score, mask, q, {at.all_batches(), at.heads, at.queries, at.keys}, l};
   if (detail::flex_by_arrays(f, options, trace_of(q, k, v))) {
-    const array added = f.bias(carrying(q.dtype())), seen = f.seen();
+    const array added = at.per_batch(f.bias(carrying(q.dtype()))), seen = f.seen();
     options.bias = options.bias.exists() ? array(options.bias + added) : added;
-    if (seen.exists()) options.mask = any_attention_mask(options.mask & attention_mask{.bool_mask = seen});
+    if (seen.exists())
+      options.mask = any_attention_mask(options.mask & attention_mask{.bool_mask = at.per_batch(seen)});
     return astype(detail::fast_attention(query, key, value, options, l), q.dtype(), l);
   }
   if (detail::flex_in_blocks(f, options, trace_of(q, k, v))) {

@@ -37,6 +37,12 @@ struct attention_extents {
     for (int i = 1; i < x.rank(); ++i) s.push_back(x.extent(i));
     return reshape(x, s, where);
   }
+  /// x [B or 1, rest...] as what broadcasts to [batch..., rest...].
+  constexpr array per_batch(const array& x) const {
+    if (batch.rank() == 1 || x.rank() < 4) return x;
+    if (x.extent(0) != 1) return unflat(x);
+    return reshape(x, {x.extent(1), x.extent(2), x.extent(3)}, where);
+  }
 
   /// x, whose axes are those of [batch..., rest...] from the right with these extents or 1, as [B or 1, rest...].
   /// errors  "dot_product_attention: `name`" if its extents are others

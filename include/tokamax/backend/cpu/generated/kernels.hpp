@@ -43,10 +43,10 @@ inline constexpr linkage linked_kernel<sum_in_32_bits_p, cpu_tag>{true, {.produc
 
 #if TOKAMAX_COMPILES(ROWS)
   #include <tokamax/backend/cpu/kernels/attention/attention.hpp>
-  #include <tokamax/backend/cpu/kernels/conv1d_sums.hpp>
   #include <tokamax/backend/cpu/kernels/cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/norm.hpp>
   #include <tokamax/backend/cpu/kernels/norm_across.hpp>
+  #include <tokamax/backend/cpu/kernels/recurrence/conv1d_sums.hpp>
   #include <tokamax/backend/cpu/kernels/rotary_embedding.hpp>
   #include <tokamax/backend/cpu/kernels/softmax.hpp>
 #else

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/conv1d_sums.hpp: sums over windows of tokens, some columns and tokens at a time.
+// tokamax/backend/cpu/kernels/recurrence/conv1d_sums.hpp: sums over windows of tokens, some columns and tokens at a time.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/ops/causal_conv1d_sums.cpp
 #pragma once
