@@ -12,6 +12,7 @@
 //   numpy/elementwise/exponential.hpp    logarithms to other bases, hypot, angles in degrees, and sinc.
 //   numpy/elementwise/parts.hpp          signs, fractions and exponents of numbers, and what replaces NaN.
 //   numpy/elementwise/predicates.hpp     questions about numbers: NaN, infinite, close, equal.
+//   numpy/elementwise/trigonometric.hpp  NumPy's names of inverse functions, and unwrap.
 //   numpy/floor_divide.hpp               quotients and remainders of flooring division.
 //   numpy/indexing/at.hpp                parts of arrays by any indices, x(...), and arrays with parts changed, x.at(...).set(y).
 //   numpy/indexing/choose.hpp            elements by conditions and numbers: select, choose, piecewise, put_along_axis, delete.
@@ -51,6 +52,7 @@
 #include <tokamax/numpy/elementwise/exponential.hpp>
 #include <tokamax/numpy/elementwise/parts.hpp>
 #include <tokamax/numpy/elementwise/predicates.hpp>
+#include <tokamax/numpy/elementwise/trigonometric.hpp>
 #include <tokamax/numpy/floor_divide.hpp>
 #include <tokamax/numpy/indexing/at.hpp>
 #include <tokamax/numpy/indexing/choose.hpp>

@@ -11,7 +11,7 @@
 //   scipy/special/incomplete_beta.hpp   the regularized incomplete beta function.
 //   scipy/special/incomplete_gamma.hpp  the regularized incomplete gamma functions: igamma, igammac, and their derivatives.
 //   scipy/special/integrals.hpp         exponential integrals and the dilogarithm: exp1, expi, spence.
-//   scipy/special/special_op.hpp        what ops of special functions share: they are composed in f32 or f64, and rounded once.
+//   scipy/special/special_op.hpp        what special functions are composed of, and numbers like their operands.
 //   scipy/stats/continuous.hpp          distributions of real variables: norm, gamma, beta, t, cauchy, expon, laplace and others.
 //   scipy/stats/discrete.hpp            distributions of counts: bernoulli, binom, poisson, geom, nbinom, multinomial.
 //   scipy/stats/distribution.hpp        what densities share: standard variables, and values outside of where they are positive.

@@ -27,12 +27,20 @@ void add_unary(case_functions& table) {
       {"abs", abs},           {"square", square},     {"logical_not", logical_not},
       {"exp", exp},           {"log", log},           {"reciprocal", reciprocal},
       {"sqrt", sqrt},         {"floor", floor},       {"ceil", ceil},
+      {"tan", tan},           {"asin", asin},         {"acos", acos},
+      {"atan", atan},         {"sinh", sinh},         {"cosh", cosh},
+      {"asinh", asinh},       {"acosh", acosh},       {"atanh", atanh},
+      {"cbrt", cbrt},         {"exp2", exp2},         {"arcsin", arcsin},
+      {"arccos", arccos},     {"arctan", arctan},     {"arcsinh", arcsinh},
+      {"arccosh", arccosh},   {"arctanh", arctanh},
   };
   for (const auto& [name, f] : functions)
     table[name] = [f = f](const arrays& x, options) -> arrays { return f(x[0], source_line::current()); };
 }
 void add_binary(case_functions& table) {
   const std::pair<const char*, two> functions[] = {
+      {"atan2", atan2},
+      {"arctan2", arctan2},
       {"fmax", fmax},
       {"fmin", fmin},
       {"fmod", fmod},
@@ -80,6 +88,11 @@ case_functions elementwise_functions() {
          const nan_to_num_options otherwise;
          return nan_to_num(
              x[0], {o.number("nan"), o.number("posinf", otherwise.posinf), o.number("neginf", otherwise.neginf)});
+       }},
+      {"unwrap",
+       [](const arrays& x, options o) -> arrays {
+         const unwrap_options otherwise;
+         return unwrap(x[0], {o.axis(-1), o.number("period", otherwise.period), o.number("discont", -1)});
        }},
       {"isclose", [](const arrays& x, options o) -> arrays { return isclose(x[0], x[1], closeness(o)); }},
       {"allclose", [](const arrays& x, options o) -> arrays { return allclose(x[0], x[1], closeness(o)); }},

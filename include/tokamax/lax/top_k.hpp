@@ -141,4 +141,20 @@ constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l) {
   return {found[0], found[1]};
 }
 
+/// The k smallest values along the last axis, exactly. NaN counts as the smallest value, and of equal values the first come
+/// first.
+///
+/// shapes  x [..., n] -> [..., k] twice
+/// dtypes  any float; indices i32
+/// errors  "approx_min_k: dtype", and those of top_k
+/// source  jax.lax.approx_min_k, whose recall is 1 here
+constexpr top_k_result approx_min_k(const array& x, std::int64_t k, source_line l = source_line::current()) {
+  if (!is_floating(x.dtype())) {
+    reject(x, l, "approx_min_k: dtype", x.type(), "a floating dtype");
+    return {x, x};
+  }
+  const top_k_result r = top_k(-x, k, l);
+  return {-r.values, r.indices};
+}
+
 }  // namespace tokamax

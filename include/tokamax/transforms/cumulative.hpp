@@ -3,7 +3,8 @@
 // umbrella: no (cumsum is an op; who combines otherwise includes it)
 #pragma once
 
-#include <tokamax/lax/elementwise/logaddexp.hpp>    // logaddexp
+#include <tokamax/lax/elementwise/logaddexp.hpp>      // logaddexp
+#include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/transforms/associative_scan.hpp>  // associative_scan
 
 namespace tokamax {
@@ -39,6 +40,25 @@ constexpr array cumlogsumexp(const array& x, int axis = -1, bool reverse = false
                              source_line l = source_line::current()) {
   return detail::cumulate(
       "cumlogsumexp: axis", x, axis, reverse, [](const array& a, const array& b) { return logaddexp(a, b); }, l);
+}
+
+/// The running product along `axis`; with `include_initial` a 1 comes first.
+///
+/// errors  "cumprod: axis"
+/// source  jax.numpy.cumulative_prod
+constexpr array cumulative_prod(const array& x, int axis = -1, bool include_initial = false,
+                                source_line l = source_line::current()) {
+  const array y = cumprod(x, axis, false, l);
+  if (!include_initial || x.rank() == 0) return y;
+  shape s = y.shape();
+  s[axis] = 1;
+  return concatenate({ones(s, y.dtype()), y}, axis, l);
+}
+/// The running product in which NaN counts as 1.
+/// errors  "cumprod: axis"
+/// source  jax.numpy.nancumprod
+constexpr array nancumprod(const array& x, int axis = -1, source_line l = source_line::current()) {
+  return cumprod(select(isnan(x, l), ones_like(x), x, l), axis, false, l);
 }
 
 }  // namespace tokamax

@@ -1,5 +1,8 @@
 // tests/backend/cpu/cases_special.cpp: special functions on special values, poles, and both sides of where their formulas change.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/elementwise/cube_root.hpp>
+#include <tokamax/lax/elementwise/hyperbolic.hpp>
+#include <tokamax/lax/elementwise/trigonometric.hpp>
 #include <tokamax/scipy/special/bessel.hpp>
 #include <tokamax/scipy/special/elementary.hpp>
 #include <tokamax/scipy/special/error_functions.hpp>
@@ -48,7 +51,17 @@ std::vector<adversarial_case> special_cases() {
   const std::vector<float> poles{nan, inf,  -inf, 0,  -0.0f, 1e-3f, 0.25f, 0.75f, 1,    1.5f,
                                  2,   4.5f, 9,    40, 1e4f,  -1,    -2,    -0.5f, -1.5f};
   const std::vector<float> unit{nan, -1, 0, -0.0f, 1e-3f, 0.25f, 0.5f, 0.75f, 0.999f, 1, 2, inf};
+  // borders of domains and of formulas, poles, and the ends of the range
+  const std::vector<float> turns{nan,     inf,     -inf,   0,      -0.0f,   tiny,     -tiny,     1e-40f, -1e-20f, 1e-4f,
+                                 -0.4142f, 0.4143f, 0.5f,   -0.75f, 0.9999f, 1,        -1,        1.0001f, -1.5f,  1.5708f,
+                                 2.5f,    -3,      19.9f,  20.1f,  -75,     88.8f,    89.3f,     -89.5f, 126.7f,  -148.5f,
+                                 8191,    8193,    -1e5f,  1e20f,  3e38f,   -3.4e38f, -7e-46f};
   const family families[] = {
+      {turns,
+       2e-6,
+       {&tan_p, &asin_p, &acos_p, &atan_p, &sinh_p, &cosh_p, &asinh_p, &acosh_p, &atanh_p, &cbrt_p, &exp2_p},
+       {&atan2_p},
+       {}},
       {line, 1e-5, {&log_ndtr_p, &erfcx_p, &dawsn_p, &bessel_i0e_p, &bessel_i1e_p}, {&xlogy_p, &xlog1py_p}, {}},
       {poles, 1e-5, {&lgamma_p, &digamma_p}, {}, {}},
       {half_line, 2e-5, {&exp1_p, &expi_p, &spence_p}, {&igamma_p, &igammac_p, &igamma_grad_a_p, &zeta_p}, {}},

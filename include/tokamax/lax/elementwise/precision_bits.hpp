@@ -1,10 +1,12 @@
-// tokamax/lax/elementwise/precision_bits.hpp: the bits of floating numbers: nextafter and reduce_precision.
+// tokamax/lax/elementwise/precision_bits.hpp: the bits of floating numbers: nextafter, spacing and reduce_precision.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (few programs look at bits)
 #pragma once
 
 #include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_and, shifts
 #include <tokamax/lax/iota.hpp>                 // zeros_like
+
+#include <limits>  // infinity
 
 namespace tokamax {
 
@@ -48,6 +50,20 @@ constexpr array nextafter(const array& x, const array& y, source_line l = source
   const array next = select(v[0] == 0.0, least, moved);
   const array value = select(v[0] == v[1], v[1], bitcast_convert_type(next, type, l));
   return select(logical_or(v[0] != v[0], v[1] != v[1]), v[0] + v[1], value);
+}
+
+/// The distance to the next number away from zero, with the sign of x; of f16, to the next larger number. That of the largest
+/// number is infinite, and that of infinity NaN.
+///
+/// dtypes  f16, bf16, f32, f64; integers become f32
+/// errors  "nextafter: dtype"
+/// source  jax.numpy.spacing
+constexpr array spacing(const array& given, source_line l = source_line::current()) {
+  const array x = detail::in_floats(given);
+  const array up(std::numeric_limits<double>::infinity(), x.type());
+  if (x.dtype() == f16) return nextafter(x, up, l) - x;
+  const array minus = logical_or(x < 0.0, 1.0 / x < 0.0);  // that of -0 too
+  return nextafter(x, select(minus, -up, up), l) - x;
 }
 
 /// Attributes of reduce_precision.

@@ -1,10 +1,11 @@
-// tokamax/lax/windows/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_window.
+// tokamax/lax/windows/reduce_window.hpp: reductions by any associative function, of whole axes and of windows: reduce, reduce_xor, reduce_window.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (sums and extremes have ops of their own: who combines otherwise includes it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/slice.hpp>        // slice, pad
+#include <tokamax/lax/concatenate.hpp>          // concatenate
+#include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_xor
+#include <tokamax/lax/slice.hpp>                // slice, pad
 
 namespace tokamax {
 
@@ -47,6 +48,17 @@ constexpr array reduce(const array& x, const array& init, const F& f, const axes
   }());
   for (std::int64_t a : kept) rest.push_back(x.extent(static_cast<int>(a)));
   return f(reshape(y, rest, l), broadcast_to(astype(init, x.dtype()), rest, l));
+}
+
+/// Which bits are set in an odd number of the elements along some axes; of truth values, whether an odd number is true.
+///
+/// shapes  x [...] -> x without the axes
+/// dtypes  integers, bool
+/// errors  "reduce: axis", "bitwise_xor: dtype"
+/// source  jax.lax.reduce_xor
+constexpr array reduce_xor(const array& x, const axes& dimensions, source_line l = source_line::current()) {
+  const array none(0, {x.dtype(), false, {}});
+  return reduce(x, none, [](const array& a, const array& b) { return bitwise_xor(a, b); }, dimensions, l);
 }
 
 /// Which windows reduce_window has. Empty lists are ones, and zeros for the padding.

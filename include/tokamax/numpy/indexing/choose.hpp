@@ -82,6 +82,26 @@ constexpr array put(const array& x, const array& i, const array& v, source_line 
   return reshape(ravel(x, l).at(places).set(take(flat, number)), x.shape());
 }
 
+/// x with v, which repeats as often as it must, at the places where a mask of as many elements is true, in row-major order.
+///
+/// errors  "place: mask" of another number of elements, "place: values" if there are none
+/// source  jax.numpy.place
+constexpr array place(const array& x, const array& mask, const array& v, source_line l = source_line::current()) {
+  if (mask.size() != x.size()) {
+    reject(mask, l, "place: mask", mask.type(), message("as many elements as ") << x.type());
+    return x;
+  }
+  if (v.size() == 0) {
+    reject(v, l, "place: values", v.type(), "elements");
+    return x;
+  }
+  if (x.size() == 0) return x;
+  const array here = astype(ravel(mask, l), bool_), values = astype(ravel(v, l), x.dtype());
+  const array number = maximum(cumsum(astype(here, i32)) - 1, array(0, {i32, false, {}}));  // of the value for each place
+  const array wrapped = remainder(number, array(values.extent(0), {i32, false, {}}));
+  return reshape(select(here, take(values, wrapped), ravel(x, l)), x.shape());
+}
+
 /// Indices along each axis as one number in row-major order; those outside become the nearest.
 /// errors  "ravel_multi_index: indices" if there are not as many as extents
 /// source  jax.numpy.ravel_multi_index with mode "clip"

@@ -3,9 +3,12 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/elementwise/bitwise.hpp>
+#include <tokamax/lax/elementwise/cube_root.hpp>
 #include <tokamax/lax/elementwise/division.hpp>
+#include <tokamax/lax/elementwise/hyperbolic.hpp>
 #include <tokamax/lax/elementwise/logaddexp.hpp>
 #include <tokamax/lax/elementwise/special.hpp>
+#include <tokamax/lax/elementwise/trigonometric.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/numpy/clip.hpp>
 #include <tokamax/numpy/floor_divide.hpp>
@@ -219,6 +222,17 @@ const unary_case unary_cases[] = {
     {"relu6", [](const array& x) { return tk::relu6(x); }, [](double x) { return x > 0 ? x < 6 ? x : 6 : 0; }},
     {"leaky_relu", [](const array& x) { return tk::leaky_relu(x); },
      [](double x) { return x > 0 ? x : static_cast<double>(0.01f) * x; }, 1.1},
+    {"tan", [](const array& x) { return tan(x); }, std::tan},
+    {"asin", [](const array& x) { return asin(x); }, std::asin},
+    {"acos", [](const array& x) { return acos(x); }, std::acos},
+    {"atan", [](const array& x) { return atan(x); }, std::atan},
+    {"sinh", [](const array& x) { return sinh(x); }, std::sinh},
+    {"cosh", [](const array& x) { return cosh(x); }, std::cosh},
+    {"asinh", [](const array& x) { return asinh(x); }, std::asinh},
+    {"acosh", [](const array& x) { return acosh(abs(x)); }, [](double x) { return std::acosh(std::fabs(x)); }},
+    {"atanh", [](const array& x) { return atanh(x * 0.0625f); }, [](double x) { return std::atanh(x * 0.0625); }},
+    {"cbrt", [](const array& x) { return cbrt(x); }, std::cbrt},
+    {"exp2", [](const array& x) { return exp2(x); }, std::exp2},
     {"erf_inv", [](const array& x) { return erf_inv(x * 0.0625f); }, [](double x) { return inverse_erf(x * 0.0625); }},
 };
 
@@ -235,6 +249,7 @@ const binary_case binary_cases[] = {
     {"div", [](const array& x, const array& y) { return x / y; }, [](double x, double y) { return x / y; }},
     {"maximum", [](const array& x, const array& y) { return maximum(x, y); }, std::fmax},
     {"minimum", [](const array& x, const array& y) { return minimum(x, y); }, std::fmin},
+    {"atan2", [](const array& x, const array& y) { return atan2(x, y); }, std::atan2},
     {"power", [](const array& x, const array& y) { return power(x, y); }, std::pow},
     {"logaddexp", [](const array& x, const array& y) { return tk::logaddexp(x, y); }, log_add, INFINITY},
     {"rem", [](const array& x, const array& y) { return rem(x, y); }, std::fmod},
