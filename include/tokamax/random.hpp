@@ -1,6 +1,9 @@
 // tokamax/random.hpp: all of random.
 // SPDX-License-Identifier: Apache-2.0
 //
+// Samples that draw until they accept, such as gamma and poisson ones, and those that decompose matrices are in scipy/random/,
+// because they need loops and special functions.
+//
 //   random/distributions.hpp  samples that are functions of a uniform or normal one: laplace, cauchy, pareto, geometric.
 //   random/key.hpp            the state of random numbers as a value, and how new ones are made of it.
 //   random/randint.hpp        random integers and random orders.
