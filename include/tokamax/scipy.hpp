@@ -5,9 +5,7 @@
 //   scipy/random/binomial.hpp           how many of n trials succeed, and how n trials fall into classes: binomial, multinomial.
 //   scipy/random/gamma.hpp              samples of the gamma distribution, and their logarithms: gamma, loggamma.
 //   scipy/random/gamma_family.hpp       samples made of gamma ones: beta, chisquare, dirichlet, f, t, generalized_normal, ball.
-//   scipy/random/matrices.hpp           samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
 //   scipy/random/poisson.hpp            how many events there are, when so many are expected.
-//   scipy/random/sample_shape.hpp       the shape of samples whose parameters are arrays.
 //   scipy/signal.hpp                    convolutions of signals, and signals without their trend: convolve, correlate, detrend.
 //   scipy/special/bessel.hpp            modified Bessel functions of the first kind: bessel_i0e, bessel_i1e.
 //   scipy/special/elementary.hpp        logarithms of probabilities and entropies: expit, logit, xlogy, entr, kl_div and others.
@@ -27,9 +25,7 @@
 #include <tokamax/scipy/random/binomial.hpp>
 #include <tokamax/scipy/random/gamma.hpp>
 #include <tokamax/scipy/random/gamma_family.hpp>
-#include <tokamax/scipy/random/matrices.hpp>
 #include <tokamax/scipy/random/poisson.hpp>
-#include <tokamax/scipy/random/sample_shape.hpp>
 #include <tokamax/scipy/signal.hpp>
 #include <tokamax/scipy/special/bessel.hpp>
 #include <tokamax/scipy/special/elementary.hpp>

@@ -611,6 +611,17 @@ def write_activations():
     for axis in [None, 0, (0, 1)]:
         c.case("logmeanexp", grid(3, 4), axis=axis, grad=True, check={"tol": 3e-6})
     c.case("logmeanexp", grid(3, 4), axis=1, keepdims=True, check={"tol": 3e-6})
+    c.case("identity", points, grad=True)
+    near, few = {"tol": 2e-5, "gtol": 2e-4}, jnp.asarray([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 1, 1]], jnp.bool_)
+    for axis in [-1, 0, (0, 1), None]:
+        c.case("standardize", grid(3, 4), axis=axis, grad=True, check=near, show={"all": True} if axis is None else {"axis": axis})
+    c.case("standardize", grid(3, 4), epsilon=0.25, grad=True, check=near)
+    c.case("standardize", grid(3, 4).astype(jnp.bfloat16), check={"tol": 4e-2})
+    c.case("standardize", whole(3, 4), check=near)
+    c.case("standardize", grid(3, 4), axis=2)
+    c.case("standardize", grid(3, 4), few, fn=lambda x, w: jax.nn.standardize(x, where=w), grad=True, check=near)
+    c.case("standardize", grid(3, 4), grid(4), jnp.asarray([[0.5], [1], [4]], jnp.float32), grad=True, check=near,
+           fn=lambda x, m, v: jax.nn.standardize(x, mean=m, variance=v))
     c.save("ops/activations.txt")
 
 
@@ -712,6 +723,16 @@ def write_gamma():
     for n, m in [(3, 3), (4, 2), (2, 5)]:
         c.case("orthogonal", key, fn=lambda k: r.orthogonal(k, n, (), m=m), show={"n": n, "m": m}, check=tol)
     c.case("orthogonal", other, fn=lambda k: r.orthogonal(k, 2, (3,)), show={"n": 2, "shape": (3,)}, check=tol)
+    start = jax.nn.initializers
+    for scale in [1, 2]:
+        for s in [(3, 3), (2, 3, 5), (4, 2), (2, 0)]:
+            for axis in [-1, 0]:
+                c.case("orthogonal_init", key, fn=lambda k: start.orthogonal(scale, axis)(k, s, jnp.float32), check=tol,
+                       show={"shape": s, "scale": scale, "axis": axis})
+        for s in [(3, 2, 2), (4, 2, 3), (2, 3, 2, 3), (1, 2, 3, 2, 2), (3, 3, 2), (2, 2)]:
+            c.case("delta_orthogonal", key, fn=lambda k: start.delta_orthogonal(scale)(k, s, jnp.float32), check=tol,
+                   show={"shape": s, "scale": scale})
+    c.case("orthogonal_init", key, fn=lambda k: start.orthogonal()(k, (3,), jnp.float32), show={"shape": (3,), "scale": 1, "axis": -1})
     c.save("random/gamma.txt")
 
 

@@ -1,8 +1,9 @@
 // tests/scipy/random/gamma.cpp: samples that draw until they accept have JAX's numbers, and those of decompositions, too.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/linalg/random.hpp>
+#include <tokamax/nn/orthogonal_initializers.hpp>
 #include <tokamax/scipy/random/binomial.hpp>
 #include <tokamax/scipy/random/gamma_family.hpp>
-#include <tokamax/scipy/random/matrices.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/golden_cases.hpp"
@@ -44,6 +45,17 @@ case_functions samplers() {
   };
   table["orthogonal"] = [](const arrays& x, options o) -> arrays {
     return random::orthogonal(key(x[0]), o.integer("n"), o.list("shape"), f32, o.integer("m", -1));
+  };
+  namespace init = nn::initializers;
+  table["orthogonal_init"] = [](const arrays& x, options o) -> arrays {
+    const bool first = o.axis(-1) == 0, twice = o.integer("scale") == 2;
+    const nn::initializer f = first ? (twice ? init::orthogonal<2.0, 0> : init::orthogonal<1.0, 0>)
+                                    : (twice ? init::orthogonal<2.0> : init::orthogonal<>);
+    return f(key(x[0]), o.list("shape"));
+  };
+  table["delta_orthogonal"] = [](const arrays& x, options o) -> arrays {
+    return (o.integer("scale") == 2 ? init::delta_orthogonal<2.0> : init::delta_orthogonal<>)(key(x[0]),
+                                                                                              o.list("shape"));
   };
   return table;
 }

@@ -118,7 +118,7 @@ constexpr array multinomial(const key& k, const array& n, const array& p, const 
   shape rows;
   for (int i = 0; i + 1 < to.rank(); ++i) rows.push_back(to[i]);
   const array trials = broadcast_to(astype(n, probability.dtype()), rows, l);
-  const array classes = moveaxis(broadcast_to(probability, to, l), {-1}, {0}, l);
+  const array classes = moveaxis(broadcast_to(probability, to, l), -1, 0, l);
   const array left = cumsum(classes, 0, true, l);
   const array share = classes / where(left == 0.0, ones_like(left), left);
   const array keys = split(k, {share.extent(0)}, l);
@@ -128,7 +128,7 @@ constexpr array multinomial(const key& k, const array& n, const array& p, const 
     return step{rest - count, count};
   };
   const array counts = scan(drawn, trials, step{share, keys}, {}, l).second;
-  return astype(moveaxis(counts, {0}, {-1}, l), type);
+  return astype(moveaxis(counts, 0, -1, l), type);
 }
 
 }  // namespace tokamax::random

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/numpy/where.hpp>                         // where
+#include <tokamax/random/sample_shape.hpp>                 // sample_shape
 #include <tokamax/random/samplers.hpp>                     // normal, uniform, exponential
-#include <tokamax/scipy/random/sample_shape.hpp>           // sample_shape
 #include <tokamax/scipy/special/incomplete_gamma.hpp>      // random_gamma_grad
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop
 #include <tokamax/transforms/vmap.hpp>                     // vmap

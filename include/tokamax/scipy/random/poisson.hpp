@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/numpy/where.hpp>                         // where
+#include <tokamax/random/sample_shape.hpp>                 // sample_shape
 #include <tokamax/random/samplers.hpp>                     // uniform
-#include <tokamax/scipy/random/sample_shape.hpp>           // sample_shape
 #include <tokamax/scipy/special/gamma.hpp>                 // lgamma
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop
 

@@ -1,4 +1,4 @@
-// tokamax/scipy/random/sample_shape.hpp: the shape of samples whose parameters are arrays.
+// tokamax/random/sample_shape.hpp: the shape of samples whose parameters are arrays.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/scipy/random/gamma.cpp
 #pragma once

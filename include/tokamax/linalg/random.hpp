@@ -1,14 +1,14 @@
-// tokamax/scipy/random/matrices.hpp: samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
+// tokamax/linalg/random.hpp: samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/scipy/random/gamma.cpp
 #pragma once
 
-#include <tokamax/linalg/cholesky.hpp>            // cholesky
-#include <tokamax/linalg/eigh.hpp>                // eigh
-#include <tokamax/linalg/qr.hpp>                  // qr
-#include <tokamax/linalg/svd.hpp>                 // svd
-#include <tokamax/random/samplers.hpp>            // normal
-#include <tokamax/scipy/random/sample_shape.hpp>  // sample_shape
+#include <tokamax/linalg/cholesky.hpp>      // cholesky
+#include <tokamax/linalg/eigh.hpp>          // eigh
+#include <tokamax/linalg/qr.hpp>            // qr
+#include <tokamax/linalg/svd.hpp>           // svd
+#include <tokamax/random/sample_shape.hpp>  // sample_shape
+#include <tokamax/random/samplers.hpp>      // normal
 
 namespace tokamax::random {
 
