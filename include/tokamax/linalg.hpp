@@ -15,6 +15,7 @@
 //   linalg/norm.hpp              norms of vectors and matrices, and the condition number: norm, vector_norm, matrix_norm, cond.
 //   linalg/products.hpp          products of vectors and of many matrices: multi_dot, outer, cross, vecdot, trace, diagonal.
 //   linalg/qr.hpp                a matrix as orthonormal columns times an upper triangle.
+//   linalg/random.hpp            samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
 //   linalg/solve.hpp             systems of linear equations, and the inverse of a matrix.
 //   linalg/svd.hpp               the singular value decomposition.
 //   linalg/tensor_solve.hpp      linear equations between tensors: tensorsolve and tensorinv.
@@ -34,6 +35,7 @@
 #include <tokamax/linalg/norm.hpp>
 #include <tokamax/linalg/products.hpp>
 #include <tokamax/linalg/qr.hpp>
+#include <tokamax/linalg/random.hpp>
 #include <tokamax/linalg/solve.hpp>
 #include <tokamax/linalg/svd.hpp>
 #include <tokamax/linalg/tensor_solve.hpp>

@@ -51,6 +51,7 @@
 //   ops/rms_norm.hpp                        scale an axis to a root mean square of one.
 //   ops/rotary_embedding.hpp                turn pairs of features by angles that grow with the position.
 //   ops/softmax.hpp                         softmax, log_softmax and logsumexp, stable for large values.
+//   ops/standardize.hpp                     arrays of mean 0 and variance 1, without parameters.
 //   ops/triangle_multiplication.hpp         pairs updated along the two other sides of their triangles, as in AlphaFold.
 #pragma once
 
@@ -104,4 +105,5 @@
 #include <tokamax/ops/rms_norm.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/ops/standardize.hpp>
 #include <tokamax/ops/triangle_multiplication.hpp>

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (a program of statistics or signals includes it; multivariate distributions need tokamax::linalg)
 //
+//   scipy/random/binomial.hpp           how many of n trials succeed, and how n trials fall into classes: binomial, multinomial.
+//   scipy/random/gamma.hpp              samples of the gamma distribution, and their logarithms: gamma, loggamma.
+//   scipy/random/gamma_family.hpp       samples made of gamma ones: beta, chisquare, dirichlet, f, t, generalized_normal, ball.
+//   scipy/random/poisson.hpp            how many events there are, when so many are expected.
 //   scipy/signal.hpp                    convolutions of signals, and signals without their trend: convolve, correlate, detrend.
 //   scipy/special/bessel.hpp            modified Bessel functions of the first kind: bessel_i0e, bessel_i1e.
 //   scipy/special/elementary.hpp        logarithms of probabilities and entropies: expit, logit, xlogy, entr, kl_div and others.
@@ -18,6 +22,10 @@
 //   scipy/stats/multivariate.hpp        distributions of vectors: multivariate_normal and dirichlet.
 #pragma once
 
+#include <tokamax/scipy/random/binomial.hpp>
+#include <tokamax/scipy/random/gamma.hpp>
+#include <tokamax/scipy/random/gamma_family.hpp>
+#include <tokamax/scipy/random/poisson.hpp>
 #include <tokamax/scipy/signal.hpp>
 #include <tokamax/scipy/special/bessel.hpp>
 #include <tokamax/scipy/special/elementary.hpp>

@@ -644,6 +644,17 @@ def write_activations():
     for axis in [None, 0, (0, 1)]:
         c.case("logmeanexp", grid(3, 4), axis=axis, grad=True, check={"tol": 3e-6})
     c.case("logmeanexp", grid(3, 4), axis=1, keepdims=True, check={"tol": 3e-6})
+    c.case("identity", points, grad=True)
+    near, few = {"tol": 2e-5, "gtol": 2e-4}, jnp.asarray([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 1, 1]], jnp.bool_)
+    for axis in [-1, 0, (0, 1), None]:
+        c.case("standardize", grid(3, 4), axis=axis, grad=True, check=near, show={"all": True} if axis is None else {"axis": axis})
+    c.case("standardize", grid(3, 4), epsilon=0.25, grad=True, check=near)
+    c.case("standardize", grid(3, 4).astype(jnp.bfloat16), check={"tol": 4e-2})
+    c.case("standardize", whole(3, 4), check=near)
+    c.case("standardize", grid(3, 4), axis=2)
+    c.case("standardize", grid(3, 4), few, fn=lambda x, w: jax.nn.standardize(x, where=w), grad=True, check=near)
+    c.case("standardize", grid(3, 4), grid(4), jnp.asarray([[0.5], [1], [4]], jnp.float32), grad=True, check=near,
+           fn=lambda x, m, v: jax.nn.standardize(x, mean=m, variance=v))
     c.save("ops/activations.txt")
 
 
@@ -676,6 +687,86 @@ def write_samples():
     c.case("choice", key, grid(3), fn=lambda k, x: jax.random.choice(k, x, (4,), replace=False),
            show={"shape": (4,), "replace": False})
     c.save("random/samples.txt")
+
+
+def write_gamma():
+    """Samples that are made of gamma ones, that draw until they accept, or that decompose a matrix."""
+    c = Cases("make_numpy.py", "Samples of jax.random that need special functions, loops or decompositions", jax.random)
+    key, other = jax.random.PRNGKey(7), jax.random.PRNGKey(123456789)
+    tol = {"tol": 3e-5, "bits": 0}
+    a = jnp.asarray([0.02, 0.3, 0.9, 1, 1.5, 4, 25, 300], jnp.float32)
+    r = jax.random
+    for name in ["gamma", "loggamma"]:
+        f = getattr(r, name)
+        for k in (key, other):
+            c.case(name, k, a, fn=lambda k, a: f(k, a), grad=True, check=tol | {"gtol": 5e-3}, show={})
+        c.case(name, key, 0.5, fn=lambda k, a: f(k, a, (2, 40)), show={"shape": (2, 40)}, check=tol)
+        c.case(name, key, a[:4], fn=lambda k, a: f(k, a, (3, 4)), show={"shape": (3, 4)}, check=tol)
+        c.case(name, key, jnp.asarray([0, nan, -3, inf], jnp.float32), fn=lambda k, a: f(k, a), show={}, check=tol)
+        c.case(name, key, a[:0], fn=lambda k, a: f(k, a), show={}, check=tol | {"vmap": 0})
+        c.case(name, key, a[:3], fn=lambda k, a: f(k, a, (3, 4)), show={"shape": (3, 4)})
+        for dtype in [jnp.bfloat16, jnp.float16]:
+            c.case(name, key, a[1:7], fn=lambda k, a: f(k, a, dtype=dtype), show={"dtype": dtype}, check={"tol": 4e-2, "bits": 0})
+    b = jnp.asarray([[0.5], [2], [0.03]], jnp.float32)
+    c.case("beta", key, a[:5], b, fn=lambda k, a, b: r.beta(k, a, b), grad=True, check=tol | {"gtol": 5e-3}, show={})
+    c.case("beta", key, 0.5, 2.0, fn=lambda k, a, b: r.beta(k, a, b, (20,)), show={"shape": (20,)}, check=tol)
+    c.case("beta", key, a[:2], a[:3], fn=lambda k, a, b: r.beta(k, a, b), show={})
+    for name in ["chisquare", "t"]:
+        f = getattr(r, name)
+        c.case(name, key, a, fn=lambda k, a: f(k, a), grad=True, check=tol | {"gtol": 5e-3}, show={})
+        c.case(name, other, 3.5, fn=lambda k, a: f(k, a, (2, 9)), show={"shape": (2, 9)}, check=tol)
+    c.case("f", key, a[1:6], a[2:7], fn=lambda k, a, b: r.f(k, a, b), grad=True, check=tol | {"gtol": 5e-3}, show={})
+    c.case("f", other, 5.0, 2.0, fn=lambda k, a, b: r.f(k, a, b, (20,)), show={"shape": (20,)}, check=tol)
+    c.case("dirichlet", key, a[:5], fn=lambda k, a: r.dirichlet(k, a), grad=True, check=tol | {"gtol": 5e-3}, show={})
+    c.case("dirichlet", other, a[:6].reshape(2, 3), fn=lambda k, a: r.dirichlet(k, a, (4, 2)), show={"shape": (4, 2)}, check=tol)
+    c.case("dirichlet", other, a[:6].reshape(2, 3), fn=lambda k, a: r.dirichlet(k, a), show={}, check=tol)
+    c.case("dirichlet", key, 2.0, fn=lambda k, a: r.dirichlet(k, a), show={})
+    for p in [0.5, 1.0, 2.0, 3.5]:
+        c.case("generalized_normal", key, fn=lambda k: r.generalized_normal(k, p, (11,)), show={"p": p, "shape": (11,)}, check=tol)
+        c.case("ball", key, fn=lambda k: r.ball(k, 3, p, (5,)), show={"d": 3, "p": p, "shape": (5,)}, check=tol)
+    c.case("ball", other, fn=lambda k: r.ball(k, 2), show={"d": 2, "p": 2}, check=tol)
+    rates = jnp.asarray([0, 0.01, 0.7, 3, 9.9, 10, 11.5, 40, 250, 1000], jnp.float32)
+    for k in (key, other):
+        c.case("poisson", k, rates, fn=lambda k, a: r.poisson(k, a), show={})
+        for rate in [0.3, 5.0, 10.0, 33.3]:
+            c.case("poisson", k, rate, fn=lambda k, a: r.poisson(k, a, (2, 25)), show={"shape": (2, 25)})
+    c.case("poisson", key, jnp.asarray([nan, -1, 4], jnp.float32), fn=lambda k, a: r.poisson(k, a), show={})
+    c.case("poisson", key, rates[:2], fn=lambda k, a: r.poisson(k, a, (3,)), show={"shape": (3,)})
+    n, p = jnp.asarray([0, 1, 9, 40, 500, 10000], jnp.float32), jnp.asarray([[0.01], [0.3], [0.5], [0.95], [1], [0]], jnp.float32)
+    for k in (key, other):
+        c.case("binomial", k, n, p, fn=lambda k, a, b: r.binomial(k, a, b), show={})
+        for m, q in [(5.0, 0.2), (100.0, 0.4), (30.0, 0.9)]:
+            c.case("binomial", k, m, q, fn=lambda k, a, b: r.binomial(k, a, b, (2, 20)), show={"shape": (2, 20)})
+    c.case("binomial", key, jnp.asarray([nan, -1, 3, 3, 7.9, 3], jnp.float32), jnp.asarray([0.5, 0.5, nan, -0.5, 0.5, 0.5], jnp.float32),
+           fn=lambda k, a, b: r.binomial(k, a, b), show={})
+    c.case("binomial", key, n[:2], n[:3], fn=lambda k, a, b: r.binomial(k, a, b), show={})
+    for k in (key, other):
+        c.case("multinomial", k, 20.0, jnp.asarray([0.1, 0.5, 0, 0.4], jnp.float32), fn=lambda k, a, b: r.multinomial(k, a, b), show={})
+        c.case("multinomial", k, jnp.asarray([3, 1000], jnp.float32), jnp.asarray([[0.2, 0.3, 0.5], [2, 1, 1]], jnp.float32),
+               fn=lambda k, a, b: r.multinomial(k, a, b), show={})
+    c.case("multinomial", key, 12.0, jnp.asarray([0.2, 0.3, 0.5], jnp.float32), fn=lambda k, a, b: r.multinomial(k, a, b, shape=(4, 3)),
+           show={"shape": (4, 3)})
+    mean, cov = grid(3), jnp.asarray([[2, 0.5, 0], [0.5, 1, -0.25], [0, -0.25, 3]], jnp.float32)
+    normal = lambda k, m, v: r.multivariate_normal(k, m, v)
+    c.case("multivariate_normal", key, mean, cov, fn=normal, grad=True, check=tol | {"gtol": 5e-3}, show={})
+    c.case("multivariate_normal", key, mean, cov, fn=lambda k, m, v: r.multivariate_normal(k, m, v, (4,)), show={"shape": (4,)}, check=tol)
+    c.case("multivariate_normal", key, grid(2, 1, 3), jnp.stack([cov, cov + jnp.eye(3)]), fn=normal, show={}, check=tol)
+    c.case("multivariate_normal", key, mean, cov[:2], fn=normal, show={})
+    c.case("multivariate_normal", key, 1.0, cov, fn=normal, show={})
+    for n, m in [(3, 3), (4, 2), (2, 5)]:
+        c.case("orthogonal", key, fn=lambda k: r.orthogonal(k, n, (), m=m), show={"n": n, "m": m}, check=tol)
+    c.case("orthogonal", other, fn=lambda k: r.orthogonal(k, 2, (3,)), show={"n": 2, "shape": (3,)}, check=tol)
+    start = jax.nn.initializers
+    for scale in [1, 2]:
+        for s in [(3, 3), (2, 3, 5), (4, 2), (2, 0)]:
+            for axis in [-1, 0]:
+                c.case("orthogonal_init", key, fn=lambda k: start.orthogonal(scale, axis)(k, s, jnp.float32), check=tol,
+                       show={"shape": s, "scale": scale, "axis": axis})
+        for s in [(3, 2, 2), (4, 2, 3), (2, 3, 2, 3), (1, 2, 3, 2, 2), (3, 3, 2), (2, 2)]:
+            c.case("delta_orthogonal", key, fn=lambda k: start.delta_orthogonal(scale)(k, s, jnp.float32), check=tol,
+                   show={"shape": s, "scale": scale})
+    c.case("orthogonal_init", key, fn=lambda k: start.orthogonal()(k, (3,), jnp.float32), show={"shape": (3,), "scale": 1, "axis": -1})
+    c.save("random/gamma.txt")
 
 
 def main():

@@ -1,6 +1,7 @@
 // tests/ops/piecewise_activations.cpp: activations and their gradients are those of jax.nn.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/ops/piecewise_activations.hpp>
+#include <tokamax/ops/standardize.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden_cases.hpp"
@@ -15,6 +16,7 @@ case_functions activations() {
   case_functions table;
   using activation = array (*)(const array&, source_line);
   const std::pair<const char*, activation> functions[] = {
+      {"identity", identity},
       {"hard_tanh", hard_tanh},
       {"hard_sigmoid", hard_sigmoid},
       {"hard_silu", hard_silu},
@@ -42,6 +44,14 @@ case_functions activations() {
   table["leaky_relu"] = [](const arrays& x, options) -> arrays { return leaky_relu(x[0]); };
   table["glu"] = [](const arrays& x, options o) -> arrays { return glu(x[0], o.axis(-1)); };
   table["logmeanexp"] = [](const arrays& x, options o) -> arrays { return logmeanexp(x[0], o.reduction()); };
+  table["standardize"] = [](const arrays& x, options o) -> arrays {
+    const standardize_options how{o.flag("all")   ? every_axis
+                                  : o.has("axis") ? o.list("axis")
+                                                  : axes{-1},
+                                  o.number("epsilon", 1e-5)};
+    if (x.count() == 3) return standardize(x[0], x[1], x[2], how.epsilon);
+    return x.count() == 2 ? standardize(x[0], x[1], how) : standardize(x[0], how);
+  };
   return table;
 }
 }  // namespace

@@ -27,6 +27,7 @@ TEST_CASE("keys come from seeds") {
   CHECK(bits_differ(random::key(-1), row("key_minus_1")) == "");
   static_assert(random::key().type() == array_type{u32, false, {2}});
   static_assert(random::key(7).type() == array_type{u32, false, {2}});
+  static_assert(random::key_impl(random::key(7)) == "threefry2x32");
 }
 
 TEST_CASE("split, fold_in and bits") {

@@ -8,6 +8,12 @@
 
 namespace tokamax {
 
+/// x itself: an activation of layers that have none.
+/// source  jax.nn.identity
+template <std::same_as<array> Array>  // because numpy's identity takes a number
+constexpr Array identity(const Array& x, source_line = source_line::current()) {
+  return x;
+}
 /// x held between -1 and 1.
 /// source  jax.nn.hard_tanh
 constexpr array hard_tanh(const array& x, source_line l = source_line::current()) {

@@ -5,7 +5,8 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/random/threefry.hpp>     // threefry2x32
 
-#include <array>  // std::array: the keys of a split
+#include <array>        // std::array: the keys of a split
+#include <string_view>  // the name of a generator
 
 namespace tokamax::random {
 
@@ -62,6 +63,10 @@ constexpr key fold_in(const key& k, const array& data, source_line l = source_li
 constexpr array bits(const key& k, const shape& s = {}, source_line l = source_line::current()) {
   return threefry2x32(k, zeros({}, u32), s, false, l);
 }
+
+/// The generator that a key is for: threefry is the only one.
+/// source  jax.random.key_impl
+constexpr std::string_view key_impl(const key&) { return "threefry2x32"; }
 
 }  // namespace tokamax::random
 
