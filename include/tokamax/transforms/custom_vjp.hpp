@@ -17,6 +17,8 @@ struct custom_vjp_attributes {
 
 namespace detail {
 
+constexpr void mark_differentiated(const call& c);
+
 constexpr arrays custom_vjp_vjp(const call& c) {
   const auto w = c.attrs<custom_vjp_attributes>();
   const graph forward(c.body(1)), backward(c.body(2));
@@ -41,6 +43,7 @@ constexpr arrays custom_vjp_vjp(const call& c) {
   for (int k = 0; k < w.arguments; ++k)
     if (!is_floating(c[k].dtype())) out[k] = array();
   while (out.count() < c.count) out.push_back(array());
+  mark_differentiated(c);
   return out;
 }
 /// The bodies for whole batches. An argument that all examples share gets the sum of their cotangents.
@@ -82,6 +85,54 @@ inline constexpr op custom_vjp_p{
     },
     .batch = [](const call& c) -> arrays { return detail::custom_vjp_batch(c); },
 };
+
+namespace detail {
+/// The results of the call as `forward` computes them, as a function of new variables; its effects do not happen again.
+constexpr arrays results_of_forward(const call& c, arrays& variables) {
+  const auto w = c.attrs<custom_vjp_attributes>();
+  const int first = w.arguments + w.function_values, effects = c.trace->effects.count();
+  arrays in;
+  for (int k = 0; k < c.count; ++k) variables.push_back(bind(described<variable_p>(), {c[k]}, words{}, c.where));
+  for (int k = 0; k < w.arguments; ++k) in.push_back(variables[k]);
+  for (int k = first; k < first + w.forward_values; ++k) in.push_back(variables[k]);
+  arrays ys = inline_graph(*c.trace, graph(c.body(1)), in.data());
+  drop_effects(*c.trace, effects, c);
+  ys.resize(c.body(0).outputs.size());
+  for (array& y : ys) y = lift(*c.trace, y);
+  return ys;
+}
+}  // namespace detail
+
+/// A call of custom_vjp of which a gradient was taken. Further derivatives are those of `forward` and `backward`, in both
+/// modes, so that a Hessian is the jvp of a gradient.
+inline constexpr op differentiated_custom_vjp_p{
+    .name = "differentiated_custom_vjp",
+    .bodies = {.count = 3},
+    .attributes = schema<custom_vjp_attributes>,
+    .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
+    .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
+    .vjp = [](const call& c) -> arrays {
+      arrays variables;
+      const arrays ys = detail::results_of_forward(c, variables);
+      return backward(*c.trace, ys, arrays(c.cotangents, ys.size()), variables);
+    },
+    .jvp = [](const call& c) -> arrays {
+      arrays variables;
+      const arrays ys = detail::results_of_forward(c, variables);
+      return forward(*c.trace, variables, arrays(c.tangents, static_cast<std::size_t>(c.count)), ys);
+    },
+    .batch = [](const call& c) -> arrays { return detail::custom_vjp_batch(c); },
+};
+
+namespace detail {
+/// Values that the gradient reads are from now on those of `forward`, as in JAX, where they replace those of the function.
+constexpr void mark_differentiated(const call& c) {
+  graph& g = *c.trace;
+  if (c.body(0).outputs.empty()) return;
+  const node& result = g[c.outputs[0].id()];
+  if (result.op == &get_p) g.nodes[g.operand(result, 0)].op = &described<differentiated_custom_vjp_p>();
+}
+}  // namespace detail
 
 /// What `custom_vjp(f, forward, backward)` returns.
 template <class F, class Forward, class Backward>

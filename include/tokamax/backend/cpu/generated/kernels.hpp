@@ -375,6 +375,7 @@ TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
+TOKAMAX_KERNELS const op* descriptor_of<differentiated_custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<div_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dot_general_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dynamic_slice_p>();
@@ -590,6 +591,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &custom_vjp_p,
           &debug_print_p,
           &dense_p,
+          &differentiated_custom_vjp_p,
           &div_p,
           &dot_general_p,
           &dynamic_slice_p,

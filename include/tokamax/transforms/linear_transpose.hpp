@@ -1,0 +1,64 @@
+// tokamax/transforms/linear_transpose.hpp: the transpose of a function that is linear.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/transforms/linear_function.hpp>  // linear_function
+#include <tokamax/transforms/passes/backward.hpp>  // backward
+
+namespace tokamax {
+
+namespace detail {
+/// Do some of the results depend on the inputs `from`?
+constexpr bool depend_on(const graph& g, const arrays& results, const arrays& from) {
+  vec<char> depends(g.nodes.size(), 0);
+  for (const array& x : from) depends[x.id()] = 1;
+  for (int i = 0; i < g.count(); ++i)
+    for (int k = 0; k < g[i].operand_count && !depends[i]; ++k) depends[i] = depends[g.operand(g[i], k)];
+  for (const array& r : results)
+    if (r.exists() && r.trace() == &g && depends[r.id()]) return true;
+  return false;
+}
+}  // namespace detail
+
+/// The transpose of a linear function f of arguments like `args`, whose values do not matter: it maps a tree like f's result
+/// to a tree like the argument, or to a tuple of several. f may close over values in which it is not linear.
+///
+///   const auto transposed = linear_transpose([&](const array& x) { return matmul(a, x); }, x);
+///   transposed(y)  // matmul(transpose(a), y)
+///
+/// errors  "linear_transpose: function" if its derivative depends on the arguments; "linear_transpose: cotangents", when the
+///         transpose is called, if their types are not those of the result
+/// source  jax.linear_transpose, which returns a tuple in any case
+template <class F, class... Args>
+constexpr auto linear_transpose(const F& f, const Args&... args) {
+  using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
+  using grads_type = decltype(detail::one_or_tuple(std::declval<std::tuple<Args...>>()));
+  detail::linear_program program;
+  const auto zeros_like = [](auto tree) {
+    for_each_leaf([](auto& a) { static_cast<array&>(a) = array(0.0, {a.dtype(), false, a.shape()}); }, tree);
+    return tree;
+  };
+  auto values = in_trace(
+      [&](graph& g, const Args&... traced) -> std::pair<result_type, std::vector<array>> {
+        const auto transpose = [](graph& body, const arrays& xs, const arrays& ys, arrays& grads) {
+          const arrays cts = detail::linear_inputs(body, ys);
+          grads = backward(body, ys, cts, xs);
+          if (detail::depend_on(body, grads, xs))
+            reject(&body, location{}, "linear_transpose: function", "a derivative that depends on the arguments",
+                   "a linear function");
+          for (int k = 0; k < grads.count(); ++k)
+            if (!grads[k].exists()) grads[k] = array(0.0, {xs[k].dtype(), false, xs[k].shape()});
+          return cts;
+        };
+        std::vector<array> residuals;
+        const result_type y = detail::trace_linear<false, result_type>(program, residuals, g, f, transpose, traced...);
+        return {y, residuals};
+      },
+      zeros_like(copy_tree(args))...);
+  const auto from = detail::abstract_like(values.first);
+  return linear_function<std::remove_const_t<decltype(from)>, grads_type>(
+      "linear_transpose: cotangents", std::move(program), std::move(values.second), from,
+      detail::one_or_tuple(std::tuple<Args...>(detail::abstract_like(args)...)));
+}
+
+}  // namespace tokamax
