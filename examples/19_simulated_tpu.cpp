@@ -1,5 +1,7 @@
 // examples/19_simulated_tpu.cpp: a kernel is checked, and timed on a TPU that is simulated. New here: check_kernel, systolic.
 #include <tokamax/backend/systolic/device.hpp>
+#include <tokamax/backend/systolic/report/roofline.hpp>
+#include <tokamax/backend/systolic/report/sweep.hpp>
 #include <tokamax/kernel.hpp>
 #include <tokamax/kernel/check_kernel.hpp>
 #include <tokamax/tokamax.hpp>
@@ -77,4 +79,13 @@ int main() {
   for (const auto& chip : {tk::v4, tk::v6e})
     fmt::print("{}: {:.0f} us\n", chip.name,
                tk::systolic_report(tk::systolic(chip), tk::grad<0, 1>(loss), x, scale, w).microseconds());
+
+  // Blocks of a product decide what a chip waits for. The table has % of the arrays for sides of blocks, m down and n across.
+  namespace sys = tk::systolic_backend;
+  const sys::product_shape product{1024, 2048, 2048};
+  const auto all = sys::sweep_blocks(tk::v5e, product);
+  fmt::print("{}", sys::sweep_text(all));
+  for (const auto& block : {sys::product_shape{128, 128, 128}, sys::fastest(all).block})
+    fmt::print("{}", sys::roofline_text(sys::simulate_matmul(tk::v5e, product, {.block = block}),
+                                        fmt::format("{} x {} x {}", block.m, block.k, block.n)));
 }

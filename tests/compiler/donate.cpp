@@ -100,6 +100,44 @@ TEST_CASE("chains of updates are one buffer") {
   CHECK(run(from_zeros, x, rest).right);
 }
 
+TEST_CASE("a chain of updates goes on through a loop that ends it") {
+  const array x = numbers({64, 33}, 1);
+  const many rest{numbers({3, 33}, 2), numbers({64, 33}, 3)};
+  const auto change = [](const array& a, const many& r) {
+    const array y = dynamic_update_slice_in_dim(a, r[0], array(5), 0);
+    return many{y * 0.5f + 1.0f};
+  };
+  const outcome o = run(change, x, rest);
+  CHECK(o.right);
+  CHECK(o.in_place);
+  CHECK(o.arena <= 128);                                 // the places, which are scalars
+  const auto kept = [](const array& a, const many& r) {  // what the loop reads is read again
+    const array y = dynamic_update_slice_in_dim(a, r[0], array(5), 0), z = y * 0.5f + r[1];
+    return many{z, sum(y), y};
+  };
+  CHECK(run(kept, x, rest).right);
+  const auto without = [](const array& a, const many& r) {  // the chain does not begin with what is given away
+    const array y = dynamic_update_slice_in_dim(r[1] * 2.0f, r[0], array(5), 0);
+    return many{y + a, a * y};
+  };
+  CHECK(run(without, x, rest).right);
+  const auto two = [](const array& a,
+                      const many& r) {  // two loops of one kernel, one of which may write over the other's operand
+    const array y = dynamic_update_slice_in_dim(a, r[0], array(5), 0);
+    return many{y + r[1], y + r[1] * 2.0f, y * 3.0f};
+  };
+  CHECK(run(two, x, rest).right);
+  const auto sums = [](const array& a, const many& r) {  // the sum of a kernel: set in the first step, then added to
+    const auto body = [](const array& c, const std::pair<array, array>& v) {
+      const array begun =
+          cond(v.first == 0.0f, [](const array& s) { return s * 0.0f; }, [](const array& s) { return s; }, c);
+      return std::pair{begun + v.second, nothing{}};
+    };
+    return many{scan(body, a, std::pair{astype(iota(i32, {2}, 0), f32), stack({r[1], r[1] * 2.0f})}).first};
+  };
+  CHECK(run(sums, x, rest).right);
+}
+
 TEST_CASE("the carry of a loop that updates it stays in place") {
   const array x = numbers({64, 33}, 1);
   const many rest{astype(iota(i32, {8, 4}, 0) * 4 + iota(i32, {8, 4}, 1), i32), numbers({8, 4, 33}, 2)};

@@ -8,6 +8,7 @@
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/layer_norm.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vmap.hpp>
@@ -231,6 +232,8 @@ TEST_CASE("a kernel is part of a program that is compiled") {
   const array a = noise({8, 8}, 1), b = noise({8, 8}, 2);
   const auto known = jit(f, cpu, while_compiling);
   const auto late = jit(f, cpu, at_run_time);
+  CHECK(describe<decltype(known)::for_types<square_matrix, square_matrix>>().find("grid_loop body") !=
+        std::string::npos);
   CHECK(bit_difference({known(square_matrix(a), square_matrix(b))}, {late(square_matrix(a), square_matrix(b))}) == "");
   CHECK(difference(to_values(known(square_matrix(a), square_matrix(b))), to_values(matmul(a, b) + a + 1.0f), 1e-5) ==
         "");

@@ -241,6 +241,23 @@ class blocked_kernel {
 /// parallel axes. What was never written is NaN, or the least integer. A kernel is an op: jit, vmap (an axis of the grid) and
 /// jvp know it, and grad knows it if steps are independent; otherwise give it a rule by custom_vjp.
 ///
+/// One source runs on all devices, which do this with its parts:
+///
+///                     CPU                            simulated TPU                     GPU
+///   grid              threads share the steps along  cores share them; a core          the host queues the work of
+///                     parallel axes; a thread does   does its steps in order           all steps, in order
+///                     the other steps in order
+///   block_spec        the array itself where blocks  a copy from HBM to VMEM when      as on the CPU, with copies
+///                     tile it, else a copy           the block changes, and back       that the GPU makes
+///   scratch           memory of the thread           VMEM, which must suffice          memory of the GPU
+///   get, set          nothing, or an update in       loads and stores                  as on the CPU
+///                     place
+///   matmul in steps   the kernels of dot_general     the arrays, in bf16               the kernels of dot_general
+///   other ops         fused loops                    vector units                      fused loops
+///   when, fori_loop   cond, scan, while_loop         the same, at their cost           the host reads the predicate
+///   index_map         a program before the step      the scalar core                   the host reads the numbers
+///   copies            at once                        DMAs, which steps wait for        at once
+///
 ///   const auto add = kernel_call([](const auto&, const auto& x, const auto& y, const auto& o) { o.set(x.get() + y.get()); },
 ///                                {.grid = {8}, .in = {{{128}, {0}}, {{128}, {0}}}, .out = {{{f32, false, {1024}}, {{128}, {0}}}}});
 ///

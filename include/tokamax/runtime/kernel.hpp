@@ -178,7 +178,7 @@ template <const op& Op, class Device>
 kernel_function kernel_for() {
   if constexpr (!has_own_kernel<Op, Device> && linked_kernel<Op, typename detail::library_of<Device>::type>.present)
     return kernels_of<Op>().run;
-  else if constexpr (Op.run != nullptr && !has_own_kernel<Op, Device>)
+  else if constexpr (Op.run != nullptr && !requires(const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); })
     return Op.run;
   else
     return [](const kernel_arguments& a) { kernel(op_c<Op>{}, Device{}, a); };

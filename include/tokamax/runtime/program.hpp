@@ -22,16 +22,23 @@ struct missing_kernel;
 
 namespace detail {
 
-/// Numbers every op of a program, and every op of their compose rules, because lowering may need them.
+/// Numbers every op of a program, and every op of their compose rules, because lowering may need them. Of the ops with bodies
+/// only those count that become another op, such as a kernel on a grid; the others run their bodies, or are one of them.
 constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
-    if (!n.op || ops[n.op] < known || !n.op->compose || n.op->bodies.count) continue;
+    if (!n.op || ops[n.op] < known || !n.op->compose) continue;
+    const bool bodies = n.op->bodies.count != 0;
+    if (bodies && (!n.op->unique || n.op->run)) continue;
     graph inner;
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) {
       const array_type& t = g[g.operand(n, k)].type;
       in.push_back(array(&inner, inner.input(t), t));
+    }
+    if (bodies) {
+      add_ops(ops, composed(call_of(g, n, in, const_cast<graph*>(&g))));
+      continue;
     }
     n.op->compose(call_of(g, n, in, &inner));
     add_ops(ops, inner);

@@ -4,6 +4,7 @@
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
+#include "support/kernel_sources.hpp"
 
 #include <cmath>
 #include <limits>
@@ -71,6 +72,20 @@ TEST_CASE("matrix products of all layouts are those of the CPU") {
   const auto turned = [](const array& x, const array& y) { return tk::matmul(x, tk::transpose(y)); };
   const auto on_gpu = tk::jit(turned, tk::cuda, tk::at_run_time);
   CHECK(largest_difference(on_gpu(on_a, c), turned(a, c)) < 1e-5);
+}
+
+TEST_CASE("kernels that are written once have the values of the CPU") {
+  if (!found_gpu()) return;
+  std::uint32_t seed = 0;
+  const auto noise = [&](const tk::shape& e) { return tk::random::normal(tk::random::key(++seed), e); };
+  for (const auto& s : tk::test::sources::all(noise)) {
+    CAPTURE(s.name);
+    tk::arrays there;
+    for (const array& x : s.in) there.push_back(tk::device_put(x, tk::cuda));
+    const array found = s.kernel(there);
+    CHECK(found.device().name() == "cuda:0");
+    CHECK(largest_difference(found, s.kernel(s.in)) < 1e-4);
+  }
 }
 
 TEST_CASE("long sums, far positions, mixed starts and many batches are those of the CPU") {

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/every_loop.hpp"
 #include "support/fake_cuda.hpp"
+#include "support/kernel_sources.hpp"
 #include "support/random_program.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -267,4 +268,13 @@ TEST_CASE("a network is trained as on the CPU") {
     CHECK(loss_b.item() == Approx(loss_a.item()).epsilon(1e-5));
   }
   check_near(b.hidden.kernel, a.hidden.kernel, 1e-5);
+}
+
+TEST_CASE("kernels that are written once have the values of the CPU") {
+  if (!emulated_gpu()) return;
+  int seed = 0;
+  for (const auto& s : tk::test::sources::all([&](const tk::shape& e) { return normal(++seed, e); })) {
+    CAPTURE(s.name);
+    check([&](const tk::arrays& a) { return tk::arrays{s.kernel(a)}; }, s.in);
+  }
 }

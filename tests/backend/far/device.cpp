@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/kernel_sources.hpp"
 
 namespace tk = tokamax;
 using tk::array;
@@ -103,6 +104,16 @@ TEST_CASE("programs and eager calls run where their arguments lie, with the same
   for (int round = 0; round < 2; ++round) CHECK(same_bits(closed(far_x), x * captured));
   CHECK(same_bits(closed(scale), captured * 2.0f));  // a literal
   far.delay(0, 0);
+}
+
+TEST_CASE("kernels that are written once run where their arguments lie, with the same bits") {
+  const tk::far_device far(11);
+  for (const auto& s : tk::test::sources::all([](const tk::shape& e) { return tk::sin(ramp(e)); })) {
+    CAPTURE(s.name);
+    tk::arrays there;
+    for (const array& x : s.in) there.push_back(tk::device_put(x, far));
+    CHECK(same_bits(tk::device_put(s.kernel(there), tk::cpu), s.kernel(s.in)));
+  }
 }
 
 TEST_CASE("loops and donation on a far device") {

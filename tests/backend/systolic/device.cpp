@@ -10,6 +10,7 @@
 #include "kernel/checked_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/kernel_sources.hpp"
 
 namespace tk = tokamax;
 namespace sys = tokamax::systolic_backend;
@@ -98,6 +99,25 @@ TEST_CASE("a kernel costs what its grid does: copies of blocks that change, and 
   CHECK(both.cores == 2);
   check_sums(both);
   CHECK(distance(tk::jit(f, tk::systolic(tk::v5e))(x, y), tk::matmul(x, y)) < 1);
+}
+TEST_CASE("kernels that are written once have the values of the CPU, and cost cycles on each chip", "[systolic]") {
+  std::uint32_t seed = 0;
+  for (const auto& s : tk::test::sources::all([&](const tk::shape& e) { return noise(e, ++seed); })) {
+    CAPTURE(s.name);
+    const auto f = [&s](const array& a, const array& b, const array& c) { return s.kernel({a, b, c}); };
+    const array &x = s.in[0], &y = s.in[1], z = s.in.count() == 2 ? array(0.0f) : s.in[2], meant = s.meaning(s.in);
+    const array there = tk::jit(f, tk::systolic(tk::v5e))(x, y, z);
+    CHECK(distance(tk::jit(f, tk::cpu)(x, y, z), meant) < 1e-4);
+    CHECK(distance(s.kernel(s.in), meant) < 1e-4);
+    CHECK(distance(there, meant) < 0.15);
+    CHECK(distance(there, tk::jit(tk::with_precision<tk::bf16_products>(f), tk::cpu)(x, y, z)) == 0);
+    for (const auto& chip : {tk::v4, tk::v5e, tk::v6e}) {
+      const auto r = tk::systolic_report(tk::systolic(chip), f, x, y, z);
+      CHECK(r.stalls().total() == Approx(r.cycles()));
+      CHECK((s.name == "layer norm" ? r.mfu() == 0 : r.mfu() > 0));
+      CHECK(line_of(r, "kernel_call").source == sys::cost_source::kernel);
+    }
+  }
 }
 TEST_CASE("a kernel whose blocks do not fit into VMEM is refused with a table of them", "[systolic]") {
   const array x{tk::array_type{tk::f32, false, {4096, 4096}}};

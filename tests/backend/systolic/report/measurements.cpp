@@ -1,44 +1,85 @@
 // tests/backend/systolic/report/measurements.cpp: how far the model is from published numbers of real chips.
 #include <tokamax/backend/systolic/report/measurements.hpp>
 
+#include <fstream>
+#include <sstream>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
 namespace sys = tokamax::systolic_backend;
 
+namespace {
+const std::vector<sys::measurement>& published() {
+  static const std::vector<sys::measurement> all = [] {
+    std::ifstream file(TOKAMAX_ROOT "/tests/data/tpu_measurements.txt");
+    std::stringstream text;
+    text << file.rdbuf();
+    return sys::read_measurements(text.str());
+  }();
+  return all;
+}
+}  // namespace
+
 TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
-  const auto errors = sys::model_errors();
+  const auto errors = sys::model_errors(published());
   CHECK(errors.at("v4 dots").judged == 2);
   CHECK(errors.at("v4 dots").worst < 0.006);
-  CHECK(errors.at("v4 DMA").mean < 0.06);
+  CHECK(errors.at("v4 DMA").judged == 3);
+  CHECK(errors.at("v4 DMA").mean < 0.04);
   CHECK(errors.at("v4 transposes").mean < 0.03);
-  CHECK(errors.at("v4 units").mean < 0.025);
+  CHECK(errors.at("v4 units").judged == 11);
+  CHECK(errors.at("v4 units").mean < 0.03);
+  CHECK(errors.at("rates").judged == 3);
   CHECK(errors.at("rates").worst < 0.01);
-  CHECK(errors.at("v5e matmul").judged == 0);
+  CHECK(errors.at("v4 two XLUs").worst > 0.5);  // the model has one cross-lane unit
+  for (const char* const group : {"v5e matmul", "v4 functions", "v4 links", "v5e XLA", "v4 matmul", "v4 all-reduce"})
+    CHECK(errors.at(group).judged == 0);
   CHECK(errors.at("v5e matmul").fitted == 3);
-  for (const auto& m : sys::measurements)
+  for (const auto& m : published())
     if (m.what == sys::measured_case::product) CHECK(std::abs(sys::predicted(m) - m.value) <= 1);
 }
 
 TEST_CASE("constants meet the numbers that they were fitted to", "[systolic]") {
-  for (const auto& m : sys::measurements) {
-    CAPTURE(m.id);
-    if (!m.fits.empty()) CHECK(std::abs(sys::predicted(m) / m.value - 1) < 0.003);
+  int fitted = 0;
+  for (const auto& m : published()) {
+    CAPTURE(m.id, m.group);
+    CHECK((m.what == sys::measured_case::none || !m.source.empty()));
+    if (m.fits.empty()) continue;
+    ++fitted;
+    // A copy to HBM is 3 % faster than reads, whose bandwidth all copies of the model share.
+    const bool to_hbm = m.what == sys::measured_case::copy && sys::memory(m.numbers[1]) == sys::memory::hbm;
+    CHECK(std::abs(sys::predicted(m) / m.value - 1) < (to_hbm ? 0.032 : 0.003));
   }
+  CHECK(fitted > 30);
 }
 
 TEST_CASE("v5e follows from the constants of v4 within 5 %", "[systolic]") {
   // Nothing of v5e but its published rates, and the launch: no step, and v4's bubble.
   sys::chip c = sys::v5e;
   c.step = {0}, c.swap_bubble = sys::v4.swap_bubble;
-  for (const auto& m : sys::measurements)
+  for (const auto& m : published())
     if (m.id == "P003" || m.id == "P006") CHECK(std::abs(sys::predicted(m, c) / m.value - 1) < 0.05);
 }
 
 TEST_CASE("the table names what fitted a constant, and takes other numbers", "[systolic]") {
-  CHECK_THAT(sys::measurement_table(), contains("fits swap_bubble") &&
-                                           contains("v5e matmul     not judged: its 3 numbers") &&
-                                           contains("v4 dots        mean "));
+  const std::string table = sys::measurement_table(published());
+  INFO(table);
+  CHECK_THAT(table, contains("fitted swap_bubble") && contains("v5e matmul     not judged: no number was held out") &&
+                        contains("v4 all-reduce  not judged: no number is at hand") &&
+                        contains("v4 dots        mean "));
   const sys::measurement mine{"mine", "own", &sys::v5e, sys::measured_case::roots, {8}, 33.75};
   CHECK(sys::model_errors({&mine, 1}).at("own").mean == Approx(0.2));
+}
+
+TEST_CASE("lines that are wrong are named", "[systolic]") {
+  const auto all = sys::read_measurements("# a comment\n\n a | own | v4 | copy | hbm vmem 2 | 485.81 | | me \n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].numbers[1] == 2);
+  CHECK(sys::predicted(all[0]) == Approx(485.81));
+  CHECK(sys::read_measurements("").empty());
+  CHECK_THROWS_WITH(sys::read_measurements("a | b"), contains("fields: found 2") && contains("line 1"));
+  CHECK_THROWS_WITH(sys::read_measurements("\na|b|v4|sums|1|1||x"), contains("case: found sums") && contains("line 2"));
+  CHECK_THROWS_WITH(sys::read_measurements("a|b|v9|roots|1|1||x"), contains("chip: found v9"));
+  CHECK_THROWS_WITH(sys::read_measurements("a|b|v4|roots|many|1||x"), contains("number: found many"));
 }

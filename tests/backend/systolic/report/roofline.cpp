@@ -34,3 +34,16 @@ TEST_CASE("the roofline as a picture", "[systolic]") {
                                                  contains("utilisation") && contains("no time of this chip"));
   CHECK_NOTHROW(sys::roofline_svg(sys::simulate(sys::v5e, {}), "nothing"));
 }
+
+TEST_CASE("the roofline in words", "[systolic]") {
+  // One row: 2 operations for each of the 2 bytes of a weight, so HBM is the lowest roof: 1 x 0.82 TFLOP/s.
+  const auto row = sys::simulate_matmul(sys::v5e, {1, 4096, 4096}, {.block = {1, 1024, 1024}});
+  const sys::roofline_point r = sys::roofline(row);
+  CHECK(r.hbm_roof == Approx(r.intensity * sys::v5e.hbm_gbps * 1e-3));
+  CHECK(r.vmem_roof == Approx(r.hbm_roof * 22));
+  CHECK_THAT(sys::roofline_text(row, "one row"), contains("one row on v5e") && contains("HBM is the lowest"));
+  const auto square = sys::simulate_matmul(sys::v5e, {4096, 4096, 4096});
+  CHECK_THAT(sys::roofline_text(square, "square"),
+             contains("MXU is the lowest") && contains("= padding 1.000 x arrays 0.9"));
+  CHECK_NOTHROW(sys::roofline_text(sys::simulate(sys::v5e, {}), "nothing"));
+}

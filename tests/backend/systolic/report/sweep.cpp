@@ -49,3 +49,13 @@ TEST_CASE("small products, and memories that hold nothing", "[systolic]") {
   c.vmem.value = 1;
   CHECK_THROWS_WITH(sys::fastest(sys::sweep_blocks(c, {512, 512, 512})), contains("found none, expected at least one"));
 }
+
+TEST_CASE("the sweep as a table has the best k of each pair of sides", "[systolic]") {
+  const std::vector<sys::swept> all{{{16, 128, 128}, 50, 0.1}, {{16, 256, 128}, 20, 0.25}, {{32, 128, 256}, 10, 0.5}};
+  CHECK(sys::sweep_text(all) ==
+        "   m \\ n    128    256\n"
+        "      16   25.0      -\n"
+        "      32      -   50.0\n");
+  CHECK(sys::sweep_text({}) == "   m \\ n\n");
+  CHECK_THAT(sys::sweep_svg(all, "three"), contains(">25.0<") && contains("k 256") && contains(">50.0<"));
+}

@@ -35,6 +35,30 @@ inline roofline_point roofline(const timeline& t) {
   return r;
 }
 
+namespace detail {
+/// "utilisation 43.1% = padding 1.000 x ...": the factors of `loss_factors`.
+inline std::string factors_text(const timeline& t) {
+  std::string s = fmt::format("utilisation {:.1f}% =", 100 * t.utilisation());
+  const char* times = "";
+  for (const factor& f : loss_factors(t)) {
+    s += fmt::format("{} {} {:.3f}", times, f.name, f.kept);
+    times = " x";
+  }
+  return s;
+}
+}  // namespace detail
+
+/// The same in two lines: what was reached under which roof, and the factors whose product is the utilisation.
+inline std::string roofline_text(const timeline& t, std::string_view name) {
+  const roofline_point r = roofline(t);
+  const double lowest = r.roof();
+  const std::string_view roof = lowest == r.mxu_roof ? "MXU" : lowest == r.hbm_roof ? "HBM" : "VMEM";
+  return fmt::format(
+      "{} on {}: {:.1f} TFLOP/s at {:.0f} operations per byte; roofs HBM {:.1f}, VMEM {:.1f}, MXU {:.1f}: {} is the "
+      "lowest\n  {}\n",
+      name, t.on.name, r.reached, r.intensity, r.hbm_roof, r.vmem_roof, r.mxu_roof, roof, detail::factors_text(t));
+}
+
 /// The roofs and the run on axes of powers of ten, and under them the factors whose product is the utilisation.
 inline std::string roofline_svg(const timeline& t, std::string_view name) {
   const roofline_point r = roofline(t);
@@ -68,9 +92,7 @@ inline std::string roofline_svg(const timeline& t, std::string_view name) {
   slope(t.on.hbm_gbps * t.on.vmem_over_hbm * 1e-3, "#6abf69", "VMEM");
   if (r.reached > 0) picture.dot(x_of(r.intensity), y_of(r.reached), 5, "#c0392b");
   picture.words(left + width / 2, top + height + 26, "operations per byte of HBM", "middle");
-  std::string factors = fmt::format("utilisation {:.1f}% =", 100 * t.utilisation());
-  for (const factor& f : loss_factors(t)) factors += fmt::format(" {} {:.3f}", f.name, f.kept);
-  picture.words(10, top + height + 46, factors, "start", 9);
+  picture.words(10, top + height + 46, detail::factors_text(t), "start", 9);
   if (!t.on.timing_is_validated)
     picture.words(10, top + height + 62, "no time of this chip has been compared with a real one");
   return picture.text();

@@ -68,14 +68,48 @@ inline const swept& fastest(const std::vector<swept>& all) {
   return *std::ranges::min_element(all, {}, &swept::cycles);
 }
 
+namespace detail {
+/// The sides m and n of a sweep, and the best k of each pair.
+struct sweep_table {
+  std::vector<long long> ms, ns;
+  std::vector<const swept*> best;  ///< [ms, ns]; null: no k fits
+
+  explicit sweep_table(const std::vector<swept>& all) {
+    const auto add = [](std::vector<long long>& sides, long long side) {
+      if (std::ranges::find(sides, side) == sides.end()) sides.push_back(side);
+    };
+    for (const swept& s : all) add(ms, s.block.m), add(ns, s.block.n);
+    std::ranges::sort(ms), std::ranges::sort(ns);
+    best.resize(ms.size() * ns.size(), nullptr);
+    for (const swept& s : all) {
+      const auto row = static_cast<std::size_t>(std::ranges::find(ms, s.block.m) - ms.begin());
+      const auto column = static_cast<std::size_t>(std::ranges::find(ns, s.block.n) - ns.begin());
+      const swept*& b = best[row * ns.size() + column];
+      if (b == nullptr || s.cycles < b->cycles) b = &s;
+    }
+  }
+};
+}  // namespace detail
+
+/// The sweep as a table: sides m down, n across, and in each field % of the arrays at the best k; a dash where nothing fits.
+inline std::string sweep_text(const std::vector<swept>& all) {
+  const detail::sweep_table table(all);
+  std::string s = fmt::format("{:>8}", "m \\ n");
+  for (const long long n : table.ns) s += fmt::format("{:>7}", n);
+  for (std::size_t row = 0; row < table.ms.size(); ++row) {
+    s += fmt::format("\n{:>8}", table.ms[row]);
+    for (std::size_t column = 0; column < table.ns.size(); ++column) {
+      const swept* const best = table.best[row * table.ns.size() + column];
+      s += best == nullptr ? fmt::format("{:>7}", "-") : fmt::format("{:>7.1f}", 100 * best->utilisation);
+    }
+  }
+  return s + "\n";
+}
+
 /// The sweep as a picture: sides m down, n across, and in each field the best k. Red is 0 % of the arrays, blue is 100 %.
 inline std::string sweep_svg(const std::vector<swept>& all, std::string_view name) {
-  std::vector<long long> ms, ns;
-  for (const swept& s : all) {
-    if (std::ranges::find(ms, s.block.m) == ms.end()) ms.push_back(s.block.m);
-    if (std::ranges::find(ns, s.block.n) == ns.end()) ns.push_back(s.block.n);
-  }
-  std::ranges::sort(ms), std::ranges::sort(ns);
+  const detail::sweep_table table(all);
+  const auto &ms = table.ms, &ns = table.ns;
   constexpr double left = 60, top = 50, width = 80, height = 32;
   svg picture(left + width * static_cast<double>(ns.size()) + 10, top + height * static_cast<double>(ms.size()) + 10);
   picture.words(10, 16, name, "start", 12);
@@ -86,9 +120,7 @@ inline std::string sweep_svg(const std::vector<swept>& all, std::string_view nam
     for (std::size_t column = 0; column < ns.size(); ++column) {
       const double x = left + width * static_cast<double>(column);
       if (row == 0) picture.words(x + width / 2, top - 4, fmt::format("{}", ns[column]), "middle");
-      const swept* best = nullptr;
-      for (const swept& s : all)
-        if (s.block.m == ms[row] && s.block.n == ns[column] && (best == nullptr || s.cycles < best->cycles)) best = &s;
+      const swept* const best = table.best[row * ns.size() + column];
       if (best == nullptr) continue;  // does not fit
       const int cold = static_cast<int>(best->utilisation * 200);
       picture.rectangle(x, y, width - 1, height - 1,
