@@ -13,6 +13,7 @@
 //   linalg/matrices.hpp          arrays as batches of matrices, which are their last two axes: checks, transposes, triangles.
 //   linalg/matrix_power.hpp      powers of matrices with an integer exponent.
 //   linalg/norm.hpp              norms of vectors and matrices, and the condition number: norm, vector_norm, matrix_norm, cond.
+//   linalg/polyfit.hpp           polynomials through points, by least squares: polyfit.
 //   linalg/products.hpp          products of vectors and of many matrices: multi_dot, outer, cross, vecdot, trace, diagonal.
 //   linalg/qr.hpp                a matrix as orthonormal columns times an upper triangle.
 //   linalg/random.hpp            samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
@@ -33,6 +34,7 @@
 #include <tokamax/linalg/matrices.hpp>
 #include <tokamax/linalg/matrix_power.hpp>
 #include <tokamax/linalg/norm.hpp>
+#include <tokamax/linalg/polyfit.hpp>
 #include <tokamax/linalg/products.hpp>
 #include <tokamax/linalg/qr.hpp>
 #include <tokamax/linalg/random.hpp>

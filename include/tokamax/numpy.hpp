@@ -31,6 +31,7 @@
 //   numpy/signal/calculus.hpp            numerical calculus on samples: convolve, correlate, interp, trapezoid, gradient.
 //   numpy/signal/contractions.hpp        products of vectors and matrices: dot, inner, outer, kron, cross, tensordot, vecdot.
 //   numpy/signal/histogram.hpp           counts in intervals and relations of variables: bincount, histogram, cov, corrcoef.
+//   numpy/signal/histogramdd.hpp         counts of points in boxes: histogram2d, histogramdd.
 //   numpy/signal/polynomials.hpp         polynomials by their coefficients, highest power first: polyval, polymul, polydiv.
 //   numpy/sorting/nonzero.hpp            where the elements that are not zero are: nonzero, argwhere, compress, extract.
 //   numpy/sorting/order.hpp              orders by several keys, partitions, and places in sorted arrays.
@@ -71,6 +72,7 @@
 #include <tokamax/numpy/signal/calculus.hpp>
 #include <tokamax/numpy/signal/contractions.hpp>
 #include <tokamax/numpy/signal/histogram.hpp>
+#include <tokamax/numpy/signal/histogramdd.hpp>
 #include <tokamax/numpy/signal/polynomials.hpp>
 #include <tokamax/numpy/sorting/nonzero.hpp>
 #include <tokamax/numpy/sorting/order.hpp>

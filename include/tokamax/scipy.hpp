@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (a program of statistics or signals includes it; multivariate distributions need tokamax::linalg)
 //
+//   scipy/kaiser.hpp                    the window of Kaiser, whose side lobes a number chooses.
 //   scipy/random/binomial.hpp           how many of n trials succeed, and how n trials fall into classes: binomial, multinomial.
 //   scipy/random/gamma.hpp              samples of the gamma distribution, and their logarithms: gamma, loggamma.
 //   scipy/random/gamma_family.hpp       samples made of gamma ones: beta, chisquare, dirichlet, f, t, generalized_normal, ball.
@@ -22,6 +23,7 @@
 //   scipy/stats/multivariate.hpp        distributions of vectors: multivariate_normal and dirichlet.
 #pragma once
 
+#include <tokamax/scipy/kaiser.hpp>
 #include <tokamax/scipy/random/binomial.hpp>
 #include <tokamax/scipy/random/gamma.hpp>
 #include <tokamax/scipy/random/gamma_family.hpp>

@@ -3,17 +3,18 @@
 // tested by tests/linalg/functions.cpp
 #pragma once
 
-#include <tokamax/linalg/least_squares.hpp>          // lstsq
-#include <tokamax/linalg/solve.hpp>                  // inv
-#include <tokamax/numpy/creation/matrices.hpp>       // vander
-#include <tokamax/numpy/signal/contractions.hpp>     // outer
+#include <tokamax/linalg/least_squares.hpp>       // lstsq
+#include <tokamax/linalg/solve.hpp>               // inv
+#include <tokamax/numpy/creation/matrices.hpp>    // vander
+#include <tokamax/numpy/signal/contractions.hpp>  // outer
 
 namespace tokamax {
 
 /// How polyfit fits.
 struct polyfit_options {
   array weights = {};  ///< [points]: of the differences, not of their squares
-  double rcond = -1;   ///< singular values up to this share of the largest one count as zero; by default points * rounding
+  double rcond =
+      -1;  ///< singular values up to this share of the largest one count as zero; by default points * rounding
 };
 /// All that a fit tells.
 struct polyfit_result {

@@ -3,9 +3,9 @@
 // umbrella: no (cumsum is an op; who combines otherwise includes it)
 #pragma once
 
-#include <tokamax/lax/elementwise/logaddexp.hpp>      // logaddexp
+#include <tokamax/lax/elementwise/logaddexp.hpp>     // logaddexp
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
-#include <tokamax/transforms/associative_scan.hpp>  // associative_scan
+#include <tokamax/transforms/associative_scan.hpp>   // associative_scan
 
 namespace tokamax {
 

@@ -37,19 +37,20 @@ bool same_number(double found, double expected, double tolerance) {
 }  // namespace
 
 TEST_CASE("functions of f64 have the digits of f64, at the ends of their domains and of the numbers too") {
-  const std::vector<double> points{0.0,   -0.0,    1e-310,  -1e-300, 1e-9,  -3e-8,   0.1,   -0.4142135623730951, 0.5,
-                                   -0.75, 0.99999, 1.0,     -1.0,    1.001, -1.5,    2.75,  10.5,                -19.9,
-                                   20.1,  355.0,   -709.5,  710.3,   -1074, 1024,    1e5,   -3e8,                1e22,
-                                   1e160, -1e308,  NAN,     INFINITY, -INFINITY};
+  const std::vector<double> points{0.0,  -0.0,  1e-310,  -1e-300, 1e-9,   -3e-8, 0.1,      -0.4142135623730951,
+                                   0.5,  -0.75, 0.99999, 1.0,     -1.0,   1.001, -1.5,     2.75,
+                                   10.5, -19.9, 20.1,    355.0,   -709.5, 710.3, -1074,    1024,
+                                   1e5,  -3e8,  1e22,    1e160,   -1e308, NAN,   INFINITY, -INFINITY};
   struct function_of_one {
     const char* name;
     array (*ours)(const array&, source_line);
     double (*exact)(double);
   };
-  const function_of_one table[] = {{"tan", tan, std::tan},       {"asin", asin, std::asin},    {"acos", acos, std::acos},
-                                   {"atan", atan, std::atan},    {"sinh", sinh, std::sinh},    {"cosh", cosh, std::cosh},
-                                   {"asinh", asinh, std::asinh}, {"acosh", acosh, std::acosh}, {"atanh", atanh, std::atanh},
-                                   {"cbrt", cbrt, std::cbrt},    {"exp2", exp2, std::exp2}};
+  const function_of_one table[] = {
+      {"tan", tan, std::tan},       {"asin", asin, std::asin},    {"acos", acos, std::acos},
+      {"atan", atan, std::atan},    {"sinh", sinh, std::sinh},    {"cosh", cosh, std::cosh},
+      {"asinh", asinh, std::asinh}, {"acosh", acosh, std::acosh}, {"atanh", atanh, std::atanh},
+      {"cbrt", cbrt, std::cbrt},    {"exp2", exp2, std::exp2}};
   const array x = array::from<double>(points, {static_cast<std::int64_t>(points.size())});
   for (const function_of_one& f : table) {
     const array y = f.ours(x, source_line::current());

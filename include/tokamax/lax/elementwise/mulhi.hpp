@@ -12,7 +12,8 @@ namespace detail {
 /// The high 64 bits of a product, from the four products of halves of 32 bits. A negative factor counts as 2^64 more, so the
 /// other factor is taken away once from the high half.
 constexpr array high_of_64(const array& a, const array& b, source_line l) {
-  const array x = astype(a, u64, l), y = astype(b, u64, l), half(32, {u64, false, {}}), low(0xffffffffLL, {u64, false, {}});
+  const array x = astype(a, u64, l), y = astype(b, u64, l), half(32, {u64, false, {}}),
+              low(0xffffffffLL, {u64, false, {}});
   const array x0 = bitwise_and(x, low), x1 = shift_right_logical(x, half);
   const array y0 = bitwise_and(y, low), y1 = shift_right_logical(y, half);
   const array first = x1 * y0 + shift_right_logical(x0 * y0, half);

@@ -41,8 +41,7 @@ constexpr window_padding padtype_to_pads(const shape& extents, const shape& wind
 /// source  jax.lax.reduce_window_shape_tuple
 constexpr shape reduce_window_shape_tuple(const shape& extents, const shape& window, const shape& strides,
                                           const window_padding& pads, const shape& base_dilation = {},
-                                          const shape& window_dilation = {},
-                                          source_line l = source_line::current()) {
+                                          const shape& window_dilation = {}, source_line l = source_line::current()) {
   const int rank = extents.rank();
   bool ok = window.rank() == rank && strides.rank() == rank && pads.low.rank() == rank && pads.high.rank() == rank;
   for (const shape* s : {&base_dilation, &window_dilation}) ok = ok && (s->rank() == 0 || s->rank() == rank);
@@ -54,10 +53,10 @@ constexpr shape reduce_window_shape_tuple(const shape& extents, const shape& win
     return extents;
   }
   for (int i = 0; i < rank; ++i)
-    places.push_back(detail::window_places(
-        base_dilation.rank() ? detail::dilated(extents[i], base_dilation[i]) : extents[i],
-        window_dilation.rank() ? detail::dilated(window[i], window_dilation[i]) : window[i],
-        pads.low[i] + pads.high[i], strides[i]));
+    places.push_back(
+        detail::window_places(base_dilation.rank() ? detail::dilated(extents[i], base_dilation[i]) : extents[i],
+                              window_dilation.rank() ? detail::dilated(window[i], window_dilation[i]) : window[i],
+                              pads.low[i] + pads.high[i], strides[i]));
   return places;
 }
 

@@ -97,7 +97,8 @@ constexpr array place(const array& x, const array& mask, const array& v, source_
   }
   if (x.size() == 0) return x;
   const array here = astype(ravel(mask, l), bool_), values = astype(ravel(v, l), x.dtype());
-  const array number = maximum(cumsum(astype(here, i32)) - 1, array(0, {i32, false, {}}));  // of the value for each place
+  const array number =
+      maximum(cumsum(astype(here, i32)) - 1, array(0, {i32, false, {}}));  // of the value for each place
   const array wrapped = remainder(number, array(values.extent(0), {i32, false, {}}));
   return reshape(select(here, take(values, wrapped), ravel(x, l)), x.shape());
 }

@@ -11,7 +11,7 @@ namespace tokamax {
 struct linear_solve_attributes {
   std::int64_t solve = 0, product = 0, transposed = 0;
   int arguments = 0, solve_values = 0, product_values = 0;  ///< numbers of leaves of b, and of values closed over
-  int transposable = 0;                                     ///< is there a third body? If not, it is a copy of the first
+  int transposable = 0;  ///< is there a third body? If not, it is a copy of the first
 };
 
 namespace detail {
@@ -104,8 +104,7 @@ constexpr arrays linear_solve_vjp(const call& c) {
   append(operands, c, w.arguments, w.solve_values);
   graph product = transposed_product(graph(c.body(1)), w.arguments);
   const linear_solve_attributes transposed{0, 0, 0, w.arguments, c.count - last, w.product_values, 1};
-  const arrays z =
-      bind_bodies(c, {graph(c.body(2)), std::move(product), graph(c.body(0))}, pack(transposed), operands);
+  const arrays z = bind_bodies(c, {graph(c.body(2)), std::move(product), graph(c.body(0))}, pack(transposed), operands);
   for (int k = 0; k < w.arguments; ++k) out[k] = z[k];
   const arrays ys = equation_of_variables(c, first, w.product_values, variables);
   const arrays pulled = backward(*c.trace, ys, negative(z), variables);
@@ -139,8 +138,7 @@ struct transposed_function {
           Tree x = copy_tree(ct);
           for_each_leaf(
               [&](auto& a) {
-                static_cast<array&>(a) =
-                    bind(described<variable_p>(), {lift(g, zero_like(a))}, words{}, location{});
+                static_cast<array&>(a) = bind(described<variable_p>(), {lift(g, zero_like(a))}, words{}, location{});
               },
               x);
           arrays ys;

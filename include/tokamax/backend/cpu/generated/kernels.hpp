@@ -343,10 +343,17 @@ TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
 #if defined(TOKAMAX_KERNELS)
 namespace tokamax {
 TOKAMAX_KERNELS const op* descriptor_of<abs_p>();
+TOKAMAX_KERNELS const op* descriptor_of<acos_p>();
+TOKAMAX_KERNELS const op* descriptor_of<acosh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<all_gather_p>();
 TOKAMAX_KERNELS const op* descriptor_of<argmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<argmin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<asin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<asinh_p>();
+TOKAMAX_KERNELS const op* descriptor_of<atan2_p>();
+TOKAMAX_KERNELS const op* descriptor_of<atan_p>();
+TOKAMAX_KERNELS const op* descriptor_of<atanh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<attention_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<axis_index_p>();
@@ -358,6 +365,7 @@ TOKAMAX_KERNELS const op* descriptor_of<bitwise_xor_p>();
 TOKAMAX_KERNELS const op* descriptor_of<broadcast_in_dim_p>();
 TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
 TOKAMAX_KERNELS const op* descriptor_of<causal_conv1d_sums_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cbrt_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
 TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
@@ -368,10 +376,12 @@ TOKAMAX_KERNELS const op* descriptor_of<convert_element_type_p>();
 TOKAMAX_KERNELS const op* descriptor_of<copy_start_p>();
 TOKAMAX_KERNELS const op* descriptor_of<copy_wait_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cos_p>();
+TOKAMAX_KERNELS const op* descriptor_of<cosh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
+TOKAMAX_KERNELS const op* descriptor_of<custom_linear_solve_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
@@ -383,6 +393,7 @@ TOKAMAX_KERNELS const op* descriptor_of<dynamic_update_slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<eq_p>();
 TOKAMAX_KERNELS const op* descriptor_of<erf_inv_p>();
 TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
+TOKAMAX_KERNELS const op* descriptor_of<exp2_p>();
 TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
 TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
@@ -461,6 +472,7 @@ TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sign_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sin_p>();
+TOKAMAX_KERNELS const op* descriptor_of<sinh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<slice_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_p>();
 TOKAMAX_KERNELS const op* descriptor_of<softmax_vjp_p>();
@@ -471,6 +483,7 @@ TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
+TOKAMAX_KERNELS const op* descriptor_of<tan_p>();
 TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<top_k_p>();
@@ -500,6 +513,7 @@ TOKAMAX_KERNELS attribute_schema schema<get_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<iota_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<kernel_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<linear_cross_entropy_options>();
+TOKAMAX_KERNELS attribute_schema schema<linear_solve_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<norm_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<pad_options>();
@@ -559,10 +573,17 @@ TOKAMAX_KERNELS struct linked_function<thaw>;
 namespace tokamax {
 TOKAMAX_BODY vec<const op*> library_ops() {
   return {&abs_p,
+          &acos_p,
+          &acosh_p,
           &add_p,
           &all_gather_p,
           &argmax_p,
           &argmin_p,
+          &asin_p,
+          &asinh_p,
+          &atan2_p,
+          &atan_p,
+          &atanh_p,
           &attention_p,
           &attention_vjp_p,
           &axis_index_p,
@@ -574,6 +595,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &broadcast_in_dim_p,
           &captured_p,
           &causal_conv1d_sums_p,
+          &cbrt_p,
           &ceil_p,
           &concatenate_p,
           &cond_p,
@@ -584,10 +606,12 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &copy_start_p,
           &copy_wait_p,
           &cos_p,
+          &cosh_p,
           &cross_entropy_p,
           &cross_entropy_vjp_p,
           &cumsum_p,
           &custom_jvp_p,
+          &custom_linear_solve_p,
           &custom_vjp_p,
           &debug_print_p,
           &dense_p,
@@ -599,6 +623,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &eq_p,
           &erf_inv_p,
           &erf_p,
+          &exp2_p,
           &exp_p,
           &expm1_p,
           &floor_p,
@@ -677,6 +702,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &shift_right_logical_p,
           &sign_p,
           &sin_p,
+          &sinh_p,
           &slice_p,
           &softmax_p,
           &softmax_vjp_p,
@@ -687,6 +713,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &stop_gradient_p,
           &sub_p,
           &sum_in_32_bits_p,
+          &tan_p,
           &tanh_p,
           &threefry2x32_p,
           &top_k_p,
