@@ -31,7 +31,7 @@ struct standardized_function {
 };
 
 /// How standardize_function makes arguments.
-struct standardize_options {
+struct standardize_function_options {
   std::uint32_t seed = 0;  ///< of the data of abstract arrays
 };
 
@@ -99,7 +99,7 @@ inline array as_tree(const array_type& type) { return array(type); }
 ///         random_initialize, vjp and f
 /// source  tokamax's standardize_function
 template <benchmark_mode Mode = benchmark_mode::forward, class F, class... Args>
-auto standardize_function(const F& f, const standardize_options& options, const Args&... args) {
+auto standardize_function(const F& f, const standardize_function_options& options, const Args&... args) {
   using trees = std::tuple<std::remove_cvref_t<decltype(detail::as_tree(args))>...>;
   const trees given = random_initialize(trees(detail::as_tree(args)...), options.seed);
   if constexpr (Mode != benchmark_mode::forward) {
@@ -110,7 +110,7 @@ auto standardize_function(const F& f, const standardize_options& options, const 
 }
 template <benchmark_mode Mode = benchmark_mode::forward, class F, class... Args>
 auto standardize_function(const F& f, const Args&... args) {
-  return standardize_function<Mode>(f, standardize_options{}, args...);
+  return standardize_function<Mode>(f, standardize_function_options{}, args...);
 }
 
 }  // namespace tokamax

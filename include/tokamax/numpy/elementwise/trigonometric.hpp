@@ -45,15 +45,15 @@ struct unwrap_options {
 constexpr array unwrap(const array& p, unwrap_options o = {}, source_line l = source_line::current()) {
   const int axis = checked_axis("unwrap: axis", o.axis, p, l);
   const auto period = static_cast<std::int64_t>(o.period);
-  const bool whole = is_integer(p.dtype()) && static_cast<double>(period) == o.period;
-  const array x = whole ? p : detail::in_floats(p);
+  const bool integers = is_integer(p.dtype()) && static_cast<double>(period) == o.period;
+  const array x = integers ? p : detail::in_floats(p);
   if (x.rank() == 0 || x.extent(axis) < 2) return x;
   const auto number = [&](double v) { return detail::number_like(x, v); };
-  const array half = number(whole ? static_cast<double>(period / 2) : o.period / 2);
+  const array half = number(integers ? static_cast<double>(period / 2) : o.period / 2);
   const array step = diff(x, 1, axis, l);
   array wrapped = remainder(step + half, number(o.period)) - half;
   wrapped = select(logical_and(wrapped == -half, step > 0), half, wrapped);
-  const array limit(o.discont < 0 ? o.period / 2 : o.discont, {whole ? f32 : x.dtype(), false, {}});
+  const array limit(o.discont < 0 ? o.period / 2 : o.discont, {integers ? f32 : x.dtype(), false, {}});
   const array jumps = select(abs(step) < limit, zeros_like(step), wrapped - step);
   const std::int64_t n = x.extent(axis);
   return concatenate({slice_in_dim(x, 0, 1, axis), slice_in_dim(x, 1, n, axis) + cumsum(jumps, axis)}, axis, l);
