@@ -1,6 +1,7 @@
 // tokamax/transforms/apply_along_axis.hpp: functions of parts of an array: apply_along_axis, apply_over_axes, fromfunction.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (vmap is what they are made of)
+// tested by tests/transforms/map.cpp
 #pragma once
 
 #include <tokamax/lax/iota.hpp>                 // iota
