@@ -22,8 +22,14 @@ def spd(n, seed=0):
     return a @ a.T + 2 * jnp.eye(n)
 
 
+class Both:
+    """jnp.linalg, and jnp where that has no such name."""
+    def __getattr__(self, name):
+        return getattr(jnp.linalg, name, None) or getattr(jnp, name)
+
+
 def write_functions():
-    c = Cases("make_linalg.py", "Functions of matrices", jnp.linalg)
+    c = Cases("make_linalg.py", "Functions of matrices", Both())
     for a in [near_identity(3, 3), near_identity(2, 4, 4, seed=1), grid(1, 1), jnp.zeros((0, 2, 2))]:
         some = a.size > 0
         c.case("det", a, grad=some, check=TOL)
@@ -61,6 +67,20 @@ def write_functions():
         c.case("cond", near_identity(3, 3), p=p, grad=True, check=LOOSE)
     for a, b in [(grid(5, 3), grid(5, seed=1)), (grid(3, 5), grid(3, 2, seed=2)), (grid(3, 3), grid(3, seed=3))]:
         c.case("lstsq", a, b, fn=lambda a, b: jnp.linalg.lstsq(a, b)[0], check=LOOSE, grad=True)
+    at, w = jnp.asarray([-2, -1.5, -0.25, 0.5, 1, 2.25, 3], jnp.float32), jnp.asarray([1, 2, 0.5, 1, 1, 0.25, 2], jnp.float32)
+    for y in [grid(7, seed=1), grid(7, 2, seed=2)]:
+        for deg in [0, 2, 3]:
+            c.case("polyfit", at, y, deg=deg, grad=deg == 2, check=LOOSE)
+            c.case("polyfit_weights", at, y, w, fn=lambda a, b, v: jnp.polyfit(a, b, deg, w=v), show={"deg": deg}, check=LOOSE)
+        c.case("polyfit_full", at, y, fn=lambda a, b: jnp.polyfit(a, b, 2, full=True)[:4], show={"deg": 2}, check=LOOSE)
+        for unscaled in [False, True]:
+            c.case("polyfit_covariance", at, y, fn=lambda a, b: jnp.polyfit(a, b, 2, cov="unscaled" if unscaled else True),
+                   show={"deg": 2, "unscaled": unscaled}, check=LOOSE)
+    c.case("polyfit", at, grid(7), deg=-1)
+    c.case("polyfit", at, grid(6), deg=1)
+    c.case("polyfit", grid(7, 1), grid(7), deg=1)
+    c.case("polyfit", jnp.zeros(0), jnp.zeros(0), deg=1)
+    c.case("polyfit_covariance", at[:3], grid(3), fn=lambda a, b: jnp.polyfit(a, b, 2, cov=True), show={"deg": 2})
     c.case("cholesky", spd(3), grad=True, check=TOL)
     c.case("cholesky", jnp.stack([spd(2), spd(2, 5)]), upper=True, grad=True, check=TOL)
     c.case("cho_solve", spd(3), grid(3, 2), fn=lambda a, b: jsl.cho_solve(jsl.cho_factor((a + a.T) / 2), b), grad=True, check=TOL)

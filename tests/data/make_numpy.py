@@ -21,6 +21,10 @@ def values(dtype, *shape, seed=0):
     return whole(*shape, seed=seed, low=0 if jnp.issubdtype(dtype, jnp.unsignedinteger) else -9, dtype=dtype)
 
 
+def flat(histogram):
+    return [histogram[0], *histogram[1]]
+
+
 def write_reductions():
     c = Cases("make_numpy.py", "Reductions over axes")
     for name in ["sum", "max", "min", "mean", "var", "all", "any"]:
@@ -106,6 +110,12 @@ def write_moments():
         c.case("cumulative_sum", values(jnp.int32, 2, 3), axis=1, include_initial=initial)
         c.case("cumulative_sum", values(jnp.float32, 2, 3), axis=0, include_initial=initial, grad=True)
     c.case("nancumsum", holes, axis=1, grad=True)
+    for initial in [False, True]:
+        c.case("cumulative_prod", values(jnp.int32, 2, 3), axis=1, include_initial=initial)
+        c.case("cumulative_prod", values(jnp.float32, 2, 3), axis=0, include_initial=initial, grad=True)
+    c.case("cumulative_prod", values(jnp.float32, 2, 3), axis=2)
+    c.case("nancumprod", holes, axis=1)
+    c.case("nancumprod", values(jnp.int32, 2, 3), axis=0)
     c.save("numpy/moments.txt")
 
 
@@ -218,6 +228,8 @@ def write_elementwise():
             c.case(name, a.ravel(), b.ravel(), check={"tol": 3e-6} if dtype == jnp.float32 or not is_float(x) else None)
         c.case(name, grid(2, 3, seed=5), grid(3, seed=6), grad=True, check={"tol": 3e-6})
         c.case(name, grid(2, 3), jnp.zeros((2, 2)))
+    for dtype in [jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32]:
+        c.case("spacing", edges(dtype))
     turning = jnp.asarray([[0, 3, -3, 0, 3.5, 10], [1, 2.5, 4.25, -2, 0.5, -6], [7, 7, -7, 20, 13.5, 1]], jnp.float32)
     for axis in [0, 1]:
         c.case("unwrap", turning, axis=axis, grad=True, check={"tol": 3e-6})
@@ -593,6 +605,26 @@ def write_signal():
     c.case("histogram_bin_edges", jnp.ones(3), bins=4, check=tol)
     c.case("histogram", data, bins=5, check=tol)
     c.case("histogram", data, bins=5, density=True, check=tol)
+    cloud = grid(40, 2, seed=9)
+    parts = [jnp.asarray([-2.0, -1, 0, 0.5, 3]), jnp.asarray([-1.5, 0.25, 2])]
+    weights = grid(40, seed=8)
+    for density in [False, True]:
+        c.case("histogramdd", cloud, fn=lambda u: [h for h in flat(jnp.histogramdd(u, 4, density=density))],
+               show={"bins": 4, "density": density}, check=tol)
+        c.case("histogramdd_at", cloud, *parts, fn=lambda u, *e: flat(jnp.histogramdd(u, list(e), density=density)),
+               show={"density": density}, check=tol)
+    c.case("histogramdd_weights", cloud, weights, *parts, fn=lambda u, w, *e: flat(jnp.histogramdd(u, list(e), weights=w)),
+           show={}, check=tol)
+    c.case("histogramdd_at", cloud, parts[0], fn=lambda u, e: flat(jnp.histogramdd(u, [e])), show={})
+    c.case("histogram2d", cloud[:, 0], cloud[:, 1], fn=lambda u, v: jnp.histogram2d(u, v, 5), show={"bins": 5}, check=tol)
+    c.case("histogram2d", cloud[:, 0], cloud[:4, 1], fn=lambda u, v: jnp.histogram2d(u, v, 5), show={"bins": 5})
+    for x in [grid(2, 5, seed=3), whole(6)]:
+        mask = whole(*x.shape, seed=5, low=0, high=2)
+        for v in [grid(1), grid(2, 2, seed=4), whole(9)]:
+            c.case("place", x, mask, v, fn=lambda a, m, b: jnp.place(a, m, b, inplace=False),
+                   grad=jnp.issubdtype(x.dtype, jnp.floating))
+    c.case("place", grid(3), jnp.ones(2), grid(1), fn=lambda a, m, b: jnp.place(a, m, b, inplace=False))
+    c.case("place", grid(3), jnp.ones(3), jnp.zeros(0), fn=lambda a, m, b: jnp.place(a, m, b, inplace=False))
     c.case("histogram_at", data, jnp.asarray([-2.0, -1, 0, 0.5, 3]), fn=lambda u, e: jnp.histogram(u, e))
     c.case("cov", grid(3, 5), check=tol, grad=True)
     c.case("cov", grid(3, 5), rowvar=False, check=tol)

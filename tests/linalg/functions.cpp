@@ -7,6 +7,7 @@
 #include <tokamax/linalg/least_squares.hpp>
 #include <tokamax/linalg/matrix_power.hpp>
 #include <tokamax/linalg/norm.hpp>
+#include <tokamax/linalg/polyfit.hpp>
 #include <tokamax/linalg/products.hpp>
 #include <tokamax/linalg/qr.hpp>
 #include <tokamax/linalg/tensor_solve.hpp>
@@ -35,6 +36,8 @@ linalg::norm_options norm_in(options o) {
   return n;
 }
 
+int degree(options o) { return static_cast<int>(o.integer("deg")); }
+
 case_functions functions() {
   return {
       {"det", [](const arrays& x, options) -> arrays { return linalg::det(x[0]); }},
@@ -58,6 +61,16 @@ case_functions functions() {
       {"pinv", [](const arrays& x, options) -> arrays { return linalg::pinv(x[0]); }},
       {"svdvals", [](const arrays& x, options) -> arrays { return linalg::svdvals(x[0]); }},
       {"cond", [](const arrays& x, options o) -> arrays { return linalg::cond(x[0], order_in(o, "p")); }},
+      {"polyfit", [](const arrays& x, options o) -> arrays { return polyfit(x[0], x[1], degree(o)); }},
+      {"polyfit_weights",
+       [](const arrays& x, options o) -> arrays { return polyfit(x[0], x[1], degree(o), {.weights = x[2]}); }},
+      {"polyfit_full",
+       [](const arrays& x, options o) -> arrays {
+         const polyfit_result r = polyfit_full(x[0], x[1], degree(o));
+         return {r.coefficients, r.residuals, r.rank, r.singular_values};
+       }},
+      {"polyfit_covariance",
+       [](const arrays& x, options o) { return polyfit_covariance(x[0], x[1], degree(o), {}, o.flag("unscaled")); }},
       {"lstsq", [](const arrays& x, options) -> arrays { return linalg::lstsq(x[0], x[1]).x; }},
       {"cholesky",
        [](const arrays& x, options o) -> arrays { return linalg::cholesky(x[0], {.upper = o.flag("upper")}); }},

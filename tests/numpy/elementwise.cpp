@@ -1,5 +1,6 @@
 // tests/numpy/elementwise.cpp: functions of one and two numbers give what jax.numpy gives.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/lax/elementwise/precision_bits.hpp>
 #include <tokamax/numpy.hpp>
 
 #include "support/catch.hpp"
@@ -27,6 +28,7 @@ void add_unary(case_functions& table) {
       {"abs", abs},           {"square", square},     {"logical_not", logical_not},
       {"exp", exp},           {"log", log},           {"reciprocal", reciprocal},
       {"sqrt", sqrt},         {"floor", floor},       {"ceil", ceil},
+      {"spacing", spacing},
       {"tan", tan},           {"asin", asin},         {"acos", acos},
       {"atan", atan},         {"sinh", sinh},         {"cosh", cosh},
       {"asinh", asinh},       {"acosh", acosh},       {"atanh", atanh},

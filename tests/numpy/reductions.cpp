@@ -1,6 +1,7 @@
 // tests/numpy/reductions.cpp: reductions give what jax.numpy gives.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/numpy.hpp>
+#include <tokamax/transforms/cumulative.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden_cases.hpp"
@@ -77,6 +78,10 @@ void add_along_axis(case_functions& table) {
   table["cumulative_sum"] = [](const arrays& x, options o) -> arrays {
     return cumulative_sum(x[0], o.axis(-1), o.flag("include_initial"));
   };
+  table["cumulative_prod"] = [](const arrays& x, options o) -> arrays {
+    return cumulative_prod(x[0], o.axis(-1), o.flag("include_initial"));
+  };
+  table["nancumprod"] = [](const arrays& x, options o) -> arrays { return nancumprod(x[0], o.axis(-1)); };
   table["nancumsum"] = [](const arrays& x, options o) -> arrays { return nancumsum(x[0], o.axis(-1)); };
 }
 }  // namespace

@@ -22,6 +22,12 @@ arrays from(const arrays& x, int first) {
   return rest;
 }
 
+arrays counts_and_edges(const histogramdd_result& h) {
+  arrays all{h.counts};
+  for (const array& e : h.edges) all.push_back(e);
+  return all;
+}
+
 void add_products(case_functions& table) {
   using product = array (*)(const array&, const array&, source_line);
   const std::pair<const char*, product> functions[] = {
@@ -69,6 +75,19 @@ void add_calculus(case_functions& table) {
     const histogram_result h = histogram(x[0], o.integer("bins"), {}, o.flag("density"));
     return {h.counts, h.edges};
   };
+  table["histogramdd"] = [](const arrays& x, options o) -> arrays {
+    return counts_and_edges(histogramdd(x[0], o.integer("bins"), {}, o.flag("density")));
+  };
+  table["histogramdd_at"] = [](const arrays& x, options o) -> arrays {
+    return counts_and_edges(histogramdd(x[0], from(x, 1), {}, o.flag("density")));
+  };
+  table["histogramdd_weights"] = [](const arrays& x, options) -> arrays {
+    return counts_and_edges(histogramdd(x[0], from(x, 2), x[1]));
+  };
+  table["histogram2d"] = [](const arrays& x, options o) -> arrays {
+    return counts_and_edges(histogram2d(x[0], x[1], o.integer("bins")));
+  };
+  table["place"] = [](const arrays& x, options) -> arrays { return place(x[0], x[1], x[2]); };
   table["histogram_at"] = [](const arrays& x, options) -> arrays {
     const histogram_result h = histogram(x[0], x[1]);
     return {h.counts, h.edges};

@@ -1,5 +1,6 @@
 // tests/scipy/signal.cpp: convolutions and detrended signals are those of jax.scipy.signal.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/scipy/kaiser.hpp>
 #include <tokamax/scipy/signal.hpp>
 
 #include "support/check_op.hpp"
@@ -30,6 +31,10 @@ TEST_CASE("convolutions are those of jax.scipy.signal") {
                                    {"correlate", convolved<sg::correlate>},
                                    {"convolve2d", convolved<sg::convolve2d>},
                                    {"correlate2d", convolved<sg::correlate2d>},
+                                   {"kaiser",
+                                    [](const arrays&, options o) -> arrays {
+                                      return kaiser(o.integer("n"), array(o.number("beta")));
+                                    }},
                                    {"detrend", [](const arrays& x, options o) -> arrays {
                                       return sg::detrend(
                                           x[0], o.axis(-1),

@@ -153,6 +153,22 @@ constexpr einsum_term contract(const einsum_term& a, const einsum_term& b, const
   return {dot_general(a.x, b.x, d, l), names};
 }
 
+/// The product of two terms of an equation, of which the rest needs the labels in `later`.
+constexpr einsum_term multiply(const einsum_term& t, const einsum_term& u, const axis_labels& later, source_line l) {
+  axis_labels for_t = later, for_u = later;
+  for (std::int64_t name : u.names) for_t.push_back(name);
+  for (std::int64_t name : t.names) for_u.push_back(name);
+  const einsum_term a = sum_out(t, for_t), b = sum_out(u, for_u);
+  return contract(without_ones(a, b), without_ones(b, a), later, l);
+}
+/// The term with its axes in the order of the result's labels.
+constexpr array in_result_order(const einsum_term& given, const axis_labels& result, source_line l) {
+  const einsum_term t = sum_out(given, result);
+  axes order;
+  for (std::int64_t name : result) order.push_back(find_label(t.names, name));
+  return transpose(t.x, order, l);
+}
+
 }  // namespace detail
 
 /// The sum of products that `equation` describes. Letters name the axes of each operand, and the product is summed over
@@ -179,16 +195,9 @@ constexpr array einsum(std::string_view equation, const arrays& xs, source_line 
         if (detail::find_label(later, name) < 0) later.push_back(name);
     };
     for (int j = k + 1; j < xs.count(); ++j) want(e.operands[j]);
-    detail::axis_labels for_t = later, for_u = later;
-    for (std::int64_t name : u.names) for_t.push_back(name);
-    for (std::int64_t name : t.names) for_u.push_back(name);
-    const detail::einsum_term a = detail::sum_out(t, for_t), b = detail::sum_out(u, for_u);
-    t = detail::contract(detail::without_ones(a, b), detail::without_ones(b, a), later, l);
+    t = detail::multiply(t, u, later, l);
   }
-  t = detail::sum_out(t, e.result);
-  axes order;
-  for (std::int64_t name : e.result) order.push_back(detail::find_label(t.names, name));
-  return transpose(t.x, order, l);
+  return detail::in_result_order(t, e.result, l);
 }
 constexpr array einsum(std::string_view equation, const array& a, source_line l = source_line::current()) {
   return einsum(equation, arrays{a}, l);

@@ -1,7 +1,7 @@
 // tokamax/lax/elementwise/mulhi.hpp: the high half of the product of integers.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (few programs need more than the low half)
-// tested by tests/lax/windows/reduce_window.cpp
+// tested by tests/lax/windows/patches.cpp
 #pragma once
 
 #include <tokamax/lax/elementwise/bitwise.hpp>  // shifts, bitwise_and

@@ -1,7 +1,7 @@
 // tokamax/lax/elementwise/rounding.hpp: round with a choice of what halves become.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (round to even is in unary.hpp)
-// tested by tests/lax/elementwise/trigonometric.cpp
+// tested by tests/lax/windows/patches.cpp
 #pragma once
 
 #include <tokamax/lax/elementwise/unary.hpp>  // round, floor, sign
