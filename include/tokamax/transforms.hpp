@@ -10,6 +10,7 @@
 //   transforms/control_flow/cond.hpp                 one of two functions, or of several, chosen when the program runs.
 //   transforms/control_flow/cond_rules.hpp           the op that runs one of several bodies, its derivatives and batches, and how it runs.
 //   transforms/control_flow/custom_linear_solve.hpp  solutions of linear systems that are differentiated as such.
+//   transforms/control_flow/custom_root.hpp          roots of functions that are differentiated as such.
 //   transforms/control_flow/fori_loop.hpp            a loop over the integers from one bound to another.
 //   transforms/control_flow/scan.hpp                 a loop over the leading axis whose body is traced once.
 //   transforms/control_flow/scan_rules.hpp           the scan op and its derivative and batching rules.
@@ -17,6 +18,7 @@
 //   transforms/control_flow/while_loop.hpp           a loop that goes on while a predicate holds.
 //   transforms/control_flow/while_rules.hpp          the while_loop op, its forward mode and batches, and how it runs.
 //   transforms/cost_analysis.hpp                     how much a function computes and how much memory it accesses.
+//   transforms/custom_batching/custom_vmap.hpp       functions with a batch rule of their own.
 //   transforms/custom_jvp.hpp                        functions with a derivative of their own.
 //   transforms/custom_rules.hpp                      the parts that custom_jvp and custom_vjp share.
 //   transforms/custom_vjp.hpp                        functions with a gradient of their own.
@@ -34,6 +36,8 @@
 //   transforms/passes/forward.hpp                    forward mode as a pass over the node table.
 //   transforms/precision.hpp                         choose the number formats in which a function computes, without changing the function.
 //   transforms/remat.hpp                             computes a function again in the backward pass instead of keeping its values in memory.
+//   transforms/remat/checkpoint_name.hpp             names of values, by which policies of remat choose.
+//   transforms/remat/policies.hpp                    which values remat keeps: those of products, those with names, or some of both.
 //   transforms/scan_unroll.hpp                       a scan in which one step of the loop does several steps.
 //   transforms/vjp.hpp                               a function's value together with the transpose of its derivative.
 //   transforms/vmap.hpp                              a function of one example as a function of a batch.
@@ -48,6 +52,7 @@
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/custom_linear_solve.hpp>
+#include <tokamax/transforms/control_flow/custom_root.hpp>
 #include <tokamax/transforms/control_flow/fori_loop.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
@@ -55,6 +60,7 @@
 #include <tokamax/transforms/control_flow/while_loop.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
 #include <tokamax/transforms/cost_analysis.hpp>
+#include <tokamax/transforms/custom_batching/custom_vmap.hpp>
 #include <tokamax/transforms/custom_jvp.hpp>
 #include <tokamax/transforms/custom_rules.hpp>
 #include <tokamax/transforms/custom_vjp.hpp>
@@ -72,6 +78,8 @@
 #include <tokamax/transforms/passes/forward.hpp>
 #include <tokamax/transforms/precision.hpp>
 #include <tokamax/transforms/remat.hpp>
+#include <tokamax/transforms/remat/checkpoint_name.hpp>
+#include <tokamax/transforms/remat/policies.hpp>
 #include <tokamax/transforms/scan_unroll.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

@@ -28,13 +28,12 @@ void add_unary(case_functions& table) {
       {"abs", abs},           {"square", square},     {"logical_not", logical_not},
       {"exp", exp},           {"log", log},           {"reciprocal", reciprocal},
       {"sqrt", sqrt},         {"floor", floor},       {"ceil", ceil},
-      {"spacing", spacing},
-      {"tan", tan},           {"asin", asin},         {"acos", acos},
-      {"atan", atan},         {"sinh", sinh},         {"cosh", cosh},
-      {"asinh", asinh},       {"acosh", acosh},       {"atanh", atanh},
-      {"cbrt", cbrt},         {"exp2", exp2},         {"arcsin", arcsin},
-      {"arccos", arccos},     {"arctan", arctan},     {"arcsinh", arcsinh},
-      {"arccosh", arccosh},   {"arctanh", arctanh},
+      {"spacing", spacing},   {"tan", tan},           {"asin", asin},
+      {"acos", acos},         {"atan", atan},         {"sinh", sinh},
+      {"cosh", cosh},         {"asinh", asinh},       {"acosh", acosh},
+      {"atanh", atanh},       {"cbrt", cbrt},         {"exp2", exp2},
+      {"arcsin", arcsin},     {"arccos", arccos},     {"arctan", arctan},
+      {"arcsinh", arcsinh},   {"arccosh", arccosh},   {"arctanh", arctanh},
   };
   for (const auto& [name, f] : functions)
     table[name] = [f = f](const arrays& x, options) -> arrays { return f(x[0], source_line::current()); };

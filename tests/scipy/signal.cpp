@@ -27,19 +27,16 @@ arrays convolved(const arrays& x, options o) {
 }  // namespace
 
 TEST_CASE("convolutions are those of jax.scipy.signal") {
-  check_cases("scipy/signal.txt", {{"convolve", convolved<sg::convolve>},
-                                   {"correlate", convolved<sg::correlate>},
-                                   {"convolve2d", convolved<sg::convolve2d>},
-                                   {"correlate2d", convolved<sg::correlate2d>},
-                                   {"kaiser",
-                                    [](const arrays&, options o) -> arrays {
-                                      return kaiser(o.integer("n"), array(o.number("beta")));
-                                    }},
-                                   {"detrend", [](const arrays& x, options o) -> arrays {
-                                      return sg::detrend(
-                                          x[0], o.axis(-1),
-                                          o.text("type") == "constant" ? sg::trend::constant : sg::trend::linear);
-                                    }}});
+  check_cases(
+      "scipy/signal.txt",
+      {{"convolve", convolved<sg::convolve>},
+       {"correlate", convolved<sg::correlate>},
+       {"convolve2d", convolved<sg::convolve2d>},
+       {"correlate2d", convolved<sg::correlate2d>},
+       {"kaiser", [](const arrays&, options o) -> arrays { return kaiser(o.integer("n"), array(o.number("beta"))); }},
+       {"detrend", [](const arrays& x, options o) -> arrays {
+          return sg::detrend(x[0], o.axis(-1), o.text("type") == "constant" ? sg::trend::constant : sg::trend::linear);
+        }}});
 }
 
 TEST_CASE("signals that cannot be convolved are rejected") {

@@ -72,6 +72,7 @@ TEST_CASE("apply_over_axes keeps the rank, and fromfunction gets indices") {
                     contains("apply_over_axes: rank"));
   CHECK_THROWS_WITH(apply_over_axes(total, x, {3}), contains("apply_over_axes: axis"));
   const array table = fromfunction([](const array& i, const array& j) { return i * 10.0f + j; }, {2, 3});
-  CHECK(difference({to_value(table)}, {to_value(reshape(array{0.0f, 1.0f, 2.0f, 10.0f, 11.0f, 12.0f}, {2, 3}))}, 0) == "");
+  CHECK(difference({to_value(table)}, {to_value(reshape(array{0.0f, 1.0f, 2.0f, 10.0f, 11.0f, 12.0f}, {2, 3}))}, 0) ==
+        "");
   CHECK(fromfunction([](const array& i) { return i; }, {4}, i32).dtype() == i32);
 }

@@ -11,7 +11,7 @@ namespace tokamax {
 /// An order of products. Each step takes the operands at these positions out of the list and puts their product at its end.
 struct einsum_plan {
   vec<axes> path;
-  double flops = 0;         ///< multiplications and additions of all steps
+  double flops = 0;        ///< multiplications and additions of all steps
   double naive_flops = 0;  ///< those of all products of all operands at once
 };
 
@@ -94,8 +94,7 @@ struct einsum_search {
 ///
 /// errors  "einsum: operands" if there are none, "einsum: equation" if it does not fit them
 /// source  jax.numpy.einsum_path; opt_einsum
-constexpr einsum_plan einsum_path(std::string_view equation, const arrays& xs,
-                                  source_line l = source_line::current()) {
+constexpr einsum_plan einsum_path(std::string_view equation, const arrays& xs, source_line l = source_line::current()) {
   einsum_plan none;
   if (xs.empty()) {
     reject(nullptr, l, "einsum: operands", "none", "one or more");

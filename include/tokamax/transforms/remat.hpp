@@ -102,17 +102,23 @@ inline constexpr auto everything_saveable = [](const graph&, const node&) { retu
 inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.op->precision.has_algorithm; };
 
 namespace detail {
-/// Appends the values that a policy saves to the results of a body. Returns their number.
+/// Appends the values that a policy saves to the results of a body. Returns their number. For a marker, such as a name, it
+/// is the value that is marked, which the derivative of the op before may need.
 template <class Policy>
 constexpr int save_results(graph& body, const Policy& saves) {
-  int saved = 0;
+  vec<char> saved(body.nodes.size(), 0);
+  int count = 0;
   for (int i = 0; i < body.count(); ++i) {
     const node& n = body[i];
     if (!n.op || n.operand_count == 0 || n.type.dtype == dtype::none || !saves(body, n)) continue;
-    body.outputs.push_back(i);
-    ++saved;
+    int value = i;
+    while (body[value].op && body[value].op->memory.kind == op_kind::alias) value = body.operand(body[value], 0);
+    if (!body[value].op || saved[value]) continue;
+    body.outputs.push_back(value);
+    saved[value] = 1;
+    ++count;
   }
-  return saved;
+  return count;
 }
 }  // namespace detail
 
@@ -139,7 +145,8 @@ struct remat_function {
 };
 
 /// The function f with a derivative that computes f again: it needs less memory and more time. A policy says which values
-/// are kept all the same: `remat(f, dots_saveable)`, or a function of your own that looks at the op or the name of a scope:
+/// are kept all the same: `remat(f, dots_saveable)`, one of remat/policies.hpp, or a function of your own that looks at the
+/// op or the name of a scope:
 ///
 ///   constexpr auto attention_saveable = [](const graph& g, const node& n) {
 ///     return g.scopes.name(n.scope).ends_with("attend");

@@ -34,7 +34,8 @@ arrays rows(const std::vector<shape>& all, bool transposed = false) {
   const int n = static_cast<int>(all.size()), m = all[0].rank();
   for (int i = 0; i < (transposed ? m : n); ++i)
     for (int k = 0; k < (transposed ? n : m); ++k)
-      v.push_back(static_cast<std::int32_t>(transposed ? all[static_cast<std::size_t>(k)][i] : all[static_cast<std::size_t>(i)][k]));
+      v.push_back(static_cast<std::int32_t>(transposed ? all[static_cast<std::size_t>(k)][i]
+                                                       : all[static_cast<std::size_t>(i)][k]));
   return array::from<std::int32_t>(v, transposed ? shape{m, n} : shape{n, m});
 }
 conv_layout layout_of(const std::string& text) {
@@ -78,21 +79,21 @@ case_functions functions() {
       {"conv_general_shape_tuple",
        [](const arrays&, options o) -> arrays {
          const std::string text = o.text("layouts");
-         return numbers(conv_general_shape_tuple(o.list("lhs"), o.list("rhs"), o.list("strides"), pads_of(o),
-                                                 layout_of(text)));
+         return numbers(
+             conv_general_shape_tuple(o.list("lhs"), o.list("rhs"), o.list("strides"), pads_of(o), layout_of(text)));
        }},
       {"conv_transpose_shape_tuple",
        [](const arrays&, options o) -> arrays {
          const std::string text = o.text("layouts");
-         return numbers(conv_transpose_shape_tuple(o.list("lhs"), o.list("rhs"), o.list("strides"), pads_of(o),
-                                                   layout_of(text)));
+         return numbers(
+             conv_transpose_shape_tuple(o.list("lhs"), o.list("rhs"), o.list("strides"), pads_of(o), layout_of(text)));
        }},
       {"mulhi", [](const arrays& x, options) -> arrays { return mulhi(x[0], x[1]); }},
       {"reduce_xor", [](const arrays& x, options o) -> arrays { return reduce_xor(x[0], o.list("axes")); }},
       {"round",
        [](const arrays& x, options o) -> arrays {
-         return round(x[0], o.text("method") == "even" ? rounding_method::to_nearest_even
-                                                       : rounding_method::away_from_zero);
+         return round(x[0],
+                      o.text("method") == "even" ? rounding_method::to_nearest_even : rounding_method::away_from_zero);
        }},
       {"approx_min_k",
        [](const arrays& x, options o) -> arrays {
@@ -131,17 +132,19 @@ TEST_CASE("high halves of products of 64 bits") {
     const array found = mulhi(x, y), of_words = mulhi(words, astype(y, u64));
     for (std::size_t i = 0; i < 8; ++i) {
       CHECK(found.values<std::int64_t>()[i] == static_cast<std::int64_t>(static_cast<__int128>(v[i]) * v[k] >> 64));
-      const auto product = static_cast<unsigned __int128>(static_cast<std::uint64_t>(v[i])) * static_cast<std::uint64_t>(v[k]);
+      const auto product =
+          static_cast<unsigned __int128>(static_cast<std::uint64_t>(v[i])) * static_cast<std::uint64_t>(v[k]);
       CHECK(of_words.values<std::uint64_t>()[i] == static_cast<std::uint64_t>(product >> 64));
     }
   }
 }
 
 TEST_CASE("shapes are known while compiling, and arguments that do not fit are rejected") {
-  static_assert(conv_general_shape_tuple({4, 10, 7, 6}, {3, 2, 6, 8}, {1, 1}, {{0, 0}, {0, 0}}, {"NHWC", "HWIO", "NHWC"}) ==
-                shape{4, 8, 6, 8});
+  static_assert(conv_general_shape_tuple({4, 10, 7, 6}, {3, 2, 6, 8}, {1, 1}, {{0, 0}, {0, 0}},
+                                         {"NHWC", "HWIO", "NHWC"}) == shape{4, 8, 6, 8});
   const array x = zeros({2, 6, 5, 3});
-  const conv_options o{.strides = {1, 1}, .low = {0, 0}, .high = {0, 0}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}};
+  const conv_options o{
+      .strides = {1, 1}, .low = {0, 0}, .high = {0, 0}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}};
   CHECK_THROWS_WITH(conv_general_dilated_patches(x, {0, 2}, o), contains("conv_general_dilated_patches: window"));
   CHECK_THROWS_WITH(conv_general_dilated_patches(x, {200, 200}, o), contains("conv_general_dilated_patches: window"));
   CHECK_THROWS_WITH(conv_general_dilated_local(x, zeros({5, 4, 11, 2}), {2, 2}, o),

@@ -3,9 +3,10 @@
 // umbrella: no (a tool for tests)
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>  // x + e * t
-#include <tokamax/transforms/body.hpp>             // body_input, zero_like
-#include <tokamax/transforms/eval_shape.hpp>       // make_graph
+#include <tokamax/lax/elementwise/arithmetic.hpp>     // x + e * t
+#include <tokamax/transforms/body.hpp>                // body_input, zero_like
+#include <tokamax/transforms/checks/node_values.hpp>  // node_values
+#include <tokamax/transforms/eval_shape.hpp>          // make_graph
 
 #include <cmath>   // fabs
 #include <string>  // string
@@ -33,11 +34,6 @@ struct gradient_mismatch {
   double found = 0, expected = 0;
 };
 
-inline std::vector<double> numbers_of(const array& x) {
-  const array wide = convert_element_type(x, f64);
-  const auto v = wide.values<double>();
-  return {v.begin(), v.end()};
-}
 inline array array_of(const std::vector<double>& numbers, const array_type& t) {
   return convert_element_type(array::from<double>(numbers, t.shape), t.dtype);
 }
@@ -50,16 +46,6 @@ inline array noise_like(const array& x, std::uint64_t seed) {
     v = static_cast<double>(state >> 11) / 4503599627370496.0 - 1;
   }
   return array_of(d, {x.dtype(), false, x.shape()});
-}
-/// The index of element i, as text.
-inline std::string index_text(std::int64_t i, const shape& s) {
-  std::string text = "]";
-  for (int k = s.rank() - 1; k >= 0; --k) {
-    text = std::to_string(i % s[k]) + text;
-    if (k > 0) text = "," + text;
-    i /= s[k];
-  }
-  return "[" + text;
 }
 inline arrays floating_of(const arrays& list) {
   arrays out;
@@ -228,13 +214,8 @@ class gradient_check {
 
   /// Throws if the derivative of one of the ops is wrong, at the operands that it has in f at x.
   void blame_op(const graph& f, const arrays& x, bool forward_mode) const {
+    const node_values values(f, x);
     const vec<char> live = live_nodes(f);
-    graph all(f);
-    all.outputs.clear();
-    vec<int> place(f.nodes.size(), -1);
-    for (int i = 0; i < f.count(); ++i)
-      if (live[i] && f[i].type.dtype != dtype::none) place[i] = all.outputs.count(), all.outputs.push_back(i);
-    const arrays values = execute_graph(all, x);
     for (int i = 0; i < f.count(); ++i) {
       const node& n = f[i];
       if (!live[i] || !n.op || n.op == &get_p || n.op->algebra.constant || n.op->effect != effect_kind::none ||
@@ -243,7 +224,7 @@ class gradient_check {
       graph alone;
       arrays operands, at;
       for (int k = 0; k < n.operand_count; ++k) {
-        at.push_back(values[place[f.operand(n, k)]]);
+        at.push_back(values[f.operand(n, k)]);
         operands.push_back(body_input(alone, f[f.operand(n, k)].type));
       }
       const words w = carry_words(f, n, alone);
@@ -258,8 +239,7 @@ class gradient_check {
   [[noreturn]] static void refuse(const std::string& what, const char* kind, const gradient_mismatch& m,
                                   location where) {
     throw error(what, kind + (" " + std::to_string(m.operand)) + ", " + m.element + ": " + std::to_string(m.found),
-                std::to_string(m.expected) + " by finite differences",
-                where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
+                std::to_string(m.expected) + " by finite differences", place_of(where));
   }
 
   check_grads_options options_;

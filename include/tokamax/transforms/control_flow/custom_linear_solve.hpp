@@ -7,11 +7,15 @@
 namespace tokamax {
 
 /// Attributes of custom_linear_solve. The operands are b and then the values that the three bodies close over. The first body
-/// maps b to the x with A x = b, the second x to A x, and the third y to the z with A^T z = y.
+/// maps b to the x with A x = b, the second x to A x, and the third y to the z with A^T z = y; it has no results if that is
+/// not known.
 struct linear_solve_attributes {
   std::int64_t solve = 0, product = 0, transposed = 0;
   int arguments = 0, solve_values = 0, product_values = 0;  ///< numbers of leaves of b, and of values closed over
+<<<<<<< HEAD
   int transposable = 0;  ///< is there a third body? If not, it is a copy of the first
+=======
+>>>>>>> 3cf57606e58d1988a5f3f8ee52e4cb3dd6b615bf
 };
 
 namespace detail {
@@ -93,7 +97,7 @@ constexpr arrays linear_solve_vjp(const call& c) {
   const auto w = c.attrs<linear_solve_attributes>();
   const int first = w.arguments + w.solve_values, last = first + w.product_values;
   arrays out(static_cast<std::size_t>(c.count)), operands, variables;
-  if (!w.transposable) {
+  if (c.body(2).outputs.empty()) {
     c.fail("custom_linear_solve: reverse mode", "no transpose_solve", "one, or .symmetric");
     return out;
   }
@@ -103,7 +107,11 @@ constexpr arrays linear_solve_vjp(const call& c) {
   append(operands, c, first, w.product_values);
   append(operands, c, w.arguments, w.solve_values);
   graph product = transposed_product(graph(c.body(1)), w.arguments);
+<<<<<<< HEAD
   const linear_solve_attributes transposed{0, 0, 0, w.arguments, c.count - last, w.product_values, 1};
+=======
+  const linear_solve_attributes transposed{0, 0, 0, w.arguments, c.count - last, w.product_values};
+>>>>>>> 3cf57606e58d1988a5f3f8ee52e4cb3dd6b615bf
   const arrays z = bind_bodies(c, {graph(c.body(2)), std::move(product), graph(c.body(0))}, pack(transposed), operands);
   for (int k = 0; k < w.arguments; ++k) out[k] = z[k];
   const arrays ys = equation_of_variables(c, first, w.product_values, variables);
@@ -122,7 +130,7 @@ constexpr arrays linear_solve_batch(const call& c) {
     return batched_body(graph(c.body(number)), c, flags);
   };
   graph solve = body(0, w.arguments, w.solve_values), product = body(1, first, w.product_values);
-  graph transposed = w.transposable ? body(2, last, c.count - last) : solve;
+  graph transposed = body(2, last, c.count - last);
   arrays operands = c.operands();
   for (int k = 0; k < w.arguments; ++k) operands[k] = with_batch_axis(c, k);
   return bind_bodies(c, {std::move(solve), std::move(product), std::move(transposed)}, c.attribute_words(), operands);
@@ -150,8 +158,8 @@ struct transposed_function {
 };
 
 template <class Product, class Tree, class Solve, class TransposeSolve>
-constexpr Tree linear_solve(const Product& product, const Tree& b, const Solve& solve,
-                            const TransposeSolve* transpose_solve, source_line l) {
+constexpr Tree linear_solve(const Product& product, const Tree& b, const Solve& solve, const TransposeSolve& transpose,
+                            bool transposable, source_line l) {
   return in_trace(
       [&](graph& g, const Tree& right) -> Tree {
         rule_body bodies[3];
@@ -159,16 +167,50 @@ constexpr Tree linear_solve(const Product& product, const Tree& b, const Solve& 
         require_like(g, "custom_linear_solve: solution", leaves(x), leaves(right), l);
         const Tree y = trace_rule(g, bodies[1], [&](const Tree& v) -> Tree { return product(v); }, right);
         require_like(g, "custom_linear_solve: product", leaves(y), leaves(right), l);
-        const auto transposed = [&](const Tree& ct) -> Tree {
-          if (transpose_solve) return (*transpose_solve)(transposed_function<Product, Tree>{product}, ct);
-          return solve(product, ct);
-        };
-        const Tree z = trace_rule(g, bodies[2], transposed, right);
+        const Tree z = trace_rule(g, bodies[2], transpose, right);
         require_like(g, "custom_linear_solve: transposed solution", leaves(z), leaves(right), l);
+        if (!transposable) bodies[2].body.outputs.clear();
         return bind_rules(g, described<custom_linear_solve_p>(), bodies, x, l, right);
       },
       b);
 }
 }  // namespace detail
+
+/// The options of custom_linear_solve.
+struct linear_solve_options {
+  bool symmetric = false;  ///< A is its own transpose, so that `solve` solves the transposed system, too
+};
+
+/// The x with product(x) = b, which `solve(product, b)` computes in any way: by a loop, too, that has no reverse mode. Its
+/// derivatives are those of the solution and not those of the steps to it. They solve systems with the same product; in
+/// reverse mode with its transpose, for which `solve` serves if the product is symmetric, and else
+/// `transpose_solve(transposed_product, ct)`.
+///
+///   dx = solve(db - dA x),   ct_b = transpose_solve(ct),   ct_A = -ct_b x^T
+///
+///   const auto product = [&](const array& x) { return matmul(a, x); };
+///   const array x = custom_linear_solve(product, b, conjugate_gradients, {.symmetric = true});
+///
+/// Derivatives reach the values that `product` closes over. What only `solve` closes over, such as a preconditioner, has none.
+///
+/// shapes  b a tree of floats; product and both solves give a tree like it
+/// errors  "custom_linear_solve: solution", "custom_linear_solve: product", "custom_linear_solve: transposed solution" if
+///         these are not like b; "custom_linear_solve: reverse mode" without a transpose
+/// source  jax.lax.custom_linear_solve, without has_aux
+template <class Product, class Tree, class Solve>
+constexpr Tree custom_linear_solve(const Product& product, const Tree& b, const Solve& solve,
+                                   linear_solve_options options = {}, source_line l = source_line::current()) {
+  const auto transpose = [&](const Tree& ct) -> Tree { return solve(product, ct); };
+  return detail::linear_solve(product, b, solve, transpose, options.symmetric, l);
+}
+template <class Product, class Tree, class Solve, class TransposeSolve>
+  requires(!std::is_convertible_v<const TransposeSolve&, linear_solve_options>)
+constexpr Tree custom_linear_solve(const Product& product, const Tree& b, const Solve& solve,
+                                   const TransposeSolve& transpose_solve, source_line l = source_line::current()) {
+  const auto transpose = [&](const Tree& ct) -> Tree {
+    return transpose_solve(detail::transposed_function<Product, Tree>{product}, ct);
+  };
+  return detail::linear_solve(product, b, solve, transpose, true, l);
+}
 
 }  // namespace tokamax
