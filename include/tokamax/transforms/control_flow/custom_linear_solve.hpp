@@ -12,10 +12,6 @@ namespace tokamax {
 struct linear_solve_attributes {
   std::int64_t solve = 0, product = 0, transposed = 0;
   int arguments = 0, solve_values = 0, product_values = 0;  ///< numbers of leaves of b, and of values closed over
-<<<<<<< HEAD
-  int transposable = 0;  ///< is there a third body? If not, it is a copy of the first
-=======
->>>>>>> 3cf57606e58d1988a5f3f8ee52e4cb3dd6b615bf
 };
 
 namespace detail {
@@ -107,11 +103,7 @@ constexpr arrays linear_solve_vjp(const call& c) {
   append(operands, c, first, w.product_values);
   append(operands, c, w.arguments, w.solve_values);
   graph product = transposed_product(graph(c.body(1)), w.arguments);
-<<<<<<< HEAD
-  const linear_solve_attributes transposed{0, 0, 0, w.arguments, c.count - last, w.product_values, 1};
-=======
   const linear_solve_attributes transposed{0, 0, 0, w.arguments, c.count - last, w.product_values};
->>>>>>> 3cf57606e58d1988a5f3f8ee52e4cb3dd6b615bf
   const arrays z = bind_bodies(c, {graph(c.body(2)), std::move(product), graph(c.body(0))}, pack(transposed), operands);
   for (int k = 0; k < w.arguments; ++k) out[k] = z[k];
   const arrays ys = equation_of_variables(c, first, w.product_values, variables);
