@@ -96,6 +96,38 @@ def write_special():
     for dtype in [jnp.bfloat16, jnp.float16]:
         c.case("gammaln", jnp.asarray(POSITIVE[:-1], dtype), check={"bits": 0, "vmap": 0})
     c.case("erf", whole(4), check=loose)
+    far = P([-40, -7.5, -3, -1.5, -0.2, 0, 0.01, 0.7, 1.49, 1.51, 2.9, 3.1, 8, 25, 300])
+    for dtype, unit in [(jnp.float32, 1e-6), (jnp.float64, 1e-15)]:
+        tol = lambda more: {"tol": unit * more, "bits": 0, "vmap": 0}
+        wide, x = dtype == jnp.float64, jnp.asarray(far, dtype)
+        pair = lambda f: lambda x: [jnp.asarray(y, dtype) for y in f(np.asarray(x, np.float64))]
+        c.case("sici", x, fn=pair(scipy.special.sici), check=tol(4))
+        c.case("fresnel", x[:-1], fn=pair(scipy.special.fresnel), check=tol(4 if not wide else 20))
+        for n in [0, 1, 2, 3, 7, 30]:
+            c.case("expn", jnp.asarray([n], dtype), jnp.asarray([0.001, 0.1, 0.5, 1, 1.01, 2, 5, 20, 80], dtype),
+                   fn=lambda n, x: by_scipy("expn", n, x), check=tol(6 if not wide else 40))
+        h = jnp.asarray([[-3], [0], [0.2], [1], [2.5], [4]], dtype)
+        c.case("owens_t", h, jnp.asarray([-2, 0, 0.1, 0.9, 1, 1.2, 5, 1e6], dtype), fn=lambda h, a: by_scipy("owens_t", h, a),
+               check=tol(6 if not wide else 60))
+        a, b = jnp.asarray([[[0.3]], [[1]], [[2.5]], [[-2]], [[-1.5]]], dtype), jnp.asarray([[0.7], [2.5], [4]], dtype)
+        c.case("hyp1f1", a, b, jnp.asarray([-200, -61, -59, -20, -3, -0.5, 0, 0.1, 1, 4, 20], dtype),
+               fn=lambda a, b, x: by_scipy("hyp1f1", a, b, x), check=tol(100 if not wide else 2000))
+        z = jnp.asarray([-7, -0.5, 0, 0.001, 1, 2.404825557695773, 9, 22], dtype)
+        c.case("bessel_jn", z, show={"v": 4}, check=tol(3 if not wide else 30),
+               fn=lambda z: jnp.asarray(scipy.special.jv(np.arange(5)[:, None], np.asarray(z, np.float64)[None]), dtype))
+    for name in ["sici", "fresnel"]:
+        c.case(name, *f([0.3, 1.2, 2.5, 4, 9]), fn=lambda x: list(getattr(special, name)(x)), grad=True, check=loose | {"vmap": 0})
+        c.case(name, *f([nan, inf, 0]), fn=lambda x: [jnp.asarray(y) for y in getattr(scipy.special, name)(np.asarray(x))],
+               check=loose | {"vmap": 0})
+    c.case("expn", *f([0, 1, 2, 3, -1, 2, 1.5, nan, 3, 4], [0, 0, 0, inf, 1, -1, 1, 1, nan, 0]), check=loose | {"vmap": 0},
+           fn=lambda n, x: jnp.asarray([inf, inf, 1, 0, nan, nan, nan, nan, nan, 1 / 3], jnp.float32))
+    c.case("expn", 3, *f([0.3, 1, 4]), grad=True, check=loose | {"vmap": 0})
+    c.case("owens_t", *f([0.3, -1, 2, 0.5], [0.5, 2, -0.7, 9]), fn=lambda h, a: special.owens_t(h, a).astype(jnp.float32), grad=True, check=loose)
+    c.case("owens_t", *f([inf, 0, nan, 1, 2], [1, inf, 1, nan, -inf]), fn=lambda h, a: by_scipy("owens_t", h, a), check=loose)
+    c.case("hyp1f1", 0.7, 2.5, *f([-8, -0.5, 0.25, 3]), fn=lambda a, b, x: special.hyp1f1(jnp.float32(a), jnp.float32(b), x), grad=True,
+           check={"tol": 1e-4, "gtol": 1e-3, "bits": 0, "vmap": 0})
+    c.case("bessel_jn", *f([0.3, 4, -2]), v=2, fn=lambda z, v: special.bessel_jn(z.astype(jnp.float64), v=v).astype(jnp.float32),
+           grad=True, check=loose)
     c.save("scipy/special.txt")
 
 

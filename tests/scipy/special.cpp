@@ -3,8 +3,12 @@
 #include <tokamax/scipy/special/bessel.hpp>
 #include <tokamax/scipy/special/elementary.hpp>
 #include <tokamax/scipy/special/error_functions.hpp>
+#include <tokamax/scipy/special/expn.hpp>
 #include <tokamax/scipy/special/gamma_functions.hpp>
+#include <tokamax/scipy/special/hypergeometric.hpp>
 #include <tokamax/scipy/special/integrals.hpp>
+#include <tokamax/scipy/special/owens_t.hpp>
+#include <tokamax/scipy/special/waves.hpp>
 
 #include "support/check_op.hpp"
 #include "support/golden_cases.hpp"
@@ -65,6 +69,21 @@ case_functions functions() {
       {"comb", two<sp::comb>},
       {"boxcox", two<sp::boxcox>},
       {"boxcox1p", two<sp::boxcox1p>},
+      {"expn", two<sp::expn>},
+      {"owens_t", two<sp::owens_t>},
+      {"hyp1f1", [](const arrays& x, options) -> arrays { return sp::hyp1f1(x[0], x[1], x[2]); }},
+      {"sici",
+       [](const arrays& x, options) -> arrays {
+         const auto [si, ci] = sp::sici(x[0]);
+         return {si, ci};
+       }},
+      {"fresnel",
+       [](const arrays& x, options) -> arrays {
+         const auto [s, c] = sp::fresnel(x[0]);
+         return {s, c};
+       }},
+      {"bessel_jn",
+       [](const arrays& x, options o) -> arrays { return sp::bessel_jn(x[0], static_cast<int>(o.integer("v"))); }},
       {"betainc", [](const arrays& x, options) -> arrays { return tokamax::betainc(x[0], x[1], x[2]); }},
       {"polygamma",
        [](const arrays& x, options o) -> arrays { return tokamax::polygamma(array(o.number("n")), x[0]); }},
@@ -87,6 +106,18 @@ TEST_CASE("the rules of special functions agree with finite differences, batches
   check_function([](const arrays& v) -> arrays { return lgamma(v[0]); }, {x}, o);
   check_function([](const arrays& v) -> arrays { return sp::log_ndtr(v[0] - 3.0); }, {x}, o);
   check_function([](const arrays& v) -> arrays { return bessel_i1e(v[0]); }, {x}, o);
+  check_function(
+      [](const arrays& v) -> arrays {
+        const auto [si, ci] = sp::sici(v[0]);
+        const auto [s, c] = sp::fresnel(v[0] * 0.4);
+        return si + 2.0 * ci + 3.0 * s + 4.0 * c;
+      },
+      {x}, o);
+  check_function([](const arrays& v) -> arrays { return sp::expn(array(3.0), v[0]); }, {x}, o);
+  check_function([](const arrays& v) -> arrays { return sp::owens_t(v[0], v[1]); }, {x, x * 0.7}, o);
+  check_function([](const arrays& v) -> arrays { return sp::hyp1f1(array(0.7), array(2.5), v[0] - 3.0); }, {x},
+                 {.tolerance = 1e-11, .differentiate = false});
+  check_function([](const arrays& v) -> arrays { return sp::bessel_jn(v[0], 3); }, {x}, o);
   check_function([](const arrays& v) -> arrays { return sp::xlogy(v[0], v[1]); }, {x, x + 0.5}, o);
   check_function([](const arrays& v) -> arrays { return igammac(v[0], v[1]); }, {x, x * 1.2f},
                  {.tolerance = 2e-5, .differentiate = false});
@@ -97,6 +128,7 @@ TEST_CASE("functions that JAX cannot differentiate either say so") {
   CHECK_THROWS_WITH(grad(f)(points({1, 2})), contains("regularized_incomplete_beta: derivative"));
   const auto g = [](const array& a) { return sum(zeta(a, a)); };
   CHECK_THROWS_WITH(grad(g)(points({2, 3})), contains("zeta: derivative"));
+  CHECK_THROWS_WITH(sp::bessel_jn(points({1}), -1), contains("bessel_jn: order: found -1, expected 0 to 50"));
   CHECK_THROWS_WITH(igamma(zeros({2}), zeros({3})), contains("igamma: shapes"));
 }
 

@@ -6,10 +6,14 @@
 #include <tokamax/scipy/special/bessel.hpp>
 #include <tokamax/scipy/special/elementary.hpp>
 #include <tokamax/scipy/special/error_functions.hpp>
+#include <tokamax/scipy/special/expn.hpp>
 #include <tokamax/scipy/special/gamma.hpp>
+#include <tokamax/scipy/special/hypergeometric.hpp>
 #include <tokamax/scipy/special/incomplete_beta.hpp>
 #include <tokamax/scipy/special/incomplete_gamma.hpp>
 #include <tokamax/scipy/special/integrals.hpp>
+#include <tokamax/scipy/special/owens_t.hpp>
+#include <tokamax/scipy/special/waves.hpp>
 
 #include "cases.hpp"
 
@@ -50,6 +54,7 @@ std::vector<adversarial_case> special_cases() {
   const std::vector<float> half_line{nan, inf, -1, 0, -0.0f, 1e-3f, 0.25f, 1, 1.5f, 4.5f, 11, 40};
   const std::vector<float> poles{nan, inf,  -inf, 0,  -0.0f, 1e-3f, 0.25f, 0.75f, 1,    1.5f,
                                  2,   4.5f, 9,    40, 1e4f,  -1,    -2,    -0.5f, -1.5f};
+  const std::vector<float> orders{nan, inf, -1, 0, -0.0f, 0.25f, 1, 1.5f, 2, 5, 11};
   const std::vector<float> unit{nan, -1, 0, -0.0f, 1e-3f, 0.25f, 0.5f, 0.75f, 0.999f, 1, 2, inf};
   // borders of domains and of formulas, poles, and the ends of the range
   const std::vector<float> turns{nan,      inf,     -inf,  0,      -0.0f,   tiny,     -tiny,  1e-40f,  -1e-20f, 1e-4f,
@@ -65,6 +70,8 @@ std::vector<adversarial_case> special_cases() {
       {line, 1e-5, {&log_ndtr_p, &erfcx_p, &dawsn_p, &bessel_i0e_p, &bessel_i1e_p}, {&xlogy_p, &xlog1py_p}, {}},
       {poles, 1e-5, {&lgamma_p, &digamma_p}, {}, {}},
       {half_line, 2e-5, {&exp1_p, &expi_p, &spence_p}, {&igamma_p, &igammac_p, &igamma_grad_a_p, &zeta_p}, {}},
+      {line, 1e-5, {&sin_integral_p, &cos_integral_p, &fresnel_sin_p, &fresnel_cos_p}, {&owens_t_p}, {}},
+      {orders, 2e-5, {}, {&expn_p}, {&hyp1f1_p}},
       {unit, 2e-5, {&ndtri_p}, {}, {&regularized_incomplete_beta_p}}};
   std::vector<adversarial_case> cases;
   for (const family& f : families)
