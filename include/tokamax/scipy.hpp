@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (a program of statistics or signals includes it; multivariate distributions need tokamax::linalg)
 //
+//   scipy/kaiser.hpp                    the window of Kaiser, whose side lobes a number chooses.
 //   scipy/random/binomial.hpp           how many of n trials succeed, and how n trials fall into classes: binomial, multinomial.
 //   scipy/random/gamma.hpp              samples of the gamma distribution, and their logarithms: gamma, loggamma.
 //   scipy/random/gamma_family.hpp       samples made of gamma ones: beta, chisquare, dirichlet, f, t, generalized_normal, ball.
@@ -18,7 +19,7 @@
 //   scipy/special/incomplete_gamma.hpp  the regularized incomplete gamma functions: igamma, igammac, and their derivatives.
 //   scipy/special/integrals.hpp         exponential integrals and the dilogarithm: exp1, expi, spence.
 //   scipy/special/owens_t.hpp           how likely one normal variable is above h and another one between 0 and a times it.
-//   scipy/special/special_op.hpp        what ops of special functions share: they are composed in f32 or f64, and rounded once.
+//   scipy/special/special_op.hpp        what special functions are composed of, and numbers like their operands.
 //   scipy/special/waves.hpp             integrals of waves: sici, fresnel.
 //   scipy/stats/continuous.hpp          distributions of real variables: norm, gamma, beta, t, cauchy, expon, laplace and others.
 //   scipy/stats/discrete.hpp            distributions of counts: bernoulli, binom, poisson, geom, nbinom, multinomial.
@@ -26,6 +27,7 @@
 //   scipy/stats/multivariate.hpp        distributions of vectors: multivariate_normal and dirichlet.
 #pragma once
 
+#include <tokamax/scipy/kaiser.hpp>
 #include <tokamax/scipy/random/binomial.hpp>
 #include <tokamax/scipy/random/gamma.hpp>
 #include <tokamax/scipy/random/gamma_family.hpp>

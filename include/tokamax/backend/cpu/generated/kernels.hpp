@@ -367,6 +367,7 @@ TOKAMAX_KERNELS const op* descriptor_of<captured_p>();
 TOKAMAX_KERNELS const op* descriptor_of<causal_conv1d_sums_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cbrt_p>();
 TOKAMAX_KERNELS const op* descriptor_of<ceil_p>();
+TOKAMAX_KERNELS const op* descriptor_of<checkpoint_name_p>();
 TOKAMAX_KERNELS const op* descriptor_of<concatenate_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cond_p>();
 TOKAMAX_KERNELS const op* descriptor_of<constant_p>();
@@ -382,6 +383,7 @@ TOKAMAX_KERNELS const op* descriptor_of<cross_entropy_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<cumsum_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_jvp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_linear_solve_p>();
+TOKAMAX_KERNELS const op* descriptor_of<custom_root_p>();
 TOKAMAX_KERNELS const op* descriptor_of<custom_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<debug_print_p>();
 TOKAMAX_KERNELS const op* descriptor_of<dense_p>();
@@ -524,6 +526,7 @@ TOKAMAX_KERNELS attribute_schema schema<reduce_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<remat_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<reshape_options>();
 TOKAMAX_KERNELS attribute_schema schema<reverse_options>();
+TOKAMAX_KERNELS attribute_schema schema<root_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
 TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
@@ -597,6 +600,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &causal_conv1d_sums_p,
           &cbrt_p,
           &ceil_p,
+          &checkpoint_name_p,
           &concatenate_p,
           &cond_p,
           &constant_p,
@@ -612,6 +616,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &cumsum_p,
           &custom_jvp_p,
           &custom_linear_solve_p,
+          &custom_root_p,
           &custom_vjp_p,
           &debug_print_p,
           &dense_p,
