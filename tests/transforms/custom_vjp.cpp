@@ -162,12 +162,12 @@ TEST_CASE("a gradient has derivatives in both modes: those of the forward and ba
   const auto cube =
       custom_vjp([](const array& x) { return x * x * x; }, [](const array& x) { return std::pair{x * x * x, x}; },
                  [](const array& x, const array& ct) { return 3.0f * x * x * ct; });
-  const auto f = [&](const array& x) { return sum(cube(x) * x); };  // the gradient reads the value of the call
+  const auto loss = [&](const array& x) { return sum(cube(x) * x); };  // the gradient reads the value of the call
   const array x = array::from<float>({0.5f, -1.0f, 2.0f}), t = array::from<float>({1.0f, 2.0f, -1.0f});
   const std::vector<double> expected{3, 24, -48};  // 12 x^2 t
-  CHECK(to_value(jvp(grad(f), x, t).second).data == expected);
-  CHECK(to_value(grad([&](const array& v) { return sum(grad(f)(v) * t); })(x)).data == expected);
-  CHECK_THROWS_WITH(jvp(f, x, t), contains("custom_vjp: derivative"));
+  CHECK(to_value(jvp(grad(loss), x, t).second).data == expected);
+  CHECK(to_value(grad([&](const array& v) { return sum(grad(loss)(v) * t); })(x)).data == expected);
+  CHECK_THROWS_WITH(jvp(loss, x, t), contains("custom_vjp: derivative"));
 }
 
 TEST_CASE("differentiated_custom_vjp of numbers that kernels easily get wrong") {
