@@ -12,6 +12,7 @@
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -155,4 +156,25 @@ TEST_CASE("custom_vjp: rules with other values or cotangents are refused by name
                         identity, [](const array& a) { return std::pair{sum(a), a}; },
                         [](const array&, const array& ct) { return ct; })(x),
                     contains("custom_vjp: value of forward: found f32[], expected f32[3]"));
+}
+
+TEST_CASE("a gradient has derivatives in both modes: those of the forward and backward functions") {
+  const auto cube =
+      custom_vjp([](const array& x) { return x * x * x; }, [](const array& x) { return std::pair{x * x * x, x}; },
+                 [](const array& x, const array& ct) { return 3.0f * x * x * ct; });
+  const auto loss = [&](const array& x) { return sum(cube(x) * x); };  // the gradient reads the value of the call
+  const array x = array::from<float>({0.5f, -1.0f, 2.0f}), t = array::from<float>({1.0f, 2.0f, -1.0f});
+  const std::vector<double> expected{3, 24, -48};  // 12 x^2 t
+  CHECK(to_value(jvp(grad(loss), x, t).second).data == expected);
+  CHECK(to_value(grad([&](const array& v) { return sum(grad(loss)(v) * t); })(x)).data == expected);
+  CHECK_THROWS_WITH(jvp(loss, x, t), contains("custom_vjp: derivative"));
+}
+
+TEST_CASE("differentiated_custom_vjp of numbers that kernels easily get wrong") {
+  const auto doubled =
+      custom_vjp([](const array& x) { return x + x; }, [](const array& x) { return std::pair{x + x, nothing{}}; },
+                 [](nothing, const array& ct) { return ct + ct; });
+  for (const dtype t : {f32, bf16})
+    check_adversarial([&](const arrays& x) -> arrays { return vjp(doubled, x[0]).first; },
+                      {adversarial({9, 37}, 3, t)});
 }

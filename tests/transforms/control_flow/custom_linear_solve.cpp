@@ -9,6 +9,7 @@
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -84,6 +85,14 @@ TEST_CASE("trees are solved for, and the transposed product is the transpose") {
   CHECK(x.second.item() == Approx(0.25f));
   const auto first = [&](const array& b) { return custom_linear_solve(product, two{b, 3.0f * b}, solve, solve).first; };
   CHECK(grad(first)(ones({})).item() == Approx(0.5f - 3 * 0.03125f));
+}
+
+TEST_CASE("custom_linear_solve of numbers that kernels easily get wrong") {
+  const auto doubled = [](const array& x) { return x + x; };
+  const auto halved = [](const auto&, const array& y) { return y * array(0.5, {y.dtype(), false, {}}); };
+  for (const dtype t : {f32, bf16})
+    check_adversarial([&](const arrays& x) -> arrays { return custom_linear_solve(doubled, x[0], halved); },
+                      {adversarial({9, 37}, 3, t)});
 }
 
 TEST_CASE("custom_linear_solve: errors") {

@@ -6,6 +6,7 @@
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -68,6 +69,14 @@ TEST_CASE("the guess has no derivative") {
   };
   CHECK(root(array(1.5f)).item() == Approx(std::sqrt(2.0f)));
   CHECK(grad(root)(array(1.5f)).item() == 0);
+}
+
+TEST_CASE("custom_root of numbers that kernels easily get wrong") {
+  const auto doubled = [](const array& x) { return x + x; };
+  const auto halved = [](const auto&, const array& y) { return y * array(0.5, {y.dtype(), false, {}}); };
+  for (const dtype t : {f32, bf16})
+    check_adversarial([&](const arrays& x) -> arrays { return custom_root(doubled, x[0], halved, halved); },
+                      {adversarial({9, 37}, 3, t)});
 }
 
 TEST_CASE("custom_root: errors") {

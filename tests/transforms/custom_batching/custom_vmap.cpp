@@ -9,6 +9,7 @@
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 using namespace tokamax;
@@ -67,6 +68,11 @@ TEST_CASE("a gradient has the batch rules of what is in f, at the value that the
   const auto loss = [&](const array& v) { return sum(sin(product(a, v))); };
   const auto expected = [&](const array& v) { return matmul(transpose(a), cos(matmul(a, v) + 1.0f)); };
   CHECK(difference({to_value(vmap(grad(loss))(xs))}, {to_value(vmap(expected)(xs))}, 1e-6) == "");
+}
+
+TEST_CASE("custom_vmap of numbers that kernels easily get wrong") {
+  for (const dtype t : {f32, bf16})
+    check_adversarial([](const arrays& x) -> arrays { return wrong(x[0]) + x[0]; }, {adversarial({9, 37}, 3, t)});
 }
 
 TEST_CASE("custom_vmap: errors") {

@@ -73,9 +73,3 @@ TEST_CASE("policies and names change no bit") {
   const auto both = save_from_both_policies(dots_saveable, save_only_these_names("last"));
   CHECK(bit_difference({gradient(remat(layer, both))}, {expected}) == "");
 }
-
-TEST_CASE("checkpoint_name keeps the contract") {
-  reference_rules()[&checkpoint_name_p] = [](const asked& a) { return a.in; };
-  check_op(checkpoint_name_p, {{{noise({2, 3}, 1)}, {'a', 'b'}}, {{noise({0}, 1)}, {}}});
-  CHECK(to_value(checkpoint_name(array(2.0f), "two")).data == std::vector<double>{2});
-}

@@ -1,6 +1,5 @@
 // tokamax/transforms/remat/checkpoint_name.hpp: names of values, by which policies of remat choose.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/remat/policies.cpp
 #pragma once
 
 #include <tokamax/lax/stop_gradient.hpp>  // identity_infer
