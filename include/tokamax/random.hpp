@@ -6,6 +6,7 @@
 //
 //   random/distributions.hpp  samples that are functions of a uniform or normal one: laplace, cauchy, pareto, geometric.
 //   random/key.hpp            the state of random numbers as a value, and how new ones are made of it.
+//   random/key_reuse.hpp      a debug mode that finds keys which are used twice.
 //   random/randint.hpp        random integers and random orders.
 //   random/sample_shape.hpp   the shape of samples whose parameters are arrays.
 //   random/samplers.hpp       samples of the usual distributions, from JAX's random bits.
@@ -14,6 +15,7 @@
 
 #include <tokamax/random/distributions.hpp>
 #include <tokamax/random/key.hpp>
+#include <tokamax/random/key_reuse.hpp>
 #include <tokamax/random/randint.hpp>
 #include <tokamax/random/sample_shape.hpp>
 #include <tokamax/random/samplers.hpp>

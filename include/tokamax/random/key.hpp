@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
+#include <tokamax/random/key_reuse.hpp>    // key_reuse_check
 #include <tokamax/random/threefry.hpp>     // threefry2x32
 
 #include <array>        // std::array: the keys of a split
@@ -10,7 +11,7 @@
 
 namespace tokamax::random {
 
-/// A key: two words that determine a sample completely. Never use a key twice; split it.
+/// A key: two words that determine a sample completely. Never use a key twice; split it. key_reuse_check finds who does.
 ///
 /// A key is an array u32[2] (with leading axes under vmap) and a leaf of trees. Only the low 32 bits of a seed count, as in
 /// JAX without 64-bit numbers. `key(42)` is a value in constant expressions too. A default-made key is abstract, so that
@@ -35,6 +36,7 @@ TOKAMAX_COMPILED_ONCE array key::concrete(std::uint32_t seed) { return array::fr
 /// The keys of all positions of `extents`: [extents, 2], to be mapped over.
 /// source  jax.random.split with a shape
 constexpr array split(const key& k, const shape& extents, source_line l = source_line::current()) {
+  key_reuse_check::use(k, l);
   return threefry2x32(k, zeros({}, u32), extents, true, l);
 }
 
@@ -61,6 +63,7 @@ constexpr key fold_in(const key& k, const array& data, source_line l = source_li
 /// 32 random bits for each element. Element i does not depend on the shape.
 /// source  jax.random.bits
 constexpr array bits(const key& k, const shape& s = {}, source_line l = source_line::current()) {
+  key_reuse_check::use(k, l);
   return threefry2x32(k, zeros({}, u32), s, false, l);
 }
 

@@ -15,7 +15,7 @@ namespace detail {
 /// Random bits of u32, a word of a hash, or of u64, both of its words.
 constexpr array bits_as(const key& k, const shape& s, dtype type, source_line l) {
   if (type == u32) return bits(k, s, l);
-  const array both = threefry2x32(k, zeros({}, u32), s, true, l);
+  const array both = split(k, s, l);
   const auto word = [&](int i) {
     return convert_element_type(reshape(slice_in_dim(both, i, i + 1, s.rank(), l), s, l), u64);
   };

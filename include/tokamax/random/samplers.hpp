@@ -23,7 +23,7 @@ constexpr bool is_sampled(dtype t) { return t == f32 || t == bf16 || t == f16 ||
 /// byte or half of a word, f64 takes both words of a hash.
 constexpr array unit(const key& k, const shape& s, dtype type, source_line l) {
   if (type == f64) {
-    const array both = threefry2x32(k, zeros({}, u32), s, true, l);
+    const array both = split(k, s, l);
     const auto word = [&](int i) { return reshape(slice_in_dim(both, i, i + 1, s.rank(), l), s, l); };
     const array high = convert_element_type(word(0), f64) * 0x1p20;
     return (high + convert_element_type(shift_right_logical(word(1), 12, l), f64)) * 0x1p-52;
