@@ -15,6 +15,7 @@
 //   transforms/control_flow/scan.hpp                 a loop over the leading axis whose body is traced once.
 //   transforms/control_flow/scan_rules.hpp           the scan op and its derivative and batching rules.
 //   transforms/control_flow/scan_run.hpp             how a scan runs its body.
+//   transforms/control_flow/scan_unroll.hpp          a scan in which one step of the loop does several steps.
 //   transforms/control_flow/while_loop.hpp           a loop that goes on while a predicate holds.
 //   transforms/control_flow/while_rules.hpp          the while_loop op, its forward mode and batches, and how it runs.
 //   transforms/cost_analysis.hpp                     how much a function computes and how much memory it accesses.
@@ -38,7 +39,6 @@
 //   transforms/remat.hpp                             computes a function again in the backward pass instead of keeping its values in memory.
 //   transforms/remat/checkpoint_name.hpp             names of values, by which policies of remat choose.
 //   transforms/remat/policies.hpp                    which values remat keeps: those of products, those with names, or some of both.
-//   transforms/scan_unroll.hpp                       a scan in which one step of the loop does several steps.
 //   transforms/vjp.hpp                               a function's value together with the transpose of its derivative.
 //   transforms/vmap.hpp                              a function of one example as a function of a batch.
 #pragma once
@@ -57,6 +57,7 @@
 #include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
 #include <tokamax/transforms/control_flow/scan_run.hpp>
+#include <tokamax/transforms/control_flow/scan_unroll.hpp>
 #include <tokamax/transforms/control_flow/while_loop.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
 #include <tokamax/transforms/cost_analysis.hpp>
@@ -80,6 +81,5 @@
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/remat/checkpoint_name.hpp>
 #include <tokamax/transforms/remat/policies.hpp>
-#include <tokamax/transforms/scan_unroll.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

@@ -270,7 +270,7 @@ TEST_CASE("a network is trained as on the CPU") {
   check_near(b.hidden.kernel, a.hidden.kernel, 1e-5);
 }
 
-TEST_CASE("kernels that are written once have the values of the CPU") {
+TEST_CASE("kernels that are written once have the values of the CPU on an emulated GPU") {
   if (!emulated_gpu()) return;
   int seed = 0;
   for (const auto& s : tk::test::sources::all([&](const tk::shape& e) { return normal(++seed, e); })) {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>                          // ambient_trace, leaves
-#include <tokamax/lax/iota.hpp>                            // zeros
-#include <tokamax/transforms/control_flow/scan_rules.hpp>  // scan_p
-#include <tokamax/transforms/control_flow/scan_run.hpp>    // how it runs
-#include <tokamax/transforms/scan_unroll.hpp>              // bind_unrolled
+#include <tokamax/core/trace.hpp>                           // ambient_trace, leaves
+#include <tokamax/lax/iota.hpp>                             // zeros
+#include <tokamax/transforms/control_flow/scan_rules.hpp>   // scan_p
+#include <tokamax/transforms/control_flow/scan_run.hpp>     // how it runs
+#include <tokamax/transforms/control_flow/scan_unroll.hpp>  // bind_unrolled
 
 #include <utility>  // pair
 

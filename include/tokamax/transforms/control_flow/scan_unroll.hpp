@@ -1,4 +1,4 @@
-// tokamax/transforms/scan_unroll.hpp: a scan in which one step of the loop does several steps.
+// tokamax/transforms/control_flow/scan_unroll.hpp: a scan in which one step of the loop does several steps.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/transforms/control_flow/scan.cpp
 #pragma once
