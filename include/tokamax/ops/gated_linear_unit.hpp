@@ -24,11 +24,13 @@ struct gated_linear_unit_result {
 };
 
 namespace detail {
-/// x [..., K] times one matrix [K, N] in the dtype of sums, or a refusal.
+/// x [..., K] times one matrix [K, N] in the dtype of sums, or a refusal. The sums of bf16 have f32 cotangents, which the products
+/// of the backward pass round to bf16, so that these are as fast as those forward.
 constexpr array gated_product(const array& x, const array& w, const gated_linear_unit_options& o, source_line l) {
   const int features = x.rank() - 1;
   const use_implementation named("dot_general", o.implementation, x, w);
-  return dot_general(x, w, {{features}, {0}, {}, {}, carrying(x.dtype()), o.algorithm}, l);
+  const dot_algorithm algorithm = algorithm_of(x.dtype(), o.algorithm);
+  return dot_general(x, w, {{features}, {0}, {}, {}, carrying(x.dtype()), algorithm}, l);
 }
 /// Rejects x and one of the weights, of this rank. False if it has.
 constexpr bool gated_operands(const array& x, const array& w, int rank, source_line l) {
