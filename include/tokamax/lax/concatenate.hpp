@@ -84,4 +84,22 @@ constexpr array stack(const arrays& xs, int axis = 0, source_line l = source_lin
   return concatenate(in, axis, l);
 }
 
+/// The extents as an array, [rank].
+///
+/// dtypes  i32
+/// errors  "shape_as_value: extent" if one is not known while tracing, or has no i32
+/// source  jax.lax.shape_as_value
+constexpr array shape_as_value(const shape& s, source_line l = source_line::current()) {
+  if (s.rank() == 0) return array(0, {i32, false, {0}});
+  arrays each;
+  for (std::int64_t n : s) {
+    if (is_dyn(n) || n < 0 || n > 0x7fffffff) {
+      reject(nullptr, l, "shape_as_value: extent", message() << s, "known extents below 2^31");
+      return array(0, {i32, false, {0}});
+    }
+    each.push_back(array(n, {i32, false, {}}));
+  }
+  return stack(each, 0, l);
+}
+
 }  // namespace tokamax

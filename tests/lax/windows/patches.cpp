@@ -142,6 +142,11 @@ TEST_CASE("high halves of products of 64 bits") {
 TEST_CASE("shapes are known while compiling, and arguments that do not fit are rejected") {
   static_assert(conv_general_shape_tuple({4, 10, 7, 6}, {3, 2, 6, 8}, {1, 1}, {{0, 0}, {0, 0}},
                                          {"NHWC", "HWIO", "NHWC"}) == shape{4, 8, 6, 8});
+  const array extents = shape_as_value({7, 0, 3});
+  CHECK(extents.shape() == shape{3});
+  CHECK((extents.values<std::int32_t>()[0] == 7 && extents.values<std::int32_t>()[1] == 0));
+  CHECK(shape_as_value({}).shape() == shape{0});
+  CHECK_THROWS_WITH(shape_as_value({1LL << 40}), contains("shape_as_value: extent"));
   const array x = zeros({2, 6, 5, 3});
   const conv_options o{
       .strides = {1, 1}, .low = {0, 0}, .high = {0, 0}, .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}};

@@ -8,6 +8,8 @@
 #include "support/check_op.hpp"
 
 #include <cmath>
+#include <set>
+#include <string>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -42,6 +44,29 @@ TEST_CASE("reduce combines all elements, whatever their number") {
   CHECK(reduce(ones({2, 3}, i32), 0, plus, {-1}).dtype() == i32);
   check_function([](const arrays& x) -> arrays { return reduce(x[0], 1.0f, product, {0}); }, {noise({5, 2}, 1)});
   CHECK_THROWS_WITH(reduce(zeros({2}), 0.0f, plus, {1}), contains("reduce: axis"));
+}
+
+TEST_CASE("reduce by one op is the reduction that has kernels") {
+  const auto ops_of = [](const function& f, const array& x) {
+    std::set<std::string> names;
+    const graph g = trace(f, types_of({x}));
+    for (const node& n : g.nodes) names.insert(std::string(n.op->name));
+    return names;
+  };
+  const array x = noise({3, 5}, 1);
+  const auto least = [](const array& a, const array& b) { return minimum(b, a); };
+  const auto both = [](const array& a, const array& b) { return logical_and(a, b); };
+  const auto more = [](const array& a, const array& b) { return a + b + 1.0f; };
+  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], 0.0f, plus, {1}); }, x).contains("reduce_sum"));
+  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], -infinite, larger, {1}); }, x).contains("reduce_max"));
+  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], infinite, least, {0}); }, x).contains("reduce_min"));
+  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0] > 0.0f, array(true), both, {0}); }, x)
+            .contains("reduce_and"));
+  CHECK(!ops_of([&](const arrays& v) -> arrays { return reduce(v[0], 0.0f, more, {1}); }, x).contains("reduce_sum"));
+  const array scale = full({}, 2.0f);
+  const auto closed = [&](const array& a, const array& b) { return a + b * scale; };
+  CHECK(reduce(ones({2}), 0.0f, closed, {0}).item() == 3);
+  CHECK(apart(reduce(x, infinite, least, {0, 1}), min(x)) == 0);
 }
 
 TEST_CASE("reduce_window agrees with pools, and with windows that are written out") {

@@ -3,13 +3,45 @@
 // umbrella: no (sums and extremes have ops of their own: who combines otherwise includes it)
 #pragma once
 
+#include <tokamax/core/trace.hpp>               // trace_into
 #include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_xor
+#include <tokamax/lax/reduce.hpp>               // reduce_max
 #include <tokamax/lax/slice.hpp>                // slice, pad
 
 namespace tokamax {
 
-/// Combines all elements along some axes, in a tree whose shape the extents alone fix.
+namespace detail {
+/// The op that f applies to its two operands, if it does nothing else and holds no values; null otherwise.
+template <class F>
+constexpr const op* op_of_pair([[maybe_unused]] const F& f, [[maybe_unused]] dtype type) {
+  if constexpr (is_stateless<F>) {
+    graph g;
+    array result;
+    const array some(array_type{type, false, {}});
+    trace_into(g, f, result, some, some);
+    if (g.error.failed || g.outputs.count() != 1) return nullptr;
+    const node& n = g[g.outputs[0]];
+    if (n.operand_count != 2 || n.type.dtype != type) return nullptr;
+    const int a = g.operand(n, 0), b = g.operand(n, 1);
+    return a != b && g.inputs[0] + g.inputs[1] == a + b && (a == g.inputs[0] || b == g.inputs[0]) ? n.op : nullptr;
+  }
+  return nullptr;
+}
+/// The reduction whose op is the function of a pair, which has kernels; an array that does not exist for other functions.
+constexpr array reduce_by_op(const op* o, const array& x, const axes& dimensions, source_line l) {
+  if (o == &add_p) return reduce(described<reduce_sum_p>(), x, {.axis = dimensions}, l);
+  if (o == &logical_and_p) return reduce(described<reduce_and_p>(), x, {.axis = dimensions}, l);
+  if (o == &logical_or_p) return reduce(described<reduce_or_p>(), x, {.axis = dimensions}, l);
+  if (x.size() == 0) return {};
+  if (o == &max_p) return reduce(described<reduce_max_p>(), x, {.axis = dimensions}, l);
+  if (o == &min_p) return reduce(described<reduce_min_p>(), x, {.axis = dimensions}, l);
+  return {};
+}
+}  // namespace detail
+
+/// Combines all elements along some axes, in a tree whose shape the extents alone fix. A function that is one op, such as
+/// a + b, maximum(a, b) or logical_or(a, b), becomes the reduction by that op.
 ///
 ///   reduce(x, 1.0f, [](const array& a, const array& b) { return a * b; }, {0})
 ///
@@ -21,9 +53,12 @@ template <class F>
 constexpr array reduce(const array& x, const array& init, const F& f, const axes& dimensions,
                        source_line l = source_line::current()) {
   array y = x;
+  for (std::int64_t given : dimensions) checked_axis("reduce: axis", static_cast<int>(given), x, l);
+  if (x.rank() == 0) return x;
+  if (const array known = detail::reduce_by_op(detail::op_of_pair(f, x.dtype()), x, dimensions, l); known.exists())
+    return f(known, broadcast_to(astype(init, x.dtype()), known.shape(), l));
   for (std::int64_t given : dimensions) {
     const int axis = checked_axis("reduce: axis", given, x, l);
-    if (x.rank() == 0) return x;
     while (y.extent(axis) > 1) {
       const std::int64_t n = y.extent(axis), half = n / 2;
       array pairs = f(slice_in_dim(y, 0, half, axis, l), slice_in_dim(y, half, 2 * half, axis, l));
