@@ -41,12 +41,13 @@ constexpr array product(const array& x, const array& w, const shape& block) {
 constexpr array flash_attention(const array& q, const array& k, const array& v, std::int64_t bq, std::int64_t bk,
                                 bool causal) {
   const std::int64_t heads = q.extent(0), t = q.extent(1), d = q.extent(2), keys = k.extent(1);
+  const float scale = 1.0f / std::sqrt(static_cast<float>(d));
   const auto body = [=](const auto& p, const auto& qr, const auto& kr, const auto& vr, const auto& out,
                         const auto& most, const auto& sums, const auto& values) {
     const auto rows = static_cast<std::int32_t>(bq), columns = static_cast<std::int32_t>(bk);
     const array row = p.program_id(1) * rows, column = p.program_id(2) * columns;  // where the blocks begin
     const auto visit = [&](bool masked) {
-      array s = matmul(qr.get(), swapaxes(kr.get(), 0, 1)) * (1.0f / std::sqrt(static_cast<float>(d)));
+      array s = matmul(qr.get() * scale, swapaxes(kr.get(), 0, 1));
       if (masked) s = where(row + iota(i32, {bq, bk}, 0) >= column + iota(i32, {bq, bk}, 1), s, -1e30f);
       const array m = maximum(most.get(), max(s, {.axis = {1}, .keepdims = true}));
       const array e = exp(s - m), kept = exp(most.get() - m);
