@@ -58,8 +58,10 @@ TEST_CASE("reduce by one op is the reduction that has kernels") {
   const auto both = [](const array& a, const array& b) { return logical_and(a, b); };
   const auto more = [](const array& a, const array& b) { return a + b + 1.0f; };
   CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], 0.0f, plus, {1}); }, x).contains("reduce_sum"));
-  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], -infinite, larger, {1}); }, x).contains("reduce_max"));
-  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], infinite, least, {0}); }, x).contains("reduce_min"));
+  CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0], -infinite, larger, {1}); }, x)
+            .contains("reduce_max"));
+  CHECK(
+      ops_of([&](const arrays& v) -> arrays { return reduce(v[0], infinite, least, {0}); }, x).contains("reduce_min"));
   CHECK(ops_of([&](const arrays& v) -> arrays { return reduce(v[0] > 0.0f, array(true), both, {0}); }, x)
             .contains("reduce_and"));
   CHECK(!ops_of([&](const arrays& v) -> arrays { return reduce(v[0], 0.0f, more, {1}); }, x).contains("reduce_sum"));
