@@ -19,7 +19,7 @@ struct polyfit_options {
 /// All that a fit tells.
 struct polyfit_result {
   array coefficients;     ///< [degree + 1] or [degree + 1, k], highest power first
-  array residuals;        ///< the sum of squares of the differences, for each column of y
+  array residuals;        ///< [1] or [k]: the sum of squares of the differences
   array rank;             ///< i32[]: how many singular values count
   array singular_values;  ///< [degree + 1], of the matrix of powers with columns of length 1
   array scale;            ///< [degree + 1]: the lengths of these columns before
@@ -59,7 +59,8 @@ constexpr polyfit_result polyfit_full(const array& x, const array& y, int degree
       o.rcond < 0 ? static_cast<double>(x.extent(0)) * linalg::detail::rounding_of(at.dtype()) : o.rcond;
   const linalg::lstsq_result r = linalg::lstsq(powers / scale, wanted, rcond, l);
   const array divisor = y.rank() == 2 ? reshape(scale, {scale.extent(0), 1}) : scale;
-  return {r.x / divisor, r.residuals, r.rank, r.singular_values, scale};
+  const array residuals = y.rank() == 2 ? r.residuals : reshape(r.residuals, {1}, l);
+  return {r.x / divisor, residuals, r.rank, r.singular_values, scale};
 }
 /// The coefficients alone.
 /// source  jax.numpy.polyfit
