@@ -48,7 +48,7 @@ TEST_CASE("score and mask functions are biases and masks") {
 }
 
 TEST_CASE("a score function sees the number of the batch entry, over all batch axes") {
-  const array q = noise({2, 3, 2, 1, 2}, 4), table = noise({6}, 5) * 3.0f, other = noise({1, 1, 2, 2}, 6);
+  const array q = noise({2, 3, 64, 1, 2}, 4), table = noise({6}, 5) * 3.0f, other = noise({1, 1, 64, 64}, 6);
   const auto scaled = [&](const array& s, const array& b, auto&...) {
     array factor = tk::zeros({6, 1, 1, 1});
     for (int n = 0; n < 6; ++n) factor = select(b == n, table[n], factor);
@@ -57,7 +57,7 @@ TEST_CASE("a score function sees the number of the batch entry, over all batch a
   const auto shifted = [&](const array& s, const array& b, auto&...) {
     return s + astype(b, tk::f32) * 0.3f + other * astype(b - 2, tk::f32);
   };
-  const auto hidden = [](const array& b, const array&, const array&, const array& j) { return j <= b; };
+  const auto hidden = [](const array& b, const array&, const array&, const array& j) { return j <= b * 9; };
   const array y = tk::flex_attention(q, q, q, scaled), z = tk::flex_attention(q, q, q, shifted, hidden);
   for (int n = 0; n < 6; ++n) {
     const array x = q[n / 3][n % 3];
@@ -66,7 +66,7 @@ TEST_CASE("a score function sees the number of the batch entry, over all batch a
     const auto moved = [&](const array& s, auto&...) {
       return s + static_cast<float>(n) * 0.3f + other * static_cast<float>(n - 2);
     };
-    const auto late = [n](const array&, const array&, const array&, const array& j) { return j <= n; };
+    const auto late = [n](const array&, const array&, const array&, const array& j) { return j <= n * 9; };
     CHECK(tk::test::distance(z[n / 3][n % 3], tk::flex_attention(x, x, x, moved, late)) < 1e-6);
   }
 }
@@ -172,8 +172,8 @@ TEST_CASE("many queries and keys in blocks have the results and gradients of arr
 }
 
 TEST_CASE("functions that only add and hide are a bias and booleans, as far as they take little memory") {
-  const auto ops_of = [](std::int64_t n, auto score) {
-    const auto f = [&](const array& q) { return tk::flex_attention(q, q, q, score, nearby); };
+  const auto ops_of = [](std::int64_t n, auto score, auto... mask) {
+    const auto f = [&](const array& q) { return tk::flex_attention(q, q, q, score, mask...); };
     const tk::graph g = tk::make_graph(f, array({tk::f32, false, {1, n, 2, 32}}));
     int attentions = 0, loops = 0;
     for (const tk::node& x : g.nodes) attentions += x.op == &tk::attention_p, loops += x.op == &tk::scan_p;
@@ -181,7 +181,15 @@ TEST_CASE("functions that only add and hide are a bias and booleans, as far as t
   };
   const std::pair by_op{1, 0}, by_loops{0, 1};
   CHECK(ops_of(1024, alibi) == by_op);
-  CHECK(ops_of(2048, alibi) == by_loops);  // 2 heads x 16 MiB
+  CHECK(ops_of(64, alibi) == by_op);
+  CHECK(ops_of(63, alibi) == std::pair{0, 0});  // all scores
+  CHECK(ops_of(2048, alibi) == by_loops);       // 2 heads x 16 MiB
+  const auto by_distance = [](const array& s, auto&, auto&, auto& i, auto& j) { return s - astype(i - j, tk::f32); };
+  CHECK(ops_of(2048, by_distance) == by_op);
+  CHECK(ops_of(2049, by_distance) == by_loops);
+  CHECK(ops_of(1800, by_distance, nearby) == by_op);  // the same for all heads, 12.96 MB with the mask's 3.24 MB
+  CHECK(ops_of(1900, by_distance, nearby) == by_loops);
+  CHECK(ops_of(1 << 20, [](const array& s, auto&, auto&, auto&, auto& j) { return s + astype(j, tk::f32); }) == by_op);
   CHECK(ops_of(1024, [](const array& s, auto&...) { return s; }) == by_op);
   CHECK(ops_of(1024, [](const array& s, auto&, auto&, auto& i, auto& j) {
           return 1.0f + (s - astype(i, tk::f32)) + astype(j, tk::f32);
@@ -235,6 +243,9 @@ TEST_CASE("the memory of flex_attention and of its gradients grows with the leng
 TEST_CASE("functions that do not give scores and masks are refused") {
   const array q = noise({1, 3, 2, 2}, 1);
   CHECK_THROWS_WITH(tk::flex_attention(q, q, q, [](auto& s, auto&...) { return s[0][0][0]; }, nearby, {.bias = q}),
+                    contains("dot_product_attention: bias"));
+  const array many_of_them = noise({1, 70, 2, 2}, 2);
+  CHECK_THROWS_WITH(tk::flex_attention(many_of_them, many_of_them, many_of_them, alibi, nearby, {.bias = q}),
                     contains("dot_product_attention: bias"));
   CHECK_THROWS_WITH(tk::flex_attention(q, q, q, [](auto&...) { return tk::zeros({2, 2}); }),
                     contains("flex_attention: score"));

@@ -17,14 +17,19 @@ namespace detail {
 /// The most bytes of biases and booleans that flex_attention makes of its functions.
 inline constexpr std::int64_t most_flex_bytes = std::int64_t{1} << 24;
 
+/// From so many pairs on the functions are traced once more to learn whether arrays do. Fewer scores are computed as they are.
+inline constexpr std::int64_t least_flex_pairs = 4096;
+
 constexpr dtype flex_scores(const array& q, const attention_options& o) {
   return o.logits_dtype != dtype::none ? o.logits_dtype : carrying(q.dtype());
 }
 /// Can the op attention do it, with what the functions add and hide as arrays?
 template <class Score, class Mask>
 constexpr bool flex_by_arrays(const flex_functions<Score, Mask>& f, const attention_options& o, graph* inside) {
-  return is_attention_op(o) && has_products(f.q.dtype()) && f.q.dtype() != f64 &&
-         f.only_add(inside, flex_scores(f.q, o), most_flex_bytes);
+  for (const std::int64_t extent : f.all)
+    if (is_dyn(extent)) return false;
+  return f.all[2] * f.all[3] >= least_flex_pairs && is_attention_op(o) && has_products(f.q.dtype()) &&
+         f.q.dtype() != f64 && f.only_add(inside, flex_scores(f.q, o), most_flex_bytes);
 }
 /// Does flex_attention compute the scores in blocks? A function that captures an array with an axis for queries or keys does
 /// not fit blocks.
@@ -53,8 +58,8 @@ constexpr bool flex_in_blocks(const flex_functions<Score, Mask>& f, const attent
 ///         [B, N, T, S]; those of dot_product_attention
 /// memory  O(T + S) for a head, and at most 16 MiB for all of them, in the gradients too; with options.bias, or functions that
 ///         capture arrays with an axis for queries or keys, [B, N, T, S]
-/// speed   that of dot_product_attention if the score function only adds to the score, and what it adds and the mask fit
-///         16 MiB with the axes that they have: biases by distance of 2048 queries and keys, for all heads alike, do.
+/// speed   from 4096 pairs on that of dot_product_attention if the score function only adds to the score, and what it adds and
+///         the mask fit 16 MiB with the axes that they have: biases by distance of 2048 queries and keys, for all heads alike, do.
 ///         Otherwise blocks of 128 queries and 128 keys of which no mask lets a pair through are skipped, forward and
 ///         backward; of a window in the options, the loops have no such blocks at all
 /// source  torch.nn.attention.flex_attention, tokamax.flex_attention; Dong et al. 2024, arXiv:2412.05496
@@ -67,8 +72,10 @@ constexpr array flex_attention(const array& q, const array& k, const array& v, S
   const detail::attention_extents at(query, key, l);
   const detail::flex_functions<Score, Mask> f{score, mask, q, {at.all_batches(), at.heads, at.queries, at.keys}, l};
   if (detail::flex_by_arrays(f, options, trace_of(q, k, v))) {
-    const array added = at.per_batch(f.bias(carrying(q.dtype()))), seen = f.seen();
-    options.bias = options.bias.exists() ? array(options.bias + added) : added;
+    array added = f.bias(carrying(q.dtype()));
+    const array seen = f.seen();
+    if (options.bias.exists()) added = added + at.per_pair("bias", options.bias);
+    options.bias = at.per_batch(added);
     if (seen.exists())
       options.mask = any_attention_mask(options.mask & attention_mask{.bool_mask = at.per_batch(seen)});
     return astype(detail::fast_attention(query, key, value, options, l), q.dtype(), l);

@@ -8,11 +8,13 @@
 #include <tokamax/lax/iota.hpp>               // iota
 #include <tokamax/ops/attention/options.hpp>  // attention_options
 
+#include <utility>  // pair
+
 namespace tokamax::detail {
 
 /// Traces f on abstract arrays into g. `inside` is a trace to whose values f may refer, or null. False if f makes a mistake.
 template <class F, class... Args>
-constexpr bool traces_without_mistake(graph& g, graph* inside, array& result, const F& f, const Args&... args) {
+constexpr bool traces_without_mistake(graph& g, graph* inside, auto& result, const F& f, const Args&... args) {
   g.parent = inside;
   if (inside) g.depth = inside->depth + 1, g.dynamic = inside->dynamic;
   if (std::is_constant_evaluated()) {
@@ -27,22 +29,40 @@ constexpr bool traces_without_mistake(graph& g, graph* inside, array& result, co
   return !g.error.failed;
 }
 
-/// Is the output of g its first input with something added that does not depend on it?
-constexpr bool only_adds(const graph& g) {
+/// The extents in [B, N, T, S] of a value of rank 4 at most, before it was broadcast: 1 along axes where it does not vary.
+constexpr shape extents_of_term(const graph& g, int id) {
+  const node& n = g[id];
+  const int missing = 4 - n.type.shape.rank();
+  shape s{1, 1, 1, 1};
+  if (n.op == &broadcast_in_dim_p) {
+    const axes to = unpack<broadcast_options>(g.words_of(n)).dimensions;
+    const shape& from = g[g.operand(n, 0)].type.shape;
+    for (int i = 0; i < from.rank(); ++i) s[missing + static_cast<int>(to[i])] = from[i];
+  } else {
+    for (int i = missing; i < 4; ++i) s[i] = n.type.shape[i - missing];
+  }
+  return s;
+}
+/// If the first output of g is its first input with terms added that do not depend on it: the extents of all terms together.
+/// Of rank 0 otherwise.
+constexpr shape extents_added(const graph& g) {
   const int input = g.inputs[0];
   vec<char> depends(g.nodes.size(), 0);
   depends[input] = 1;
   for (int i = 0; i < g.count(); ++i)
     for (int k = 0; k < g[i].operand_count; ++k) depends[i] |= depends[g.operand(g[i], k)];
-  int at = g.outputs[0];
-  while (at != input) {
+  shape all{1, 1, 1, 1};
+  for (int at = g.outputs[0]; at != input;) {
     const node& n = g[at];
-    if (n.op != &add_p && n.op != &sub_p) return false;
-    const bool first = depends[g.operand(n, 0)], second = depends[g.operand(n, 1)];
-    if (first == second || (second && n.op == &sub_p)) return false;
-    at = g.operand(n, second);
+    if (n.op != &add_p && n.op != &sub_p) return {};
+    const int first = g.operand(n, 0), second = g.operand(n, 1);
+    if (depends[first] == depends[second] || (depends[second] && n.op == &sub_p)) return {};
+    const shape term = extents_of_term(g, depends[first] ? second : first);
+    for (int i = 0; i < 4; ++i)
+      if (term[i] != 1) all[i] = term[i];
+    at = depends[first] ? first : second;
   }
-  return true;
+  return all;
 }
 
 /// The functions of flex_attention on scores of some extents, with their checks.
@@ -97,21 +117,17 @@ struct flex_functions {
   }
   /// Is this attention with a bias and booleans, which take no more than `most` bytes together?
   constexpr bool only_add(graph* inside, dtype scores, std::int64_t most) const {
-    for (std::int64_t e : all)
-      if (is_dyn(e) || e == 0) return false;
-    graph whole, of_bias, of_mask;
-    array changed, added, visible;
-    if (!traces_without_mistake(
-            whole, inside, changed, [&](const array& s) { return scored(s); }, array({scores, false, all})) ||
-        changed.type() != array_type{scores, false, all} || !only_adds(whole) ||
-        !traces_without_mistake(of_bias, inside, added, [&] { return bias(scores); }))
-      return false;
-    const auto hides = [&] {
+    graph g;
+    std::pair<array, array> results;  // the changed scores and the mask
+    const auto both = [&](const array& s) {
       const array x = seen();
-      return mask_fits(x) && x.exists() ? x : zeros({}, bool_);
+      return std::pair{scored(s), mask_fits(x) && x.exists() ? x : zeros({}, bool_)};
     };
-    return traces_without_mistake(of_mask, inside, visible, hides) &&
-           added.size() * size_of(scores) + visible.size() <= most;
+    const array_type type{scores, false, all};
+    if (!traces_without_mistake(g, inside, results, both, array(type)) || results.first.type() != type) return false;
+    const shape added = extents_added(g);
+    const std::int64_t hidden = results.second.rank() == 0 ? 0 : results.second.size();
+    return added.rank() == 4 && size(added) * size_of(scores) + hidden <= most;
   }
 };
 
