@@ -7,6 +7,7 @@
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
+#include "support/threads.hpp"
 
 namespace tk = tokamax;
 using tk::array;
@@ -37,6 +38,19 @@ TEST_CASE("causal_conv1d_sums keeps the contract of ops, and their gradients are
     CHECK(tk::test::distance(std::get<1>(found), std::get<1>(expected)) < 1e-5);
     CHECK(tk::test::distance(std::get<2>(found), std::get<2>(expected)) < 1e-5);
   }
+}
+
+TEST_CASE("causal_conv1d_sums without entries or channels, with more channels than a task has, and by any threads") {
+  const auto sums = [](const tk::arrays& v) -> tk::arrays {
+    const array in[] = {v[0], v[1], v[2]};
+    return bind_all(tk::causal_conv1d_sums_p, in, 3, tk::words{}, tk::location{});
+  };
+  for (const tk::shape& s : {tk::shape{0, 6, 3}, tk::shape{2, 6, 0}}) {
+    const tk::arrays y = sums({tk::zeros({s[0], 2, s[2]}), tk::zeros(s), tk::zeros({s[2], 3})});
+    CHECK(y[0].shape() == tk::shape{s[0], 2, s[2]});
+    CHECK(y[1].shape() == tk::shape{s[0], 4, s[2]});
+  }
+  tk::test::check_threads(sums, {noise({2, 1, 1030}, 1), noise({2, 131, 1030}, 2), noise({1030, 2}, 3)});
 }
 
 TEST_CASE("causal_conv1d_sums of special values are the meaning of the op") {

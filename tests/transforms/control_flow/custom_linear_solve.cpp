@@ -11,6 +11,7 @@
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
+#include "support/error_of.hpp"
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -32,14 +33,6 @@ array solution(const array& a, const array& b, const auto& solve) {
 array symmetric(const array& a, const array& b, bool known) {
   return custom_linear_solve([&](const array& x) { return matmul(matrix(a + transpose(a)), x); }, b, iterate,
                              linear_solve_options{.symmetric = known});
-}
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "none";
 }
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
+#include "support/error_of.hpp"
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -32,14 +33,6 @@ constexpr auto until_close = [](const auto& f, const array& x) {
 /// The x with x^3 + (1 + a^2) x = b.
 array cubic(const array& a, const array& b, const auto& solve) {
   return custom_root([&](const array& x) { return x * x * x + (1.0f + a * a) * x - b; }, 0.0f * b, solve, by_division);
-}
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "none";
 }
 }  // namespace
 

@@ -53,7 +53,7 @@ template <class F>
 constexpr array reduce(const array& x, const array& init, const F& f, const axes& dimensions,
                        source_line l = source_line::current()) {
   array y = x;
-  for (std::int64_t given : dimensions) checked_axis("reduce: axis", static_cast<int>(given), x, l);
+  for (std::int64_t given : dimensions) checked_axis("reduce: axis", given, x, l);
   if (x.rank() == 0) return x;
   if (const array known = detail::reduce_by_op(detail::op_of_pair(f, x.dtype()), x, dimensions, l); known.exists())
     return f(known, broadcast_to(astype(init, x.dtype()), known.shape(), l));

@@ -56,7 +56,7 @@ constexpr array binomial_by_rejection(const key& k, const array& n, const array&
     const auto [later, u_key, v_key] = split<3>(key(s.key));
     const array u = uniform(u_key, p.shape(), p.dtype()) - 0.5, v = uniform(v_key, p.shape(), p.dtype());
     const array from_edge = 0.5 - abs(u), count = floor((2.0 * a / from_edge + b) * u + c);
-    const array outside = logical_or(count<0.0, count> n);
+    const array below = count<0.0, above = count> n, outside = logical_or(below, above);
     const array level = log(v * alpha / (a / (from_edge * from_edge) + b));
     const array bound = at_mode + (n + 1.0) * log((n - mode + 1.0) / (n - count + 1.0)) +
                         (count + 0.5) * log(odds * (n - count + 1.0) / (count + 1.0)) + stirling_rest(mode) +
@@ -78,7 +78,7 @@ constexpr array binomial_by_rejection(const key& k, const array& n, const array&
 /// dtypes  -> `type`, a float, f32 by default; computed in the dtype of p
 /// errors  "binomial: shape"
 /// source  jax.random.binomial; Kachitvichyanukul, Schmeiser 1988 up to ten successes; Hoermann 1993, "The generation of
-///         binomial random variates" beyond. As in poisson, a count in many thousands may be another than JAX's
+///         binomial random variates" beyond. As in poisson, a rare count may be another than JAX's
 constexpr array binomial(const key& k, const array& n, const array& p, const shape& s = {}, dtype type = f32,
                          source_line l = source_line::current()) {
   const shape to = detail::sample_shape("binomial: shape", s, n, p, l);

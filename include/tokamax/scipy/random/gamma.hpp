@@ -133,7 +133,7 @@ constexpr array gamma_samples(const key& k, const array& a, const shape& s, dtyp
 /// dtypes  f32, f64, f16 or bf16
 /// errors  "gamma: shape", "gamma: dtype"
 /// source  jax.random.gamma; Marsaglia, Tsang 2000, "A simple method for generating gamma variables". Tries compare
-///         logarithms, whose last bits differ between libraries, so a sample in some millions may be another than JAX's
+///         logarithms, whose last bits differ between libraries, so a rare sample may be another than JAX's
 constexpr array gamma(const key& k, const array& a, const shape& s = {}, dtype type = f32,
                       source_line l = source_line::current()) {
   return detail::gamma_samples(k, a, s, type, false, l);

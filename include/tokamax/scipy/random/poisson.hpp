@@ -48,7 +48,8 @@ constexpr array poisson_by_rejection(const key& k, const array& rate, const arra
     const array level = log(v * inverse_alpha / (a / (from_edge * from_edge) + b));
     const array density = -rate + count * log_rate - lgamma(count + 1.0);
     const array inside = logical_and(from_edge >= 0.07, v <= v_r);
-    const array outside = logical_or(count < 0.0, logical_and(from_edge<0.013, v> from_edge));
+    const array near = from_edge<0.013, above = v> from_edge;
+    const array outside = logical_or(count < 0.0, logical_and(near, above));
     const array accepted = logical_or(inside, logical_and(logical_not(outside), level <= density));
     return count_tries{array(later), where(accepted, count, s.count), logical_or(s.done, accepted)};
   };
@@ -65,8 +66,8 @@ constexpr array poisson_by_rejection(const key& k, const array& rate, const arra
 /// dtypes  rate any, computed in f32; -> `type`, i32 by default
 /// errors  "poisson: shape"
 /// source  jax.random.poisson; Knuth below 10; Hoermann 1993, "The transformed rejection method for generating Poisson random
-///         variables" from there on. Tries compare logarithms, whose last bits differ between libraries: for rates of
-///         thousands a count in some thousands is another than JAX's. JAX does not return where a rate is infinite
+///         variables" from there on. Tries compare logarithms, whose last bits differ between libraries, so a
+///         rare count of a large rate may be another than JAX's. JAX does not return where a rate is infinite
 constexpr array poisson(const key& k, const array& rate, const shape& s = {}, dtype type = i32,
                         source_line l = source_line::current()) {
   const array expected = broadcast_to(astype(rate, f32), detail::sample_shape("poisson: shape", s, rate, l), l);
