@@ -70,29 +70,34 @@ TEST_CASE("results of loops that lie side by side are written where a concatenat
 }
 
 TEST_CASE("an array that its parts are made of is not written over before it is read") {
-  const many x{numbers({64, 64}, 3)};
+  const many x{numbers({640, 64}, 3)};
   const auto parts = [](std::int64_t cut, bool turned) {
     return [=](const many& a) {
-      const array low = slice_in_dim(a[0], 0, cut, 0) * 3.0f, high = slice_in_dim(a[0], cut, 64, 0) - 1.0f;
+      const array low = slice_in_dim(a[0], 0, cut, 0) * 3.0f, high = slice_in_dim(a[0], cut, 640, 0) - 1.0f;
       return many{concatenate(turned ? arrays{high, low} : arrays{low, high}, 0)};
     };
   };
-  for (const std::int64_t cut : {16, 32, 48})
+  for (const std::int64_t cut : {160, 320, 480})
     for (const bool turned : {false, true}) {
       CAPTURE(cut, turned);
       const outcome o = run(parts(cut, turned), x);
       CHECK(o.right);
       CHECK(o.concatenations == 0);
     }
-  // the loop that runs first reads rows that lie before its place
-  const outcome shifted = run(
-      [](const many& a) {
-        const array late = slice_in_dim(a[0], 0, 47, 0) + 2.0f;
-        return many{concatenate({a[1] * 0.5f, late}, 0)};
-      },
-      {x[0], numbers({17, 64}, 4)});
-  CHECK(shifted.right);
-  CHECK(shifted.concatenations == 0);
+  // the loop that runs first reads rows that lie before its place; the other one waits for a kernel
+  const auto shifted = [](bool computed) {
+    return [=](const many& a) {
+      const array from = computed ? tanh(cumsum(a[0], 1)) : a[0];
+      const array y = concatenate({cumsum(cumsum(a[1], 0), 0) * 0.5f, slice_in_dim(from, 0, 623, 0) + 2.0f}, 0);
+      return many{computed ? cumsum(y, 1) : y};
+    };
+  };
+  for (const bool computed : {true, false}) {
+    CAPTURE(computed);
+    const outcome o = run(shifted(computed), {x[0], numbers({17, 64}, 4)});
+    CHECK(o.right);
+    CHECK(o.concatenations == 0);
+  }
 }
 
 TEST_CASE("parts that are read elsewhere, small, or apart in memory stay arrays of their own") {
