@@ -61,7 +61,7 @@ constexpr array repeat(const array& x, const array& times, int axis, std::int64_
 /// source  jax.numpy.tile
 constexpr array tile(const array& given, const shape& counts, source_line l = source_line::current()) {
   const int rank = given.rank() > counts.rank() ? given.rank() : counts.rank();
-  shape all, s, wide, spread;
+  shape all, wide, spread;
   for (int i = 0; i < rank; ++i) {
     const int a = i - rank + given.rank(), c = i - rank + counts.rank();
     const std::int64_t n = a < 0 ? 1 : given.extent(a), times = c < 0 ? 1 : counts[c];

@@ -44,7 +44,7 @@ constexpr shape extents_of_term(const graph& g, int id) {
   return s;
 }
 /// If the first output of g is its first input with terms added that do not depend on it: the extents of all terms together.
-/// Of rank 0 otherwise.
+/// The shape has rank 0 otherwise.
 constexpr shape extents_added(const graph& g) {
   const int input = g.inputs[0];
   vec<char> depends(g.nodes.size(), 0);

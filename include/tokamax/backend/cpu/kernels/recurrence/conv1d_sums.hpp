@@ -52,8 +52,8 @@ struct conv1d_windows {
     }
   }
   void run() const {
-    constexpr std::int64_t rows = 64,
-                           width_of_task = 512;  // tokens that stay in the first-level cache while they are read
+    // With 512 columns, the tokens of a window and their weights stay in the first-level cache: each is read K times.
+    constexpr std::int64_t rows = 64, width_of_task = 512;
     const std::int64_t parts = (tokens + rows - 1) / rows, blocks = (columns + width_of_task - 1) / width_of_task;
     parallel_for(entries * parts * blocks, [&](std::int64_t task) {
       const std::int64_t first = task % blocks * width_of_task, begin = task / blocks % parts * rows;
@@ -72,6 +72,7 @@ inline void kernel(op_c<causal_conv1d_sums_p>, cpu_tag, const kernel_arguments& 
   const std::int64_t columns = s[-1], tokens = s[-2], places = a.in[2].extents[1];
   if (a.in[1].size() == 0) return;
   const float* const weights = cpu_backend::dense_floats<struct conv1d_weights>(a.in[2]);
+  // a row for each place, so that a loop over channels reads weights side by side
   float* const turned = cpu_backend::scratch<struct conv1d_places>(places * columns);
   for (std::int64_t c = 0; c < columns; ++c)
     for (std::int64_t m = 0; m < places; ++m) turned[m * columns + c] = weights[c * places + m];
