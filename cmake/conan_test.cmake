@@ -35,6 +35,8 @@ eigen/3.4.0
 boost/1.84.0
 fmt/10.2.1
 nlohmann_json/3.11.3
+[conf]
+tools.cmake.cmaketoolchain:extra_variables={'CMAKE_CXX_FLAGS_RELEASE': '-O0'}
 ")
 execute_process(COMMAND ${conan} create ${root} --profile:all ${work}/profile --no-remote
                         --test-folder ${root}/test_package

@@ -2,7 +2,7 @@
 # the message matches the regular expression of its first line, "// expects: ...". A file may hold many wrong programs
 # instead, each below such a line: all are compiled at once, and an error for one of the lines after it must match. With
 # TOKAMAX_FIXED defined the same file compiles, so that a broken test cannot pass for a rejected program. A
-# line "// lines: 25" bounds g++'s message.
+# line "// lines: 25" bounds g++'s message. The kernels' bodies are left out, as in programs that link the library.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -51,7 +51,7 @@ foreach(test IN LISTS tests)
     problem("${test}: expected lines '// expects: <regular expression>' and a use of TOKAMAX_FIXED")
     continue()
   endif()
-  set(compile ${COMPILER} @${FLAGS} ${all_errors} -fsyntax-only ${root}/tests/${test})
+  set(compile ${COMPILER} @${FLAGS} -DTOKAMAX_SEPARATE_KERNELS ${all_errors} -fsyntax-only ${root}/tests/${test})
   execute_process(COMMAND ${compile} RESULT_VARIABLE code ERROR_VARIABLE output)
   if(code EQUAL 0)
     problem("${test}: compiles, expected errors")
