@@ -4,6 +4,9 @@
 // A kernel is a function on refs, which are blocks of its arguments and results. It is traced once, into a body of one op of
 // the graph. The CPU runs the body as any other program; machine models, checks and texts for GPUs walk over it.
 //
+// kernel/ops/ has kernels to use and to read, which programs include one by one: elementwise, flash_attention,
+// gated_linear_unit, matmul, norms, ragged_dot and softmax_cross_entropy.
+//
 //   kernel/async_copy.hpp         copies between refs that run while the kernel goes on, and the semaphores that tell their end.
 //   kernel/block_spec.hpp         which block of an array each step of a grid works on.
 //   kernel/emit_pipeline.hpp      a grid inside of a kernel, whose blocks are copied while the steps before them run.

@@ -47,9 +47,29 @@ TEST_CASE("copies between refs of other types, and without a semaphore, are refu
   CHECK_THROWS_WITH(run(four, {{i32, false, {}}}), contains("async_copy: semaphore"));
   CHECK_NOTHROW(run(four, semaphores()));
 }
+TEST_CASE("copies that are waited for at once, in a loop with a step") {
+  const array x = noise({12, 8}, 1);
+  const auto run = [&](std::int32_t step) {
+    return kernel_call(
+        [=](const auto& p, const auto& in, const auto& out) {
+          p.run_scoped({{{f32, false, {4, 8}}}}, [&](auto& part) {
+            p.loop(0, 11, step, [&](const array& i) {  // 0, 4, 8
+              sync_copy(p, in.at({ds(i, 4)}), part);
+              part += 1.0f;
+              sync_copy(p, part, out.at({ds(i, 4)}));
+            });
+          });
+        },
+        {.in = {outside}, .out = {{x.type(), outside}}})(x);
+  };
+  CHECK(bit_difference({run(4)}, {x + 1.0f}) == "");
+  CHECK_THROWS_WITH(run(0), contains("loop: step: found 0, expected at least 1"));
+}
 TEST_CASE("a pipeline in a kernel: a product of blocks that arrive while others are computed") {
   const array x = noise({4, 6}, 1), y = noise({6, 8}, 2);
-  CHECK(difference(to_values(pipelined_product({x, y})), to_values(matmul(x, y)), 1e-5) == "");
+  for (const int buffers : {1, 2, 3, 20})  // of one of the factors: more than there are steps, too
+    CHECK(difference(to_values(pipelined_product({x, y}, buffers)), to_values(matmul(x, y)), 1e-5) == "");
+  CHECK_THROWS_WITH(pipelined_product({x, y}, 0), contains("block_spec: buffers"));
 }
 TEST_CASE("copy_start and copy_wait bring special values with their bits, in parts and in other orders") {
   const function f = [](const arrays& a) -> arrays {

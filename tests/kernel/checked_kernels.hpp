@@ -220,8 +220,8 @@ inline arrays flash_attention(const arrays& a, std::int64_t block, bool begins =
 }
 
 /// A product whose blocks arrive in a pipeline inside of the kernel.
-inline arrays pipelined_product(const arrays& a) {
-  const auto body = [](const auto& p, const auto& x, const auto& y, const auto& out) {
+inline arrays pipelined_product(const arrays& a, int buffers = 2) {
+  const auto body = [=](const auto& p, const auto& x, const auto& y, const auto& out) {
     p.run_scoped({{{f32, false, {}}}}, [&](auto& step) {
       step.set(0.0f);
       emit_pipeline(
@@ -231,7 +231,10 @@ inline arrays pipelined_product(const arrays& a) {
             ob += matmul(xb.get(), yb.get());
             step += 1.0f;
           },
-          {.grid = {2, 2, 3}, .in = {{{2, 2}, {0, 2}}, {{2, 4}, {2, 1}}}, .out = {{{2, 4}, {0, 1}}}}, x, y, out);
+          {.grid = {2, 2, 3},
+           .in = {{.block = {2, 2}, .index = {0, 2}, .buffers = buffers}, {{2, 4}, {2, 1}}},
+           .out = {{{2, 4}, {0, 1}}}},
+          x, y, out);
     });
   };
   return kernel_call(body, {.in = {outside, outside}, .out = {{{f32, false, {4, 8}}, outside}}})(a[0], a[1]);

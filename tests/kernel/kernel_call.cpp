@@ -10,10 +10,12 @@
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/jit.hpp>
+#include <tokamax/transforms/debug_print.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"
+#include "support/kernel_sources.hpp"
 #include "support/threads.hpp"
 
 #include "checked_kernels.hpp"
@@ -245,4 +247,70 @@ TEST_CASE("wrong kernels are refused at run time too") {
                     contains("kernel_call: reverse mode: found scratch memory"));
   CHECK_THROWS_WITH(kernel_call([&](const auto&, const auto& o) { o.set(x); }, {.out = {{x.type()}}})(),
                     contains("kernel_call: body: found a value that it closes over"));
+}
+TEST_CASE("the kernels of kernel_ops and their gradients have their meaning") {
+  unsigned seed = 0;
+  const auto made = [&](const shape& e) { return noise(e, ++seed); };
+  for (const auto& some : {sources::all(made), sources::more(made)})
+    for (const auto& s : some) {
+      INFO(s.name);
+      CHECK(difference(to_values(s.kernel(s.in)), to_values(s.meaning(s.in)), 1e-5) == "");
+    }
+  const array x = noise({5, 6}, 1), scale = noise({6}, 2);
+  check_function([](const arrays& a) -> arrays { return kernel_ops::rms_norm(a[0], a[1], {.rows = 5}); }, {x, scale},
+                 {.tolerance = 1e-5, .order = 1});
+  const array q{array_type{f32, false, {1, 12, 4}}};
+  CHECK_THROWS_WITH(kernel_ops::flash_attention(q, q, q, {.queries = 5}),
+                    contains("flash_attention: block: found 5 queries, 12 keys, expected divisors of 12 and 12"));
+}
+TEST_CASE("products of kernel_ops sum bf16 in f32 and bytes in i32, and split f32 into passes") {
+  const array x = noise({24, 40}, 1), w = noise({40, 16}, 2);
+  const kernel_ops::matmul_options blocks{.block = {8, 16, 8}, .out = f32};
+  const array bx = astype(x, bf16), bw = astype(w, bf16), ix = astype(x * 40.0f, i8), iw = astype(w * 40.0f, i8);
+  CHECK(difference(to_values(kernel_ops::matmul(bx, bw, blocks)),
+                   to_values(matmul(bx, bw, {.preferred_element_type = f32})), 1e-5) == "");
+  CHECK(kernel_ops::matmul(bx, bw).dtype() == bf16);
+  CHECK(bit_difference({kernel_ops::matmul(ix, iw, {.block = {8, 16, 8}})},
+                       {matmul(ix, iw, {.preferred_element_type = i32})}) == "");
+  // 8, 16 and 24 bits of f32, against sums of f64
+  const array exact = matmul(astype(x, f64), astype(w, f64));
+  const auto error = [&](const array& y) { return max(abs(astype(y, f64) - exact)).item<double>(); };
+  const double one = error(kernel_ops::matmul(bx, bw, blocks)),
+               three = error(kernel_ops::matmul(x, w, {.block = {8, 16, 8}, .passes = 3})),
+               six = error(kernel_ops::matmul(x, w, {.block = {8, 16, 8}, .passes = 6}));
+  CHECK(three < one / 50);
+  CHECK(six < three / 5);
+  CHECK(six < 1e-5);
+}
+std::string printed;
+TEST_CASE("a line in a branch of a kernel is printed by the steps that take it") {
+  const array x = noise({8}, 1);
+  const auto before = std::exchange(debug_print_sink, [](std::string_view line) { printed.append(line); });
+  const array y = kernel_call(
+      [](const auto& p, const auto& in, const auto& out) {
+        p.when(p.program_id(0) == 2, [&] { debug_print("only {}", p.program_id(0)); });
+        p.when(p.program_id(0) != 2, [&] {
+          debug_print("all but {}", p.program_id(0) - p.program_id(0) + 2);
+          out.set(in.get());
+        });
+        p.when(p.program_id(0) == 2, [&] { out.set(0.0f); });
+      },
+      {.grid = {4}, .in = {{{2}, {0}}}, .out = {{x.type(), {{2}, {0}}}}})(x);
+  debug_print_sink = before;
+  CHECK(printed == "all but 2\nall but 2\nonly 2\nall but 2\n");
+  CHECK(y[1].item() == x[1].item());
+  CHECK(y[5].item() == 0);
+}
+TEST_CASE("buffers change no values, and count as memory") {
+  const array x = noise({8, 4}, 1);
+  const auto run = [&](int buffers, std::int64_t limit) {
+    const block_spec some{.block = {2, 4}, .index = {0, first_block}, .buffers = buffers};
+    return kernel_call([](const auto&, const auto& in, const auto& out) { out.set(in.get() + 1.0f); },
+                       {.grid = {4}, .in = {some}, .out = {{x.type(), some}}, .vmem_limit = limit})(x);
+  };
+  for (const int buffers : {1, 2, 3}) {
+    CHECK(bit_difference({run(buffers, 2 * 32 * buffers)}, {x + 1.0f}) == "");
+    CHECK_THROWS_WITH(run(buffers, 2 * 32 * buffers - 1), contains("kernel_call: vmem"));
+  }
+  CHECK_THROWS_WITH(run(0, 0), contains("block_spec: buffers: found 0, expected at least 1"));
 }

@@ -3,27 +3,30 @@
 //
 // Both sides run in turns, and the fewest milliseconds count. `ratio` is the time of the blocks over that of the library.
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/kernel/ops/flash_attention.hpp>
+#include <tokamax/kernel/ops/matmul.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime/jit.hpp>
 
 #include <string>
 
-#include "support/kernel_sources.hpp"
 #include "support/measure.hpp"
 
 namespace tk = tokamax;
-namespace sources = tk::test::sources;
 using tk::array;
 
 using square = tk::tensor<tk::f32, 1024, 1024>;
 using heads = tk::tensor<tk::f32, 8, 1024, 64>;
 
-constexpr auto product = [](const square& x, const square& w) { return sources::product(x, w, {256, 256, 256}); };
+constexpr auto product = [](const square& x, const square& w) {
+  return tk::kernel_ops::matmul(x, w, {.block = {256, 256, 256}});
+};
 constexpr auto own_product = [](const square& x, const square& w) { return tk::matmul(x, w); };
 template <bool Causal>
-constexpr auto attention =
-    [](const heads& q, const heads& k, const heads& v) { return sources::flash_attention(q, k, v, 128, 256, Causal); };
+constexpr auto attention = [](const heads& q, const heads& k, const heads& v) {
+  return tk::kernel_ops::flash_attention(q, k, v, {.queries = 256, .keys = 256, .causal = Causal});
+};
 template <bool Causal>
 constexpr auto own_attention = [](const heads& q, const heads& k, const heads& v) {
   const auto turned = [](const array& x) { return tk::expand_dims(tk::swapaxes(x, 0, 1), {0}); };

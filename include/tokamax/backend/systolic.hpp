@@ -15,6 +15,7 @@
 //   backend/systolic/product_cost.hpp           what a product of two blocks in VMEM costs on the arrays of a core.
 //   backend/systolic/program.hpp                the work of a simulated TPU, as instructions that wait for each other.
 //   backend/systolic/report/compare.hpp         one kernel on all chips, as a table.
+//   backend/systolic/report/left_out.hpp        what the model says about a number that no constant was fitted to.
 //   backend/systolic/report/losses.hpp          the utilisation of a run as a product of what was kept at each loss.
 //   backend/systolic/report/measurements.hpp    published times of real chips, and what the model says about them.
 //   backend/systolic/report/program_report.hpp  cycles, utilisation and stalls of a whole program, op by op.

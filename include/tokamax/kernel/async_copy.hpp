@@ -3,8 +3,9 @@
 // tested by tests/kernel/async_copy.cpp
 #pragma once
 
-#include <tokamax/kernel/block_spec.hpp>  // kernel_scratch
-#include <tokamax/kernel/ref.hpp>         // ref
+#include <tokamax/kernel/block_spec.hpp>      // kernel_scratch
+#include <tokamax/kernel/kernel_program.hpp>  // kernel_program
+#include <tokamax/kernel/ref.hpp>             // ref
 
 namespace tokamax {
 
@@ -121,6 +122,19 @@ class async_copy {
 constexpr async_copy make_async_copy(const ref& from, const ref& to, const ref& semaphore,
                                      source_line l = source_line::current()) {
   return {from, to, semaphore, l};
+}
+
+/// Copies one ref to another, and goes on when all is there.
+///
+/// errors  "async_copy: types", "ref_set: read-only"
+/// source  jax.experimental.pallas.tpu.sync_copy
+constexpr void sync_copy(const kernel_program& p, const ref& from, const ref& to,
+                         source_line l = source_line::current()) {
+  const int arrived = p.allocate({semaphores()}, l);
+  const async_copy copy(from, to, ref(p.trace(), arrived), l);
+  copy.start(l);
+  copy.wait(l);
+  p.release(arrived);
 }
 
 }  // namespace tokamax

@@ -29,6 +29,7 @@ struct block_spec {
   rule<arrays(const arrays& indices)> index_map = nullptr;
   memory_space space = memory_space::vmem;
   axes elements = {};  ///< axes of the array whose number is that of the first element, not of a block
+  int buffers = 2;     ///< blocks in memory: with 1 no copy runs beside a step, with 3 copies begin two steps ahead
 };
 
 /// An array that a kernel makes.
@@ -55,7 +56,7 @@ struct kernel_options {
   vec<kernel_scratch> scratch = {};
   int prefetch = 0;                         ///< the first so many arguments are integers that index maps may read
   vec<dimension_semantics> semantics = {};  ///< of the grid axes; parallel ones come first. Empty: all arbitrary
-  std::int64_t vmem_limit = 0;  ///< bytes; 0: none. Blocks count twice, because the next ones arrive while a step runs
+  std::int64_t vmem_limit = 0;              ///< bytes; 0: none. Blocks count as often as they have buffers
 };
 
 }  // namespace tokamax

@@ -29,7 +29,7 @@ class grid_check {
     for (int r = 0; r < k_.refs.count(); ++r) {
       refs_.push_back(ref_of(r, operands));
       const block_info& b = k_.refs[r];
-      const double bytes = padded_bytes(b.type()) * (r < k_.inputs + k_.outputs ? 2 : 1);
+      const double bytes = padded_bytes(b.type()) * (r < k_.inputs + k_.outputs ? b.buffers : 1);
       (b.space == memory_space::vmem ? vmem : smem) += b.space == memory_space::any ? 0 : bytes;
     }
     const double limit = k_.vmem_limit > 0 ? static_cast<double>(k_.vmem_limit) : state.options.vmem_bytes;
@@ -92,12 +92,12 @@ class grid_check {
     }
     return n;
   }
-  /// Reports that the blocks do not fit, with a table of them. Blocks of arguments and outputs count twice, as in kernel_options.
+  /// Reports that the blocks do not fit, with a table of them. Blocks of arguments and outputs count as often as they have buffers.
   void overflow(const char* space, double bytes, double limit) {
     std::string table;
     for (int r = 0; r < k_.refs.count(); ++r)
       table += (r ? ", " : "") + std::string(message(k_.refs[r].type()).view()) +
-               (r < k_.inputs + k_.outputs ? " twice" : "");
+               (r < k_.inputs + k_.outputs ? " x " + std::to_string(k_.refs[r].buffers) : "");
     state_.report(kernel_mistake::memory_overflow, where_, where_,
                   "needs " + std::to_string(static_cast<std::int64_t>(bytes)) + " bytes of " + space + " of " +
                       std::to_string(static_cast<std::int64_t>(limit)) + ": " + table);

@@ -47,6 +47,7 @@ class pipeline_ref {
       if (spec_.block[i] != squeezed) numbers[i] = numbers[i] * static_cast<std::int32_t>(spec_.block[i]);
     return numbers;
   }
+  constexpr std::int32_t slots() const { return static_cast<std::int32_t>(slots_); }
   constexpr ref block(const array& slot) const { return ref(*trace_, blocks_).at({slot}); }
   /// The copy of the block of a step, in or out.
   constexpr async_copy copy(const arrays& indices, const array& slot, bool out) const {
@@ -76,11 +77,11 @@ constexpr array any_differs(const arrays& a, const arrays& b) {
 }  // namespace detail
 
 /// Runs body(input blocks, output blocks) for each step of a grid, on refs of whole arrays (memory_space::any). Each input has
-/// two blocks of memory: the next one arrives while the body works on the other. A block of an output keeps its values as long
-/// as steps name it, and is then copied out.
+/// memory for `buffers` blocks of its spec: the next ones arrive while the body works on one. A block of an output keeps its
+/// values as long as steps name it, and is then copied out.
 ///
 /// shapes  blocks tile the refs
-/// errors  "emit_pipeline: specs" if their number is not that of the refs; those of make_async_copy
+/// errors  "emit_pipeline: specs" if their number is not that of the refs, "block_spec: buffers"; those of make_async_copy
 /// source  jax.experimental.pallas.tpu.emit_pipeline
 template <class Body, class... Refs>
 constexpr void emit_pipeline(const kernel_program& p, const Body& body, const pipeline_options& o,
@@ -93,7 +94,9 @@ constexpr void emit_pipeline(const kernel_program& p, const Body& body, const pi
   vec<kernel_scratch> scratch;
   const auto add = [&](const ref& r) {
     const int k = all.count(), inputs = o.in.count();
-    all.push_back(detail::pipeline_ref(r, k < inputs ? o.in[k] : o.out[k - inputs], k < inputs ? 2 : 1));
+    const block_spec& spec = k < inputs ? o.in[k] : o.out[k - inputs];
+    if (spec.buffers < 1) reject(g, {}, "block_spec: buffers", message() << spec.buffers, "at least 1");
+    all.push_back(detail::pipeline_ref(r, spec, k < inputs && spec.buffers > 0 ? spec.buffers : 1));
     all.back().add_scratch(scratch);
   };
   (add(refs), ...);
@@ -101,16 +104,22 @@ constexpr void emit_pipeline(const kernel_program& p, const Body& body, const pi
   for (int k = 0; k < count; ++k) all[k].place(p, first + 2 * k);
   const auto steps = static_cast<std::int32_t>(size(o.grid));
   const array zero(0.0, {i32, false, {}});
-  const auto fetch = [&](const array& i) {
-    for (int k = 0; k < inputs; ++k) all[k].copy(detail::indices_of(i, o.grid), rem(i, 2), false).start();
+  const auto slot = [&](int k, const array& i) { return rem(i, all[k].slots()); };
+  const auto fetch = [&](int k, const array& i) {
+    all[k].copy(detail::indices_of(i, o.grid), slot(k, i), false).start();
   };
-  if (steps > 0) fetch(zero);
+  for (int k = 0; k < inputs; ++k)
+    for (std::int32_t i = 0; i < all[k].slots() - 1 && i < steps; ++i)
+      fetch(k, array(static_cast<double>(i), {i32, false, {}}));
   p.fori_loop(0, steps, [&](const array& i) {
-    p.when(i + 1 < steps, [&] { fetch(i + 1); });
+    for (int k = 0; k < inputs; ++k) {
+      const array ahead = i + (all[k].slots() - 1);
+      p.when(ahead < steps, [&] { fetch(k, ahead); });
+    }
     const arrays now = detail::indices_of(i, o.grid), next = detail::indices_of(i + 1, o.grid);
-    for (int k = 0; k < inputs; ++k) all[k].copy(now, rem(i, 2), false).wait();
+    for (int k = 0; k < inputs; ++k) all[k].copy(now, slot(k, i), false).wait();
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const ref blocks[]{all[I].block(static_cast<int>(I) < inputs ? rem(i, 2) : zero)...};
+      const ref blocks[]{all[I].block(static_cast<int>(I) < inputs ? slot(static_cast<int>(I), i) : zero)...};
       body(blocks[I]...);
     }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
     for (int k = inputs; k < count; ++k)

@@ -18,6 +18,7 @@ struct block_info {
   shape block = {};       ///< extents along the axes of the array; 1 where the ref has no axis
   shape kinds = {};       ///< block_axis of each axis
   shape index = {};       ///< for each axis the grid axis that numbers its blocks, first_block, or `by_map`
+  int buffers = 2;        ///< blocks in memory at a time
   bool window = false;    ///< lowered bodies: the body gets the array itself, beginning at the block
   bool reads = true;      ///< lowered bodies: the body reads what the ref holds before the step
 
@@ -60,6 +61,7 @@ namespace detail {
 constexpr void pack_block(words& w, const block_info& b) {
   pack_value(w, b.space);
   pack_value(w, b.alias);
+  pack_value(w, b.buffers);
   pack_value(w, b.array.dtype);
   for (const shape* const s : {&b.array.shape, &b.block, &b.kinds, &b.index}) pack_value(w, *s);
   pack_value(w, b.window);
@@ -69,6 +71,7 @@ constexpr block_info unpack_block(const std::int64_t*& w) {
   block_info b;
   unpack_value(w, b.space);
   unpack_value(w, b.alias);
+  unpack_value(w, b.buffers);
   unpack_value(w, b.array.dtype);
   for (shape* const s : {&b.array.shape, &b.block, &b.kinds, &b.index}) unpack_value(w, *s);
   unpack_value(w, b.window);

@@ -15,13 +15,14 @@ namespace detail {
 /// The spec of one ref as a record, after what can be checked without its index map.
 constexpr block_info block_of(graph& g, const block_spec& s, const array_type& array, const shape& grid,
                               location where) {
-  block_info b{.space = s.space, .array = {array.dtype, false, array.shape}};
+  block_info b{.space = s.space, .array = {array.dtype, false, array.shape}, .buffers = s.buffers};
   const int rank = array.shape.rank();
   const bool whole = s.block.rank() == 0 && (rank == 0 || s.space == memory_space::any || !s.index_map);
   if (!whole && s.block.rank() != rank)
     reject(&g, where, "block_spec: block", message() << s.block, message("one extent for each axis of ") << array);
   if (s.index.rank() != 0 && s.index.rank() != rank)
     reject(&g, where, "block_spec: index", message() << s.index, message("one grid axis for each axis of ") << array);
+  if (s.buffers < 1) reject(&g, where, "block_spec: buffers", message() << s.buffers, "at least 1");
   for (int i = 0; i < rank; ++i) {
     const std::int64_t given = whole || i >= s.block.rank() ? array.shape[i] : s.block[i];
     const bool one = given == squeezed;
@@ -54,7 +55,7 @@ constexpr void check_blocks(graph& g, const kernel_layout& k, location where) {
     }
     if (b.space == memory_space::vmem) {
       const std::int64_t one = mul_extent(size(b.block), size_of(b.array.dtype));
-      bytes = add_extent(bytes, r < k.inputs + k.outputs ? mul_extent(2, one) : one);
+      bytes = add_extent(bytes, r < k.inputs + k.outputs ? mul_extent(b.buffers, one) : one);
     }
   }
   if (k.vmem_limit > 0 && bytes > k.vmem_limit)
@@ -262,7 +263,7 @@ class blocked_kernel {
 ///                                {.grid = {8}, .in = {{{128}, {0}}, {{128}, {0}}}, .out = {{{f32, false, {1024}}, {{128}, {0}}}}});
 ///
 /// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several
-/// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "kernel_call: grid", "kernel_call: arguments",
+/// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "block_spec: buffers", "kernel_call: grid", "kernel_call: arguments",
 ///         "kernel_call: semantics", "kernel_call: alias", "kernel_call: vmem", "kernel_call: body" for a value that it closes
 ///         over, "kernel_call: refs of the body", "kernel_call: reverse mode"
 /// source  jax.experimental.pallas.pallas_call; its program_id, num_programs and when are members of the first argument

@@ -5,6 +5,7 @@
 
 #include <tokamax/kernel/block_spec.hpp>                   // kernel_scratch
 #include <tokamax/kernel/ref.hpp>                          // ref
+#include <tokamax/lax/elementwise/division.hpp>            // quotient
 #include <tokamax/transforms/control_flow/cond.hpp>        // cond_p, branch_number
 #include <tokamax/transforms/control_flow/scan.hpp>        // scan_p
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop_p
@@ -144,7 +145,7 @@ class kernel_program {
       f();
       return arrays();
     });
-    if (region.changed().empty()) return;
+    if (region.changed().empty() && bodies[1].effects.empty()) return;
     bodies[0].become_body_of(g);
     arrays operands{lift(g, detail::branch_number(holds, 2))};
     for (const int r : region.keep_refs(bodies[1], 0)) {
@@ -200,6 +201,17 @@ class kernel_program {
     arrays out;
     for (int k = 2; k < given; ++k) out.push_back(results[k]);
     return out;
+  }
+
+  /// Runs f(i) for i = lower, lower + step, ... below `upper`.
+  ///
+  /// errors  "loop: step" below 1
+  /// source  jax.experimental.pallas.loop
+  template <class F>
+  constexpr void loop(const array& lower, const array& upper, std::int32_t step, const F& f,
+                      source_line l = source_line::current()) const {
+    if (step < 1) return reject(trace_->now, l, "loop: step", message() << step, "at least 1");
+    fori_loop(0, quotient(upper - lower + (step - 1), step), [&](const array& i) { f(lower + i * step); }, l);
   }
 
   /// Calls f on refs of memory that lasts as long as the call.

@@ -60,11 +60,25 @@ struct print_format {
   constexpr print_format(const Text& t, source_line l = source_line::current()) : text(t), where(l) {}
 };
 
+namespace detail {
+/// The trace that a line belongs to: that of its operands, or the innermost one within it. A branch prints what was computed
+/// outside of it, too, and only if it is taken. While compiling only operands tell.
+constexpr graph* trace_of_line(const arrays& in) {
+  handle owner;
+  graph* const of_operands = trace_of(in.data(), in.count(), owner);
+  if (std::is_constant_evaluated() || of_operands == nullptr) return of_operands;
+  for (graph* around = ambient_graph; around != nullptr; around = around->parent)
+    if (around == of_operands) return ambient_graph;
+  return of_operands;
+}
+}  // namespace detail
+
 /// Prints a line when the program runs, with the values of `args` in place of the braces `{}` in `line`. A line is printed
 /// each time the program comes to it, in the program's order. Under vmap it is printed for each example; if examples take
 /// different branches, all of them print both, and those that have left a loop print until all have left it. Derivatives
 /// print where values are computed first, not where remat and loops compute them again. While compiling, one of the
-/// arguments must belong to the trace; `jit` traces a program at run time in which a line has none.
+/// arguments must belong to the trace; `jit` traces a program at run time in which a line has none; and in a
+/// branch or loop one of them must be computed there.
 ///
 /// errors  "debug_print: arguments" if there are not as many as braces
 /// source  jax.debug.print(ordered=True); which prints twice under remat, and only what the rules print of a custom_vjp
@@ -80,7 +94,10 @@ constexpr void debug_print(const print_format& line, const Args&... args) {
   }
   if (braces != in.count())
     reject(in.data(), in.count(), line.where, "debug_print: arguments", message() << in.count(), message() << braces);
-  bind_all(described<debug_print_p>(), in.data(), in.count(), w, line.where);
+  if (graph* const g = detail::trace_of_line(in); g != nullptr && !g->floating)
+    detail::emit(*g, described<debug_print_p>(), in.data(), in.count(), w, line.where);
+  else
+    bind_all(described<debug_print_p>(), in.data(), in.count(), w, line.where);
 }
 
 }  // namespace tokamax

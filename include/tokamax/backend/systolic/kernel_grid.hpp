@@ -142,7 +142,7 @@ class kernel_steps {
       all.push_back({r < k_.inputs ? "input " + std::to_string(r) : "output " + std::to_string(r - k_.inputs),
                      padded_bytes(chip_, k_.refs[r].type()),
                      {b.begin() + first, b.begin() + last},
-                     2,
+                     k_.refs[r].buffers,
                      r >= k_.inputs});
     }
     return all;
@@ -160,7 +160,7 @@ inline int cores_of(const chip& c) { return c.megacore > 0 ? static_cast<int>(co
 
 }  // namespace detail
 
-/// The kernel in node `n` of `g` on a chip: blocks arrive and leave in a pipeline with two buffers, and the ops of each step,
+/// The kernel in node `n` of `g` on a chip: blocks arrive and leave in a pipeline with the buffers that their specs ask for, and the ops of each step,
 /// whose branches on its indices are decided, run one after the other. On a chip with several cores that are one device,
 /// these share the parallel steps. Prefetched arguments, which are not known before a run, count as zeros. A loop inside of a
 /// step is one instruction for each of its ops, so that it overlaps no copies.

@@ -1,4 +1,5 @@
 // tests/backend/systolic/report/measurements.cpp: how far the model is from published numbers of real chips.
+#include <tokamax/backend/systolic/report/left_out.hpp>
 #include <tokamax/backend/systolic/report/measurements.hpp>
 
 #include <fstream>
@@ -33,7 +34,9 @@ TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
   CHECK(errors.at("rates").judged == 3);
   CHECK(errors.at("rates").worst < 0.01);
   CHECK(errors.at("v4 two XLUs").worst > 0.5);  // the model has one cross-lane unit
-  for (const char* const group : {"v5e matmul", "v4 functions", "v4 links", "v5e XLA", "v4 matmul", "v4 all-reduce"})
+  CHECK(errors.at("v4 links").judged == 1);
+  CHECK(errors.at("v4 links").worst < 0.001);
+  for (const char* const group : {"v5e matmul", "v4 functions", "v5e XLA", "v4 matmul", "v4 all-reduce"})
     CHECK(errors.at(group).judged == 0);
   CHECK(errors.at("v5e matmul").fitted == 3);
   for (const auto& m : published())
@@ -60,6 +63,44 @@ TEST_CASE("v5e follows from the constants of v4 within 5 %", "[systolic]") {
   c.step = {0}, c.swap_bubble = sys::v4.swap_bubble;
   for (const auto& m : published())
     if (m.id == "P003" || m.id == "P006") CHECK(std::abs(sys::predicted(m, c) / m.value - 1) < 0.05);
+}
+
+TEST_CASE("a number is judged without itself: its constant comes from elsewhere", "[systolic]") {
+  const auto results = sys::each_left_out(published());
+  const auto errors = sys::left_out_errors(published(), results);
+  const auto within = [&](const char* group, int judged, double mean, double worst) {
+    CAPTURE(group);
+    CHECK(errors.at(group).judged == judged);
+    CHECK(errors.at(group).mean < mean);
+    CHECK(errors.at(group).worst < worst);
+  };
+  within("v5e matmul", 2, 0.035, 0.04);
+  within("v4 DMA", 9, 0.025, 0.045);
+  within("v4 dots", 3, 0.005, 0.006);
+  within("v4 links", 3, 0.007, 0.02);
+  within("v4 units", 15, 0.022, 0.16);
+  within("rates", 4, 0.021, 0.08);
+  for (const char* const group : {"v4 functions", "v5e XLA", "v4 matmul", "v4 all-reduce"})
+    CHECK(errors.at(group).judged == 0);
+  CHECK_THAT(sys::left_out_table(published(), results),
+             contains("swap_bubble 36 from the guess for v4") && contains("product_edge 9 from dot 128") &&
+                 contains("hbm_to_vmem.fixed 471.2 from P043") && contains("1 more that nothing replaces"));
+}
+
+TEST_CASE("leaving a number out takes back what was fitted to it, and nothing else", "[systolic]") {
+  // A chip with another latency, whose two numbers tell it: the first fits it, and the second one is its witness.
+  const auto number = [](const char* id, double n, double value, const char* fits) {
+    return sys::measurement{id, "own", &sys::v4, sys::measured_case::products, {n}, value, fits};
+  };
+  const std::vector<sys::measurement> both{number("a", 1, 100, "mxu_near.latency"), number("b", 4, 130, "")};
+  const auto r = sys::without(both, both[0]);
+  REQUIRE(r);
+  CHECK(r->value == Approx(130 - 13 - 3 * 8));
+  CHECK(r->predicted == Approx(13 + 93));
+  CHECK(r->from == "b");
+  CHECK(sys::without(both, both[1])->predicted == Approx(120));  // it fits nothing
+  CHECK(!sys::without({both.data(), 1}, both[0]));               // nothing else tells the latency
+  CHECK(!sys::without(both, number("c", 1, 3, "vector_functions")));
 }
 
 TEST_CASE("the table names what fitted a constant, and takes other numbers", "[systolic]") {

@@ -156,27 +156,31 @@ struct tile_block {
   std::int64_t row_stride(int slot) const { return loop.rank > 1 ? loop.strides[slot * loop.rank + loop.rank - 2] : 0; }
 };
 
+/// Loads a row into a register. The vector of the last elements may be written behind the end of the row.
+template <dtype T>
+void load_row(std::byte* to, const std::byte* p, std::int64_t stride, std::int64_t columns) noexcept {
+  constexpr std::int64_t bytes = tokamax::size_of(T);
+  const std::int64_t full = columns - columns % width;
+  if (stride == 0) {
+    const register_t<T> v = read_strided<T>(p, 0, width);
+    for (std::int64_t j = 0; j < columns; j += width) set_tile<T>(to, j, v);
+  } else if (stride == 1) {
+    for (std::int64_t j = 0; j < full; j += width) set_tile<T>(to, j, read<T, true>(p + j * bytes, width));
+    if (full < columns) set_tile<T>(to, full, read<T, false>(p + full * bytes, columns - full));
+  } else {
+    for (std::int64_t j = 0; j < columns; j += width)
+      set_tile<T>(to, j, read_strided<T>(p + j * stride * bytes, stride, std::min(width, columns - j)));
+  }
+}
 /// Loads a block into a register. Rows are written in order, because a vector may write behind the end of its row, and the
-/// next row overwrites that.
+/// next row overwrites that. Rows that follow one another in memory too are one.
 template <dtype T>
 void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
-  constexpr std::int64_t bytes = tokamax::size_of(T);
-  const std::int64_t stride = b.column_stride(slot);
-  for (std::int64_t r = 0; r < b.rows; ++r) {
-    const std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
-    std::byte* row = to + r * b.columns * tile_bytes<T>;
-    for (std::int64_t j = 0; j < b.columns; j += width) {
-      const std::int64_t count = std::min(width, b.columns - j);
-      if (stride == 0)
-        set_tile<T>(row, j, read_strided<T>(p, 0, width));
-      else if (stride != 1)
-        set_tile<T>(row, j, read_strided<T>(p + j * stride * bytes, stride, count));
-      else if (count == width)
-        set_tile<T>(row, j, read<T, true>(p + j * bytes, width));
-      else
-        set_tile<T>(row, j, read<T, false>(p + j * bytes, count));
-    }
-  }
+  const std::int64_t stride = b.column_stride(slot), apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
+  const std::byte* p = b.slots[slot];
+  if (apart == columns * stride) return load_row<T>(to, p, stride, rows * columns);
+  for (std::int64_t r = 0; r < rows; ++r)
+    load_row<T>(to + r * columns * tile_bytes<T>, p + r * apart * tokamax::size_of(T), stride, columns);
 }
 // Fills a register with the elements of a slot that counts.
 template <dtype T>
@@ -188,22 +192,29 @@ void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
                   count_from<T>(first + r * b.row_stride(slot) + j * b.column_stride(slot), b.column_stride(slot)));
 }
 template <dtype T>
-void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
+void store_row(std::byte* p, const std::byte* from, std::int64_t at, std::int64_t columns) noexcept {
   constexpr std::int64_t bytes = tokamax::size_of(T);
-  for (std::int64_t r = 0; r < b.rows; ++r) {
-    std::byte* p = b.slots[slot] + r * b.row_stride(slot) * bytes;
-    for (std::int64_t j = 0; j < b.columns; j += width) {
-      const register_t<T> v = tile_at<T>(from, r * b.columns + j);
-      if (b.columns - j >= width)
-        write<T, true>(p + j * bytes, v, width);
-      else
-        write<T, false>(p + j * bytes, v, b.columns - j);
-    }
-  }
+  const std::int64_t full = columns - columns % width;
+  for (std::int64_t j = 0; j < full; j += width) write<T, true>(p + j * bytes, tile_at<T>(from, at + j), width);
+  if (full < columns) write<T, false>(p + full * bytes, tile_at<T>(from, at + full), columns - full);
+}
+template <dtype T>
+void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
+  const std::int64_t apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
+  std::byte* const p = b.slots[slot];
+  if (apart == columns) return store_row<T>(p, from, 0, rows * columns);
+  for (std::int64_t r = 0; r < rows; ++r) store_row<T>(p + r * apart * tokamax::size_of(T), from, r * columns, columns);
+}
+
+/// Is a slot one element for the whole loop?
+inline bool is_scalar(const loop_arguments& loop, int slot) noexcept {
+  for (std::int64_t d = 0; d < loop.rank; ++d)
+    if (loop.strides[slot * loop.rank + d] != 0) return false;
+  return true;
 }
 
 /// Runs the lines of a loop on one block. Registers have `bytes` bytes for each element. If they are `fresh`, they do not
-/// hold the constants yet.
+/// hold the constants and single elements yet.
 inline void interpret(const tile_block& b, std::byte* registers, std::int64_t bytes, bool fresh) noexcept {
   const loop_arguments& loop = b.loop;
   auto reg = [&](int i) { return registers + i * (tile_size + width) * bytes; };
@@ -217,6 +228,7 @@ inline void interpret(const tile_block& b, std::byte* registers, std::int64_t by
           });
         break;
       case instruction_kind::load:
+        if (!fresh && is_scalar(loop, l.a)) break;
         dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
         break;
       case instruction_kind::iota:

@@ -27,6 +27,7 @@ enum class measured_case : unsigned char {
   copies,        ///< cycles of DMAs from HBM that are issued together: how many, KiB of each
   two_cores,     ///< cycles of a further KiB for each of two cores that read HBM at once: KiB before it
   send,          ///< cycles of a message to another chip: links on the way, KiB
+  send_slope,    ///< cycles of a further KiB of such a message: links on the way, KiB before it
   product,       ///< cycles of a bf16 product in VMEM, between two readings of the counter: m, k, n
   products,      ///< the same for products of 8 rows with weights that are there: how many
   roots,         ///< the same for EUP instructions, without waiting for their results: how many
@@ -41,8 +42,8 @@ enum class measured_case : unsigned char {
   none           ///< nothing: a question without a number
 };
 constexpr std::string_view measured_case_names[] = {
-    "matmul",    "copy",         "copies",    "two_cores",  "send",    "product",   "products", "roots", "pops",
-    "transpose", "instructions", "intensity", "vmem_ratio", "message", "row_group", "batch",    "none"};
+    "matmul", "copy",      "copies",       "two_cores", "send",       "send_slope", "product",   "products", "roots",
+    "pops",   "transpose", "instructions", "intensity", "vmem_ratio", "message",    "row_group", "batch",    "none"};
 
 /// A published number. One from which a constant of the model was read, or to which it was fitted, proves nothing about the
 /// model, and is not judged.
@@ -176,6 +177,10 @@ inline double predicted(const measurement& m, const chip& c) {
     }
     case measured_case::send:
       return detail::send_cycles(c, static_cast<int>(n[0]), n[1]);
+    case measured_case::send_slope: {
+      const auto cycles = [&](double each) { return detail::send_cycles(c, static_cast<int>(n[0]), each); };
+      return (cycles(2 * n[1]) - cycles(n[1])) / n[1];
+    }
     case measured_case::product:
       return counter + product_cost(c, {size(0), size(1), size(2)}).total();
     case measured_case::products:
@@ -209,6 +214,12 @@ inline double predicted(const measurement& m) { return predicted(m, *m.on); }
 struct model_error {
   int judged = 0, fitted = 0;
   double mean = 0, worst = 0;
+
+  void add(double error) {
+    mean = (mean * judged + error) / (judged + 1);
+    worst = std::max(worst, error);
+    ++judged;
+  }
 };
 
 inline std::map<std::string, model_error> model_errors(std::span<const measurement> all) {
@@ -220,10 +231,7 @@ inline std::map<std::string, model_error> model_errors(std::span<const measureme
       ++e.fitted;
       continue;
     }
-    const double error = std::abs(predicted(m) / m.value - 1);
-    e.mean = (e.mean * e.judged + error) / (e.judged + 1);
-    e.worst = std::max(e.worst, error);
-    ++e.judged;
+    e.add(std::abs(predicted(m) / m.value - 1));
   }
   return groups;
 }
@@ -235,7 +243,7 @@ inline std::string measurement_table(std::span<const measurement> all) {
   for (const measurement& m : all) {
     if (m.what == measured_case::none) continue;
     const double p = predicted(m);
-    s += fmt::format("{:<14} {:<10} {:>11.1f} {:>11.1f} {:>+7.1f}%{}\n", m.group, m.id, m.value, p,
+    s += fmt::format("{:<14} {:<10} {:>11.6g} {:>11.6g} {:>+7.1f}%{}\n", m.group, m.id, m.value, p,
                      100 * (p / m.value - 1), m.fits.empty() ? "" : fmt::format("  fitted {}", m.fits));
   }
   for (const auto& [group, e] : model_errors(all))
