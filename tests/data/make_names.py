@@ -6,11 +6,13 @@ import pathlib
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
+import jax.experimental.checkify
 import jax.numpy as jnp
 import jax.scipy.special
 
 SPACES = {"jax.numpy": jnp, "jax.nn": jax.nn, "jax.nn.initializers": jax.nn.initializers, "jax.random": jax.random,
-          "jax.lax": jax.lax, "jax.numpy.linalg": jnp.linalg, "jax.scipy.special": jax.scipy.special}
+          "jax.lax": jax.lax, "jax.numpy.linalg": jnp.linalg, "jax.numpy.fft": jnp.fft,
+          "jax.experimental.checkify": jax.experimental.checkify, "jax.scipy.special": jax.scipy.special}
 
 lines = [f"# The public names of jax {jax.__version__}, of jax.lax without the primitives; written by make_names.py."]
 for space, module in SPACES.items():

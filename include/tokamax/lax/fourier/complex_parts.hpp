@@ -7,12 +7,30 @@
 #include <tokamax/lax/elementwise/compare.hpp>        // select
 #include <tokamax/lax/elementwise/trigonometric.hpp>  // atan2
 #include <tokamax/lax/elementwise/unary.hpp>          // sqrt
+#include <tokamax/lax/iota.hpp>                       // zeros_like
 
 namespace tokamax {
 
-/// The real and imaginary parts, of one shape and dtype. It is a tree of two leaves, so transformations take it.
+/// The real and imaginary parts, of one shape and dtype: two f32 are JAX's complex64, two f64 its complex128. It is a tree of
+/// two leaves, so transformations take it. The gradient of a real function of complex numbers is the pair of its derivatives
+/// by the parts, dL/dre and dL/dim, the direction in which L grows; that of JAX is its conjugate, dL/dre - i dL/dim.
 struct complex_parts {
   array re, im;
+
+  constexpr tokamax::dtype dtype() const { return re.dtype(); }  ///< of the parts
+  constexpr const tokamax::shape& shape() const { return re.shape(); }
+  constexpr std::int64_t extent(int axis) const { return re.extent(axis); }
+  constexpr int rank() const { return re.rank(); }
+  constexpr std::int64_t size() const { return re.size(); }
+  /// Parts by the indices that arrays take.
+  template <class List = index_list>
+  constexpr complex_parts operator[](const List& at) const {
+    return {re[at], im[at]};
+  }
+  template <class... Index>
+  constexpr complex_parts operator()(const Index&... at) const {
+    return {re(at...), im(at...)};
+  }
 };
 
 /// The complex numbers re + i im.
@@ -47,6 +65,29 @@ constexpr complex_parts operator-(const complex_parts& a, const complex_parts& b
 constexpr complex_parts operator*(const complex_parts& a, const complex_parts& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+constexpr complex_parts operator-(const complex_parts& a) { return {-a.re, -a.im}; }
+// Real operands act on the parts, so that infinite ones make no NaN of a zero part. JAX makes them complex first.
+constexpr complex_parts operator+(const complex_parts& a, const array& b) {
+  return complex(a.re + b, a.im + zeros_like(b));
+}
+constexpr complex_parts operator+(const array& a, const complex_parts& b) { return b + a; }
+constexpr complex_parts operator-(const complex_parts& a, const array& b) { return a + -b; }
+constexpr complex_parts operator-(const array& a, const complex_parts& b) { return -b + a; }
+constexpr complex_parts operator*(const complex_parts& a, const array& b) { return {a.re * b, a.im * b}; }
+constexpr complex_parts operator*(const array& a, const complex_parts& b) { return b * a; }
+constexpr complex_parts operator/(const complex_parts& a, const array& b) { return {a.re / b, a.im / b}; }
+/// Are the numbers equal, in both parts?
+/// source  jax.numpy.equal, not_equal of complex numbers
+constexpr array operator==(const complex_parts& a, const complex_parts& b) {
+  return logical_and(a.re == b.re, a.im == b.im);
+}
+constexpr array operator!=(const complex_parts& a, const complex_parts& b) { return logical_not(a == b); }
+constexpr array operator==(const complex_parts& a, const array& b) {
+  return logical_and(a.re == b, a.im == zeros_like(a.im));
+}
+constexpr array operator!=(const complex_parts& a, const array& b) { return logical_not(a == b); }
+constexpr array operator==(const array& a, const complex_parts& b) { return b == a; }
+constexpr array operator!=(const array& a, const complex_parts& b) { return logical_not(b == a); }
 /// re - i im
 constexpr complex_parts conj(const complex_parts& a) { return {a.re, -a.im}; }
 
@@ -73,6 +114,9 @@ constexpr complex_parts operator/(const complex_parts& a, const complex_parts& b
   const array squared = (scaled.re * scaled.re + scaled.im * scaled.im) * size;
   const complex_parts y = a * conj(scaled);
   return {y.re / squared, y.im / squared};
+}
+constexpr complex_parts operator/(const array& a, const complex_parts& b) {
+  return complex_parts{a, zeros_like(a)} / b;
 }
 
 }  // namespace tokamax

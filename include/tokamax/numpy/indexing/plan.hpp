@@ -3,6 +3,7 @@
 // tested by tests/numpy/indexing.cpp
 #pragma once
 
+#include <tokamax/lax/index_observer.hpp>               // index_observer
 #include <tokamax/lax/reverse.hpp>                      // reverse
 #include <tokamax/numpy/indexing/index_expression.hpp>  // index_expression
 
@@ -124,7 +125,7 @@ constexpr index_plan plan_of(const array& x, const index_expression* const* list
   return p;
 }
 
-/// Where the elements are: the place of each in the table whose rows are the leading axes, -1 if it has none.
+/// Where the elements are: the place of each in the table whose rows are the leading axes, the lowest number if it has none.
 struct index_places {
   array rows;    ///< i32, with the axes of the result that come of leading axes
   shape kept;    ///< the extents of those axes, then of the others
@@ -142,12 +143,13 @@ constexpr shape shape_of_arrays(const index_plan& p, const array& x) {
 }
 /// Adds index a, of which `i` are the positions with the axes of the result, to the places.
 constexpr void add_positions(index_places& out, const axis_index& a, array i, const array& x, std::int64_t stride,
-                             index_mode mode) {
+                             index_mode mode, location where) {
   const auto number = [](std::int64_t v) { return array(v, {i32, false, {}}); };
   const std::int64_t n = x.extent(a.axis);
   if (a.what != index_expression::kind::range) {
     const array lowest = number(-2147483648);  // marks the missing elements of masks
     i = select(logical_and(i < number(0), i != lowest), i + number(n), i);
+    if (!std::is_constant_evaluated() && index_observer) index_observer(i, a.axis, n, where);
     if (mode == index_mode::clip) {
       i = maximum(minimum(i, number(n - 1)), number(0));
     } else if (mode != index_mode::promise_in_bounds) {
@@ -217,12 +219,12 @@ constexpr index_places places_of_plan(const index_plan& p, const array& x, index
     if (a.what == kind::new_axis) continue;
     if (a.what == kind::range) result[place] = a.count;
     const array i = positions_of(a, a.what == kind::range ? place : kept_before, rank, common.rank());
-    add_positions(out, a, i, x, strides[a.axis], mode);
+    add_positions(out, a, i, x, strides[a.axis], mode, p.where);
   }
   out.rows = broadcast_to(out.rows, result);
   if (out.inside.exists()) {
     out.inside = broadcast_to(out.inside, result);
-    out.rows = select(out.inside, out.rows, array(-1, {i32, false, {}}));
+    out.rows = select(out.inside, out.rows, array(-2147483648, {i32, false, {}}));
   }
   out.kept = result;
   for (int i = p.leading; i < x.rank(); ++i) out.kept.push_back(x.extent(i));

@@ -59,7 +59,7 @@ constexpr histogram_result histogram(const array& x, const array& edges, const a
   const array inside = logical_and(place >= 1, place <= array(n, {i32, false, {}}));
   array w = ones(flat.shape(), edges.dtype());
   if (weights.exists()) w = astype(ravel(weights, l), edges.dtype());
-  array counts = scatter_add(select(inside, place - 1, array(-1, {i32, false, {}})), w, n);
+  array counts = scatter_add(select(inside, place - 1, array(-2147483648, {i32, false, {}})), w, n);
   if (density) counts = counts / (slice_in_dim(edges, 1, n + 1, 0) - slice_in_dim(edges, 0, n, 0)) / sum(counts);
   return {counts, edges};
 }
