@@ -82,6 +82,11 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_test(NAME gpu_is_missing COMMAND tokamax_gpu)
   set_tests_properties(gpu_is_missing PROPERTIES ENVIRONMENT TOKAMAX_CUDA_DRIVER=/none/libcuda.so
                        PASS_REGULAR_EXPRESSION "^4950\ncuda:0: no driver: /none/libcuda.so")
+  if(TARGET CUDA::nvrtc AND NOT TOKAMAX_SANITIZE)
+    tokamax_cuda_precompile(tokamax_gpu ARCHITECTURES sm_80 sm_90a)
+    add_test(NAME gpu_code_is_shipped COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:tokamax_gpu>
+             -DARCHITECTURES=sm_80,sm_90a -P ${scripts}/cuda_precompile_test.cmake)
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     add_test(NAME march COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DAR=${CMAKE_AR} -DWORK=${PROJECT_BINARY_DIR}/march
              -P ${scripts}/march_test.cmake)

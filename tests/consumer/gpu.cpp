@@ -15,4 +15,5 @@ int main() {
     return 1;
   }
   std::printf("cuda:0: %.0f\n", tk::sum(tk::device_put(tk::astype(tk::arange(100), tk::f32), tk::cuda)).item());
+  if (const std::string slow = tk::cuda.missing_libraries(); !slow.empty()) std::printf("cuda:0: %s\n", slow.c_str());
 }

@@ -2,11 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (programs that use GPUs include it)
 //
+// Results are the same bits in each run on one kind of GPU with one version of NVIDIA's libraries: sums have a fixed order, no
+// kernel adds floats by atomics, an algorithm of cuBLASLt is taken only if it has the bits of the library's first proposal, and the
+// engine of cuDNN that was measured once is kept on disk. f32 is multiplied as f32 unless with_precision<tf32_products> asks for
+// TF32. A program need not be compiled for GPUs: it finds these libraries when it runs, and cuda.missing() names what lacks.
+//
+// The environment of a program, all optional:
+// TOKAMAX_CUDA_CHECK=1             waits after each step, so that an error names the step; says on stderr what cuDNN refuses
+// TOKAMAX_CUDA_NONDETERMINISTIC=1  takes faster gradients of attention, whose bits differ from run to run
+// TOKAMAX_CUDA_TUNE=0              takes the libraries' first proposals and measures nothing
+// TOKAMAX_CACHE=folder             where compiled code and measured choices are kept; else ~/.cache/tokamax
+// TOKAMAX_CUDA_PRECOMPILE=sm_90a   runs nothing, and compiles the program's code for these architectures (a list with commas)
+// TOKAMAX_CUDA_CODE=folder         where such code is; else the program's file with .cubins behind its name
+// TOKAMAX_CUDA_DRIVER, TOKAMAX_CUDA_NVRTC, TOKAMAX_CUDA_BLAS, TOKAMAX_CUDA_DNN=file   NVIDIA's libraries; else the system's,
+// or those in CUDA_HOME, CUDA_PATH or /usr/local/cuda
+//
+//   backend/cuda/attention_library.hpp   attention graphs of one GPU, each with the fastest of cuDNN's engines for it.
 //   backend/cuda/code_cache.hpp          keeps compiled device text on disk, so that a program compiles it once on a machine.
 //   backend/cuda/code_jobs.hpp           what a program needs compiled or prepared, done by several threads before its first run.
+//   backend/cuda/connection.hpp          the libraries that GPUs are reached through, and where their compiled code comes from.
 //   backend/cuda/cublas_lt.hpp           matrix products of NVIDIA's library cuBLASLt, with its choice of algorithm remembered.
-//   backend/cuda/cudnn.hpp               graphs of operations that NVIDIA's library cuDNN runs as one kernel.
+//   backend/cuda/cudnn.hpp               the functions of NVIDIA's library cuDNN, and the objects that it is told problems by.
 //   backend/cuda/cudnn_attention.hpp     attention and its gradients as graphs for cuDNN, which keeps no scores.
+//   backend/cuda/cudnn_graph.hpp         graphs of operations that cuDNN runs as one kernel, by one of its engines.
 //   backend/cuda/device.hpp              NVIDIA GPUs as device values, and the tag that their kernels are overloaded on.
 //   backend/cuda/device_clock.hpp        the times of a GPU's work by its own clock, as times of the host.
 //   backend/cuda/driver.hpp              the functions of the CUDA driver that the backend calls.
@@ -16,6 +34,7 @@
 //   backend/cuda/library.hpp             libraries that are found when the program runs, so that it also starts without them.
 //   backend/cuda/loops.hpp               the fused loops of a program as device text, compiled at once and launched one by one.
 //   backend/cuda/nvrtc.hpp               compiles device text into code for one architecture, by NVIDIA's library NVRTC.
+//   backend/cuda/precompile.hpp          a program that runs without a GPU and only compiles the code that GPUs will need.
 //   backend/cuda/recorded_launches.hpp   the launches of a program as CUDA graphs, which the driver repeats by one call.
 //   backend/cuda/text/conv.hpp           device text: a plain convolution, for what the libraries do not take.
 //   backend/cuda/text/copy.hpp           device text: copies between strided arrays, and filling.
@@ -34,11 +53,14 @@
 //   backend/cuda/text/softmax.hpp        device text: softmax over rows, and its gradient.
 #pragma once
 
+#include <tokamax/backend/cuda/attention_library.hpp>
 #include <tokamax/backend/cuda/code_cache.hpp>
 #include <tokamax/backend/cuda/code_jobs.hpp>
+#include <tokamax/backend/cuda/connection.hpp>
 #include <tokamax/backend/cuda/cublas_lt.hpp>
 #include <tokamax/backend/cuda/cudnn.hpp>
 #include <tokamax/backend/cuda/cudnn_attention.hpp>
+#include <tokamax/backend/cuda/cudnn_graph.hpp>
 #include <tokamax/backend/cuda/device.hpp>
 #include <tokamax/backend/cuda/device_clock.hpp>
 #include <tokamax/backend/cuda/driver.hpp>
@@ -48,4 +70,5 @@
 #include <tokamax/backend/cuda/library.hpp>
 #include <tokamax/backend/cuda/loops.hpp>
 #include <tokamax/backend/cuda/nvrtc.hpp>
+#include <tokamax/backend/cuda/precompile.hpp>
 #include <tokamax/backend/cuda/recorded_launches.hpp>

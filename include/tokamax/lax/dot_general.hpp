@@ -14,8 +14,18 @@ namespace tokamax {
 /// The errors are 3 * 2^-16 of each product for x3, and two roundings to f32 for x6, if operands and products are at least
 /// 2^-102; smaller ones lose digits. Infinities and NaN are those of f32. Machines on which this is not faster compute in
 /// f32 instead, and so does attention.
+///
+/// tf32 keeps 10 of the 23 fraction bits of each operand: the errors are 2^-10 of each product. It is the fast format of
+/// NVIDIA's GPUs, and nothing takes it unless it is asked for. Other devices compute in f32 instead.
 /// source  jax.lax.DotAlgorithmPreset
-enum class dot_algorithm : std::uint8_t { unspecified, f32_f32_f32, bf16_bf16_f32, bf16_bf16_f32_x3, bf16_bf16_f32_x6 };
+enum class dot_algorithm : std::uint8_t {
+  unspecified,
+  f32_f32_f32,
+  bf16_bf16_f32,
+  bf16_bf16_f32_x3,
+  bf16_bf16_f32_x6,
+  tf32_tf32_f32
+};
 
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {

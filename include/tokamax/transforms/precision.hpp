@@ -15,6 +15,10 @@ inline constexpr precision_policy bf16_products{.dots = dot_algorithm::bf16_bf16
 inline constexpr precision_policy bf16_x3_products{.dots = dot_algorithm::bf16_bf16_f32_x3},
     bf16_x6_products{.dots = dot_algorithm::bf16_bf16_f32_x6};
 
+/// Products of f32 in TF32 on NVIDIA's GPUs, see dot_algorithm. Without it they are f32 there too.
+/// source  jax.default_matmul_precision("tensorfloat32")
+inline constexpr precision_policy tf32_products{.dots = dot_algorithm::tf32_tf32_f32};
+
 /// Whole programs in bfloat16. Parameters and inputs are rounded where they enter; activations and the values that are kept
 /// for the backward pass are bfloat16. Sums, losses, gradients of arguments and the inside of normalisations are f32.
 /// Elementwise ops that follow each other are computed in f32 and rounded once, as XLA does by default.

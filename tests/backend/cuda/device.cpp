@@ -52,6 +52,18 @@ TEST_CASE("without a GPU the error names what is missing") {
   CHECK(!none.missing().empty());
 }
 
+TEST_CASE("libraries of kernels that are missing are named") {
+  using namespace tk::cuda_backend;
+  CHECK(cublas_lt{.absent_library = "libcublasLt.so.13 (no such file)"}.missing() ==
+        "no libcublasLt.so.13 (no such file)");
+  CHECK(cublas_lt().missing() == "a cuBLASLt without cublasLtGetVersion");
+  CHECK(cudnn{.absent_library = "libcudnn.so.9 (no such file)"}.missing() == "no libcudnn.so.9 (no such file)");
+  CHECK(cudnn().missing() == "a cuDNN without cudnnGetVersion");
+  const std::string slow = tk::cuda.missing_libraries();
+  CHECK((slow.find("plain kernels") == std::string::npos) == cublas_lt::loaded().is_complete());
+  CHECK((slow.find("its parts") == std::string::npos) == cudnn::loaded().is_complete());
+}
+
 TEST_CASE("data goes to a GPU and back, and ops run where it lies") {
   if (!found_gpu()) return;
   const array x = tk::device_put(tk::astype(tk::arange(1000), tk::f32), tk::cuda);
@@ -72,6 +84,13 @@ TEST_CASE("matrix products of all layouts are those of the CPU") {
   const auto turned = [](const array& x, const array& y) { return tk::matmul(x, tk::transpose(y)); };
   const auto on_gpu = tk::jit(turned, tk::cuda, tk::at_run_time);
   CHECK(largest_difference(on_gpu(on_a, c), turned(a, c)) < 1e-5);
+  // 256 products of normal numbers: f32 unless TF32 is asked for, which keeps 10 bits of each operand.
+  const array x = tk::random::normal(tk::random::key(4), {256, 256}), on_x = tk::device_put(x, tk::cuda);
+  const auto square = [](const array& v) { return tk::matmul(v, v); };
+  CHECK(largest_difference(square(on_x), square(x)) < 2e-4);
+  const double lost = largest_difference(
+      tk::jit(tk::with_precision<tk::tf32_products>(square), tk::cuda, tk::at_run_time)(on_x), square(x));
+  CHECK((lost > 1e-3 && lost < 0.2));
 }
 
 TEST_CASE("kernels that are written once have the values of the CPU") {

@@ -56,16 +56,16 @@ constexpr auto doubled = [](const vector& x) { return x * 2.0f + 1.0f; };
 
 TEST_CASE("what is missing for a GPU is named") {
   fake.now = {};
-  const auto missing = [](int number = 0) { return missing_device(number, gpus, compiler); };
+  const auto missing = [](int number = 0) { return missing_device(number, {gpus, compiler}); };
   CHECK(missing().empty());
-  CHECK(missing_device(0, driver{.absent_library = "libcuda.so.1 (no such file)"}, compiler) ==
+  CHECK(missing_device(0, {driver{.absent_library = "libcuda.so.1 (no such file)"}, compiler}) ==
         "no driver: libcuda.so.1 (no such file)");
   driver::each_function(gpus, [&](auto, const char* name) {
     driver old = gpus;
     driver::each_function(old, [&](auto*& function, const char* other) {
       if (std::string_view(name) == other) function = nullptr;
     });
-    CHECK(missing_device(0, old, compiler) == std::string("a driver without ") + name + ", which CUDA 12 has");
+    CHECK(missing_device(0, {old, compiler}) == std::string("a driver without ") + name + ", which CUDA 12 has");
     CHECK_THROWS_WITH(instance(0, tk::kernel_table_of<tk::cuda_tag>(), {old, compiler}), contains(name));
   });
   fake.now = {.devices = 2};
@@ -81,11 +81,11 @@ TEST_CASE("what is missing for a GPU is named") {
   fake.now = {.memory_pools = 0};
   CHECK(missing() == "a GPU without memory pools");
   fake.now = {};
-  CHECK(missing_device(0, gpus, nvrtc{.absent_library = "libnvrtc.so.13 (no such file)"}) ==
+  CHECK(missing_device(0, {gpus, nvrtc{.absent_library = "libnvrtc.so.13 (no such file)"}}) ==
         "no libnvrtc.so.13 (no such file)");
   nvrtc old = compiler;
   old.code = nullptr;
-  CHECK(missing_device(0, gpus, old) == "an NVRTC without nvrtcGetCUBIN");
+  CHECK(missing_device(0, {gpus, old}) == "an NVRTC without nvrtcGetCUBIN");
   for (const char* name : {"cuInit", "cuDeviceGetCount", "cuDriverGetVersion", "cuDeviceGet", "cuDeviceGetAttribute"}) {
     fake.fail(name, fake_cuda::no_device);
     CHECK(missing() == "FAKE_NO_DEVICE: as the test wants");

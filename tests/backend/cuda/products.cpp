@@ -85,6 +85,7 @@ struct fake_blas {
   int proposals = 1;
   int products = 0, biased = 0, added = 0;
   std::uint64_t last = 0;  ///< the algorithm of the last product
+  int compute = 0;         ///< what the last product that was described is computed in
 } blas;
 
 double element(const void* p, int type, std::int64_t i) {
@@ -131,7 +132,8 @@ cublas_lt fake_functions() {
   cublas_lt f;
   f.version = [] { return std::size_t{130000}; };
   f.create = [](cublas_lt::handle_type* h) { return *h = reinterpret_cast<cublas_lt::handle_type>(&blas), 0; };
-  f.create_product = [](cublas_lt::object* o, int, int) {
+  f.create_product = [](cublas_lt::object* o, int compute, int) {
+    blas.compute = compute;
     return *o = reinterpret_cast<cublas_lt::object>(new fake_product), 0;
   };
   f.set_product = [](cublas_lt::object o, int which, const void* v, std::size_t) {
@@ -253,6 +255,37 @@ TEST_CASE("what the library refuses is added to the sums of its product") {
   blas = {.refuses_bias = true};
   CHECK(error_of(with_both, operands(tk::bf16), *gpu) < 3.95e-3);
   CHECK((blas.products == 1 && blas.biased == 0 && blas.added == 0));
+}
+
+TEST_CASE("f32 is multiplied as TF32 only if the program asks for it") {
+  const auto gpu = gpu_with_library(21);
+  if (!gpu) return;
+  std::int64_t size = 4;  // of a product that the library does not know yet
+  const auto compute = [&](auto f, tk::dtype t) {
+    blas = {};
+    size += 4;
+    const array x = tk::device_put(normal(1, {size, size}, t), *gpu),
+                y = tk::device_put(normal(2, {size, size}, t), *gpu);
+    tk::block_until_ready(tk::jit(f, *gpu, tk::at_run_time)(x, y));
+    CHECK(blas.products > 0);
+    return blas.compute;
+  };
+  const auto product = [](const array& x, const array& y) { return tk::matmul(x, y); };
+  const auto with_sum = [](const array& x, const array& y) { return tk::matmul(x, y) + y; };
+  const auto exact = [](const array& x, const array& y) {
+    return tk::matmul(x, y, {.algorithm = tk::dot_algorithm::f32_f32_f32});
+  };
+  const auto gradient = [](const array& x, const array& y) {
+    return tk::grad([&](const array& v) { return tk::sum(tk::matmul(v, y)); })(x);
+  };
+  CHECK(compute(product, tk::f32) == cublas_lt::compute_f32);
+  CHECK(compute(gradient, tk::f32) == cublas_lt::compute_f32);
+  CHECK(compute(tk::with_precision<tk::bf16_x6_products>(product), tk::f32) == cublas_lt::compute_f32);
+  CHECK(compute(tk::with_precision<tk::tf32_products>(product), tk::f32) == cublas_lt::compute_tf32);
+  CHECK(compute(tk::with_precision<tk::tf32_products>(with_sum), tk::f32) == cublas_lt::compute_tf32);
+  CHECK(compute(tk::with_precision<tk::tf32_products>(gradient), tk::f32) == cublas_lt::compute_tf32);
+  CHECK(compute(tk::with_precision<tk::tf32_products>(exact), tk::f32) == cublas_lt::compute_f32);
+  CHECK(compute(tk::with_precision<tk::tf32_products>(product), tk::bf16) == cublas_lt::compute_f32);
 }
 
 TEST_CASE("the fastest proposal with the bits of the first one is taken and kept on disk") {

@@ -4,8 +4,12 @@
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
+#include "support/fake_cuda.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <cmath>
+#include <map>
+#include <thread>
 
 namespace tk = tokamax;
 using tk::array;
@@ -51,6 +55,104 @@ void check(F f, tk::arrays in, tk::dtype t, double bound) {
   }
 }
 array normal(int seed, tk::shape s) { return tk::random::normal(tk::random::key(seed), s); }
+// --- cuDNN that is not there: it proposes some engines, which take their time and compute nothing
+struct fake_engine {
+  int number = 0, knob = 0, milliseconds = 1;
+  bool nondeterministic = false, refuses = false;
+};
+struct fake_dnn {
+  std::vector<fake_engine> proposed = {}, fallback = {};
+  std::vector<int> runs = {}, plans = {};  ///< numbers of engines
+  stream queue = nullptr;
+} dnn;
+struct fake_object {
+  int kind = 0;
+  fake_engine engine;
+  std::map<int, std::int64_t> values;
+};
+fake_object& of(cudnn::object o) { return *static_cast<fake_object*>(o); }
+/// Writes the engine of each proposal into the object that has its place.
+template <class Range>
+void hand_out(const Range& engines, std::int64_t most, std::int64_t* found, void* to) {
+  *found = 0;
+  for (const fake_engine& e : engines)
+    if (*found < most) of(static_cast<cudnn::object*>(to)[(*found)++]).engine = e;
+}
+int fake_get(cudnn::object from, int attribute, int, std::int64_t most, std::int64_t* found, void* to) {
+  fake_object& o = of(from);
+  const auto one = [&](auto value) { return *found = 1, std::memcpy(to, &value, sizeof value), 0; };
+  switch (attribute) {
+    case 202:
+      return hand_out(o.values[200] == cudnn::by_model ? dnn.proposed : dnn.fallback, most, found, to), 0;
+    case 300:
+    case 302:
+      return hand_out(std::vector{o.engine}, most, found, to), 0;
+    case 402:
+      return one(std::int64_t{128});
+    case 600:
+      return one(int{17});
+    case 601:
+      return one(std::int64_t{o.engine.knob});
+    case 1301:
+      return one(std::int64_t{o.engine.number});
+    case 1303:
+      return o.engine.nondeterministic ? one(int{cudnn::note_nondeterministic}) : (*found = 0);
+    default:
+      return 1;
+  }
+}
+cudnn fake_dnn_functions() {
+  cudnn f;
+  f.version = [] { return std::size_t{91400}; };
+  f.create = [](cudnn::handle_type* h) { return *h = reinterpret_cast<cudnn::handle_type>(&dnn), 0; };
+  f.set_stream = [](cudnn::handle_type, stream s) { return dnn.queue = s, 0; };
+  f.create_object = [](int kind, cudnn::object* o) { return *o = new fake_object{kind, {}, {}}, 0; };
+  f.destroy_object = [](cudnn::object o) { return delete &of(o), 0; };
+  f.set = [](cudnn::object to, int attribute, int kind, std::int64_t, const void* values) {
+    if (kind == cudnn::of_heuristic) of(to).values[attribute] = *static_cast<const int*>(values);
+    if (kind == cudnn::of_object && attribute == 401) of(to).engine = of(*static_cast<void* const*>(values)).engine;
+    return 0;
+  };
+  f.get = fake_get;
+  f.finish = [](cudnn::object o) {
+    if (of(o).kind != cudnn::execution_plan) return 0;
+    if (of(o).engine.refuses) return 3000;
+    return dnn.plans.push_back(of(o).engine.number), 0;
+  };
+  f.execute = [](cudnn::handle_type, cudnn::object plan, cudnn::object) {
+    const fake_engine e = of(plan).engine;
+    dnn.runs.push_back(e.number);
+    tk::test::fake_cuda::of(dnn.queue).add([e] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(e.milliseconds));
+      return 0;
+    });
+    return 0;
+  };
+  return f;
+}
+/// A GPU of the fake driver whose choices are kept in a folder.
+instance& gpu_with_choices(int number, const std::filesystem::path& folder) {
+  using tk::test::fake_cuda;
+  static const auto& gpus = *new driver(fake_cuda::driver());
+  static const auto& compiler = *new nvrtc(fake_cuda::compiler());
+  fake_cuda::get().now = {};
+  return *new instance(number, tk::kernel_table_of<tk::cuda_tag>(), {gpus, compiler, code_cache(folder)});
+}
+/// The engine that a library takes for a problem, after two runs, and how many runs the first one was.
+std::pair<std::string, std::size_t> taken(instance& gpu, const attention_problem& p, std::int64_t least = 0) {
+  static const cudnn& functions = *new cudnn(fake_dnn_functions());
+  attention_library library(functions, least);
+  dnn.runs.clear(), dnn.plans.clear();
+  const auto arguments = [&](const attention_graph& g, const auto& add) { add(g.q, &dnn); };
+  const auto run = [&] { return library.run(gpu, p, false, forward_attention, arguments); };
+  if (!run()) return {"refused", dnn.runs.size()};
+  const std::size_t first = dnn.runs.size();
+  CHECK(run());
+  CHECK(dnn.runs.size() == first + 1);
+  gpu.synchronize();
+  return {library.engine_of(p, false), first};
+}
+
 double bound_of(tk::dtype t) { return t == tk::f32 ? 2e-5 : t == tk::bf16 ? 1.2e-2 : 2e-3; }
 
 }  // namespace
@@ -116,6 +218,51 @@ TEST_CASE("attention and its gradients are those of the CPU") {
       };
       check(run, {q, k, v, ct}, t, t == tk::f32 ? 1e-2 : 3e-2);
     }
+}
+
+TEST_CASE("attention that is long enough to be measured has the values of the CPU, and the same bits again") {
+  if (!found_gpu()) return;
+  const tk::attention_attributes o{.causal = true, .scale = 0.125};
+  const tk::shape s{8, 1024, 2, 64};
+  const auto run = [o](const tk::arrays& a) {
+    const tk::arrays y = tk::attention({a[0], a[1], a[2]}, o);
+    const tk::arrays d = tk::attention_vjp({a[0], a[1], a[2], y[0], y[1], y[2], a[3]}, o);
+    return tk::arrays{y[0], y[1], d[0], d[1], d[2]};
+  };
+  check(run, {normal(11, s), normal(12, s), normal(13, s), normal(14, s)}, tk::bf16, 3e-2);
+}
+
+TEST_CASE("the fastest engine of the library is taken, and kept on disk") {
+  const temporary_folder folder;
+  instance& gpu = gpu_with_choices(23, folder.path);
+  attention_problem p{.batch = 2, .heads = 3, .kv_heads = 3, .queries = 16, .keys = 16, .size = 8};
+  dnn = {.proposed = {{7, 1, 12}, {8, 1, 9, true}, {9, 1, 2, false, true}, {7, 3, 3}},
+         .fallback = {{7, 1, 12}, {4, 0, 6}}};
+  // Two times the first one, and the others that are deterministic and do not refuse; each needs one run to load its code.
+  const std::size_t measured = 4 * 6;
+  CHECK(taken(gpu, p, 4 * 6 * 16 * 16 * 8 + 1) == std::pair{std::string("engine 7 knobs 17=1"), std::size_t{1}});
+  CHECK(taken(gpu, p) == std::pair{std::string("engine 7 knobs 17=3"), measured + 1});
+  CHECK(taken(gpu, p) == std::pair{std::string("engine 7 knobs 17=3"), std::size_t{1}});  // the next process
+  CHECK(dnn.plans == std::vector{7});
+  dnn.proposed.pop_back();  // another version of the library, of the same number
+  CHECK(taken(gpu, p).first == "engine 4 knobs 17=0");
+  p.deterministic = false;
+  dnn.fallback = {};
+  dnn.proposed[1].milliseconds = 2;
+  CHECK(taken(gpu, p).first == "engine 8 knobs 17=1");
+}
+
+TEST_CASE("the first engine that takes a graph is taken where no choice can be kept") {
+  const temporary_folder folder;
+  instance& gpu = gpu_with_choices(22, folder.write("file", "") / "folder");
+  const attention_problem p{.batch = 2, .heads = 3, .kv_heads = 3, .queries = 16, .keys = 16, .size = 8};
+  dnn = {.proposed = {{6, 0, 1, false, true}, {7, 1, 12}, {7, 3, 3}}};
+  CHECK(taken(gpu, p).first == "engine 7 knobs 17=1");
+  dnn = {.proposed = {{6, 0, 1, false, true}, {8, 1, 12, true}}};
+  CHECK(taken(gpu, p).first == "engine 8 knobs 17=1");  // there is no other one
+  dnn = {.proposed = {{6, 0, 1, false, true}}};
+  CHECK(taken(gpu, p).first == "refused");
+  CHECK(dnn.runs.empty());
 }
 
 TEST_CASE("copies move joined axes in words of up to 16 bytes") {

@@ -31,7 +31,21 @@ class code_cache {
     if (const char* const f = std::getenv("HOME")) return std::filesystem::path(f) / ".cache" / "tokamax";
     return std::filesystem::temp_directory_path() / "tokamax";
   }
+  /// The folder of code that is delivered with the program: TOKAMAX_CUDA_CODE, or the program's file with ".cubins" behind its
+  /// name.
+  static std::filesystem::path shipped_folder() {
+    if (const char* const f = std::getenv("TOKAMAX_CUDA_CODE")) return f;
+    std::error_code failed;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? std::filesystem::path() : std::filesystem::path(program.string() + ".cubins");
+  }
   explicit code_cache(std::filesystem::path folder = default_folder()) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& folder() const { return folder_; }
+  bool exists() const {
+    std::error_code failed;
+    return std::filesystem::is_directory(folder_, failed);
+  }
 
   std::optional<std::string> find(std::string_view key) const {
     std::ifstream in(file_of(key), std::ios::binary);

@@ -31,10 +31,20 @@ struct cublas_lt {
     float waves;
     int reserved[4];
   };
-  enum : int { compute_f32 = 68, compute_f64 = 70, type_f32 = 0, type_f64 = 1, type_f16 = 2, type_bf16 = 14 };
+  enum : int {
+    compute_f32 = 68,
+    compute_f64 = 70,
+    compute_tf32 = 77,
+    type_f32 = 0,
+    type_f64 = 1,
+    type_f16 = 2,
+    type_bf16 = 14
+  };
   enum : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8 };  ///< attributes of a product
   enum : int { epilogue_bias = 4 };
   enum : int { batch_count = 5, batch_stride = 6, most_workspace = 1, alignment = 5 };
+
+  std::string absent_library = {};  ///< what was not found, and why
 
   std::size_t (*version)() = nullptr;
   int (*create)(handle_type*) = nullptr;
@@ -52,26 +62,27 @@ struct cublas_lt {
     static const cublas_lt& one = *new cublas_lt(found());
     return one;
   }
-  bool is_complete() const {
-    return version && create && create_product && set_product && create_layout && set_layout && create_preference &&
-           set_preference && choose && multiply;
+  /// Calls f(pointer, name in the library) for each function.
+  template <class Library, class F>
+  static void each_function(Library& l, const F& f) {
+    f(l.version, "cublasLtGetVersion");
+    f(l.create, "cublasLtCreate");
+    f(l.create_product, "cublasLtMatmulDescCreate");
+    f(l.set_product, "cublasLtMatmulDescSetAttribute");
+    f(l.create_layout, "cublasLtMatrixLayoutCreate");
+    f(l.set_layout, "cublasLtMatrixLayoutSetAttribute");
+    f(l.create_preference, "cublasLtMatmulPreferenceCreate");
+    f(l.set_preference, "cublasLtMatmulPreferenceSetAttribute");
+    f(l.choose, "cublasLtMatmulAlgoGetHeuristic");
+    f(l.multiply, "cublasLtMatmul");
   }
+  /// What is missing: the library, or a function of one that is too old. Empty if nothing is.
+  std::string missing() const { return missing_of(*this, "cuBLASLt"); }
+  bool is_complete() const { return has_all_functions(*this); }
 
  private:
   static cublas_lt found() {
-    const library file{"TOKAMAX_CUDA_BLAS", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}};
-    cublas_lt f;
-    file.get(f.version, "cublasLtGetVersion");
-    file.get(f.create, "cublasLtCreate");
-    file.get(f.create_product, "cublasLtMatmulDescCreate");
-    file.get(f.set_product, "cublasLtMatmulDescSetAttribute");
-    file.get(f.create_layout, "cublasLtMatrixLayoutCreate");
-    file.get(f.set_layout, "cublasLtMatrixLayoutSetAttribute");
-    file.get(f.create_preference, "cublasLtMatmulPreferenceCreate");
-    file.get(f.set_preference, "cublasLtMatmulPreferenceSetAttribute");
-    file.get(f.choose, "cublasLtMatmulAlgoGetHeuristic");
-    file.get(f.multiply, "cublasLtMatmul");
-    return f;
+    return found_in<cublas_lt>({"TOKAMAX_CUDA_BLAS", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}});
   }
 };
 
@@ -110,6 +121,7 @@ class product_library {
 
   /// Runs a product on the stream of the GPU. False if the library is not there or refuses it.
   bool multiply(instance& gpu, const library_product& p, const product_places& at) {
+    if (gpu.is_precompiling()) return compile_for_measuring(gpu), true;
     if (&library_ == &cublas_lt::loaded() && !gpu.has_libraries()) return false;
     if (reinterpret_cast<std::uintptr_t>(at.column) % 16 != 0) return false;
     if (code_jobs* const later = gpu.jobs()) {
@@ -196,12 +208,16 @@ class product_library {
     gpu.synchronize();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 3;
   }
-  static bool same_bits(instance& gpu, const void* a, const void* b, std::size_t bytes, buffer_block& differs) {
-    gpu.clear_in_step(differs.data, sizeof(std::int64_t));
+  static void compare(instance& gpu, const void* a, const void* b, std::size_t bytes, const void* differs) {
     kernel_record r;
-    r.add(bytes / 2).add(a).add(b).add(differs.data);
+    r.add(bytes / 2).add(a).add(b).add(differs);
     launch_template(gpu, cuda_text::products, "compare_words", "compare_data", {"u16"},
                     ceil_div(static_cast<std::int64_t>(bytes / 2), block_threads), r);
+  }
+  static void compile_for_measuring(instance& gpu) { compare(gpu, nullptr, nullptr, 2, nullptr); }
+  static bool same_bits(instance& gpu, const void* a, const void* b, std::size_t bytes, buffer_block& differs) {
+    gpu.clear_in_step(differs.data, sizeof(std::int64_t));
+    compare(gpu, a, b, bytes, differs.data);
     std::int64_t found = 0;
     gpu.read_in_step(reinterpret_cast<std::byte*>(&found), differs.data, sizeof found);
     return found == 0;

@@ -3,7 +3,7 @@
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/cudnn.hpp>  // cudnn_graph
+#include <tokamax/backend/cuda/cudnn_graph.hpp>  // cudnn_graph
 
 #include <cstdlib>  // getenv
 #include <limits>   // infinity
@@ -67,8 +67,8 @@ struct attention_graph {
 };
 
 /// out = softmax(mask(scale q k^T)) v, and lse = log(sum(exp(scores))).
-inline attention_graph forward_attention(const attention_problem& p) {
-  attention_graph r;
+inline attention_graph forward_attention(const attention_problem& p, const cudnn& library = cudnn::loaded()) {
+  attention_graph r{.graph = cudnn_graph(library)};
   cudnn_graph& g = r.graph;
   r.q = g.array(p.type, p.query(), p.q, cudnn_graph::in_memory);
   r.k = r.transposed(p, p.k);
@@ -90,8 +90,8 @@ inline attention_graph forward_attention(const attention_problem& p) {
 }
 
 /// p = exp(scores - lse); dv = p^T ct; ds = p * (ct v^T - sum(ct * out)) * scale; dq = ds k; dk = ds^T q
-inline attention_graph backward_attention(const attention_problem& p) {
-  attention_graph r;
+inline attention_graph backward_attention(const attention_problem& p, const cudnn& library = cudnn::loaded()) {
+  attention_graph r{.graph = cudnn_graph(library)};
   cudnn_graph& g = r.graph;
   const cudnn_graph::extents turned{p.batch, p.heads, p.keys, p.queries},
       turned_strides{p.heads * p.queries * p.keys, p.queries * p.keys, 1, p.keys};

@@ -39,6 +39,8 @@ class cuda_device {
   device& get() const;
   /// What is missing for this GPU to be used; empty if nothing is.
   std::string missing() const;
+  /// The libraries without which programs run more slowly, with what then runs in their place; empty if all are there.
+  std::string missing_libraries() const;
   bool is_available() const { return missing().empty(); }
   /// Waits until all work of the GPU has ended.
   void synchronize() const { get().synchronize(); }

@@ -16,6 +16,7 @@
 #include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
 #include <tokamax/backend/cuda/kernels/softmax.hpp>           // softmax
 #include <tokamax/backend/cuda/loops.hpp>                     // program_code
+#include <tokamax/backend/cuda/precompile.hpp>                // connection_of_process
 
 #include <map>  // map
 
@@ -35,7 +36,7 @@ inline instance& instance_number(int n) {
   static auto& all = *new std::map<int, instance*>;
   const std::lock_guard lock(mutex);
   instance*& one = all[n];
-  if (!one) one = new instance(n, kernel_table_of<cuda_tag>());
+  if (!one) one = new instance(n, kernel_table_of<cuda_tag>(), connection_of_process());
   return *one;
 }
 
@@ -60,6 +61,15 @@ inline loop_function cuda_tag::interpreted_loop() {
 }
 
 inline device& cuda_device::get() const { return cuda_backend::instance_number(number_); }
-inline std::string cuda_device::missing() const { return cuda_backend::missing_device(number_); }
+inline std::string cuda_device::missing_libraries() const {
+  const std::string blas = cuda_backend::cublas_lt::loaded().missing(), dnn = cuda_backend::cudnn::loaded().missing();
+  std::string all;
+  if (!blas.empty()) all += "matrix products run as plain kernels: " + blas;
+  if (!dnn.empty()) all += (all.empty() ? "" : "; ") + ("attention runs as its parts: " + dnn);
+  return all;
+}
+inline std::string cuda_device::missing() const {
+  return cuda_backend::missing_device(number_, cuda_backend::connection_of_process());
+}
 
 }  // namespace tokamax

@@ -3,11 +3,9 @@
 // tested by tests/backend/cuda/instance.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/code_cache.hpp>         // code_cache
 #include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
+#include <tokamax/backend/cuda/connection.hpp>         // connection
 #include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
-#include <tokamax/backend/cuda/driver.hpp>             // driver, check
-#include <tokamax/backend/cuda/nvrtc.hpp>              // compiled
 #include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
@@ -20,13 +18,6 @@ namespace tokamax::cuda_backend {
 
 /// The name of the step that the calling thread has launched last, for errors of the device.
 inline thread_local const char* last_step = "a copy";
-
-/// The libraries that a GPU is reached through, and where its compiled code is kept.
-struct connection {
-  const driver& gpus = driver::loaded();
-  const nvrtc& compiler = nvrtc::loaded();
-  code_cache cache = code_cache();
-};
 
 /// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
 /// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
@@ -94,7 +85,9 @@ class instance final : public program_device {
     return text;
   }
   /// What is kept on disk for GPUs.
-  const code_cache& cache() const { return cache_; }
+  const code_cache& cache() const { return to_.cache; }
+  /// Is code only compiled, for GPUs that are elsewhere? They have NVIDIA's libraries of kernels.
+  bool is_precompiling() const { return !to_.precompiles.empty(); }
 
   /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
   /// While jobs are gathered it becomes one of them, and the result is null.
@@ -137,8 +130,8 @@ class instance final : public program_device {
                 "success of the steps up to " + step + " (TOKAMAX_CUDA_CHECK=1 waits after each step, to find which)");
   }
 
+  const connection to_;
   const driver& driver_;
-  const nvrtc& compiler_;
   const kernel_table& table_;
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
@@ -146,7 +139,6 @@ class instance final : public program_device {
   stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
   std::optional<device_clock> clock_;
   std::string architecture_;
-  code_cache cache_;
   std::mutex mutex_, recording_;
   std::unordered_map<std::string, module_handle> modules_;  // by text
   std::unordered_map<std::string, function_handle> functions_;
@@ -179,33 +171,14 @@ class done_event final : public event {
   std::string step_;
 };
 
-/// Why there is no such GPU; empty if there is one.
-inline std::string missing_device(int number, const driver& d = driver::loaded(), const nvrtc& n = nvrtc::loaded()) {
-  if (const std::string missing = d.missing(); !missing.empty()) return missing;
-  if (const int result = d.initialize(0)) return d.text_of(result);
-  int count = 0, device = 0, major = 0, pools = 0, version = 0;
-  if (const int result = d.device_count(&count)) return d.text_of(result);
-  if (number < 0 || number >= count) return std::to_string(count) + " GPUs";
-  int result = d.version(&version);
-  if (result == 0 && version < 12000) return "a driver for CUDA " + std::to_string(version / 1000) + ", older than 12";
-  if (result == 0) result = d.device_get(&device, number);
-  if (result == 0) result = d.device_attribute(&major, attribute_major, device);
-  if (result == 0) result = d.device_attribute(&pools, attribute_memory_pools, device);
-  if (result != 0) return d.text_of(result);
-  if (major < 8) return "a GPU of compute capability " + std::to_string(major) + ", older than 8.0";
-  if (!pools) return "a GPU without memory pools";
-  return n.missing();
-}
-
 inline instance::instance(int number, const kernel_table& table, connection to)
     : program_device("cuda:" + std::to_string(number), false),
-      driver_(to.gpus),
-      compiler_(to.compiler),
+      to_(std::move(to)),
+      driver_(to_.gpus),
       table_(table),
       number_(number),
-      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr),
-      cache_(std::move(to.cache)) {
-  if (const std::string missing = missing_device(number, driver_, compiler_); !missing.empty())
+      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr) {
+  if (const std::string missing = missing_device(number, to_); !missing.empty())
     throw error("cuda: device", missing, "cuda:" + std::to_string(number));
   int major = 0, minor = 0;
   driver_.check(driver_.device_get(&device_, number), "device");
@@ -324,16 +297,16 @@ inline module_handle instance::module_of(std::string_view text, const char* name
     const std::lock_guard lock(mutex_);
     if (const auto known = modules_.find(std::string(text)); known != modules_.end()) return known->second;
   }
-  std::string key = architecture_ + " NVRTC " + compiler_.version_text();
-  for (const char* flag : compile_flags) key.append(" ").append(flag);
-  if (contracts == contraction::on) key += " contracted";
-  key.append("\n").append(text);
   module_handle found = nullptr;
-  std::optional<std::string> code = cache_.find(key);
-  if (!code || driver_.load_module(&found, code->data()) != driver_success) {
-    code = compiled(text, architecture_, compiler_, contracts);
-    cache_.keep(key, *code);
-    driver_.check(driver_.load_module(&found, code->data()), "code of", name);
+  if (is_precompiling()) {
+    to_.precompile(text, contracts);
+    driver_.check(driver_.load_module(&found, nullptr), "code of", name);
+  } else {
+    std::optional<std::string> code = to_.find(text, architecture_, contracts);
+    if (!code || driver_.load_module(&found, code->data()) != driver_success) {
+      code = to_.compile(text, architecture_, contracts);
+      driver_.check(driver_.load_module(&found, code->data()), "code of", name);
+    }
   }
   const std::lock_guard lock(mutex_);
   return modules_.emplace(text, found).first->second;

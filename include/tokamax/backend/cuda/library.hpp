@@ -53,4 +53,28 @@ class library {
   std::string wanted_, reason_;
 };
 
+/// A table of a library's functions, which has `absent_library` and `each_function`, with those that are found.
+template <class Functions>
+Functions found_in(const library& file) {
+  Functions all{.absent_library = file.missing()};
+  Functions::each_function(all, [&](auto*& function, const char* name) { file.get(function, name); });
+  return all;
+}
+/// What is missing of such a table: the library, or a function of one that is too old. Empty if nothing is.
+template <class Functions>
+std::string missing_of(const Functions& all, const char* library_name) {
+  if (!all.absent_library.empty()) return "no " + all.absent_library;
+  std::string absent;
+  Functions::each_function(all, [&](auto* function, const char* name) {
+    if (!function && absent.empty()) absent = std::string("a ") + library_name + " without " + name;
+  });
+  return absent;
+}
+template <class Functions>
+bool has_all_functions(const Functions& all) {
+  bool complete = true;
+  Functions::each_function(all, [&](auto* function, const char*) { complete = complete && function; });
+  return complete;
+}
+
 }  // namespace tokamax::cuda_backend

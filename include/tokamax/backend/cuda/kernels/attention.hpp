@@ -3,11 +3,11 @@
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/cudnn_attention.hpp>   // forward_attention
-#include <tokamax/backend/cuda/device.hpp>            // cuda_tag
-#include <tokamax/backend/cuda/kernels/composed.hpp>  // run_composed
-#include <tokamax/backend/cuda/kernels/copy.hpp>      // copy
-#include <tokamax/ops/attention.hpp>                  // attention_p
+#include <tokamax/backend/cuda/attention_library.hpp>  // attention_of
+#include <tokamax/backend/cuda/device.hpp>             // cuda_tag
+#include <tokamax/backend/cuda/kernels/composed.hpp>   // run_composed
+#include <tokamax/backend/cuda/kernels/copy.hpp>       // copy
+#include <tokamax/ops/attention.hpp>                   // attention_p
 
 #include <span>  // span
 
@@ -22,66 +22,6 @@ inline constexpr bool writes_strides<attention_vjp_p, cuda_tag> = true;
 
 namespace cuda_backend {
 
-/// The graphs of one GPU, each made at its first use and kept, and the library's handle.
-class attention_library {
- public:
-  /// Runs a graph. False if the library is not there or has no engine for it. `make(p)` makes
-  /// the graph, and `arguments(graph, add)` calls add(number, address) for each array.
-  template <class Make, class Arguments>
-  bool run(instance& gpu, const attention_problem& p, bool backward, const Make& make, const Arguments& arguments) {
-    if (!gpu.has_libraries() || !cudnn::loaded().is_complete()) return false;
-    if (code_jobs* const later = gpu.jobs()) {
-      later->add(p.text() + (backward ? " backward" : ""), [=, this] {
-        const std::lock_guard lock(mutex_);
-        if (has_handle()) find(p, backward, make);
-      });
-      return true;
-    }
-    const std::lock_guard lock(mutex_);
-    if (!has_handle() || cudnn::loaded().set_stream(handle_, gpu.queue()) != 0) return false;
-    const attention_graph* const known = find(p, backward, make);
-    if (!known) return false;
-    const attention_graph& g = *known;
-    std::vector<std::int64_t> numbers;
-    std::vector<void*> pointers;
-    const auto add = [&](int number, const void* pointer) {
-      if (number == 0) return;
-      numbers.push_back(number);
-      pointers.push_back(const_cast<void*>(pointer));
-    };
-    arguments(g, add);
-    const handle workspace = gpu.allocate(g.graph.workspace());
-    last_step = backward ? "attention_vjp" : "attention";
-    return g.graph.run(handle_, numbers, pointers, workspace->data);
-  }
-
- private:
-  bool has_handle() { return handle_ || cudnn::loaded().create(&handle_) == 0; }
-  /// The graph for a call, which the first one makes; null if the library refuses it.
-  template <class Make>
-  const attention_graph* find(const attention_problem& p, bool backward, const Make& make) {
-    const auto [place, is_new] = graphs_.try_emplace({backward, p});
-    if (!is_new) return place->second.get();
-    auto made = std::make_unique<attention_graph>(make(p));
-    if (made->graph.prepare(handle_))
-      place->second = std::move(made);
-    else if (std::getenv("TOKAMAX_CUDA_CHECK"))
-      std::fprintf(stderr, "tokamax: cuDNN refuses attention: %s\n", made->graph.reason().c_str());
-    return place->second.get();
-  }
-
-  std::mutex mutex_;
-  cudnn::handle_type handle_ = nullptr;
-  std::map<std::pair<bool, attention_problem>, std::unique_ptr<attention_graph>> graphs_;
-};
-/// Those of a GPU; they live as long as the process.
-inline attention_library& attention_of(const instance& gpu) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& all = *new std::map<const instance*, attention_library>;
-  const std::lock_guard lock(mutex);
-  return all[&gpu];
-}
-
 /// The strides of an operand [B, T, N, H] in the order [B, N, T, H]. False if its features or its address are not aligned.
 inline bool head_strides(const array_view& x, cudnn_graph::extents& strides) {
   strides = {x.stride(0), x.stride(2), x.stride(1), x.stride(3)};
@@ -91,8 +31,8 @@ inline bool head_strides(const array_view& x, cudnn_graph::extents& strides) {
 }
 
 /// The call as the library sees it. False if it does not take such calls: it takes bf16 with heads of 8 to 128 numbers,
-/// without bias, mask, ranges, segments, window, soft cap or a cotangent of lse, and backward as many heads of keys as of queries. Its gradients are the same bits in
-/// each run, unless TOKAMAX_CUDA_NONDETERMINISTIC is set.
+/// without bias, mask, ranges, segments, window, soft cap or a cotangent of lse, and backward as many heads of keys as of
+/// queries. Results are the same bits in each run, unless TOKAMAX_CUDA_NONDETERMINISTIC is set.
 inline bool attention_problem_of(const kernel_arguments& a, bool backward, attention_problem& p) {
   const array_view &q = a.in[0], &k = a.in[1], &v = a.in[2];
   const auto o = a.attrs<attention_attributes>();

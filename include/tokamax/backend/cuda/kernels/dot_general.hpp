@@ -85,12 +85,19 @@ inline int library_type(dtype t) {
                      : int{cublas_lt::type_f16};
 }
 
-/// What is added to a product, see compiler/sums.hpp: one row for all rows, and an array.
+/// What is added to a product, see compiler/sums.hpp: one row for all rows, and an array. And how f32 is multiplied.
 struct product_terms {
   const array_view *row = nullptr, *all = nullptr;
   std::int64_t columns = 1;  ///< of the row
+  bool tf32 = false;         ///< may operands lose digits? Only if the program asks for it
 
   product_terms() = default;
+  /// A product that nothing is added to.
+  product_terms without() const {
+    product_terms t;
+    t.tf32 = tf32;
+    return t;
+  }
   explicit product_terms(const kernel_arguments& a) {
     for (int k = 2; k < a.in_count; ++k) {
       const array_view& v = a.in[k];
@@ -114,7 +121,9 @@ inline bool multiply_by_library(instance& gpu, const product_operand& x, const p
   const bool floats = x.v.type == f32 || x.v.type == f64 || x.v.type == bf16 || x.v.type == f16;
   if (!floats || (out.type != x.v.type && (out.type != f32 || x.v.type == f64))) return false;
   library_product p;
-  p.compute = x.v.type == f64 ? cublas_lt::compute_f64 : cublas_lt::compute_f32;
+  p.compute = x.v.type == f64                 ? cublas_lt::compute_f64
+              : terms.tf32 && x.v.type == f32 ? cublas_lt::compute_tf32
+                                              : cublas_lt::compute_f32;
   p.a.type = p.b.type = library_type(x.v.type);
   p.c.type = library_type(out.type);
   if (!y.in_library(p.a, p.transposed_a) || !x.in_library(p.b, p.transposed_b)) return false;
@@ -159,7 +168,7 @@ inline void multiply(instance& gpu, product_operand& x, product_operand& y, cons
     sums.type = compute_dtype(out.type);
     const handle memory = gpu.allocate(static_cast<std::size_t>(out.size() * size_of(sums.type)));
     sums.data = memory->data;
-    multiply(gpu, x, y, product_terms(), sums);
+    multiply(gpu, x, y, terms.without(), sums);
     kernel_record r;
     r.add(out.size()).add(terms.columns).add(sums.data);
     r.add(terms.all ? terms.all->data : nullptr).add(terms.row ? terms.row->data : nullptr).add(out.data);
@@ -178,7 +187,8 @@ inline void multiply(instance& gpu, product_operand& x, product_operand& y, cons
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. An operand whose axes do not
 /// have one stride each, or that is of another dtype than the product, is copied first. Sums are carried in f32 (f64 of f64); an
-/// array and then a row that are further operands are added to them, and the result is rounded once.
+/// array and then a row that are further operands are added to them, and the result is rounded once. Operands of f32 are TF32
+/// in the library if the program asks for that.
 inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto d = a.attrs<dot_dimensions>();
@@ -191,13 +201,15 @@ inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
   product_operand y{a.in[1], d.rhs_batch, d.rhs_contracting,
                     other_axes(a.in[1].rank(), tokamax::detail::merged(d.rhs_contracting, d.rhs_batch))};
   dtype type = x.v.type;
+  product_terms terms(a);
   if (type == f32 || type == bf16) {
     const dot_algorithm chosen = tokamax::detail::algorithm_of(type, d.algorithm);
     type = chosen == dot_algorithm::bf16_bf16_f32 ? bf16 : f32;
+    terms.tf32 = chosen == dot_algorithm::tf32_tf32_f32;
   }
   for (product_operand* const o : {&x, &y})
     if (o->v.type != type || !o->is_regular()) o->make_dense(gpu, type);
-  multiply(gpu, x, y, product_terms(a), out);
+  multiply(gpu, x, y, terms, out);
 }
 
 }  // namespace tokamax
