@@ -113,7 +113,7 @@ class grid_check {
     if (input || output) {
       s.whole = memory(name, b.array, memory_space::any);
       if (input)
-        s.whole->hold(operands[k_.prefetch + r]);
+        s.whole->borrow(operands[k_.prefetch + r]);
       else if (b.alias >= 0)
         s.whole->hold(operands[b.alias]);
       else

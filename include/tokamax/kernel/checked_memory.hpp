@@ -8,7 +8,8 @@
 #include <tokamax/kernel/memory_space.hpp>  // memory_space
 
 #include <algorithm>  // count, fill_n, min
-#include <cstring>    // memcpy
+#include <cstring>    // memchr, memcpy, memset
+#include <memory>     // unique_ptr
 #include <string>     // string
 #include <utility>    // move
 #include <vector>     // vector
@@ -75,10 +76,11 @@ enum class poison_pattern : std::uint8_t { quiet_nan, large_number };
 class checked_memory {
  public:
   checked_memory(std::string name, const array_type& type, memory_space space, location made)
-      : name_(std::move(name)), type_(type), space_(space), made_(made) {
-    own_.resize(static_cast<std::size_t>(size(type.shape) * size_of(type.dtype)));
-    data_ = own_.data();
-  }
+      : name_(std::move(name)),
+        type_(type),
+        space_(space),
+        made_(made),
+        bytes_(static_cast<std::size_t>(size(type.shape) * size_of(type.dtype))) {}
 
   const array_type& type() const { return type_; }
   memory_space space() const { return space_; }
@@ -86,7 +88,7 @@ class checked_memory {
   std::string text(const memory_range& r) const {
     return name_ + " " + std::string(message(type_).view()) + " " + r.text();
   }
-  double bytes() const { return static_cast<double>(own_.size()); }
+  double bytes() const { return static_cast<double>(bytes_); }
   std::int64_t unwritten() const { return unwritten_; }
   location last_write() const { return last_write_; }  ///< the line that wrote it last; 0: none
   void wrote(location where) { last_write_ = where; }
@@ -96,6 +98,7 @@ class checked_memory {
   /// Forgets what it holds.
   void poison(poison_pattern p) {
     const std::int64_t n = size(type_.shape);
+    allocate();
     written_.assign(static_cast<std::size_t>(n), 0);
     unwritten_ = n;
     dispatch(type_.dtype, [&]<dtype T>() {
@@ -110,17 +113,25 @@ class checked_memory {
         value = p == poison_pattern::quiet_nan ? std::numeric_limits<element>::lowest()
                                                : static_cast<element>(std::numeric_limits<element>::max() / 3);
       }
-      std::fill_n(reinterpret_cast<element*>(data_), n, value);
+      constexpr std::int64_t most = 4096;  // what was written first is copied behind itself, out of the cache
+      auto* const to = reinterpret_cast<element*>(data_);
+      std::fill_n(to, std::min(n, most), value);
+      for (std::int64_t i = most; i < n; i += most)
+        std::memcpy(to + i, to, static_cast<std::size_t>(std::min(most, n - i)) * sizeof(element));
     });
     if (space_ == memory_space::semaphore) mark(memory_range::all_of(type_.shape));
   }
   /// Holds the elements of an array.
   void hold(const array& a) {
-    const std::int64_t n = size(type_.shape);
-    const std::byte* const from = bytes_of(a);
-    std::copy_n(from, own_.size(), data_);
-    written_.assign(static_cast<std::size_t>(n), 1);
-    unwritten_ = 0;
+    allocate();
+    if (bytes_ > 0) std::memcpy(data_, bytes_of(a), bytes_);
+    mark_all();
+  }
+  /// Is the memory of an array, which nobody writes.
+  void borrow(const array& a) {
+    lender_ = a;
+    data_ = const_cast<std::byte*>(bytes_of(lender_));
+    mark_all();
   }
 
   /// A write to an array by one of the parallel steps.
@@ -165,6 +176,7 @@ class checked_memory {
   }
   /// Makes all of it written, because a copy to all of it follows.
   void mark_all() {
+    if (data_ == nullptr) allocate();
     written_.assign(static_cast<std::size_t>(size(type_.shape)), 1);
     unwritten_ = 0;
   }
@@ -226,17 +238,24 @@ class checked_memory {
     }
   }
   void mark_run(std::int64_t at, std::int64_t n) {
-    const auto first = written_.begin() + at;
-    unwritten_ -= std::count(first, first + n, 0);
-    std::fill_n(first, n, 1);
+    char* const first = written_.data() + at;
+    const auto count = static_cast<std::size_t>(n);
+    unwritten_ -= std::memchr(first, 1, count) == nullptr ? n : std::count(first, first + n, 0);
+    std::memset(first, 1, count);
+  }
+  void allocate() {
+    if (!own_) own_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+    data_ = own_.get();
   }
 
   std::string name_;
   array_type type_;
   memory_space space_;
   location made_, last_write_ = {};
-  std::vector<std::byte> own_;
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[]> own_;  // `hold` or `poison` fills it first
   std::byte* data_ = nullptr;
+  array lender_ = {};  // whose memory it is, if it is not its own
   std::vector<char> written_;
   std::int64_t unwritten_ = 0;
   std::vector<int> writer_of_;  // of each element, its number in writers_; 0: none
