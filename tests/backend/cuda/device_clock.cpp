@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cuda/device_clock.hpp>
 
+#include <tokamax/backend/cuda/execute.hpp>
 #include <tokamax/backend/cuda/roofline.hpp>
 #include <tokamax/tokamax.hpp>
 

@@ -228,8 +228,10 @@ inline void interpret(const tile_block& b, std::byte* registers, std::int64_t by
           });
         break;
       case instruction_kind::load:
-        if (!fresh && is_scalar(loop, l.a)) break;
-        dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        if (!is_scalar(loop, l.a))
+          dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        else if (fresh)  // a later block may be larger
+          dispatch(l.type, [&]<dtype T>() { load_row<T>(reg(i), b.slots[l.a], 0, tile_size); });
         break;
       case instruction_kind::iota:
         dispatch(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
