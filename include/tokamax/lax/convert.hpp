@@ -106,9 +106,7 @@ inline constexpr op bitcast_convert_type_p{
       return {type, false, c[0].shape()};
     },
     .vjp = [](const call&) -> arrays { return array(); },
-    .batch = [](const call& c) -> arrays {
-      return bind(described<bitcast_convert_type_p>(), {c[0]}, c.attrs<bitcast_options>(), c.where);
-    },
+    .batch = [](const call& c) -> arrays { return bind(*c.self, {c[0]}, c.attrs<bitcast_options>(), c.where); },
 };
 
 /// The same bits, read as another dtype of equal width. Truth values can be read as bool only.

@@ -41,7 +41,7 @@ inline constexpr op iota_p{
       return {type, false, extents};
     },
     .batch = [](const call& c) -> arrays {
-      return with_leading_axis(bind(described<iota_p>(), {}, c.attrs<iota_attributes>(), c.where), c.batch_size);
+      return with_leading_axis(bind(*c.self, {}, c.attrs<iota_attributes>(), c.where), c.batch_size);
     },
 };
 

@@ -84,7 +84,7 @@ inline constexpr op cross_entropy_p{
     },
     .batch = [](const call& c) -> arrays {
       const array in[] = {with_batch_axis(c, 0), with_batch_axis(c, 1)};
-      return bind_all(described<cross_entropy_p>(), in, 2, words{}, c.where);
+      return bind_all(*c.self, in, 2, words{}, c.where);
     },
     .kernels = kernels_of<cross_entropy_p>,
 };

@@ -40,13 +40,13 @@ inline constexpr op all_gather_p{
     },
     .vjp = [](const call& c) -> arrays {  // each entry gets its row of the sum of all cotangents
       const auto w = c.attrs<axis_attributes>();
-      const array all = reduce_sum(bind(described<all_gather_p>(), {c.ct()}, w, c.where), {0});
+      const array all = reduce_sum(bind(*c.self, {c.ct()}, w, c.where), {0});
       return gather(all, bind(described<axis_index_p>(), {}, w, c.where));
     },
     .batch = [](const call& c) -> arrays {
       const auto w = c.attrs<axis_attributes>();
       if (c.axis == w.axis) return with_batch_axis(c, 0);
-      const array all = bind(described<all_gather_p>(), {c[0]}, w, c.where);  // [entries, batch, ...]
+      const array all = bind(*c.self, {c[0]}, w, c.where);  // [entries, batch, ...]
       return swapaxes(all, 0, 1);
     },
 };

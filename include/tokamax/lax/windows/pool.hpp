@@ -139,7 +139,7 @@ inline constexpr op max_pool_vjp_p{
     },
     .batch = [](const call& c) -> arrays {
       const array x = detail::join_batches(c, 0), ct = detail::join_batches(c, 1);
-      const array g = bind(described<max_pool_vjp_p>(), {x, ct}, c.attrs<max_pool_attributes>(), c.where);
+      const array g = bind(*c.self, {x, ct}, c.attrs<max_pool_attributes>(), c.where);
       return detail::split_batches(g, c.batch_size, c[0].extent(c.batched(0) ? 1 : 0));
     },
     .kernels = kernels_of<max_pool_vjp_p>,
@@ -171,8 +171,7 @@ inline constexpr op max_pool_p{
       return bind(described<max_pool_vjp_p>(), {c[0], c.ct()}, c.attrs<max_pool_attributes>(), c.where);
     },
     .batch = [](const call& c) -> arrays {
-      const array y =
-          bind(described<max_pool_p>(), {detail::join_batches(c, 0)}, c.attrs<max_pool_attributes>(), c.where);
+      const array y = bind(*c.self, {detail::join_batches(c, 0)}, c.attrs<max_pool_attributes>(), c.where);
       return detail::split_batches(y, c.batch_size, c[0].extent(1));
     },
     .kernels = kernels_of<max_pool_p>,
