@@ -78,6 +78,7 @@ struct plan_step {
   bool produces = false;             ///< loop: the kernel of the next step runs it, a part at a time
   int together = 0;                  ///< loop: so many of the next steps are loops that may run at the same time
   int scope = 0;                     ///< number of its name, for profiles
+  std::uint32_t unread = 0;          ///< kernel: bit k, nothing reads result k
 };
 
 /// Where the memory of a buffer comes from.

@@ -305,12 +305,12 @@ class scheduler : materialization {
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
-        array_type type = ts[k];
-        if (result[k] >= 0) type = nodes_[result[k]].type;  // `lower` keeps the type where it rounds operands
-        if (result[k] >= 0)
-          add_result(result[k], type);
-        else
-          add_operand(add_buffer(buffer_kind::arena, -1, type), 0, type, row_major(type.shape));
+        if (result[k] >= 0) {
+          add_result(result[k], nodes_[result[k]].type);  // `lower` keeps the type where it rounds operands
+        } else {
+          add_operand(add_buffer(buffer_kind::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].shape));
+        }
+        if (k < 32 && (result[k] < 0 || !at_[result[k]].needed)) st.unread |= std::uint32_t{1} << k;
       }
       st.out_count = ts.count();
     } else {

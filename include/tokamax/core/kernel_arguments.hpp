@@ -91,6 +91,7 @@ struct kernel_arguments {
   execution* context = nullptr;           ///< where the kernel runs
   const joined_loop* producer = nullptr;  ///< makes the first operand, see `takes_producer`
   std::int64_t configuration = 0;         ///< a number of the implementation's own, such as the size of its blocks
+  std::uint32_t unread = 0;               ///< bit k: nothing reads result k, so it need not be written
   template <class Options>
   Options attrs() const {
     return unpack<Options>(attributes);

@@ -268,8 +268,10 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
 
 TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st) const {
   const array_view* in = &views_[static_cast<std::size_t>(st.operands)];
-  return {in,    in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count, nullptr,
-          where_};
+  kernel_arguments a{
+      in, in + st.in_count, st.in_count, st.out_count, plan_.numbers + st.numbers, st.number_count, nullptr, where_};
+  a.unread = st.unread;
+  return a;
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {

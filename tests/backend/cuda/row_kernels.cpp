@@ -265,6 +265,31 @@ TEST_CASE("the first engine that takes a graph is taken where no choice can be k
   CHECK(dnn.runs.empty());
 }
 
+TEST_CASE("attention by the library launches nothing else, unless a gradient reads the correction of lse") {
+  const temporary_folder folder;
+  const tk::test::fake_gpu gpu{&gpu_with_choices(19, folder.path)};
+  static const cudnn& functions = *new cudnn(fake_dnn_functions());
+  attention_of(*gpu.one, functions);
+  dnn = {.proposed = {{7, 1, 0}}};
+  const array q = tk::device_put(tk::astype(normal(1, {2, 16, 3, 8}), tk::bf16), gpu);
+  const auto launches = [&](auto f) {
+    const int before = tk::test::fake_cuda::get().calls("cuLaunchKernel");
+    tk::block_until_ready(tk::jit(f, gpu, tk::at_run_time)(q));
+    return tk::test::fake_cuda::get().calls("cuLaunchKernel") - before;
+  };
+  const tk::attention_attributes o{.causal = true, .scale = 0.125};
+  CHECK(launches([o](const array& x) { return tk::attention({x, x, x}, o)[0]; }) == 0);
+  CHECK(launches([o](const array& x) {
+          const tk::arrays y = tk::attention({x, x, x}, o);
+          return std::pair{y[0], y[1]};
+        }) == 0);
+  CHECK(launches([o](const array& x) {
+          const tk::arrays y = tk::attention({x, x, x}, o);
+          return std::pair{y[0], y[2]};
+        }) == 1);
+  CHECK(dnn.runs == std::vector{7, 7, 7});
+}
+
 TEST_CASE("copies move joined axes in words of up to 16 bytes") {
   // A third of the columns of bf16[4, 6, 48]: 16 of them are 32 bytes.
   const paired_axes part(2, {4, 6, 16}, {96, 16, 1}, {288, 48, 1}, nullptr, nullptr);

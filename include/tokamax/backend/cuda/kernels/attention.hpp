@@ -111,6 +111,7 @@ inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
   };
   if (!attention_problem_of(a, false, p) || !attention_of(gpu).run(gpu, p, false, forward_attention, arguments))
     return run_composed(attention_p, a);
+  if (a.unread >> 2 & 1) return;  // no gradient follows
   kernel_record r;
   r.add(a.out[2].size()).add(0x3f800000).add(a.out[2].data);  // 1.0f
   launch_template(gpu, cuda_text::copy, "fill_with", "fill_with_data", {"u32"},
