@@ -100,21 +100,38 @@ TEST_CASE("a kernel costs what its grid does: copies of blocks that change, and 
   check_sums(both);
   CHECK(distance(tk::jit(f, tk::systolic(tk::v5e))(x, y), tk::matmul(x, y)) < 1);
 }
+TEST_CASE("more buffers hide more of the copies, and take more of VMEM", "[systolic]") {
+  const array x{tk::array_type{tk::f32, false, {4096, 512}}};
+  const auto cycles = [&](int buffers) {
+    const auto f = [=](const array& a) {
+      const tk::block_spec rows{.block = {64, 512}, .index = {0, tk::first_block}, .buffers = buffers};
+      return tk::kernel_call([](const auto&, const auto& in, const auto& out) { out.set(tk::exp(in.get())); },
+                             {.grid = {64}, .in = {rows}, .out = {{a.type(), rows}}})(a);
+    };
+    return tk::systolic_report(tk::systolic(tk::v5e), f, x).cycles();
+  };
+  CHECK(cycles(1) > 1.2 * cycles(2));
+  CHECK(cycles(2) >= cycles(3));
+  CHECK_THROWS_WITH(cycles(1000), contains("VMEM of core 0") && contains("input 0 1000 x"));
+}
 TEST_CASE("kernels that are written once have the values of the CPU, and cost cycles on each chip", "[systolic]") {
   std::uint32_t seed = 0;
-  for (const auto& s : tk::test::sources::all([&](const tk::shape& e) { return noise(e, ++seed); })) {
+  const auto made = [&](const tk::shape& e) { return noise(e, ++seed); };
+  std::vector<tk::test::sources::source> all = tk::test::sources::all(made);
+  for (auto& s : tk::test::sources::more(made)) all.push_back(std::move(s));
+  for (const auto& s : all) {
     CAPTURE(s.name);
     const auto f = [&s](const array& a, const array& b, const array& c) { return s.kernel({a, b, c}); };
     const array &x = s.in[0], &y = s.in[1], z = s.in.count() == 2 ? array(0.0f) : s.in[2], meant = s.meaning(s.in);
     const array there = tk::jit(f, tk::systolic(tk::v5e))(x, y, z);
     CHECK(distance(tk::jit(f, tk::cpu)(x, y, z), meant) < 1e-4);
     CHECK(distance(s.kernel(s.in), meant) < 1e-4);
-    CHECK(distance(there, meant) < 0.15);
+    CHECK(distance(there, meant) < 0.03 * std::max(5.0, tk::max(tk::abs(meant)).item<double>()));
     CHECK(distance(there, tk::jit(tk::with_precision<tk::bf16_products>(f), tk::cpu)(x, y, z)) == 0);
     for (const auto& chip : {tk::v4, tk::v5e, tk::v6e}) {
       const auto r = tk::systolic_report(tk::systolic(chip), f, x, y, z);
       CHECK(r.stalls().total() == Approx(r.cycles()));
-      CHECK((s.name == "layer norm" ? r.mfu() == 0 : r.mfu() > 0));
+      CHECK((s.products ? r.mfu() > 0 : r.mfu() == 0));
       CHECK(line_of(r, "kernel_call").source == sys::cost_source::kernel);
     }
   }
@@ -191,6 +208,45 @@ TEST_CASE("attention as a kernel reads less than attention in smaller ops, and i
   CHECK(fused.hbm_bytes() < apart.hbm_bytes() / 10);
   CHECK(fused.cycles() < apart.cycles());
 }
+TEST_CASE("the chip has kernels for attention, norms and cross entropy, with their gradients", "[systolic]") {
+  const tk::systolic where(tk::v5e);
+  const auto abstract = [](const tk::shape& s) { return array{tk::array_type{tk::f32, false, s}}; };
+  const array q = abstract({2, 1024, 4, 64}), x = abstract({4, 512, 256}), scale = abstract({256});
+  // The scores of a kernel stay in VMEM; a bias of zeros takes the way of smaller ops.
+  const auto attention = [](const array& a) { return tk::dot_product_attention(a, a, a, {.is_causal = true}); };
+  const auto apart = [](const array& a) {
+    return tk::dot_product_attention(a, a, a, {.bias = tk::zeros({1, 1, 1024, 1024}), .is_causal = true});
+  };
+  const sys::program_report fused = tk::systolic_report(where, attention, q);
+  CHECK(line_of(fused, "attention: kernel_call").source == sys::cost_source::kernel);
+  CHECK(fused.hbm_bytes() < tk::systolic_report(where, apart, q).hbm_bytes() / 3);
+  check_sums(fused);
+  const auto gradient = [&](const array& a) {
+    return tk::grad([&](const array& b) { return tk::sum(attention(b)); })(a);
+  };
+  const sys::program_report both = tk::systolic_report(where, gradient, q);
+  CHECK(line_of(both, "attention_vjp: kernel_call").cycles > line_of(both, "attention: kernel_call").cycles);
+  check_sums(both);
+  // A norm reads and writes each row once, and its gradients read x and the cotangents.
+  const auto norm = [](const array& a, const array& s) { return tk::layer_norm(a, s, s); };
+  const sys::program_report rows = tk::systolic_report(where, norm, x, scale);
+  CHECK(rows.lines.size() == 1);
+  CHECK(line_of(rows, "layer_norm: kernel_call").hbm_bytes < 2.1 * 4 * 4 * 512 * 256);
+  const auto slope = [&](const array& a, const array& s) {
+    return tk::grad<0, 1>([&](const array& b, const array& t) { return tk::sum(tk::square(tk::rms_norm(b, t))); })(a,
+                                                                                                                   s);
+  };
+  CHECK(line_of(tk::systolic_report(where, slope, x, scale), "rms_norm_vjp: kernel_call").hbm_bytes <
+        3.1 * 4 * 4 * 512 * 256);
+  const array logits = abstract({1000, 5000}), labels{tk::array_type{tk::i32, false, {1000}}};
+  const auto entropy = [](const array& l, const array& y) { return tk::softmax_cross_entropy(l, y); };
+  CHECK(line_of(tk::systolic_report(where, entropy, logits, labels), "cross_entropy: kernel_call").hbm_bytes <
+        1.35 * 4 * 1000 * 5000);  // 8 blocks of 128 rows and 3 of 2048 classes
+  // A chip on which the blocks do not fit runs smaller ops.
+  const sys::program_report small =
+      tk::systolic_report(tk::systolic(tk::toy8x8), norm, abstract({64, 32}), abstract({32}));
+  for (const sys::op_line& l : small.lines) CHECK(l.source == sys::cost_source::model);
+}
 TEST_CASE("a function that is traced while compiling runs on a simulated TPU", "[systolic]") {
   using square = tk::tensor<tk::f32, 16, 16>;
   constexpr auto f = [](const square& a) { return tk::tanh(tk::matmul(a, a)); };
@@ -212,12 +268,16 @@ TEST_CASE("the training step of a GPT on characters runs on every chip", "[systo
   const array ids = tk::random::randint(tk::random::key(5), {12, size.context + 1}, 0, size.vocabulary);
   const batch b{tk::slice_in_dim(ids, 0, size.context, 1), tk::slice_in_dim(ids, 1, size.context + 1, 1)};
   const auto step = tk::train::step(loss, optimizer);
-  const double expected = tk::jit(step, tk::cpu, tk::at_run_time)(state, b).second.item<double>();
+  const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
+  const auto first = on_cpu(state, b);
+  const double expected = first.second.item<double>(), next = on_cpu(first.first, b).second.item<double>();
   for (const sys::chip* c : {&tk::toy8x8, &tk::v4, &tk::v5e, &tk::v5p, &tk::v6e, &tk::tpu7x}) {
     INFO(c->name);
     const auto begin = std::chrono::steady_clock::now();
     const auto simulated = tk::jit(step, tk::systolic(*c), tk::at_run_time);
-    CHECK(simulated(state, b).second.item<double>() == Approx(expected).epsilon(0x1p-7));
+    const auto here = simulated(state, b);
+    CHECK(here.second.item<double>() == Approx(expected).epsilon(0x1p-7));
+    CHECK(simulated(here.first, b).second.item<double>() == Approx(next).epsilon(0x1p-6));  // with the new weights
     const sys::program_report r = simulated.report();
     CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 60);
     check_sums(r);

@@ -4,14 +4,16 @@
 // umbrella: no (what only simulates instructions needs no graphs)
 #pragma once
 
+#include <tokamax/backend/systolic/chip_kernels.hpp>           // chip_kernel
 #include <tokamax/backend/systolic/kernel_grid.hpp>            // kernel_program
 #include <tokamax/backend/systolic/report/program_report.hpp>  // program_report
 #include <tokamax/compiler/fuse.hpp>                           // fusion
 #include <tokamax/compiler/lower.hpp>                          // lower
 
-#include <map>     // map
-#include <string>  // string
-#include <vector>  // vector
+#include <map>      // map
+#include <string>   // string
+#include <utility>  // exchange
+#include <vector>   // vector
 
 namespace tokamax::systolic_backend {
 
@@ -24,14 +26,18 @@ class graph_coster {
   explicit graph_coster(const chip& c) : chip_(c), cores_(cores_of(c)), report_{c, cores_, {}} {}
 
   program_report run(const graph& traced) {
-    graph lowered;
-    lower(lowered, traced,
-          [](const op& o) { return !o.compose || &o == &kernel_call_p || is_product(o) || is_reduction(o); });
-    add(lowered, 1);
+    add(lowered(traced), 1);
     return std::move(report_);
   }
 
  private:
+  static graph lowered(const graph& traced) {
+    graph g;
+    lower(g, traced, [](const op& o) {
+      return !o.compose || &o == &kernel_call_p || is_product(o) || is_reduction(o) || has_chip_kernel(o);
+    });
+    return g;
+  }
   static bool is_product(const op& o) { return o.precision.product_operands == 2 && o.cost.operations; }
   static bool is_reduction(const op& o) { return o.reduction.combines != combiner::none; }
   /// A call, and what it needs to live.
@@ -55,6 +61,8 @@ class graph_coster {
         if (groups.root[i] == i) add_group(g, members[i], live, times);
       } else if (n.op == &kernel_call_p) {
         add_kernel(g, n, times);
+      } else if (has_chip_kernel(*n.op)) {
+        add_chip_kernel(g, n, times);
       } else if (n.op->bodies.count) {
         add_bodies(g, n, times);
       } else if (n.op->memory.kind == op_kind::general) {
@@ -275,9 +283,32 @@ class graph_coster {
   void add_kernel(const graph& g, const node& n, double times) {
     const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
     if (k.prefetch) assume("prefetched numbers of kernels are taken to be zeros");
-    const std::string name = text_of(g, n) + " grid " + std::string((message() << k.grid).view()) + " body " +
-                             std::to_string(g.bodies[k.body].count());
+    const std::string name = kernel_of_ + text_of(g, n) + " grid " + std::string((message() << k.grid).view()) +
+                             " body " + std::to_string(g.bodies[k.body].count());
     add_line(name, cost_source::kernel, times, [&] { return kernel_program(chip_, g, n); });
+  }
+
+  /// Do the blocks of a kernel fit into VMEM?
+  bool fits(const graph& g) const {
+    for (const node& n : g.nodes) {
+      if (n.op != &kernel_call_p) continue;
+      const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
+      double bytes = 0;
+      for (int r = 0; r < k.refs.count(); ++r)
+        bytes += padded_bytes(chip_, k.refs[r].type()) * (r < k.inputs + k.outputs ? k.refs[r].buffers : 1);
+      if (bytes > chip_.vmem) return false;
+    }
+    return true;
+  }
+  /// An op that the chip has a kernel for, with the name of the op before that of the kernel, or else its meaning.
+  void add_chip_kernel(const graph& g, const node& n, double times) {
+    use u = use_of(g, n);
+    u.c.inputs = u.operands.data();
+    std::optional<graph> kernel = chip_kernel(u.c);
+    if (kernel && !fits(*kernel)) kernel.reset();
+    const std::string around = std::exchange(kernel_of_, kernel ? std::string(n.op->name) + ": " : "");
+    add(lowered(kernel ? *kernel : composed(u.c)), times);
+    kernel_of_ = around;
   }
 
   /// Loops repeat as often as is known; of branches the one with the most operations runs.
@@ -303,6 +334,7 @@ class graph_coster {
   const chip& chip_;
   int cores_;
   program_report report_;
+  std::string kernel_of_ = {};  // the op whose kernels are added
   std::map<std::string, std::size_t> known_;
   std::vector<timeline> timelines_;
 };
@@ -313,6 +345,8 @@ class graph_coster {
 /// follow each other share a loop, and each loop, product, reduction and kernel is simulated once for all that are alike.
 ///
 ///   kernel_call            its grid, from the traced body (see kernel_program)
+///   attention, norms and   the kernels of kernel_ops, where these take the call (see chip_kernel)
+///   cross entropy
 ///   products               in equal blocks of at most 512 x 1024 x 1024, or several of a batch in each step
 ///   reductions and loops   as many registers as their values have, in blocks of up to 2 MiB
 ///   other ops              the bytes and operations of their descriptors; the report names them

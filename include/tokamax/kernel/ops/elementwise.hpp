@@ -30,7 +30,7 @@ constexpr array elementwise(const F& f, const elementwise_options& options, cons
     grid.push_back(detail::blocks_of(x.extent(i), extents[i]));
     index.push_back(i);
   }
-  const block_spec part{extents, index};
+  block_spec part{extents, index};
   const auto body = [&](const auto&, const auto& first, const auto&... others) {
     const auto refs = std::tie(first, others...);
     std::get<sizeof...(More) + 1>(refs).set([&]<std::size_t... I>(std::index_sequence<I...>) {

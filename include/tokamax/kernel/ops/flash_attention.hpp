@@ -94,7 +94,7 @@ constexpr std::array<array, 2> flash_forward(const array& q, const array& k, con
       lse.set(most.get() + log(sums.get()));
     });
   };
-  const kernel_scratch column{{f32, false, {b.bq, 1}}};
+  kernel_scratch column{{f32, false, {b.bq, 1}}};  // gcc 12 rejects const records of shapes while compiling
   using enum dimension_semantics;
   return kernel_call<2>(
       body, {.grid = b.grid(true),
@@ -116,7 +116,7 @@ constexpr array flash_queries(const arrays& in, const flash_blocks& b) {  // q, 
     });
     p.when(p.program_id(2) == p.num_programs(2) - 1, [&] { out.set(astype(sums.get(), out.dtype())); });
   };
-  const block_spec queries = b.of_queries(1, b.d), keys = b.of_keys(2, b.d), column = b.of_queries(1, 1);
+  block_spec queries = b.of_queries(1, b.d), keys = b.of_keys(2, b.d), column = b.of_queries(1, 1);
   using enum dimension_semantics;
   return kernel_call(body, {.grid = b.grid(true),
                             .in = {queries, keys, keys, queries, column, column},
@@ -146,8 +146,8 @@ constexpr std::array<array, 2> flash_keys(const arrays& in, const flash_blocks& 
       dv.set(astype(vs.get(), dv.dtype()));
     });
   };
-  const block_spec queries = b.of_queries(2, b.d), keys = b.of_keys(1, b.d), column = b.of_queries(2, 1);
-  const kernel_scratch sums{{f32, false, {b.bk, b.d}}};
+  block_spec queries = b.of_queries(2, b.d), keys = b.of_keys(1, b.d), column = b.of_queries(2, 1);
+  kernel_scratch sums{{f32, false, {b.bk, b.d}}};
   using enum dimension_semantics;
   return kernel_call<2>(body, {.grid = b.grid(false),
                                .in = {queries, keys, keys, queries, column, column},

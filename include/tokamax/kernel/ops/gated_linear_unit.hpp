@@ -32,7 +32,7 @@ constexpr array gated_linear_unit(const array& x, const array& gate, const array
     p.when(p.program_id(2) == p.num_programs(2) - 1,
            [&] { out.set(astype(activation(gates.get()) * ups.get(), out.dtype())); });
   };
-  const block_spec weights{{bk, bn}, {2, 1}};
+  block_spec weights{{bk, bn}, {2, 1}};
   using enum dimension_semantics;
   return kernel_call(body,
                      {.grid = {detail::blocks_of(m, bm), detail::blocks_of(n, bn), detail::blocks_of(k, bk)},

@@ -29,7 +29,7 @@ constexpr array layer_norm(const array& x, const array& scale, const array& offs
     out.set(astype(c * rstd * astype(s.get(), f32) + astype(t.get(), f32), out.dtype()));
   };
   const std::int64_t rows = std::min(o.rows, x.extent(0));
-  const block_spec some{{rows, x.extent(1)}, {0, first_block}};
+  block_spec some{{rows, x.extent(1)}, {0, first_block}};
   return kernel_call(body,
                      {.grid = {detail::blocks_of(x.extent(0), rows)},
                       .in = {some, {}, {}},
@@ -50,7 +50,7 @@ constexpr array rms_norm(const array& x, const array& scale, const norm_options&
     out.set(astype(v * rstd * astype(s.get(), f32), out.dtype()));
   };
   const std::int64_t rows = std::min(o.rows, x.extent(0));
-  const block_spec some{{rows, x.extent(1)}, {0, first_block}};
+  block_spec some{{rows, x.extent(1)}, {0, first_block}};
   return kernel_call(body,
                      {.grid = {detail::blocks_of(x.extent(0), rows)},
                       .in = {some, {}},

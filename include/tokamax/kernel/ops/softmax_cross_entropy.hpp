@@ -41,8 +41,8 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
     most.set(larger);
     p.when(p.program_id(1) == p.num_programs(1) - 1, [&] { out.set(most.get() + log(sums.get()) - own.get()); });
   };
-  const block_spec one{{rows, 1}, {0, first_block}};
-  const kernel_scratch column{{f32, false, {rows, 1}}};
+  block_spec one{{rows, 1}, {0, first_block}};
+  kernel_scratch column{{f32, false, {rows, 1}}};
   using enum dimension_semantics;
   const array losses = kernel_call(body,
                                    {.grid = {detail::blocks_of(m, rows), detail::blocks_of(n, classes)},
