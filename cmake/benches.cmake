@@ -16,6 +16,7 @@ endforeach()
 foreach(suite gpt2 gpu_ops)
   target_link_libraries(tokamax_bench_${suite} PRIVATE tokamax::cuda)
 endforeach()
+target_link_libraries(tokamax_bench_functions PRIVATE tokamax::linalg)
 target_include_directories(tokamax_bench_kernel_call PRIVATE tests)  # the sources of kernels
 target_compile_definitions(tokamax_bench_ops PRIVATE TOKAMAX_BENCH_OPS_CASES="${PROJECT_SOURCE_DIR}/bench/cases/ops.txt")
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
