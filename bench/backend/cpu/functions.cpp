@@ -5,6 +5,8 @@
 //
 //   tokamax_bench_functions        runs all and prints a line of JSON for each
 //   tokamax_bench_functions serve  reads lines "RUNS NAME" and answers "MEDIAN_SECONDS MEAN 0", for turns with the peers
+//   tokamax_bench_functions NAME   prints what each step of that function takes
+#include <tokamax/benchmarking/benchmark.hpp>
 #include <tokamax/lax/fourier/fft.hpp>
 #include <tokamax/linalg.hpp>
 #include <tokamax/tokamax.hpp>
@@ -180,16 +182,23 @@ std::vector<row> all_rows() {
 
 bench::ready_function ready(const row& r) { return {r.f, r.data(), 0, true}; }
 
-bench::ready_function ready_of_name(const std::string& name) {
+row row_of(const std::string& name) {
   for (const row& r : all_rows())
-    if (name == r.name) return ready(r);
+    if (name == r.name) return r;
   throw tk::error("functions: name", name, "a name of bench/backend/cpu/functions.cpp");
+}
+
+void print_steps(const row& r) {
+  const auto traced = [f = bench::function(r.f)](const array_list& x) { return f(x); };
+  std::puts(tk::to_text(tk::benchmark(traced, {}, r.data())).c_str());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc > 1 && std::string(argv[1]) == "serve") return bench::serve(ready_of_name), 0;
+  if (argc > 1 && std::string(argv[1]) == "serve")
+    return bench::serve([](const std::string& name) { return ready(row_of(name)); }), 0;
+  if (argc > 1) return print_steps(row_of(argv[1])), 0;
   for (const row& r : all_rows()) {
     const auto f = ready(r);
     bench::report("functions", r.name, "tokamax", 1e6 * bench::median_seconds([&] { f.run(); }), "us");
