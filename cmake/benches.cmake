@@ -17,6 +17,7 @@ foreach(suite gpt2 gpu_ops)
   target_link_libraries(tokamax_bench_${suite} PRIVATE tokamax::cuda)
 endforeach()
 target_compile_definitions(tokamax_bench_systolic PRIVATE TOKAMAX_BENCH_SYSTOLIC_NUMBERS="${PROJECT_SOURCE_DIR}/tests/data/tpu_measurements.txt")
+target_link_libraries(tokamax_bench_functions PRIVATE tokamax::linalg)
 target_compile_definitions(tokamax_bench_ops PRIVATE TOKAMAX_BENCH_OPS_CASES="${PROJECT_SOURCE_DIR}/bench/cases/ops.txt")
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
   target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)

@@ -56,9 +56,8 @@ class Words(dict):
         return sizes + [m - sum(sizes)]
 
 
-def serve(options):
+def serve(package, make):
     """Answers lines "RUNS CASE" with the median of the seconds of the fastest way, and the mean of its results."""
-    make = importlib.import_module("ops_" + options.serve).ways
     last, works, mean = None, [], math.nan
 
     def seconds_of(work):
@@ -71,9 +70,9 @@ def serve(options):
         if case != last:
             last, works, found = case, [], []
             try:
-                found = make(Words(case), options)
+                found = make(case.strip())
             except Exception as e:  # whatever a library refuses is a case without a figure
-                print(f"{options.serve}: {case.strip()}: left out: {str(e).splitlines()[:1]}", file=sys.stderr)
+                print(f"{package}: {case.strip()}: left out: {str(e).splitlines()[:1]}", file=sys.stderr)
             if found:
                 mean = found[0][1]
                 once = [seconds_of(work) for work, _ in found]
@@ -106,15 +105,16 @@ class Runner:
             return math.nan
 
 
-def runners_of(options):
+def runners_of(script, packages, options):
+    """Ours, and the script with each package in the first Python that has it."""
     found = {"tokamax": Runner("tokamax", [options.program, "serve"])}
     for python in [sys.executable] + options.python:
-        for package in ("torch", "jax"):
+        for package in packages:
             test = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{package}') is None)"
             if package not in found and subprocess.run([python, "-c", test]).returncode == 0:
-                found[package] = Runner(package, [python, __file__, "--serve", package, "--threads",
+                found[package] = Runner(package, [python, script, "--serve", package, "--threads",
                                                   str(options.threads)] + ["--compile"] * options.compile)
-    for package in {"torch", "jax"} - set(found):
+    for package in sorted(set(packages) - set(found)):
         print(f"{package} is not installed: left out", file=sys.stderr)
     return list(found.values())
 
@@ -180,9 +180,10 @@ def main():
     options = parser.parse_args()
     support.confine(options.threads)
     if options.serve:
-        return serve(options)
+        ways = importlib.import_module("ops_" + options.serve).ways
+        return serve(options.serve, lambda case: ways(Words(case), options))
 
-    start, cases, runners, rows = time.monotonic(), read_cases(options.only), runners_of(options), []
+    start, cases, runners, rows = time.monotonic(), read_cases(options.only), runners_of(__file__, ("torch", "jax"), options), []
     for number, case in enumerate(cases):
         late = time.monotonic() - start > options.seconds * number / len(cases) + 10
         best, agree = measure(case, runners, min(options.turns, 2) if late else options.turns)

@@ -1,6 +1,8 @@
 // tests/lax/concatenate.cpp: arrays joined along an axis.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/transpose.hpp>
 
 #include "support/adversarial.hpp"
 #include "support/check_op.hpp"
@@ -14,6 +16,21 @@ TEST_CASE("concatenate keeps the contract") {
                            {{noise({2, 2, 2}, 1, bf16), noise({2, 3, 2}, 2, bf16)}, pack(concatenate_options{1})},
                            {{noise({0}, 1), noise({3}, 2)}, pack(concatenate_options{0})}});
   check_golden("concatenate", [](const arrays& x) -> arrays { return concatenate(x, 1); }, 2);
+}
+
+TEST_CASE("operands are read with their strides") {
+  const std::vector<array> x{noise({6, 20}, 1), noise({20, 6}, 2), noise({6, 1}, 3)};
+  for (const int axis : {0, 1})
+    check_values(
+        [axis](const arrays& v) -> arrays {
+          return concatenate({slice_in_dim(v[0], 2, 6, 0), transpose(slice_in_dim(v[1], 1, 5, 1)),
+                              broadcast_to(slice_in_dim(v[2], 0, 4, 0), {4, 20})},
+                             axis);
+        },
+        x);
+  check_values([](const arrays& v) -> arrays { return concatenate({v[0], slice_in_dim(v[0], 3, 9, 1)}, 1); }, {x[0]});
+  check_values([](const arrays& v) -> arrays { return stack({v[0], v[0] + 1.0, v[0] * 2.0, v[0] - 1.0, v[0]}, 2); },
+               {x[0]});
 }
 
 TEST_CASE("concatenate promotes, and stack makes a new axis") {

@@ -29,7 +29,23 @@ TEST_CASE("cumsum keeps the contract") {
   check_op(cumsum_p, {{{noise({2, 3, 4}, 1)}, pack(cumulative_options{1, false})},
                       {{noise({7}, 1)}, pack(cumulative_options{0, true})},
                       {{noise({3, 5}, 1, bf16)}, pack(cumulative_options{0, false})},
+                      {{noise({6, 9}, 1)}, pack(cumulative_options{1, true})},
                       {{noise({3, 0}, 1)}, pack(cumulative_options{1, false})}});
+}
+
+TEST_CASE("a long line of integers is added up in chunks, and wraps") {
+  const array x = astype(noise({100003}, 2) * 2e9f, i32);
+  for (const bool reverse : {false, true}) {
+    const array y = cumsum(x, 0, reverse);
+    std::uint32_t sum = 0;
+    bool equal = true;
+    for (std::size_t i = 0; i < 100003; ++i) {
+      const std::size_t at = reverse ? 100002 - i : i;
+      sum += static_cast<std::uint32_t>(x.values<std::int32_t>()[at]);
+      equal = equal && y.values<std::int32_t>()[at] == static_cast<std::int32_t>(sum);
+    }
+    CHECK(equal);
+  }
 }
 
 TEST_CASE("running sums of i8 wrap") {

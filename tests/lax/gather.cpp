@@ -36,6 +36,7 @@ TEST_CASE("scatter_add keeps the contract and drops what lies outside") {
   check_op(scatter_add_p, {{{ids({0, 3, 3}, {3}), noise({3, 2}, 1)}, four},
                            {{ids({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}, four},
                            {{ids({2}, {1}), noise({1}, 1)}, four},
+                           {{ids({2, -1, 2, 4, 0}, {5}), noise({5}, 1)}, four},
                            {{ids({}, {0}), noise({0, 2}, 1)}, four},
                            {{ids({1, 1, 2}, {3}), astype(noise({3, 37}, 1) * 60.0f, i8)}, four}});
 }
@@ -44,6 +45,7 @@ TEST_CASE("scatter_add onto an operand keeps the contract") {
   check_op(scatter_add_onto_p, {{{noise({4, 2}, 2), ids({0, 3, 3}, {3}), noise({3, 2}, 1)}},
                                 {{noise({4, 3}, 2), ids({1, -1, 4, 1}, {2, 2}), noise({2, 2, 3}, 1)}},
                                 {{noise({4}, 2), ids({2}, {1}), noise({1}, 1)}},
+                                {{noise({4}, 2), ids({2, -1, 2, 4, 0}, {5}), noise({5}, 1)}},
                                 {{noise({4, 2}, 2), ids({}, {0}), noise({0, 2}, 1)}},
                                 {{noise({3, 2}, 2, bf16), ids({1, 1}, {2}), noise({2, 2}, 1, bf16)}}});
 }

@@ -6,6 +6,7 @@
 #include "support/check_op.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -52,6 +53,30 @@ TEST_CASE("long lines are sorted by their digits, with the same order") {
   const array few = astype(noise({5000}, 3) * 4.0f, i32);
   check_values([](const arrays& x) -> arrays { return argsort(x[0]); }, {few});
   check_values([](const arrays& x) -> arrays { return argsort(x[0], 0, true); }, {few});
+}
+
+TEST_CASE("numbers that move no others have the order and the bits of a stable sort") {
+  for (const std::int64_t n : {200, 3000, 100003}) {  // by comparisons, by digits, by digits in chunks
+    std::vector<float> x(static_cast<std::size_t>(n));
+    const array ranks = noise({n}, 5) * 50.0f;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::trunc(ranks.values<float>()[i]);  // zeros of both signs
+    x[17] = undefined, x[50] = std::bit_cast<float>(0xffc01234u), x[100] = -infinite;
+    for (const bool descending : {false, true}) {
+      std::vector<float> expected = x;
+      std::stable_sort(expected.begin(), expected.end(), [&](float a, float b) {
+        if (descending) std::swap(a, b);
+        return std::isnan(b) ? !std::isnan(a) : a < b;
+      });
+      const array y = sort(array::from(std::span<const float>(x), {n}), 0, descending);
+      CHECK(std::equal(expected.begin(), expected.end(), y.values<float>().begin(), [](float a, float b) {
+        return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+      }));
+    }
+  }
+  const array few = astype(noise({2, 700, 3}, 3) * 1000.0f, i32);
+  check_values(
+      [](const arrays& v) -> arrays { return {sort(v[0], 1), sort(v[0], 1, true), sort(astype(v[0], u32), 1)}; },
+      {few});
 }
 
 TEST_CASE("NaN comes last, and zeros are equal") {

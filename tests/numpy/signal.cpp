@@ -3,7 +3,11 @@
 #include <tokamax/numpy.hpp>
 
 #include "support/catch.hpp"
+#include "support/functions.hpp"
 #include "support/golden_cases.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -124,4 +128,23 @@ TEST_CASE("products, calculus, histograms and choices are those of jax.numpy") {
   add_calculus(table);
   add_choices(table);
   check_cases("numpy/signal.txt", table);
+}
+
+TEST_CASE("long convolutions are the sums of their products") {
+  for (const std::int64_t m : {1, 37, 200}) {
+    const std::int64_t n = 9001;
+    const array x = test::noise({n}, 1), v = test::noise({m}, 2), y = convolve(x, v),
+                kept = convolve(v, x, convolve_mode::valid);
+    REQUIRE(y.shape() == shape{n + m - 1});
+    double wrong = 0;
+    for (std::int64_t k = 0; k < n + m - 1; ++k) {
+      double sum = 0;
+      for (std::int64_t i = std::max<std::int64_t>(0, k - n + 1); i < std::min(m, k + 1); ++i)
+        sum += static_cast<double>(v.values<float>()[static_cast<std::size_t>(i)]) *
+               static_cast<double>(x.values<float>()[static_cast<std::size_t>(k - i)]);
+      wrong = std::max(wrong, std::abs(sum - static_cast<double>(y.values<float>()[static_cast<std::size_t>(k)])));
+    }
+    CHECK(wrong < 1e-5);
+    CHECK(kept.values<float>()[0] == y.values<float>()[static_cast<std::size_t>(m - 1)]);
+  }
 }

@@ -9,24 +9,21 @@
 #include <tokamax/benchmarking/benchmark.hpp>
 #include <tokamax/tokamax.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <functional>
-#include <iostream>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "support/measure.hpp"
+#include "support/turns.hpp"
 
 namespace tk = tokamax;
+using bench::array_list, bench::filled, bench::function, bench::numbers_below, bench::uniform, bench::uniform_array;
 using tk::array;
 
 namespace {
@@ -47,43 +44,17 @@ struct words {
   std::int64_t operator[](const char* name) const { return has(name) ? std::stoll(options.at(name)) : 0; }
 };
 
-using operands = std::vector<array>;
-using function = std::function<operands(const operands&)>;
-
-/// A case as a function of floats. Its type is the same for all ops, so that this program compiles once what runs them.
+/// A case as a function of floats.
 struct operation {
   function f;
   std::vector<tk::shape> in;
 };
 
-/// Element i of operand k: a number between -sqrt(0.75) and sqrt(0.75), so that the standard deviation is a half.
-float uniform(std::uint32_t i, std::uint32_t k) {
-  std::uint32_t h = i * 0x9E3779B9u + (k + 1) * 0x85EBCA6Bu;
-  h = (h ^ (h >> 16)) * 0x7FEB352Du;
-  h = (h ^ (h >> 15)) * 0x846CA68Bu;
-  h ^= h >> 16;
-  return (static_cast<float>(h >> 8) / 16777216.0f - 0.5f) * 1.7320508f;
-}
-template <class T = float, class Value>
-array filled(const tk::shape& s, tk::dtype type, Value value) {
-  array x = tk::zeros(s, type);
-  T* const data = x.mutable_data<T>();
-  for (std::int64_t i = 0; i < x.size(); ++i) data[i] = static_cast<T>(value(static_cast<std::uint32_t>(i)));
-  return x;
-}
-array uniform_array(const tk::shape& s, std::uint32_t k) {
-  return filled(s, tk::f32, [&](std::uint32_t i) { return uniform(i, k); });
-}
-
-array numbers_below(std::int64_t end, std::int64_t count) {
-  return filled<std::int32_t>({count}, tk::i32, [&](std::int64_t i) { return i * 7919 % end; });
-}
-
 operation attention_of(const words& w) {
   const std::int64_t b = w["B"], t = w["T"], s = w.has("S") ? w["S"] : t, n = w["N"], k = w["K"], h = w["H"];
   std::vector<tk::shape> in{{b, t, n, h}, {b, s, k, h}, {b, s, k, h}};
   if (w.op == "flex_attention")  // a bias that grows with the distance
-    return {[](const operands& x) -> operands {
+    return {[](const array_list& x) -> array_list {
               const auto score = [](const array& a, const array&, const array&, const array& i, const array& j) {
                 return a - 0.1f * tk::abs(tk::astype(i - j, tk::f32));
               };
@@ -94,7 +65,7 @@ operation attention_of(const words& w) {
   if (w.has("window")) o.local_window_size = {w["window"], 0};
   if (w.has("lengths")) o.key_value_seq_lengths = s - numbers_below(s / 2, b);
   if (w.has("bias")) in.push_back({1, n, t, s});
-  return {[o](const operands& x) -> operands {
+  return {[o](const array_list& x) -> array_list {
             tk::attention_options with = o;
             if (x.size() > 3) with.bias = x[3];
             return {tk::dot_product_attention(x[0], x[1], x[2], with)};
@@ -119,23 +90,24 @@ array group_sizes(const words& w) {
 operation product_of(const words& w) {
   const std::int64_t m = w["M"], d = w["D"], v = w["V"];
   if (w.op == "ragged_dot")
-    return {
-        [groups = group_sizes(w)](const operands& in) -> operands { return {tk::ragged_dot(in[0], in[1], groups)}; },
-        {{m, d}, {w["G"], d, v}}};
+    return {[groups = group_sizes(w)](const array_list& in) -> array_list {
+              return {tk::ragged_dot(in[0], in[1], groups)};
+            },
+            {{m, d}, {w["G"], d, v}}};
   if (w.op == "quantized_matmul") {  // the weights are integers of 8 bits with a scale for each column
     const array q =
         filled<std::int8_t>({d, v}, tk::i8, [](std::uint32_t i) { return std::nearbyint(uniform(i, 1) * 140); });
     const tk::quantized_array weights{q, tk::abs(uniform_array({1, v}, 2)) * 0.01f};
-    return {[weights](const operands& in) -> operands { return {tk::matmul(in[0], weights)}; }, {{m, d}}};
+    return {[weights](const array_list& in) -> array_list { return {tk::matmul(in[0], weights)}; }, {{m, d}}};
   }
   if (w.op == "gated_linear_unit")
     return {
-        [](const operands& in) -> operands {
+        [](const array_list& in) -> array_list {
           return {tk::gated_linear_unit(in[0], std::pair{in[1], in[2]}, [](const array& a) { return tk::silu(a); })};
         },
         {{m, d}, {d, v}, {d, v}}};
   return {
-      [labels = numbers_below(v, m)](const operands& in) -> operands {
+      [labels = numbers_below(v, m)](const array_list& in) -> array_list {
         return {tk::linear_softmax_cross_entropy_loss(in[0], labels, in[1], {.reduction = tk::loss_reduction::mean})};
       },
       {{m, d}, {d, v}}};
@@ -145,7 +117,7 @@ operation triangle_of(const words& w) {
   const std::int64_t n = w["T"], c = w["D"];
   const tk::triangle_kind kind = w.has("outgoing") ? tk::triangle_kind::outgoing : tk::triangle_kind::incoming;
   const array mask = filled<std::int32_t>({n, n}, tk::i32, [](std::int64_t i) { return i % 7 != 0; }) > 0;
-  return {[kind, mask](const operands& in) -> operands {
+  return {[kind, mask](const array_list& in) -> array_list {
             return {tk::triangle_multiplication(in[0], mask, {in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8]},
                                                 kind)};
           },
@@ -156,21 +128,21 @@ operation rows_of(const words& w) {
   const std::int64_t m = w["M"], d = w["D"], v = w["V"], g = w["G"], k = w["K"];
   const array zero = tk::zeros({}, tk::i32), end = filled<std::int32_t>({}, tk::i32, [&](int) { return m - m / 8; });
   if (w.op == "ragged_gather")  // the last eighth of the rows is outside the range
-    return {[=, rows = numbers_below(v, m)](const operands& in) -> operands {
+    return {[=, rows = numbers_below(v, m)](const array_list& in) -> array_list {
               return {tk::ragged_gather(in[0], rows, zero, end)};
             },
             {{v, d}}};
   if (w.op == "ragged_scatter")
-    return {[=, rows = numbers_below(m, m)](const operands& in) -> operands {
+    return {[=, rows = numbers_below(m, m)](const array_list& in) -> array_list {
               return {tk::ragged_scatter(in[0], rows, zero, end)};
             },
             {{m, d}}};
   if (w.op == "ragged_gather_reduce")
-    return {[=, rows = numbers_below(m, m), valid = tk::arange(m) >= 0](const operands& in) -> operands {
+    return {[=, rows = numbers_below(m, m), valid = tk::arange(m) >= 0](const array_list& in) -> array_list {
               return {tk::ragged_gather_reduce(in[0], rows, in[1], valid, g)};
             },
             {{m, d}, {m}}};
-  return {[=](const operands& in) -> operands {
+  return {[=](const array_list& in) -> array_list {
             const auto [values, indices] = tk::top_k(in[0], k);
             return {values, indices};
           },
@@ -180,11 +152,11 @@ operation rows_of(const words& w) {
 operation recurrence_of(const words& w) {
   const std::int64_t t = w["T"], d = w["D"], k = w["K"], n = w["N"], h = w["H"];
   if (w.op == "causal_conv1d")
-    return {[](const operands& in) -> operands {
+    return {[](const array_list& in) -> array_list {
               return {tk::causal_conv1d(in[0], in[1], {}, [](const array& a) { return tk::silu(a); }).out};
             },
             {{t, d}, {d, k}}};
-  return {[](const operands& in) -> operands {
+  return {[](const array_list& in) -> array_list {
             const array g = -tk::abs(tk::astype(in[3], tk::f32)), beta = tk::sigmoid(tk::astype(in[4], tk::f32));
             return {tk::gated_delta_rule(in[0], in[1], in[2], g, beta, {}, {.normalize_qk = true}).out};
           },
@@ -195,15 +167,16 @@ operation operation_of(const words& w) {
   const std::int64_t m = w["M"], d = w["D"], v = w["V"];
   if (w.op == "attention" || w.op == "flex_attention") return attention_of(w);
   if (w.op == "layer_norm" && w.has("axis"))  // of three axes, the first of which is normalised
-    return {[](const operands& in) -> operands { return {tk::layer_norm(in[0], in[1], in[2], {.axis = 0})}; },
+    return {[](const array_list& in) -> array_list { return {tk::layer_norm(in[0], in[1], in[2], {.axis = 0})}; },
             {{m, d, v}, {m}, {m}}};
   if (w.op == "layer_norm")
-    return {[](const operands& in) -> operands { return {tk::layer_norm(in[0], in[1], in[2])}; }, {{m, d}, {d}, {d}}};
+    return {[](const array_list& in) -> array_list { return {tk::layer_norm(in[0], in[1], in[2])}; },
+            {{m, d}, {d}, {d}}};
   if (w.op == "rms_norm")
-    return {[](const operands& in) -> operands { return {tk::rms_norm(in[0], in[1])}; }, {{m, d}, {d}}};
-  if (w.op == "softmax") return {[](const operands& in) -> operands { return {tk::softmax(in[0])}; }, {{m, d}}};
+    return {[](const array_list& in) -> array_list { return {tk::rms_norm(in[0], in[1])}; }, {{m, d}, {d}}};
+  if (w.op == "softmax") return {[](const array_list& in) -> array_list { return {tk::softmax(in[0])}; }, {{m, d}}};
   if (w.op == "cross_entropy")
-    return {[labels = numbers_below(v, m)](const operands& in) -> operands {
+    return {[labels = numbers_below(v, m)](const array_list& in) -> array_list {
               return {tk::mean(tk::softmax_cross_entropy(in[0], labels))};
             },
             {{m, v}}};
@@ -216,48 +189,28 @@ operation operation_of(const words& w) {
   throw tk::error("ops: case", w.op, "an op of bench/cases/ops.txt");
 }
 
-/// A case that is ready to run, and the bytes of its intermediate values.
-class ready_case {
- public:
-  explicit ready_case(const std::string& line) {
-    const words w(line);
-    const operation o = operation_of(w);
-    operands in;
-    for (const tk::shape& s : o.in)
-      in.push_back(
-          tk::astype(uniform_array(s, static_cast<std::uint32_t>(in.size())), w.has("bf16") ? tk::bf16 : tk::f32));
-    const function f = w.has("grad") ? with_gradients(o.f) : o.f;
-    const auto traced = [f](const operands& x) { return f(x); };
-    arena_bytes_ = tk::benchmark(traced, {.iterations = 1, .warmup = 0, .steps = false}, in).metadata.arena_bytes;
-    run_ = [g = tk::jit(traced, tk::cpu, tk::at_run_time), in] {
-      operands y = g(in);
-      tk::block_until_ready(y);
-      return y;
-    };
-  }
-  void run() const { run_(); }
-  std::int64_t arena_bytes() const { return arena_bytes_; }
-  /// The mean magnitude of each result of floats, summed.
-  double mean() const {
-    double total = 0;
-    for (const array& y : run_())
-      if (tk::is_floating(y.dtype())) total += tk::mean(tk::abs(tk::astype(y, tk::f32))).item<float>();
-    return total;
-  }
+/// The results and the gradients of all operands, with the results as cotangents.
+function with_gradients(const function& f) {
+  return [f](const array_list& in) {
+    const auto [y, pullback] = tk::vjp([&](const array_list& x) { return f(x); }, in);
+    array_list all = y;
+    for (const array& d : pullback(y)) all.push_back(d);
+    return all;
+  };
+}
 
- private:
-  /// The results and the gradients of all operands, with the results as cotangents.
-  static function with_gradients(const function& f) {
-    return [f](const operands& in) {
-      const auto [y, pullback] = tk::vjp([&](const operands& x) { return f(x); }, in);
-      operands all = y;
-      for (const array& d : pullback(y)) all.push_back(d);
-      return all;
-    };
-  }
-  std::function<operands()> run_;
-  std::int64_t arena_bytes_ = 0;
-};
+bench::ready_function ready_case(const std::string& line) {
+  const words w(line);
+  const operation o = operation_of(w);
+  array_list in;
+  for (const tk::shape& s : o.in)
+    in.push_back(
+        tk::astype(uniform_array(s, static_cast<std::uint32_t>(in.size())), w.has("bf16") ? tk::bf16 : tk::f32));
+  const function f = w.has("grad") ? with_gradients(o.f) : o.f;
+  const auto traced = [f](const array_list& x) { return f(x); };
+  const tk::benchmark_options once{.iterations = 1, .warmup = 0, .steps = false};
+  return {f, in, tk::benchmark(traced, once, in).metadata.arena_bytes};
+}
 
 std::vector<std::string> all_cases(const char* path) {
   std::vector<std::string> all;
@@ -271,37 +224,12 @@ std::vector<std::string> all_cases(const char* path) {
   return all;
 }
 
-double median_of_runs(const ready_case& c, int runs) {
-  std::vector<double> seconds;
-  for (int i = 0; i < runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    c.run();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
-void serve() {
-  std::string last, line;
-  std::optional<ready_case> c;
-  double mean = 0;
-  for (int runs = 0; std::cin >> runs && std::getline(std::cin >> std::ws, line);) {
-    if (line != last) {
-      c.reset(), c.emplace(last = line);
-      mean = c->mean();
-    }
-    const double seconds = median_of_runs(*c, runs);
-    std::cout << seconds << ' ' << mean << ' ' << c->arena_bytes() << std::endl;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc > 1 && std::string(argv[1]) == "serve") return serve(), 0;
+  if (argc > 1 && std::string(argv[1]) == "serve") return bench::serve(ready_case), 0;
   for (const std::string& line : all_cases(argc > 1 ? argv[1] : TOKAMAX_BENCH_OPS_CASES)) {
-    const ready_case c(line);
+    const auto c = ready_case(line);
     bench::report("ops", line, "tokamax", 1e6 * bench::median_seconds([&] { c.run(); }), "us");
   }
 } catch (const std::exception& e) {

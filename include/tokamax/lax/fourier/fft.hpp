@@ -43,8 +43,11 @@ constexpr shape with_last(const array& x, std::initializer_list<std::int64_t> la
 constexpr complex_parts reshaped(const complex_parts& x, const shape& s, source_line l) {
   return {reshape(x.re, s, l), reshape(x.im, s, l)};
 }
-/// The largest divisor up to 32; 1 if n is a larger prime.
+/// A divisor of up to 64 that leaves as much, so that two products are enough, or else the largest one up to 32; 1 if n is a
+/// larger prime.
 constexpr std::int64_t radix_of(std::int64_t n) {
+  for (std::int64_t r = 32; r <= 64; ++r)
+    if (n % r == 0 && n / r <= 64) return r;
   for (std::int64_t r = n < 32 ? n : 32; r > 1; --r)
     if (n % r == 0) return r;
   return 1;
@@ -112,7 +115,7 @@ constexpr bool can_transform(const char* what, const complex_parts& x, source_li
 
 }  // namespace detail
 
-/// X_k = sum x_j e^(-2 pi i j k / n), along the last axis. Lengths are divided into factors up to 32; lengths with a larger
+/// X_k = sum x_j e^(-2 pi i j k / n), along the last axis. Lengths are divided into factors up to 64; lengths with a larger
 /// prime factor are convolutions of a power of two.
 ///
 /// shapes  x [..., n] -> [..., n]

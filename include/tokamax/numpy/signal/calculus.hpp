@@ -3,7 +3,11 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
+#include <tokamax/lax/concatenate.hpp>              // concatenate
 #include <tokamax/lax/reverse.hpp>                  // reverse
+#include <tokamax/lax/slice.hpp>                    // pad, slice_in_dim
+#include <tokamax/lax/transpose.hpp>                // swapaxes
+#include <tokamax/lax/windows/conv.hpp>             // conv_general_dilated
 #include <tokamax/numpy/floor_divide.hpp>           // remainder
 #include <tokamax/numpy/reductions/cumulative.hpp>  // diff
 #include <tokamax/numpy/sorting/order.hpp>          // searchsorted
@@ -15,9 +19,44 @@ namespace tokamax {
 enum class convolve_mode : std::uint8_t { full, same, valid };
 
 namespace detail {
+/// The way of long sequences: parts of the result are channels of one convolution with a channel in each group, so that vectors
+/// hold places of different parts. Each part reads the end of the part before it too, which must be as long as that.
+struct convolve_parts {
+  static constexpr std::int64_t channels = 32, most_terms = 512;  // more terms would need a sum in pieces
+  std::int64_t count = 0;                                         // 0: too short for that
+
+  constexpr convolve_parts(const array& a, const array& b) {
+    const std::int64_t n = a.extent(0), m = b.extent(0);
+    if (a.dtype() != f32 || b.dtype() != f32 || n < 0 || m < 0 || m > most_terms) return;
+    const std::int64_t fit = (n + m - 1) / (m > 64 ? m : 64);
+    count = fit / channels * channels;
+    if (count > 32 * channels) count = 32 * channels;
+  }
+  constexpr array convolved(const array& a, const array& b, source_line l) const {
+    const std::int64_t n = a.extent(0), m = b.extent(0), all = n + m - 1, part = (all + count - 1) / count;
+    const array zero(0.0, {f32, false, {}});
+    const array long_rows =
+        reshape(pad(a, zero, {m - 1}, {(count + 1) * part - n - (m - 1)}, {}, l), {count + 1, part}, l);
+    const array begin = slice_in_dim(long_rows, 0, count, 0, l), next = slice_in_dim(long_rows, 1, count + 1, 0, l);
+    const array read = concatenate({begin, slice_in_dim(next, 0, m - 1, 1, l)}, 1, l);
+    const std::int64_t groups = count / channels, row = part + m - 1;
+    const array image =
+        reshape(swapaxes(reshape(read, {groups, channels, row}, l), 1, 2, l), {1, groups, row, channels}, l);
+    const array window = broadcast_to(reshape(reverse(b, {0}, l), {1, m, 1, 1}, l), {1, m, 1, channels}, l);
+    const conv_options o{.strides = {1, 1},
+                         .low = {0, 0},
+                         .high = {0, 0},
+                         .lhs_dilation = {1, 1},
+                         .rhs_dilation = {1, 1},
+                         .feature_groups = static_cast<int>(channels)};
+    const array y = reshape(conv_general_dilated(image, window, o, l), {groups, part, channels}, l);
+    return slice_in_dim(reshape(swapaxes(y, 1, 2, l), {count * part}, l), 0, all, 0, l);
+  }
+};
 /// y[k] = sum over i of a[i] b[k - i], as a sum of moved copies of the longer operand.
 constexpr array convolve_full(const array& a, const array& b, source_line l) {
   const std::int64_t n = a.extent(0), m = b.extent(0);
+  if (const convolve_parts parts(a, b); parts.count > 0) return parts.convolved(a, b, l);
   const array rows = iota(i32, {n + m - 1, m}, 0, l) - iota(i32, {n + m - 1, m}, 1, l);
   const array last(n - 1, {i32, false, {}}), zero(0, {i32, false, {}});
   const array inside = logical_and(rows >= zero, rows <= last);

@@ -99,7 +99,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
 #else
 namespace tokamax {
 template <>
-inline constexpr linkage linked_kernel<concatenate_p, cpu_tag>{true, {}};
+inline constexpr linkage linked_kernel<concatenate_p, cpu_tag>{true, {.views = true}};
 template <>
 inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag>{true, {}};
 template <>

@@ -9,7 +9,7 @@
 #include <tokamax/lax/gather.hpp>                  // gather_p, scatter_add_p, scatter_add_onto_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
-#include <algorithm>  // min, max, fill_n
+#include <algorithm>  // min, max, fill_n, copy_n
 #include <limits>     // quiet_NaN
 
 namespace tokamax {
@@ -25,19 +25,37 @@ inline element_bits fill_value(dtype t) {
   });
 }
 
+/// The case of rows of one element. Every element is read, a valid one instead of one outside, so that reads need not wait for
+/// comparisons.
+template <class T, class Index>
+void gather_elements(const T* table, std::int64_t rows, const Index* index, std::int64_t n, T* out, T outside) {
+  constexpr std::int64_t grain = 16384;
+  if (rows == 0) return void(std::fill_n(out, n, outside));
+  parallel_for((n + grain - 1) / grain, [=](std::int64_t chunk) {
+    const Index* const at = index + chunk * grain;
+    T* const to = out + chunk * grain;
+    const std::int64_t count = std::min(grain, n - chunk * grain);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto r = static_cast<std::uint64_t>(static_cast<std::int64_t>(at[i]));
+      const bool inside = r < static_cast<std::uint64_t>(rows);
+      const T x = table[inside ? r : 0];
+      to[i] = inside ? x : outside;
+    }
+  });
+}
+
 /// Copies the row index[i] of the table to row i of the result, for i < n. Rows have m elements. T is an unsigned
 /// integer of the size of an element.
 template <class T, class Index>
 void gather_rows(const T* table, std::int64_t rows, std::int64_t m, const Index* index, std::int64_t n, T* out,
                  T outside) {
+  if (m == 1) return gather_elements(table, rows, index, n, out, outside);
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, m));
   parallel_for((n + grain - 1) / grain, [&](std::int64_t chunk) {
     for (std::int64_t i = chunk * grain; i < std::min(n, (chunk + 1) * grain); ++i) {
       const std::int64_t r = index[i];
       const bool inside = r >= 0 && r < rows;
-      if (m == 1)
-        out[i] = inside ? table[r] : outside;
-      else if (inside)
+      if (inside)
         std::memcpy(out + i * m, table + r * m, static_cast<std::size_t>(m) * sizeof(T));
       else
         std::fill_n(out + i * m, m, outside);
@@ -83,6 +101,18 @@ updates_of_rows sorted_updates(std::int64_t n, std::int64_t rows, RowOf row_of) 
   return {first, order};  // first[r] is now the end of row r
 }
 
+/// The case of rows of one element, whose sums need no other type: adds one update after the other.
+template <class T>
+void scatter_add_elements(const T* onto, const std::int32_t* index, std::int64_t n, const T* updates, T* out,
+                          std::int64_t rows) {
+  if (onto == nullptr)
+    std::fill_n(out, rows, T());
+  else if (onto != out)
+    std::copy_n(onto, rows, out);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (index[i] >= 0 && index[i] < rows) out[index[i]] = sum_of::apply(out[index[i]], updates[i]);
+}
+
 /// Each row of the result is the sum of a row of `onto` (if that is not null) and its updates, in the order of the updates. A
 /// stable counting sort brings the updates of a row together. Then threads can work on different rows and columns without
 /// knowing of each other, and the result does not depend on their number.
@@ -91,6 +121,8 @@ void scatter_add_rows(const T* onto, const std::int32_t* index, std::int64_t n, 
                       T* out, std::int64_t rows) {
   using L = lanes<T>;
   using S = typename L::scalar;
+  if constexpr (std::is_same_v<S, T> && !std::is_same_v<T, bool>)
+    if (m == 1) return scatter_add_elements(onto, index, n, updates, out, rows);
   constexpr std::int64_t strip = 512;
   const updates_of_rows sorted = sorted_updates(n, rows, [=](std::int64_t i) { return index[i]; });
   // A task is some rows of one strip of columns. Its sums stay in the first-level cache.

@@ -6,6 +6,9 @@
 #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>  // index_at
 #include <tokamax/lax/scatter.hpp>                        // scatter_p
 
+#include <cstdint>  // uint32_t
+#include <cstring>  // memcpy
+
 namespace tokamax {
 
 /// Copies the table, unless the result is in its place, and then the rows into it, one after the other: the last of
@@ -20,6 +23,19 @@ inline void kernel(op_c<scatter_p>, cpu_tag, const kernel_arguments& a) {
   if (bytes == 0 || n == 0) return;
   const std::size_t row = bytes / static_cast<std::size_t>(rows);
   const auto* const updates = a.in[2].as<const std::byte>();
+  if (row ==
+      sizeof(
+          std::
+              uint32_t)) {  // an update outside is written too, beside the result: a branch would often be foreseen wrongly
+    const auto* const from = reinterpret_cast<const std::uint32_t*>(updates);
+    auto* const out = reinterpret_cast<std::uint32_t*>(to);
+    std::uint32_t beside = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t r = cpu_backend::detail::index_at(a.in[1], i);
+      *(r >= 0 && r < rows ? out + r : &beside) = from[i];
+    }
+    return;
+  }
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t r = cpu_backend::detail::index_at(a.in[1], i);
     if (r >= 0 && r < rows)
