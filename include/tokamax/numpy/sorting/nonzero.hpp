@@ -32,7 +32,7 @@ constexpr std::int64_t size_or_count(const char* what, const array& mask, std::i
 }
 /// Numbers of the elements of a mask [n] that are true, in order, as `size` entries; the missing ones are n.
 constexpr array places_of(const array& mask, std::int64_t size) {
-  const array rank = cumsum(astype(mask, i32)) - 1;  // the entry that each true element gets
+  const array rank = cumsum(astype(mask, i32)) - 1;    // the entry that each true element gets
   const array outside(-2147483648, {i32, false, {}});  // no row: a scatter drops it, and checkify knows it
   const array n(mask.extent(0), {i32, false, {}});
   const array empty = broadcast_to(n, {size});
