@@ -3,6 +3,7 @@
 // umbrella: no (a program that decomposes matrices includes it and links tokamax::linalg)
 //
 //   linalg/cholesky.hpp          a positive definite matrix as the product of a triangle and its transpose.
+//   linalg/complex_solve.hpp     linear systems, inverses and eigenvalues of complex matrices, as real ones of twice the size.
 //   linalg/determinant.hpp       determinants, their logarithms, and cofactors: det and slogdet.
 //   linalg/eig.hpp               eigenvalues and eigenvectors of square matrices that need not be symmetric.
 //   linalg/eigh.hpp              eigenvalues and eigenvectors of symmetric matrices.
@@ -24,6 +25,7 @@
 #pragma once
 
 #include <tokamax/linalg/cholesky.hpp>
+#include <tokamax/linalg/complex_solve.hpp>
 #include <tokamax/linalg/determinant.hpp>
 #include <tokamax/linalg/eig.hpp>
 #include <tokamax/linalg/eigh.hpp>

@@ -86,6 +86,16 @@ def write_functions():
     c.case("cho_solve", spd(3), grid(3, 2), fn=lambda a, b: jsl.cho_solve(jsl.cho_factor((a + a.T) / 2), b), grad=True, check=TOL)
     c.case("eigvalsh", spd(4), grad=True, check=TOL)
     c.case("qr_r", grid(4, 3), fn=lambda a: jnp.linalg.qr(a)[1], grad=True, check=LOOSE | {"vmap": 0})
+    z, parts = jax.lax.complex, lambda v: (jnp.real(v), jnp.imag(v))
+    for shape in [(1, 1), (3, 3), (2, 4, 4)]:  # complex matrices: the real parts, then the imaginary ones
+        re, im = near_identity(*shape), grid(*shape, seed=5, scale=0.5)
+        c.case("complex_inv", re, im, fn=lambda a, b: parts(jnp.linalg.inv(z(a, b))), grad=True, check=TOL)
+        for of_b in [shape[-1:], shape[:-1] + (2,)]:
+            d, e = grid(*of_b, seed=6), grid(*of_b, seed=7)
+            c.case("complex_solve", re, im, d, e, fn=lambda a, b, d, e: parts(jnp.linalg.solve(z(a, b), z(d, e))), grad=True,
+                   check=TOL)
+        c.case("complex_eigvalsh", re + jnp.swapaxes(re, -1, -2), im - jnp.swapaxes(im, -1, -2), check=TOL,
+               fn=lambda a, b: jnp.linalg.eigvalsh(z(a, b)))
     c.save("linalg/functions.txt")
 
 

@@ -1,6 +1,7 @@
 // tests/linalg/functions.cpp: the functions of matrices that are composed of decompositions give what JAX gives.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/linalg/cholesky.hpp>
+#include <tokamax/linalg/complex_solve.hpp>
 #include <tokamax/linalg/determinant.hpp>
 #include <tokamax/linalg/eigh.hpp>
 #include <tokamax/linalg/expm.hpp>
@@ -47,6 +48,18 @@ case_functions functions() {
          return {side, log_abs};
        }},
       {"inv", [](const arrays& x, options) -> arrays { return linalg::inv(x[0]); }},
+      {"complex_inv",
+       [](const arrays& x, options) -> arrays {
+         const complex_parts y = linalg::inv(complex_parts{x[0], x[1]});
+         return {y.re, y.im};
+       }},
+      {"complex_solve",
+       [](const arrays& x, options) -> arrays {
+         const complex_parts y = linalg::solve(complex_parts{x[0], x[1]}, complex_parts{x[2], x[3]});
+         return {y.re, y.im};
+       }},
+      {"complex_eigvalsh",
+       [](const arrays& x, options) -> arrays { return linalg::eigvalsh(complex_parts{x[0], x[1]}); }},
       {"matrix_rank", [](const arrays& x, options) -> arrays { return linalg::matrix_rank(x[0]); }},
       {"trace", [](const arrays& x, options) -> arrays { return linalg::trace(x[0]); }},
       {"diagonal", [](const arrays& x, options o) -> arrays { return linalg::diagonal(x[0], o.integer("offset")); }},
