@@ -5,6 +5,7 @@
 
 #include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/lax/reverse.hpp>                   // reverse
+#include <tokamax/lax/slice.hpp>                     // pad
 #include <tokamax/numpy/arange.hpp>                  // index_list_of
 #include <tokamax/numpy/elementwise/arithmetic.hpp>  // around
 #include <tokamax/numpy/manipulation/axes.hpp>       // checked_axes
@@ -146,9 +147,12 @@ constexpr array pad(const array& x, const vec<pad_width>& widths, numpy_pad_opti
     return x;
   }
   if (o.mode == pad_mode::empty) o.mode = pad_mode::constant;
+  const bool one_value = o.mode == pad_mode::constant && o.before_value == o.after_value && x.rank() > 0;
   array y = x;
+  shape low, high;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const pad_width w = widths[one ? 0 : axis];
+    low.push_back(w.before), high.push_back(w.after);
     const bool copies = o.mode != pad_mode::constant;
     if (w.before < 0 || w.after < 0) {
       reject(x, l, "pad: widths", message() << w.before << ", " << w.after, "0 or more");
@@ -158,8 +162,9 @@ constexpr array pad(const array& x, const vec<pad_width>& widths, numpy_pad_opti
       reject(x, l, "pad: extent", x.type(), message("elements along axis ") << axis);
       return x;
     }
-    y = detail::pad_axis(y, axis, w, o, l);
+    if (!one_value) y = detail::pad_axis(y, axis, w, o, l);
   }
+  if (one_value) y = pad(x, array(o.before_value, {x.dtype(), false, {}}), low, high, {}, l);
   return y;
 }
 

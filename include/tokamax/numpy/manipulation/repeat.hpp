@@ -3,6 +3,7 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
+#include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/cumulative.hpp>           // cumsum
 #include <tokamax/lax/gather.hpp>               // scatter_add
 #include <tokamax/lax/slice.hpp>                // slice_in_dim
@@ -20,13 +21,20 @@ constexpr array repeat(const array& x, std::int64_t times, int axis, source_line
   axis = checked_axis("repeat: axis", axis, x, l);
   if (times < 0) reject(x, l, "repeat: times", message() << times, "0 or more");
   if (x.rank() == 0 || times < 0) return x;
+  // A few copies of elements lie side by side when each of them is an operand. Rows of one element would be short loops.
+  constexpr std::int64_t few = 8;
+  const bool elements = axis + 1 == x.rank() && times > 1 && times <= few;
   shape wide, s;
   for (int i = 0; i < x.rank(); ++i) {
     wide.push_back(x.extent(i));
     if (i == axis) wide.push_back(times);
     s.push_back(i == axis ? mul_extent(x.extent(i), times) : x.extent(i));
   }
-  return reshape(broadcast_to(expand_dims(x, axis + 1, l), wide, l), s, l);
+  const array one = expand_dims(x, axis + 1, l);
+  if (!elements) return reshape(broadcast_to(one, wide, l), s, l);
+  arrays copies;
+  for (std::int64_t i = 0; i < times; ++i) copies.push_back(one);
+  return reshape(concatenate(copies, axis + 1, l), s, l);
 }
 /// The same of all elements in row-major order.
 constexpr array repeat(const array& x, std::int64_t times, source_line l = source_line::current()) {

@@ -3,6 +3,7 @@
 // tested by tests/numpy/reductions.cpp
 #pragma once
 
+#include <tokamax/lax/slice.hpp>                     // slice_in_dim
 #include <tokamax/lax/sort.hpp>                      // sort
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis
@@ -33,15 +34,19 @@ constexpr array reduced_axes_last(const array& x, const axes& axis) {
 /// The elements of sorted rows at the places `at`, and their mixture.
 ///   sorted [rows..., n], place [q..., rows...] -> [q..., rows...]
 constexpr array between(const array& sorted, const array& place, const array& last, quantile_method method) {
-  const int lead = place.rank() - (sorted.rank() - 1);
-  shape s = place.shape();
-  s.push_back(sorted.extent(-1));
-  axes where;
-  for (int i = 0; i < sorted.rank(); ++i) where.push_back(lead + i);
-  const array rows = broadcast_in_dim(sorted, s, where);  // [q..., rows..., n]
+  const int rows = sorted.rank() - 1, lead = place.rank() - rows;
+  axes order, back;  // the axes of quantiles behind those of rows, where the elements of a row are picked
+  for (int i = 0; i < rows; ++i) order.push_back(lead + i);
+  for (int i = 0; i < lead; ++i) order.push_back(i), back.push_back(rows + i);
+  for (int i = 0; i < rows; ++i) back.push_back(i);
+  shape count = leading(sorted), all = count;
+  std::int64_t quantiles = 1;
+  for (int i = 0; i < lead; ++i) quantiles *= place.extent(i), all.push_back(place.extent(i));
+  count.push_back(quantiles);
   const array low = maximum(minimum(floor(place), last), 0.0), high = maximum(minimum(ceil(place), last), 0.0);
   const auto pick = [&](const array& at) {
-    return squeeze(take_along_axis(rows, expand_dims(astype(at, i32), -1), -1), -1);
+    const array i = reshape(transpose(astype(at, i32), order), count);
+    return transpose(reshape(take_along_axis(sorted, i, -1), all), back);
   };
   switch (method) {
     case quantile_method::lower:
@@ -68,9 +73,16 @@ constexpr array quantile_of(const array& given, const array& q_given, const quan
   const dtype type = floating_for(given.dtype()), wide = carrying(type);
   const array x = reduced_axes_last(astype(given, wide, l), axis);
   if (x.extent(-1) == 0) reject(given, l, "quantile: extent", given.type(), "elements along the axes");
-  const array sorted = sort(x, -1), nans = isnan(x);
-  array last(static_cast<double>(x.extent(-1) - 1), {wide, false, {}});
-  if (skip_nan) last = astype(sum(logical_not(nans), {{-1}}), wide) - 1.0;
+  const std::int64_t n = x.extent(-1);
+  const array sorted = sort(x, -1);  // NaN comes last
+  array last(static_cast<double>(n - 1), {wide, false, {}}), unknown;
+  if (skip_nan) {
+    const array nans = isnan(x);
+    last = astype(sum(logical_not(nans), {{-1}}), wide) - 1.0;
+    unknown = tokamax::all(nans, {{-1}});
+  } else {
+    unknown = isnan(squeeze(slice_in_dim(sorted, n > 0 ? n - 1 : 0, n, -1), -1));
+  }
   shape lead = q_given.shape(), rows;
   for (int i = 0; i + 1 < x.rank(); ++i) rows.push_back(x.extent(i));
   shape all = lead, thin = lead;
@@ -78,8 +90,6 @@ constexpr array quantile_of(const array& given, const array& q_given, const quan
   const array q = reshape(astype(q_given, wide), thin);
   const array place = broadcast_to(q * last, all);
   array y = between(sorted, place, broadcast_to(last, all), o.method);
-  array unknown = tokamax::any(nans, {{-1}});
-  if (skip_nan) unknown = tokamax::all(nans, {{-1}});
   y = select(unknown, array(not_a_number, {wide, false, {}}), y);
   if (o.keepdims) {
     shape kept = lead;

@@ -3,12 +3,12 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // stack
-#include <tokamax/lax/cumulative.hpp>           // cumsum
-#include <tokamax/lax/scatter.hpp>              // scatter
-#include <tokamax/numpy/floor_divide.hpp>       // remainder
-#include <tokamax/numpy/manipulation/axes.hpp>  // ravel
-#include <tokamax/numpy/take.hpp>               // take
+#include <tokamax/lax/concatenate.hpp>           // stack
+#include <tokamax/lax/cumulative.hpp>            // cumsum
+#include <tokamax/lax/elementwise/division.hpp>  // quotient, rem
+#include <tokamax/lax/scatter.hpp>               // scatter
+#include <tokamax/numpy/manipulation/axes.hpp>   // ravel
+#include <tokamax/numpy/take.hpp>                // take
 
 namespace tokamax {
 
@@ -58,8 +58,9 @@ constexpr arrays nonzero(const array& x, sized o = {}, source_line l = source_li
   const shape strides = row_major(x.shape());
   arrays out;
   for (int i = 0; i < x.rank(); ++i) {
-    const array along = floor_divide(number, array(strides[i] ? strides[i] : 1, {i32, false, {}}), l);
-    const array index = remainder(along, array(x.extent(i) ? x.extent(i) : 1, {i32, false, {}}), l);
+    array index = number;  // never negative, so the first axis needs no remainder, and the last one no quotient
+    if (strides[i] > 1) index = quotient(index, array(strides[i], {i32, false, {}}), l);
+    if (i > 0) index = rem(index, array(x.extent(i) ? x.extent(i) : 1, {i32, false, {}}), l);
     out.push_back(select(missing, array(static_cast<std::int64_t>(o.fill_value), {i32, false, {}}), index));
   }
   return out;

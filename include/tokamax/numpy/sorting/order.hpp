@@ -3,13 +3,12 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/division.hpp>      // quotient
-#include <tokamax/lax/reverse.hpp>                   // reverse
-#include <tokamax/lax/sort.hpp>                      // sort
-#include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
-#include <tokamax/numpy/manipulation/axes.hpp>       // ravel
-#include <tokamax/numpy/take.hpp>                    // take
-#include <tokamax/numpy/take_along_axis.hpp>         // take_along_axis
+#include <tokamax/lax/gather.hpp>               // gather
+#include <tokamax/lax/reverse.hpp>              // reverse
+#include <tokamax/lax/sort.hpp>                 // sort
+#include <tokamax/numpy/manipulation/axes.hpp>  // ravel
+#include <tokamax/numpy/take.hpp>               // take
+#include <tokamax/numpy/take_along_axis.hpp>    // take_along_axis
 
 namespace tokamax {
 
@@ -67,22 +66,20 @@ constexpr array searchsorted(const array& a, const array& v, search_side side = 
   const promoted p = promote({a.dtype(), a.type().weak}, {v.dtype(), v.type().weak});
   const array sorted = astype(a, p.type, l), x = astype(v, p.type, l);
   const std::int64_t n = a.extent(0);
-  array low = zeros(x.shape(), i32), high = full(x.shape(), n, i32);
-  const auto first = [&](const array& left, const array& right) {  // does `left` come before `right`?
-    if (!is_floating(p.type)) return left < right;
-    return logical_or(left < right, logical_and(isnan(right), logical_not(isnan(left))));
-  };
-  for (std::int64_t span = n; span > 0; span /= 2) {
-    const array open = low < high, middle = quotient(low + high, 2);
-    const array at = take(sorted, select(open, middle, zeros_like(middle)), 0, l);
-    array go_right;
-    if (side == search_side::left)
-      go_right = first(at, x);
-    else
-      go_right = logical_not(first(x, at));
-    low = select(logical_and(open, go_right), middle + 1, low);
-    high = select(logical_and(open, logical_not(go_right)), middle, high);
+  if (n <= 0) return zeros(x.shape(), i32);
+  const auto number = [](std::int64_t count) { return array(count, {i32, false, {}}); };
+  // `low` elements are known to come before x. Each step asks for as many more, half as many as the step before. The last element
+  // stands for those behind it: if it comes before x, all do. Comparisons with NaN are false, so NaN comes before nothing.
+  array low = zeros(x.shape(), i32);
+  std::int64_t step = 1;
+  while (step <= n / 2) step *= 2;
+  for (; step > 0; step /= 2) {
+    const array at = gather(sorted, minimum(low + number(step - 1), number(n - 1)), l);
+    low = select(side == search_side::left ? at < x : at <= x, low + number(step), low);
   }
+  low = minimum(low, number(n));
+  if (is_floating(p.type))  // all numbers come before NaN, and the right side of it is the end
+    low = select(x == x, low, side == search_side::left ? sum(astype(sorted == sorted, i32)) : number(n));
   return low;
 }
 /// The number of the interval between increasing (or decreasing) edges that each element lies in. With `right`, intervals
