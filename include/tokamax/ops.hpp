@@ -45,6 +45,7 @@
 //   ops/quantized/ragged_dot.hpp            ragged_dot and its forms of quantised arrays.
 //   ops/quantized/ragged_scaled_dot.hpp     scaled_dot of groups of rows with a matrix for each group.
 //   ops/quantized/scaled_dot.hpp            the op that multiplies integers of 8 bits and scales the sums of tiles.
+//   ops/quantized/scaled_dot_general.hpp    products of floats that are rounded to blocks of few bits, for training.
 //   ops/ragged_dot.hpp                      products of groups of rows with a matrix for each group, as experts need them.
 //   ops/ragged_gather.hpp                   rows by index within a range, which carry tokens to experts and back.
 //   ops/ragged_gather_reduce.hpp            rows by index, weighted and summed in groups, which brings results of experts to tokens.
@@ -99,6 +100,7 @@
 #include <tokamax/ops/quantized/ragged_dot.hpp>
 #include <tokamax/ops/quantized/ragged_scaled_dot.hpp>
 #include <tokamax/ops/quantized/scaled_dot.hpp>
+#include <tokamax/ops/quantized/scaled_dot_general.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>
 #include <tokamax/ops/ragged_gather_reduce.hpp>

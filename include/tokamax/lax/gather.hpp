@@ -34,7 +34,7 @@ constexpr array batch_indices(const call& c, const array& indices, bool batched,
   const array inside = logical_and(
       i >= 0, i < detail::extent_operand(rows, {}));  // an index outside must stay outside of the joint table
   const array b = iota(i.dtype(), i.shape(), 0) * detail::extent_operand(rows, {});
-  return select(inside, i + b, full_like(i, -1));
+  return select(inside, i + b, minimum(i, full_like(i, -1)));  // the least number stays: it marks what a mask has not
 }
 
 /// Updates, whose leading axes are those of the indices, as `rows` rows.
