@@ -93,36 +93,6 @@ bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {
   return p + bytes <= next->first + next->second;
 }
 
-void* fake_cuda::pin(std::size_t bytes) {
-  void* const p = std::malloc(bytes);
-  const std::lock_guard lock(mutex_);
-  pinned_[static_cast<const std::byte*>(p)] = bytes;
-  return p;
-}
-void fake_cuda::unpin(void* p) {
-  const std::lock_guard lock(mutex_);
-  pinned_.erase(static_cast<const std::byte*>(p));
-  std::free(p);
-}
-bool fake_cuda::is_pinned(const void* p) const {
-  const auto* const byte = static_cast<const std::byte*>(p);
-  const std::lock_guard lock(mutex_);
-  const auto next = pinned_.upper_bound(byte);
-  return next != pinned_.begin() && byte < std::prev(next)->first + std::prev(next)->second;
-}
-std::size_t fake_cuda::pinned_bytes() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t all = 0;
-  for (const auto& [p, bytes] : pinned_) all += bytes;
-  return all;
-}
-
-int fake_cuda::lost(int device) const {
-  const std::lock_guard lock(mutex_);
-  for (const queue* const q : queues_)
-    if (q->device == device && q->result) return q->result;
-  return 0;
-}
 void fake_cuda::add(queue* q) {
   const std::lock_guard lock(mutex_);
   queues_.push_back(q);
@@ -261,15 +231,11 @@ void fill_event_functions(driver& d) {
   d.record_event = [](driver_event e, stream s) {
     return call("cuEventRecord", [&](auto&) {
       const auto m = fake_cuda::of(e);
-      std::unique_lock now(m->mutex);
-      const int recording = ++m->recordings;
       m->reached = false;
       m->in = &fake_cuda::of(s);
-      now.unlock();
-      m->in->add([m, recording] {
+      m->in->add([m] {
         const std::lock_guard lock(m->mutex);
-        m->reached_recordings = recording;
-        m->reached = recording == m->recordings;
+        m->reached = true;
         m->time = std::chrono::steady_clock::now();
         m->changed.notify_all();
         return 0;
@@ -306,23 +272,13 @@ void fill_event_functions(driver& d) {
       delete &fake_cuda::of(e);
     });
   };
-  d.wait_event = [](stream s, driver_event e, unsigned) {
-    return call("cuStreamWaitEvent", [&](auto&) {
-      const auto m = fake_cuda::of(e);
-      const std::lock_guard now(m->mutex);
-      fake_cuda::of(s).add([m, recording = m->recordings] {
-        std::unique_lock lock(m->mutex);
-        m->changed.wait(lock, [&] { return m->reached_recordings >= recording; });
-        return m->in ? m->in->result : 0;
-      });
-    });
-  };
+  d.wait_event = [](stream, driver_event, unsigned) { return call("cuStreamWaitEvent", [](auto&) {}); };
 }
 
 void fill_memory_functions(driver& d) {
   d.allocate = [](device_pointer* p, std::size_t bytes, stream s) {
     return call("cuMemAllocAsync", [&](fake_cuda& f) {
-      const int lost = f.lost(fake_cuda::of(s).device);
+      const int lost = fake_cuda::of(s).result;
       return lost ? lost : f.allocate(p, bytes);
     });
   };
@@ -332,19 +288,10 @@ void fill_memory_functions(driver& d) {
       fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; });
     });
   };
-  d.allocate_pinned = [](void** p, std::size_t bytes, unsigned) {
-    return call("cuMemHostAlloc", [&](fake_cuda& f) { *p = f.pin(bytes); });
-  };
-  d.release_pinned = [](void* p) { return call("cuMemFreeHost", [&](fake_cuda& f) { f.unpin(p); }); };
   d.copy_to_device = [](device_pointer to, const void* from, std::size_t bytes, stream s) {
     return call("cuMemcpyHtoDAsync_v2",
-                [&](fake_cuda& f) {  // pageable memory of the host is read before the call returns, pinned memory later
+                [&](fake_cuda& f) {  // pageable memory of the host is read before the call returns
                   const auto* const begin = static_cast<const std::byte*>(from);
-                  if (f.is_pinned(from))
-                    return fake_cuda::of(s).add([&f, to, begin, bytes] {
-                      if (!f.owns(to, bytes)) return fake_cuda::illegal_address;
-                      return std::memcpy(bytes_at(to), begin, bytes), 0;
-                    });
                   fake_cuda::of(s).add([&f, to, data = std::vector<std::byte>(begin, begin + bytes)] {
                     if (!f.owns(to, data.size())) return fake_cuda::illegal_address;
                     return std::memcpy(bytes_at(to), data.data(), data.size()), 0;

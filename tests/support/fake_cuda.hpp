@@ -89,12 +89,6 @@ class fake_cuda {
   /// Is a range of memory allocated?
   bool owns(cuda_backend::device_pointer p, std::size_t bytes) const;
 
-  /// Memory of the host that the GPUs read by themselves.
-  void* pin(std::size_t bytes);
-  void unpin(void* p);
-  bool is_pinned(const void* p) const;
-  std::size_t pinned_bytes() const;
-
   /// A kernel of a module.
   struct kernel {
     std::string name;
@@ -124,14 +118,11 @@ class fake_cuda {
   struct moment {
     std::mutex mutex;
     std::condition_variable changed;
-    int recordings = 0, reached_recordings = 0;  ///< work that waits does so for the last one before it
-    bool reached = true;
+    bool recorded = false, reached = true;
     std::chrono::steady_clock::time_point time;
     queue* in = nullptr;
     int references = 1;
   };
-  /// The result of the work that has failed on a GPU, after which all its queues fail; 0 if none has.
-  int lost(int device) const;
   /// Adds a queue to those of `drain`.
   void add(queue* q);
   kernel* find(void* module, const std::string& name);
@@ -152,7 +143,6 @@ class fake_cuda {
   std::map<std::string, int> calls_;
   std::map<cuda_backend::device_pointer, std::size_t> blocks_;
   std::map<std::size_t, std::vector<cuda_backend::device_pointer>> idle_;  // by size, as pools keep memory
-  std::map<const std::byte*, std::size_t> pinned_;
   std::vector<queue*> queues_;
   std::size_t used_ = 0;
 };

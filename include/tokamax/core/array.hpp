@@ -145,8 +145,6 @@ class array {
   }
   /// The same in the memory of a device.
   static array uninitialized(const array_type& type, tokamax::device& where);
-  /// The same with a copy of the elements at `from`, which are in host memory.
-  static array put(const array_type& type, const std::byte* from, tokamax::device& where);
 
   constexpr const array_type& type() const { return type_; }
   constexpr tokamax::dtype dtype() const { return type_.dtype; }
@@ -330,12 +328,6 @@ TOKAMAX_COMPILED_ONCE array array::uninitialized(const array_type& type, tokamax
   check_extents(type);
   return array(where.allocate(static_cast<std::size_t>(tokamax::size(type.shape)) *
                               static_cast<std::size_t>(tokamax::size_of(type.dtype))),
-               type);
-}
-TOKAMAX_COMPILED_ONCE array array::put(const array_type& type, const std::byte* from, tokamax::device& where) {
-  check_extents(type);
-  return array(where.put(from, static_cast<std::size_t>(tokamax::size(type.shape)) *
-                                   static_cast<std::size_t>(tokamax::size_of(type.dtype))),
                type);
 }
 TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {

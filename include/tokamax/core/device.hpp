@@ -91,14 +91,6 @@ class device {
   /// Applies an op to arrays of this device and literals, at once.
   virtual arrays apply(const op& o, const array* in, int n, const std::int64_t* words, int word_count,
                        const location& where) = 0;
-  /// Memory of this device with a copy of `bytes` from the host, which have been read when it returns. The copy need not wait
-  /// for work that was submitted before.
-  /// errors  those of `allocate` and `write`
-  virtual handle put(const std::byte* from, std::size_t bytes) {
-    handle made = allocate(bytes);
-    write(*made, from, bytes);
-    return made;
-  }
 
  protected:
   device(std::string name, bool is_host) : name_(std::move(name)), is_host_(is_host) {}

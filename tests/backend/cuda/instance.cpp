@@ -3,7 +3,6 @@
 #include <tokamax/backend/cuda/instance.hpp>
 
 #include <tokamax/backend/cuda.hpp>
-#include <tokamax/data.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <thread>
@@ -123,104 +122,6 @@ TEST_CASE("data goes to a GPU and back in the order of its queue") {
   fake.now.delay = 0;
 }
 
-TEST_CASE("copies from the host go through pinned memory, which is allocated once, beside the work of the GPU") {
-  const fake_gpu gpu = new_gpu();
-  const auto program = tk::jit(doubled, gpu, tk::at_run_time);
-  const std::size_t pinned = fake.pinned_bytes();
-  const int allocated = fake.calls("cuMemHostAlloc");
-  fake.now = {.runs_kernels = fake_cuda::compiles_text(), .delay = 300};
-  vector start(ramp(100));
-  for (int i = 0; i < 30; ++i) {  // what is put next must not change what the GPU has not copied yet
-    const vector x = tk::device_put(start, gpu);
-    std::fill_n(start.mutable_data<float>(), 100, static_cast<float>(i));
-    const vector y = program(x);
-    const float first = i == 0 ? 5 : static_cast<float>(i - 1);
-    CHECK(x.values<float>()[5] == first);
-    if (fake_cuda::compiles_text()) CHECK(y.values<float>()[5] == 2 * first + 1);
-  }
-  CHECK(fake.calls("cuMemHostAlloc") - allocated == 4);
-  CHECK(fake.pinned_bytes() - pinned == 4 << 16);
-  // An array of more than all four parts, of which the first is then larger.
-  const std::int64_t n = (std::int64_t{5} << 22) + 3;
-  const array large = tk::device_put(ramp(n), gpu);
-  const auto found = large.values<float>();
-  CHECK((found[0] == 0 && found[1 << 22] == 1 << 22 && found.back() == static_cast<float>(n - 1)));
-  CHECK(fake.pinned_bytes() - pinned == std::size_t{4} << 24);
-  const int again = fake.calls("cuMemHostAlloc");
-  CHECK(tk::device_put(ramp(n), gpu).values<float>()[77] == 77);
-  CHECK(fake.calls("cuMemHostAlloc") == again);
-  fake.now = {};
-}
-
-TEST_CASE("a copy from the host does not wait for work of the GPU, and what reads it waits for the copy") {
-  const fake_gpu gpu = new_gpu();
-  const auto program = tk::jit(doubled, gpu, tk::at_run_time);
-  const vector first = tk::device_put(vector(ramp(100)), gpu);
-  tk::block_until_ready(program(first));
-  gpu.get().synchronize();
-  const std::size_t before = fake.used_bytes();
-  std::mutex busy;
-  {
-    const std::lock_guard lock(busy);
-    fake_cuda::of(gpu.one->queue()).add([&] { return busy.lock(), busy.unlock(), 0; });  // work that does not end
-    const vector x = tk::device_put(vector(ramp(100)), gpu);
-    x.storage()->ready->wait();  // which would never return
-    CHECK(x.storage()->ready->is_done());
-    const int waits = fake.calls("cuStreamWaitEvent");
-    const vector y = program(x);
-    CHECK(fake.calls("cuStreamWaitEvent") > waits);
-    CHECK(!y.storage()->ready->is_done());
-  }
-  gpu.get().synchronize();
-  CHECK(fake.used_bytes() <= before);
-}
-
-TEST_CASE("a pipeline puts its elements on a GPU ahead of time") {
-  const fake_gpu gpu = new_gpu();
-  fake.now = {.runs_kernels = fake_cuda::compiles_text(), .delay = 200};
-  const auto program = tk::jit(doubled, gpu, tk::at_run_time);
-  const auto numbers = tk::data::tokens(std::string(40, '\3'));
-  const auto batches =
-      numbers |
-      tk::data::map([gpu](std::int32_t n) { return vector(tk::device_put(ramp(100) + static_cast<float>(n), gpu)); }) |
-      tk::data::prefetch(3);
-  auto reader = batches.from();
-  const int pinned = fake.calls("cuMemHostAlloc");
-  for (int i = 0; i < 40; ++i) {
-    const vector x = reader.next().value;
-    CHECK(x.device().name() == gpu.get().name());
-    const vector y = program(x);
-    if (fake_cuda::compiles_text()) CHECK(y.values<float>()[10] == 27);
-  }
-  CHECK(fake.calls("cuMemHostAlloc") - pinned <= 4);
-  fake.now = {};
-}
-
-TEST_CASE("what is put and never read is free after its copy") {
-  const fake_gpu gpu = new_gpu();
-  gpu.get().synchronize();
-  const std::size_t before = fake.used_bytes();
-  const int events = fake.events();
-  fake.now.delay = 500;
-  for (int i = 0; i < 20; ++i) tk::device_put(ramp(1000), gpu);
-  gpu.get().synchronize();
-  CHECK(fake.used_bytes() == before);
-  CHECK(fake.events() <= events + 4);
-  fake.now.delay = 0;
-}
-
-TEST_CASE("copies that fail are named") {
-  const fake_gpu gpu = new_gpu();
-  fake.fail("cuMemHostAlloc", fake_cuda::out_of_memory);
-  CHECK_THROWS_WITH(tk::device_put(ramp(100), gpu),
-                    contains("cuda: pinned memory of 65536 bytes: found FAKE_OUT_OF_MEMORY"));
-  fake.fail("cuMemcpyHtoDAsync_v2", fake_cuda::unknown);
-  CHECK_THROWS_WITH(tk::device_put(ramp(100), gpu), contains("cuda: copy from the host: found FAKE_ERROR"));
-  const array x = tk::device_put(ramp(100), gpu);
-  CHECK(x.values<float>()[99] == 99);
-  fake.forget_failures();
-}
-
 TEST_CASE("memory that is used up is named, and is there again when arrays have gone") {
   const fake_gpu gpu = new_gpu();
   fake.now.memory = fake.used_bytes() + 100'000;
@@ -260,7 +161,7 @@ TEST_CASE("a call that fails is named once, and the program goes on") {
       const bool harmless = recording || which == "cuMemFreeAsync" || which == "cuEventDestroy_v2";
       if (happened && !harmless &&
           message.empty()) {  // some calls happen while memory is released, where none may throw
-        CHECK((which == "cuCtxSetCurrent" || which.starts_with("cuEvent") || which == "cuStreamWaitEvent"));
+        CHECK(std::string_view(name) == "cuCtxSetCurrent");
       } else if (!message.empty()) {
         CHECK_THAT(message, contains("cuda: "));
         CHECK_THAT(message, contains("FAKE_ERROR: as the test wants"));

@@ -25,7 +25,6 @@ inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attri
                      attribute_memory_pools = 115;
 inline constexpr int release_threshold = 4;         ///< attribute of a memory pool
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
-inline constexpr unsigned pinned_for_all_gpus = 1;
 inline constexpr unsigned event_with_time = 0, event_without_time = 2;
 inline constexpr int capture_of_thread = 1;  ///< other threads may use other streams as they like
 
@@ -57,8 +56,6 @@ struct driver {
   int (*wait_event)(stream, driver_event, unsigned) = nullptr;
   int (*allocate)(device_pointer*, std::size_t, stream) = nullptr;
   int (*release)(device_pointer, stream) = nullptr;
-  int (*allocate_pinned)(void**, std::size_t, unsigned) = nullptr;
-  int (*release_pinned)(void*) = nullptr;
   int (*copy_to_device)(device_pointer, const void*, std::size_t, stream) = nullptr;
   int (*copy_to_host)(void*, device_pointer, std::size_t, stream) = nullptr;
   int (*copy_on_device)(device_pointer, device_pointer, std::size_t, stream) = nullptr;
@@ -104,8 +101,6 @@ struct driver {
     f(d.wait_event, "cuStreamWaitEvent");
     f(d.allocate, "cuMemAllocAsync");
     f(d.release, "cuMemFreeAsync");
-    f(d.allocate_pinned, "cuMemHostAlloc");
-    f(d.release_pinned, "cuMemFreeHost");
     f(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
     f(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
     f(d.copy_on_device, "cuMemcpyDtoDAsync_v2");

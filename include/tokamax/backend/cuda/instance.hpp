@@ -6,9 +6,7 @@
 #include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
 #include <tokamax/backend/cuda/connection.hpp>         // connection
 #include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
-#include <tokamax/backend/cuda/put_memory.hpp>         // put_memory
 #include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
-#include <tokamax/backend/cuda/staging.hpp>            // staging
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
 #include <exception>      // exception_ptr
@@ -20,7 +18,6 @@ namespace tokamax::cuda_backend {
 
 /// The name of the step that the calling thread has launched last, for errors of the device.
 inline thread_local const char* last_step = "a copy";
-inline constexpr const char* copy_step = "a copy from the host";
 
 /// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
 /// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
@@ -31,20 +28,13 @@ class instance final : public program_device {
   explicit instance(int number, const kernel_table& table, connection to = {});
 
   handle allocate(std::size_t bytes) override;
-  /// The copy goes by way of pinned memory and a stream of its own, so it overlaps with kernels; what reads it waits for it.
-  handle put(const std::byte* from, std::size_t bytes) override;
   void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
     write_in_step(to.data, from, bytes);
   }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override {
-    if (from.ready) from.ready->precede(*this);
-    read_in_step(to, from.data, bytes);
-  }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
   event* submit(std::unique_ptr<device_work> work) override;
   void synchronize() override {
     use();
-    if (const int result = driver_.synchronize_stream(copier_)) fail(result, copy_step);
-    put_memory_->trim(stream_);
     finish();
   }
   void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
@@ -146,9 +136,7 @@ class instance final : public program_device {
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
   context context_ = nullptr;
-  stream stream_ = nullptr, copier_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the last one
-  std::optional<staging> staging_;
-  std::optional<put_memory> put_memory_;
+  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
   std::optional<device_clock> clock_;
   std::string architecture_;
   std::mutex mutex_, recording_;
@@ -156,12 +144,12 @@ class instance final : public program_device {
   std::unordered_map<std::string, function_handle> functions_;
 };
 
-/// The end of some work: an event of the driver behind it in its stream.
+/// The end of some work: an event of the driver behind it in the stream.
 class done_event final : public event {
  public:
-  done_event(const instance& where, stream of, const char* step) : where_(where), of_(of), step_(step) {
+  explicit done_event(const instance& where) : where_(where), step_(last_step) {
     where.driver_.check(where.driver_.create_event(&event_, event_without_time), "event");
-    if (const int result = where.driver_.record_event(event_, of)) {
+    if (const int result = where.driver_.record_event(event_, where.stream_)) {
       where.driver_.destroy_event(event_);
       where.driver_.check(result, "event");
     }
@@ -171,21 +159,14 @@ class done_event final : public event {
     where_.use();
     if (const int result = where_.driver_.synchronize_event(event_)) where_.fail(result, step_);
   }
-  /// The stream of a device keeps the order of its own work, and can wait for its other streams.
+  /// The stream of a device keeps the order of its own work.
   void precede(device& next) override {
-    if (&next != &where_) return wait();
-    where_.use();
-    if (const int result = let_wait()) where_.fail(result, step_);
-  }
-  /// Makes the device's work from now on begin after this.
-  int let_wait() const noexcept {
-    return of_ == where_.stream_ ? driver_success : where_.driver_.wait_event(where_.stream_, event_, 0);
+    if (&next != &where_) wait();
   }
   bool is_done() const noexcept override { return where_.driver_.query_event(event_) != driver_not_ready; }
 
  private:
   const instance& where_;
-  const stream of_;
   driver_event event_ = nullptr;
   std::string step_;
 };
@@ -209,10 +190,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   clock_.emplace(driver_, context_);
   use();
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
-  driver_.check(driver_.create_stream(&copier_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
-  staging_.emplace(driver_);
-  put_memory_.emplace(driver_);
   memory_pool pool = nullptr;
   driver_.check(driver_.default_pool(&pool, device_), "memory pool");
   std::uint64_t everything = ~std::uint64_t{0};  // idle memory stays with the process, so that steps repeat quickly
@@ -243,40 +221,7 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
     if (checks_each_step_) where.before_step = [](execution& e) { static_cast<instance&>(e.where).finish(); };
     work->run(where);
   }
-  return new done_event(*this, stream_, last_step);
-}
-
-inline handle instance::put(const std::byte* from, std::size_t bytes) {
-  if (is_recording()) throw cannot_record();
-  use();
-  struct put_block : buffer_block {
-    put_memory::place place;
-    done_event* copied = nullptr;
-  };
-  auto block = std::make_unique<put_block>();
-  block->place = put_memory_->take(bytes, copier_);
-  try {
-    staging_->copy(block->place.at, from, bytes, copier_);
-    block->copied = new done_event(*this, copier_, copy_step);
-  } catch (...) {
-    put_memory_->give(block->place, copier_);
-    throw;
-  }
-  block->bytes = bytes;
-  block->data = reinterpret_cast<std::byte*>(block->place.at);
-  block->where = this;
-  block->ready = block->copied;
-  block->copied->retain();
-  block->release = [](buffer_block* b) noexcept {
-    const std::unique_ptr<put_block> own(static_cast<put_block*>(b));
-    auto& home = static_cast<instance&>(*own->where);
-    home.driver_.set_context(home.context_);
-    const bool waits =
-        own->copied->let_wait() == driver_success;  // where nothing has read it, the copy may be under way
-    home.put_memory_->give(own->place, waits ? home.stream_ : home.copier_);
-    own->copied->release();
-  };
-  return handle(block.release());
+  return new done_event(*this);
 }
 
 inline bool instance::run_apart(device_work& work) {
