@@ -101,8 +101,6 @@ inline driver precompiling_driver() {
   d.elapsed = [](float* ms, driver_event, driver_event) { return *ms = 0, driver_success; };
   d.allocate = [](device_pointer* p, std::size_t n, stream) { return detail::unused_memory::get().allocate(p, n); };
   d.release = [](device_pointer p, stream) { return detail::unused_memory::get().release(p); };
-  d.allocate_pinned = [](void** p, std::size_t n, unsigned) { return *p = std::malloc(n), *p ? driver_success : 2; };
-  d.release_pinned = [](void* p) { return std::free(p), driver_success; };
   d.copy_to_device = [](device_pointer to, const void* from, std::size_t n, stream) {
     return detail::copied(reinterpret_cast<void*>(to), from, n);
   };
