@@ -97,10 +97,13 @@ constexpr array block_scaled_product(const array& a, const array& b, const block
 constexpr array block_scaled_cotangent(const array& x, const array& ct, const array& other,
                                        const block_scale_config& of_x, const block_scale_config& of_other,
                                        const block_scale_config& of_ct, source_line l) {
-  if (of_ct.mode != block_scaling::nvfp4)
+  const std::int64_t n = ct.extent(2);
+  const bool four_bits = of_ct.mode == block_scaling::nvfp4;
+  if (!four_bits && n > 0 && n % of_ct.block_size == 0 && n % of_other.block_size == 0)
     return astype(block_scaled_product(ct, transpose(other, {0, 2, 1}, l), of_ct, of_other, l), x.dtype(), l);
-  // Products of cotangents are not rounded; numbers that were too large for the format get zero.
+  // These products are not rounded; numbers that were too large for the format get zero.
   const array y = dot_general(ct, astype(other, f32, l), {{2}, {1}, {0}, {0}, f32}, l);
+  if (!four_bits) return astype(y, x.dtype(), l);
   const float limit = static_cast<float>(6 * quantized_range(of_x.scale_type).greatest);
   const array inside = abs(astype(x, f32, l), l) <= reshape(of_x.global_scale, {}, l) * limit;
   return astype(select(inside, y, zeros_like(y)), x.dtype(), l);
@@ -141,12 +144,11 @@ constexpr array scaled_matmul(const array& lhs, const array& rhs, const array& l
 ///   y = sum of (round(a / scale_a) * scale_a) (round(b / scale_b) * scale_b)
 ///
 /// Gradients pass as if nothing was rounded. With mxfp8 their products are rounded as well, in blocks along the axes that
-/// these contract; with nvfp4 they are not, and numbers beyond the format have none.
+/// these contract if their extents are multiples of the block; with nvfp4 they are not, and numbers beyond the format have none.
 ///
 ///   scaled_dot_general(x, w, {{1}, {0}}, {scaled_dot_general_config(block_scaling::mxfp8), ...})
 ///
-/// shapes  those of dot_general; the product of the contracted extents is a multiple of the block, and with mxfp8 gradients ask
-///         that of the products of the free extents
+/// shapes  those of dot_general; the product of the contracted extents is a multiple of the block
 /// dtypes  floats; sums in f32; the result is f32, or `preferred_element_type`
 /// errors  "scaled_dot_general: blocks"; those of dot_general. There is no forward mode
 /// source  jax.nn.scaled_dot_general, which computes scales in the dtype of the operands, and here in f32
