@@ -136,7 +136,7 @@ TEST_CASE("checkify finds NaN, divisions by zero and indices outside, and names 
   const auto choice = [](const array& v) { return v.at(masked{v > 2.0f, 5}).set(0.0f); };
   CHECK(found_by(choice, index_checks, x) == "none");
   // in a batch what is outside of one table is outside of the joint one, and what a mask has not stays no index
-  const array rows_of_x = stack(x, x * 0.5f);
+  const array rows_of_x = stack({x, x * 0.5f});
   CHECK(found_by(vmap(choice), index_checks, rows_of_x) == "none");
   CHECK_THAT(found_by(vmap(rows), index_checks, rows_of_x, array::from<std::int32_t>({0, 5})), contains("index -1 is"));
   CHECK_THAT(found_by(vmap(rows), index_checks, rows_of_x, array::from<std::int32_t>({-3, 2})),
