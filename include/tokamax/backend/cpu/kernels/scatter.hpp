@@ -23,10 +23,8 @@ inline void kernel(op_c<scatter_p>, cpu_tag, const kernel_arguments& a) {
   if (bytes == 0 || n == 0) return;
   const std::size_t row = bytes / static_cast<std::size_t>(rows);
   const auto* const updates = a.in[2].as<const std::byte>();
-  if (row ==
-      sizeof(
-          std::
-              uint32_t)) {  // an update outside is written too, beside the result: a branch would often be foreseen wrongly
+  // An update outside is written too, beside the result: a branch would often be foreseen wrongly.
+  if (row == sizeof(std::uint32_t)) {
     const auto* const from = reinterpret_cast<const std::uint32_t*>(updates);
     auto* const out = reinterpret_cast<std::uint32_t*>(to);
     std::uint32_t beside = 0;
