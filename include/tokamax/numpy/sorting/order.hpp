@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/gather.hpp>               // gather
+#include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/reverse.hpp>              // reverse
 #include <tokamax/lax/sort.hpp>                 // sort
 #include <tokamax/numpy/manipulation/axes.hpp>  // ravel
