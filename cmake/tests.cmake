@@ -56,7 +56,7 @@ foreach(folder IN ITEMS linalg scipy transforms)
 endforeach()
 
 # The contracts of ops, the reference values and the transformations once more, on a device whose memory the host cannot touch.
-foreach(folder IN ITEMS lax linalg numpy ops optim transforms)
+foreach(folder IN ITEMS complex lax linalg numpy ops optim transforms)
   add_test(NAME far.${folder} COMMAND tokamax_test_${folder} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(far.${folder} PROPERTIES ENVIRONMENT TOKAMAX_TEST_DEVICE=far)
 endforeach()

@@ -1,6 +1,6 @@
 // tokamax/complex/arithmetic.hpp: squares, reciprocals, signs and tests of complex numbers.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/lax/fourier/complex_parts.hpp>     // complex_parts
@@ -22,7 +22,7 @@ constexpr complex_parts square(const complex_parts& z) {
   const array even = logical_and(abs(z.re) == abs(z.im), re != re), finite = isfinite(z.re);
   return {select(logical_and(even, finite), zeros_like(re), re), im + im};
 }
-/// 1 / z. The reciprocal of zero has an infinite real part and no imaginary one, NaN; that of infinities is zero.
+/// 1 / z. That of zero has an infinite real part and NaN as imaginary part; that of an infinite number is zero.
 constexpr complex_parts reciprocal(const complex_parts& z) {
   const array size = maximum(abs(z.re), abs(z.im));
   const array zero = size == 0.0f, infinite = logical_or(isinf(z.re), isinf(z.im)),

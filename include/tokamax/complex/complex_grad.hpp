@@ -1,6 +1,6 @@
 // tokamax/complex/complex_grad.hpp: gradients by complex numbers as JAX counts them, and complex derivatives.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts

@@ -1,6 +1,6 @@
 // tokamax/complex/exponential.hpp: exponentials, logarithms, roots and powers of complex numbers.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/arithmetic.hpp>   // reciprocal

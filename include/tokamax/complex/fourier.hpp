@@ -1,6 +1,6 @@
 // tokamax/complex/fourier.hpp: Fourier transforms along any axis, of any length, with the scales of NumPy.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/fft.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/shapes.hpp>   // moveaxis

@@ -1,6 +1,6 @@
 // tokamax/complex/fourier_nd.hpp: Fourier transforms along several axes, and the frequencies of their elements.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/fft.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/fourier.hpp>  // fft

@@ -1,6 +1,6 @@
 // tokamax/complex/holomorphic.hpp: complex functions whose derivative is a formula.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
@@ -12,7 +12,7 @@
 namespace tokamax::detail {
 
 /// f(z), of which derivative(z, f(z)) is the complex derivative. The formulas of f choose between cases by magnitudes and
-/// signs, which have no derivative where they change; this one is right everywhere. Both are functions without state.
+/// signs, which have no derivative where they change; this one is right everywhere. Both functions have no state.
 template <class F, class Derivative>
 constexpr complex_parts holomorphic(const complex_parts& z, F f, Derivative) {
   return custom_jvp(f, [](const complex_parts& x, const complex_parts& dx) {
@@ -21,7 +21,7 @@ constexpr complex_parts holomorphic(const complex_parts& z, F f, Derivative) {
   })(z);
 }
 
-/// x without its sign, and with that of `like`. Unlike abs it has the derivative 1 at 0.
+/// -1 for negative numbers, else 1. x times it is |x| with the derivative 1 at 0, where that of abs is 0.
 constexpr array sign_of(const array& x) { return select(x < 0.0f, -1.0f, ones_like(x)); }
 constexpr array infinity_like(const array& x) { return full_like(x, std::numeric_limits<double>::infinity()); }
 constexpr array is_infinite(const array& x) { return abs(x) == infinity_like(x); }

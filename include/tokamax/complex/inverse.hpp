@@ -1,6 +1,6 @@
 // tokamax/complex/inverse.hpp: inverses of sines, cosines and tangents of complex numbers, hyperbolic ones too.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/exponential.hpp>    // sqrt, log_of_length

@@ -1,6 +1,6 @@
 // tokamax/complex/products.hpp: products of complex vectors and matrices, as four real ones: matmul, einsum, dot, convolve.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/shapes.hpp>             // ravel

@@ -1,6 +1,6 @@
 // tokamax/complex/reductions.hpp: sums, means, products and moments of complex numbers.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/complex/shapes.hpp>    // moveaxis, slice_in_dim

@@ -1,6 +1,6 @@
 // tokamax/complex/shapes.hpp: functions that move complex numbers without computing: both parts in the same way.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>            // concatenate, stack

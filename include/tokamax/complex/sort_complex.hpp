@@ -1,6 +1,6 @@
 // tokamax/complex/sort_complex.hpp: complex numbers in order of their real parts.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/fourier/complex_parts.cpp
+// tested by tests/complex/complex.cpp
 #pragma once
 
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts

@@ -92,7 +92,7 @@ class grid_check {
     }
     return n;
   }
-  /// Reports that the blocks do not fit, with a table of them. Blocks of arguments and outputs count as often as they have buffers.
+  /// Reports that the blocks do not fit, with a table of them. Blocks of arguments and outputs count once for each buffer.
   void overflow(const char* space, double bytes, double limit) {
     std::string table;
     for (int r = 0; r < k_.refs.count(); ++r)

@@ -263,9 +263,9 @@ class blocked_kernel {
 ///                                {.grid = {8}, .in = {{{128}, {0}}, {{128}, {0}}}, .out = {{{f32, false, {1024}}, {{128}, {0}}}}});
 ///
 /// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several
-/// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "block_spec: buffers", "kernel_call: grid", "kernel_call: arguments",
-///         "kernel_call: semantics", "kernel_call: alias", "kernel_call: vmem", "kernel_call: body" for a value that it closes
-///         over, "kernel_call: refs of the body", "kernel_call: reverse mode"
+/// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "block_spec: buffers", "kernel_call: grid",
+///         "kernel_call: arguments", "kernel_call: semantics", "kernel_call: alias", "kernel_call: vmem", "kernel_call: body" for a
+///         value that it closes over, "kernel_call: refs of the body", "kernel_call: reverse mode"
 /// source  jax.experimental.pallas.pallas_call; its program_id, num_programs and when are members of the first argument
 template <int Outputs = 1, class Body>
 constexpr auto kernel_call(const Body& body, const kernel_options& options, source_line l = source_line::current()) {

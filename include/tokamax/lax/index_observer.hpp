@@ -1,7 +1,7 @@
 // tokamax/lax/index_observer.hpp: lets a tool see indices before those outside of their axis become others.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (a tool that looks for mistakes includes it)
-// tested by tests/transforms/checks/debug_nans.cpp
+// tested by tests/transforms/checks/checkify.cpp
 #pragma once
 
 #include <tokamax/core/array.hpp>  // array

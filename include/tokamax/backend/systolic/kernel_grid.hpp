@@ -160,10 +160,10 @@ inline int cores_of(const chip& c) { return c.megacore > 0 ? static_cast<int>(co
 
 }  // namespace detail
 
-/// The kernel in node `n` of `g` on a chip: blocks arrive and leave in a pipeline with the buffers that their specs ask for, and the ops of each step,
-/// whose branches on its indices are decided, run one after the other. On a chip with several cores that are one device,
-/// these share the parallel steps. Prefetched arguments, which are not known before a run, count as zeros. A loop inside of a
-/// step is one instruction for each of its ops, so that it overlaps no copies.
+/// The kernel in node `n` of `g` on a chip: blocks arrive and leave in a pipeline with the buffers that their specs ask for,
+/// and the ops of each step, whose branches on its indices are decided, run one after the other. On a chip with several cores
+/// that are one device, these share the parallel steps. Prefetched arguments, which are not known before a run, count as
+/// zeros. A loop inside of a step is one instruction for each of its ops, so that it overlaps no copies.
 ///
 /// errors  tokamax::error for blocks and scratch memory that do not fit into VMEM, when the program is simulated
 inline program kernel_program(const chip& c, const graph& g, const node& n) {

@@ -1,6 +1,6 @@
 // tokamax/transforms/checks/check.hpp: conditions that a program states of its values.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/checks/debug_nans.cpp
+// tested by tests/transforms/checks/checkify.cpp
 // umbrella: no (part of checkify)
 #pragma once
 

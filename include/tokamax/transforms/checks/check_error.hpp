@@ -1,6 +1,6 @@
 // tokamax/transforms/checks/check_error.hpp: an error as a value that a program computes.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/checks/debug_nans.cpp
+// tested by tests/transforms/checks/checkify.cpp
 // umbrella: no (part of checkify)
 #pragma once
 

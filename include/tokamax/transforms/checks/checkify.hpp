@@ -1,6 +1,6 @@
 // tokamax/transforms/checks/checkify.hpp: a function that returns the first error that it meets, as a value.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/checks/debug_nans.cpp
+// tested by tests/transforms/checks/checkify.cpp
 // umbrella: no (a tool to look for mistakes)
 #pragma once
 
@@ -78,7 +78,7 @@ struct checkify_function {
 /// It can be compiled, batched and differentiated, and so can what it is made of: loops carry the error, a branch gives that
 /// of the one that was taken, a predicate of a loop is checked each time it is asked. `vmap(checkify(f))` has an error for
 /// each example. `checkify(vmap(f))` has one for all, and what examples compute in branches and steps that are not theirs
-/// counts; so do, as indices outside, the elements that masks do not choose. `checkify(grad(f))` checks the derivative too; `grad` of a checkified function does not. Rules of custom_jvp and
+/// counts. `checkify(grad(f))` checks the derivative too; `grad` of a checkified function does not. Rules of custom_jvp and
 /// custom_vjp stay, and only the function that they belong to is checked.
 ///
 /// Of ops with several parts, such as softmax, the result is looked at. The program is traced when it runs.

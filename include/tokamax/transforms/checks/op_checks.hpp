@@ -1,6 +1,6 @@
 // tokamax/transforms/checks/op_checks.hpp: what can go wrong in a call of each op: NaN, divisions by zero, indices outside.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/transforms/checks/debug_nans.cpp
+// tested by tests/transforms/checks/checkify.cpp
 // umbrella: no (part of checkify)
 #pragma once
 

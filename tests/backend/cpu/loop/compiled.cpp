@@ -68,6 +68,15 @@ TEST_CASE("operands with strides: transposed, broadcast, sliced, counted") {
   check_both([](const matrix& a) { return tk::exp(tk::slice(a, {1, 2}, {30, 27}, {3, 5})); }, m);
 }
 
+TEST_CASE("a single element stands beside all blocks of a part, of which the first may be the shortest") {
+  const array x = ramp({400, 100}, -1, 1e-4f), one = array::from<float>({3}, {1, 1});  // parts begin within rows
+  const array y = tk::jit([](const array& a, const array& b) { return a * b + b; }, tk::cpu, tk::at_run_time)(x, one);
+  const auto in = x.values<float>(), out = y.values<float>();
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) wrong += out[i] != in[i] * 3.0f + 3.0f;
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("every dtype is read, converted and written") {
   const vector<100> x(ramp({100}, -50, 1.03f));
   check_both([](const vector<100>& v) { return tk::astype(v, tk::bf16) * 1.1f; }, x);
