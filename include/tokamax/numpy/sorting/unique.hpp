@@ -3,9 +3,10 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>        // concatenate
-#include <tokamax/numpy/sorting/nonzero.hpp>  // places_of
-#include <tokamax/numpy/sorting/order.hpp>    // sort, searchsorted
+#include <tokamax/lax/concatenate.hpp>               // concatenate
+#include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
+#include <tokamax/numpy/sorting/nonzero.hpp>         // places_of
+#include <tokamax/numpy/sorting/order.hpp>           // sort, searchsorted
 
 namespace tokamax {
 
