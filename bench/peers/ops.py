@@ -21,6 +21,7 @@ import json
 import math
 import pathlib
 import re
+import select
 import statistics
 import subprocess
 import sys
@@ -30,6 +31,7 @@ import support
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = ROOT / "bench/cases/ops.txt"
+LIMIT = 120  # seconds in which an implementation answers, compiling included
 
 
 class Words(dict):
@@ -86,20 +88,25 @@ class Runner:
     """A process that answers cases."""
 
     def __init__(self, name, command):
-        self.name, self.command, self.process = name, command, None
+        self.name, self.command, self.process, self.refused = name, command, None, set()
 
     def seconds(self, runs, case):
         """The median of the seconds of a run, or NaN; sets `mean` and `bytes`."""
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.mean, self.bytes = math.nan, 0
+        if case in self.refused:
+            return math.nan
         try:
             self.process.stdin.write(f"{runs} {case}\n")
             self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], LIMIT)[0]:
+                raise ValueError(f"no answer in {LIMIT} seconds")
             median, self.mean, self.bytes = (float(x) for x in self.process.stdout.readline().split())
             return median
-        except (ValueError, BrokenPipeError):  # it ended; the next case gets a new process
-            print(f"{self.name}: ended in {case}", file=sys.stderr)
+        except (ValueError, BrokenPipeError) as e:  # it ended or takes too long; the next case gets a new process
+            print(f"{self.name}: left out: {case}: {e}", file=sys.stderr)
+            self.refused.add(case)
             self.process.kill()
             self.process = None
             return math.nan
