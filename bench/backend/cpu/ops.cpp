@@ -6,6 +6,7 @@
 //   tokamax_bench_ops        runs all cases and prints a line of JSON for each
 //   tokamax_bench_ops serve  reads lines "RUNS CASE" and answers "MEDIAN_SECONDS MEAN ARENA_BYTES", for turns with the
 //                            peers; MEAN is that of the magnitudes of the results, to see that all compute the same
+//   tokamax_bench_ops CASE   prints what each step of the case takes
 #include <tokamax/benchmarking/benchmark.hpp>
 #include <tokamax/tokamax.hpp>
 
@@ -199,28 +200,40 @@ function with_gradients(const function& f) {
   };
 }
 
-bench::ready_function ready_case(const std::string& line) {
+/// A case and what it is a function of.
+std::pair<function, array_list> read_case(const std::string& line) {
   const words w(line);
   const operation o = operation_of(w);
   array_list in;
   for (const tk::shape& s : o.in)
     in.push_back(
         tk::astype(uniform_array(s, static_cast<std::uint32_t>(in.size())), w.has("bf16") ? tk::bf16 : tk::f32));
-  const function f = w.has("grad") ? with_gradients(o.f) : o.f;
-  const auto traced = [f](const array_list& x) { return f(x); };
-  const tk::benchmark_options once{.iterations = 1, .warmup = 0, .steps = false};
-  return {f, in, tk::benchmark(traced, once, in).metadata.arena_bytes};
+  return {w.has("grad") ? with_gradients(o.f) : o.f, in};
 }
 
-std::vector<std::string> all_cases(const char* path) {
+auto measured(const function& f, const array_list& in, const tk::benchmark_options& o) {
+  return tk::benchmark([f](const array_list& x) { return f(x); }, o, in);
+}
+
+bench::ready_function ready_case(const std::string& line) {
+  const auto [f, in] = read_case(line);
+  return {f, in, measured(f, in, {.iterations = 1, .warmup = 0, .steps = false}).metadata.arena_bytes};
+}
+
+void print_steps(const std::string& line) {
+  const auto [f, in] = read_case(line);
+  std::puts(tk::to_text(measured(f, in, {})).c_str());
+}
+
+std::vector<std::string> all_cases() {
   std::vector<std::string> all;
   for (const char* dtype : {"f32", "bf16"}) {
-    std::ifstream file(path);
+    std::ifstream file(TOKAMAX_BENCH_OPS_CASES);
     for (std::string line; std::getline(file, line);)
       if (!line.empty() && line[0] != '#')
         all.push_back(line.substr(0, line.find(' ')) + " " + dtype + line.substr(line.find(' ')));
   }
-  if (all.empty()) throw tk::error("ops: cases", "none", std::string("lines in ") + path);
+  if (all.empty()) throw tk::error("ops: cases", "none", "lines in " TOKAMAX_BENCH_OPS_CASES);
   return all;
 }
 
@@ -228,7 +241,8 @@ std::vector<std::string> all_cases(const char* path) {
 
 int main(int argc, char** argv) try {
   if (argc > 1 && std::string(argv[1]) == "serve") return bench::serve(ready_case), 0;
-  for (const std::string& line : all_cases(argc > 1 ? argv[1] : TOKAMAX_BENCH_OPS_CASES)) {
+  if (argc > 1) return print_steps(argv[1]), 0;
+  for (const std::string& line : all_cases()) {
     const auto c = ready_case(line);
     bench::report("ops", line, "tokamax", 1e6 * bench::median_seconds([&] { c.run(); }), "us");
   }
