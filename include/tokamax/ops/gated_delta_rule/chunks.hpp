@@ -10,8 +10,10 @@
 #include <tokamax/numpy/einsum.hpp>                  // einsum
 #include <tokamax/ops/packed_sequences.hpp>          // token_places
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
+#include <tokamax/transforms/custom_jvp.hpp>         // custom_jvp
 
 #include <algorithm>  // min
+#include <utility>    // pair
 
 namespace tokamax {
 
@@ -37,7 +39,8 @@ struct delta_rule_stepped {
 /// series of powers of L would lose all digits where keys repeat.
 ///
 ///   [A 0; B D]^-1 = [A^-1 0; -D^-1 B A^-1 D^-1]
-constexpr array inverse_of_unit_lower(const array& lower, std::int64_t n) {
+constexpr array inverse_by_pairs(const array& lower) {
+  const std::int64_t n = lower.extent(-1);
   const array i = iota(i32, {n, 1}, 0), j = iota(i32, {1, n}, 1);
   array x = broadcast_in_dim(astype(i == j, lower.dtype()), lower.shape(), {lower.rank() - 2, lower.rank() - 1});
   for (std::int64_t s = 1; s < n; s *= 2) {
@@ -47,6 +50,16 @@ constexpr array inverse_of_unit_lower(const array& lower, std::int64_t n) {
     x = s == 1 ? array(x - b) : array(x - einsum("nhgij,nhgjk->nhgik", x, einsum("nhgij,nhgjk->nhgik", b, x)));
   }
   return x;
+}
+/// The same, with its derivative: two products instead of those of every pair.
+///
+///   X = (I + L)^-1,   dX = -X dL X
+constexpr array inverse_of_unit_lower(const array& lower) {
+  return custom_jvp([](const array& l) { return inverse_by_pairs(l); },
+                    [](const array& l, const array& dl) {
+                      const array x = inverse_by_pairs(l);
+                      return std::pair{x, -einsum("nhgij,nhgjk->nhgik", x, einsum("nhgij,nhgjk->nhgik", dl, x))};
+                    })(lower);
 }
 
 /// One step of the loop. With G_i the sum of g up to token i of the chunk, and S the state before it:
@@ -73,7 +86,7 @@ constexpr delta_rule_stepped delta_rule_chunk(const array& state, const delta_ru
   if (tokens > 1) {
     const array keys = expand_dims(einsum("nihd,njhd->nhij", x.k, x.k), 2);
     const array lower = where(i > j, expand_dims(beta, -1) * decay * keys, 0);
-    u = einsum("nhgij,nhgje->nhgie", inverse_of_unit_lower(lower, tokens), u);
+    u = einsum("nhgij,nhgje->nhgie", inverse_of_unit_lower(lower), u);
   }
   const array scores = where(i >= j, expand_dims(einsum("nihd,njhd->nhij", x.q, x.k), 2) * decay, 0);
   const array out = (since * old_o + einsum("nhgij,nhgje->nhgie", scores, u)) * scale;
