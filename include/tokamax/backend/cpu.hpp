@@ -52,6 +52,7 @@
 //   backend/cpu/gemm/isa/portable_int8.hpp        register tiles of int8 products for any machine.
 //   backend/cpu/gemm/microkernel_set.hpp          what an instruction set brings to matrix products: register tiles and panels.
 //   backend/cpu/gemm/one_product.hpp              computes one product in the way that suits its shape.
+//   backend/cpu/gemm/outer.hpp                    products of one term, which write C once at the speed of memory.
 //   backend/cpu/gemm/pack/pairs.hpp               panels of bfloat16 pairs, the terms that x86-64 multiplies two at a time.
 //   backend/cpu/gemm/pack/quads.hpp               panels of four int8, the terms that x86-64 multiplies at a time.
 //   backend/cpu/gemm/pack/split_bf16.hpp          panels of f32 numbers as sums of two or three bfloat16, for matrix units.
@@ -66,6 +67,7 @@
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
+//   backend/cpu/loop/transposed_copy.hpp          copies of arrays whose innermost axis is another one than before.
 //   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.
 //   backend/cpu/reduce/plan.hpp                   the operations of reductions, and the loops over their axes.
 //   backend/cpu/reduce/source.hpp                 gives a reduction its operand: from memory, or made or widened piece by piece.
