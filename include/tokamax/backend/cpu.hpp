@@ -33,6 +33,7 @@
 //   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
 //   backend/cpu/gemm/choose/offered.hpp           the implementations of products that calls of dot_general may name.
 //   backend/cpu/gemm/choose/openmp_threads.hpp    the number of threads that other libraries use.
+//   backend/cpu/gemm/column.hpp                   products by a vector, which read A once at the speed of memory.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
 //   backend/cpu/gemm/few_rows_of_bytes.hpp        few rows of f32 times a matrix of 8-bit numbers, which is read once.
@@ -89,6 +90,7 @@
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
 //   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
+//   backend/cpu/vector/transpose.hpp              squares of elements that are transposed in registers.
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>

@@ -58,7 +58,7 @@ inline gemm_problem column_as_row(const gemm_problem& g) noexcept {
   return {1, g.m, g.k, transposed(g.b), transposed(g.a), g.c, g.m, g.mode, {}};
 }
 /// Is C a dense column whose product may be computed as a row? Then A is read once, where it lies.
-inline bool is_column(const gemm_problem& g, const microkernel_set& kernels) noexcept {
+inline bool is_dense_column(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   return g.n == 1 && g.m > 1 && g.ldc == 1 && kernels.unit == 1 && g.packed.data == nullptr &&
          g.epilogue.apply == nullptr;
 }
@@ -71,7 +71,7 @@ TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels
     finish(g, 0, 0, g.m, g.n);
     return;
   }
-  if (is_column(g, kernels)) return gemm_one(column_as_row(g), kernels, threads);
+  if (is_dense_column(g, kernels)) return gemm_one(column_as_row(g), kernels, threads);
   const std::int64_t work = g.m * g.n * g.k;
   if (work < 200'000) threads = 1;  // a second thread would cost more than it saves
   if (is_outer(g, kernels)) return gemm_outer(g, threads);
