@@ -90,7 +90,7 @@
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
 //   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
-//   backend/cpu/vector/transpose.hpp              squares of elements that are transposed in registers.
+//   backend/cpu/vector/transpose.hpp              matrices that are transposed square by square, in registers.
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>

@@ -86,6 +86,8 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
+  #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
@@ -94,10 +96,8 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
   #include <tokamax/backend/cpu/kernels/sort.hpp>
-  #include <tokamax/backend/cpu/kernels/take_along.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
   #include <tokamax/backend/cpu/kernels/top_k.hpp>
-  #include <tokamax/backend/cpu/kernels/true_positions.hpp>
 #else
 namespace tokamax {
 template <>

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/take_along.hpp: reads elements along one axis by index, line by line.
+// tokamax/backend/cpu/kernels/index/take_along.hpp: reads elements along one axis by index, line by line.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/numpy/take_along_axis.cpp
 #pragma once

@@ -1,5 +1,6 @@
-// tokamax/backend/cpu/kernels/true_positions.hpp: counts true elements part by part, and then writes where they are.
+// tokamax/backend/cpu/kernels/index/true_positions.hpp: counts true elements part by part, and then writes where they are.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/true_positions.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
