@@ -33,8 +33,10 @@
 //   lax/sort.hpp                       stable sorting by a key: sort, argsort.
 //   lax/split.hpp                      cut an array along an axis; the transpose of concatenate.
 //   lax/stop_gradient.hpp              markers that leave values alone: stop_gradient, variable, optimization_barrier.
+//   lax/take_along.hpp                 elements along one axis, whose index each has of its own.
 //   lax/top_k.hpp                      the largest values of each row, and where they are.
 //   lax/transpose.hpp                  permute the axes of an array.
+//   lax/true_positions.hpp             where the true elements of a line are.
 //   lax/windows/conv.hpp               convolutions over any number of spatial axes; their derivatives are convolutions too.
 //   lax/windows/pool.hpp               the largest element, the sum and the mean of the windows of an image.
 #pragma once
@@ -71,7 +73,9 @@
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/split.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
+#include <tokamax/lax/take_along.hpp>
 #include <tokamax/lax/top_k.hpp>
 #include <tokamax/lax/transpose.hpp>
+#include <tokamax/lax/true_positions.hpp>
 #include <tokamax/lax/windows/conv.hpp>
 #include <tokamax/lax/windows/pool.hpp>

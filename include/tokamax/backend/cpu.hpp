@@ -33,6 +33,7 @@
 //   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
 //   backend/cpu/gemm/choose/offered.hpp           the implementations of products that calls of dot_general may name.
 //   backend/cpu/gemm/choose/openmp_threads.hpp    the number of threads that other libraries use.
+//   backend/cpu/gemm/column.hpp                   products by a vector, which read A once at the speed of memory.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.
 //   backend/cpu/gemm/few_rows_of_bytes.hpp        few rows of f32 times a matrix of 8-bit numbers, which is read once.
@@ -52,6 +53,7 @@
 //   backend/cpu/gemm/isa/portable_int8.hpp        register tiles of int8 products for any machine.
 //   backend/cpu/gemm/microkernel_set.hpp          what an instruction set brings to matrix products: register tiles and panels.
 //   backend/cpu/gemm/one_product.hpp              computes one product in the way that suits its shape.
+//   backend/cpu/gemm/outer.hpp                    products of one term, which write C once at the speed of memory.
 //   backend/cpu/gemm/pack/pairs.hpp               panels of bfloat16 pairs, the terms that x86-64 multiplies two at a time.
 //   backend/cpu/gemm/pack/quads.hpp               panels of four int8, the terms that x86-64 multiplies at a time.
 //   backend/cpu/gemm/pack/split_bf16.hpp          panels of f32 numbers as sums of two or three bfloat16, for matrix units.
@@ -66,6 +68,7 @@
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time, line by line over tiles in the cache.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
+//   backend/cpu/loop/transposed_copy.hpp          copies of arrays whose innermost axis is another one than before.
 //   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.
 //   backend/cpu/reduce/plan.hpp                   the operations of reductions, and the loops over their axes.
 //   backend/cpu/reduce/source.hpp                 gives a reduction its operand: from memory, or made or widened piece by piece.
@@ -87,6 +90,7 @@
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
 //   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
+//   backend/cpu/vector/transpose.hpp              matrices that are transposed square by square, in registers.
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/gather.hpp>  // gather
+#include <tokamax/lax/take_along.hpp>  // take_along_p
 
 namespace tokamax {
 
@@ -25,23 +25,7 @@ constexpr array take_along_axis(const array& x, const array& given, int axis = -
     here.fail("take_along_axis: indices", indices.type(), message("i32 or i64 shaped like ") << x.type());
     return x;
   }
-  if (x.size() > most_indices) {  // positions are i32
-    here.fail("take_along_axis: elements", x.type(), message("at most ") << most_indices);
-    return x;
-  }
-  const auto number = [](double v) { return array(v, {i32, false, {}}); };
-  const double n = static_cast<double>(x.extent(axis));
-  const array i = select(indices < number(0), indices + number(n), indices, l);
-  const array inside = logical_and(i >= number(0), i < number(n), l);
-  array at = zeros(indices.shape(), i32);  // position in row-major order
-  double stride = 1;
-  for (int k = x.rank() - 1; k >= 0; --k) {
-    array along = i;
-    if (k != axis) along = iota(i32, indices.shape(), k, l);
-    at = at + along * number(stride);
-    stride *= static_cast<double>(x.extent(k));
-  }
-  return gather(reshape(x, {x.size()}, l), select(inside, at, number(-1), l), l);
+  return bind(described<take_along_p>(), {x, indices}, take_along_options{axis}, l);
 }
 
 }  // namespace tokamax

@@ -3,6 +3,7 @@
 #include <tokamax/transforms/checks/checkify.hpp>
 
 #include <tokamax/numpy/indexing/at.hpp>
+#include <tokamax/numpy/take_along_axis.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>
@@ -76,6 +77,9 @@ TEST_CASE("checkify finds NaN, divisions by zero and indices outside, and names 
   CHECK_THAT(found_by(at, index_checks, x, array(-6)), contains("index -1 is out of bounds for axis 0 with size 5"));
   CHECK_THAT(found_by(set, index_checks, x, array::from<std::int32_t>({0, 9, 11})), contains("index 9 is out of"));
   CHECK_THAT(found_by(rows, index_checks, x, array::from<std::int32_t>({0, -1})), contains("by gather: index -1 is"));
+  const auto along = [](const array& v, const array& i) { return take_along_axis(v, i); };
+  CHECK(found_by(along, all_checks, x, array::from<std::int32_t>({-5, 4})) == "none");
+  CHECK_THAT(found_by(along, index_checks, x, array::from<std::int32_t>({4, 5})), contains("index 5 is out of bounds"));
   CHECK(found_by(box, index_checks, x, array(3)) == "none");
   CHECK(found_by(box, index_checks, x, array(-2)) == "none");
   CHECK_THAT(found_by(box, index_checks, x, array(4)), contains("index 4 is out of bounds for axis 0 with size 5"));

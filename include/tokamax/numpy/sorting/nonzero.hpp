@@ -4,9 +4,9 @@
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>           // stack
-#include <tokamax/lax/cumulative.hpp>            // cumsum
 #include <tokamax/lax/elementwise/division.hpp>  // quotient, rem
-#include <tokamax/lax/scatter.hpp>               // scatter
+#include <tokamax/lax/reduce.hpp>                // sum
+#include <tokamax/lax/true_positions.hpp>        // true_positions
 #include <tokamax/numpy/manipulation/axes.hpp>   // ravel
 #include <tokamax/numpy/take.hpp>                // take
 
@@ -30,14 +30,6 @@ constexpr std::int64_t size_or_count(const char* what, const array& mask, std::i
   reject(mask, l, what, "unknown in a trace", "a size");
   return 0;
 }
-/// Numbers of the elements of a mask [n] that are true, in order, as `size` entries; the missing ones are n.
-constexpr array places_of(const array& mask, std::int64_t size) {
-  const array rank = cumsum(astype(mask, i32)) - 1;    // the entry that each true element gets
-  const array outside(-2147483648, {i32, false, {}});  // no row: a scatter drops it, and checkify knows it
-  const array n(mask.extent(0), {i32, false, {}});
-  const array empty = broadcast_to(n, {size});
-  return scatter(empty, select(mask, rank, outside), iota(i32, mask.shape(), 0));
-}
 }  // namespace detail
 
 /// The indices along each axis of the elements that are not zero, in row-major order: one array an axis.
@@ -54,7 +46,7 @@ constexpr arrays nonzero(const array& x, sized o = {}, source_line l = source_li
   const array mask = astype(ravel(x, l), bool_);
   if (x.size() == 0 && o.size > 0) o.fill_value = 0;  // as in JAX
   const std::int64_t size = detail::size_or_count("nonzero: size", mask, o.size, l);
-  const array number = detail::places_of(mask, size), missing = number >= array(mask.extent(0), {i32, false, {}});
+  const array number = true_positions(mask, size), missing = number >= array(mask.extent(0), {i32, false, {}});
   const shape strides = row_major(x.shape());
   arrays out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -98,7 +90,7 @@ constexpr array compress(const array& condition, const array& x, int axis, sized
   }
   const array mask = astype(condition, bool_);
   const std::int64_t size = detail::size_or_count("compress: size", mask, o.size, l);
-  const array number = detail::places_of(mask, size), missing = number >= array(mask.extent(0), {i32, false, {}});
+  const array number = true_positions(mask, size), missing = number >= array(mask.extent(0), {i32, false, {}});
   const array inside = select(missing, zeros_like(number), number);
   const array picked = take(x, inside, axis, l);
   const array filler(o.fill_value, {x.dtype(), false, {}});

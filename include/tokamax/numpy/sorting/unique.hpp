@@ -5,7 +5,7 @@
 
 #include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
-#include <tokamax/numpy/sorting/nonzero.hpp>         // places_of
+#include <tokamax/numpy/sorting/nonzero.hpp>         // size_or_count
 #include <tokamax/numpy/sorting/order.hpp>           // sort, searchsorted
 
 namespace tokamax {
@@ -36,7 +36,7 @@ constexpr array starts_of_runs(const array& sorted, bool equal_nan = true) {
 /// The elements of `sorted` at which `mask` holds, `size` of them.
 constexpr array picked(const array& sorted, const array& mask, std::int64_t size, const array& fill) {
   if (sorted.extent(0) == 0) return broadcast_to(astype(fill, sorted.dtype()), {size});
-  const array place = places_of(mask, size), missing = place >= array(sorted.extent(0), {i32, false, {}});
+  const array place = true_positions(mask, size), missing = place >= array(sorted.extent(0), {i32, false, {}});
   return select(missing, astype(fill, sorted.dtype()), take(sorted, select(missing, zeros_like(place), place)));
 }
 /// Rejects a size for which an empty set has no value.
@@ -70,7 +70,7 @@ constexpr unique_result unique_all(const array& x, const unique_options& o = {},
     const array none = zeros({size}, i32);
     return {broadcast_to(fill, {size}), none, zeros(x.shape(), i32), none};
   }
-  const array place = detail::places_of(starts, size), missing = place >= array(n, {i32, false, {}});
+  const array place = true_positions(starts, size), missing = place >= array(n, {i32, false, {}});
   const array inside = select(missing, zeros_like(place), place);
   const array run = cumsum(astype(starts, i32)) - 1;  // the number of the run of each sorted element
   const array inverse = scatter(zeros({n}, i32), sorted[1], run);
@@ -111,7 +111,7 @@ constexpr array subset(const char* what, const array& x, const array& chosen_by,
   array fill = o.fill_value;
   if (!fill.exists()) fill = array(0, {sorted.dtype(), false, {}});
   if (inside && !o.fill_value.exists() && sorted.extent(0) > 0) {  // the smallest of the result, if it has one
-    const array first = minimum(places_of(mask, 1), array(sorted.extent(0) - 1, {i32, false, {}}));
+    const array first = minimum(true_positions(mask, 1), array(sorted.extent(0) - 1, {i32, false, {}}));
     fill = select(any(mask), reshape(take(sorted, first), {}), fill);
   }
   return picked(sorted, mask, size, fill);

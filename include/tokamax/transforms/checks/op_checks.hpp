@@ -9,6 +9,7 @@
 #include <tokamax/lax/gather.hpp>                     // gather_p, scatter_add_p
 #include <tokamax/lax/reduce.hpp>                     // any
 #include <tokamax/lax/scatter.hpp>                    // scatter_p
+#include <tokamax/lax/take_along.hpp>                 // take_along_p
 #include <tokamax/transforms/checks/check_error.hpp>  // check_set
 
 namespace tokamax::detail {
@@ -31,7 +32,7 @@ inline bool can_make_nan(const op& o) {
   if (o.algebra.conversion || is_one_of<select_p, max_p, min_p, neg_p, abs_p, sign_p, floor_p, ceil_p, round_p>(&o))
     return false;
   const bool computes = o.memory.kind == op_kind::elementwise || o.precision.has_algorithm || o.precision.sums ||
-                        o.reduction.combines == combiner::add || o.compose || o.run;
+                        o.reduction.combines == combiner::add || (o.compose && !o.precision.selects) || o.run;
   return computes && !(o.bodies.count && (o.bodies.carries || o.bodies.branches || o.compose));
 }
 
@@ -61,6 +62,11 @@ inline void add_index_checks(vec<op_check>& out, const call& c) {
     }
   } else if (is_one_of<gather_p, scatter_add_onto_p>(o)) {
     if (c[1].size() > 0) out.push_back(index_check(c[1], c[0].extent(0) - 1, 0, c[0].extent(0)));
+  } else if (is_one_of<take_along_p>(o)) {
+    const int axis = c.attrs<take_along_options>().axis;
+    const std::int64_t n = c[0].extent(axis);
+    const array extent(n, {i32, false, {}});
+    if (c[1].size() > 0) out.push_back(index_check(select(c[1] < 0, c[1] + extent, c[1]), n - 1, axis, n));
   } else if (is_one_of<scatter_add_p>(o)) {
     const std::int64_t rows = c.attrs<scatter_attributes>().rows;
     if (c[0].size() > 0) out.push_back(index_check(c[0], rows - 1, 0, rows));

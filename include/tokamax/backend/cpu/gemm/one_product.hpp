@@ -9,6 +9,7 @@
 #if TOKAMAX_COMPILES(PRODUCTS)
   #include <tokamax/backend/cpu/gemm/blocked.hpp>    // gemm_blocked
   #include <tokamax/backend/cpu/gemm/few_rows.hpp>   // gemm_few_rows
+  #include <tokamax/backend/cpu/gemm/outer.hpp>      // gemm_outer
   #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 
   #include <algorithm>  // min, max
@@ -49,6 +50,19 @@ inline void gemm_per_thread(const gemm_problem& g, const microkernel_set& kernel
   parallel_for(ceil_div(all, part), product, threads);
 }
 
+/// C^T = B^T A^T, for a C of one column, which is dense then.
+inline gemm_problem column_as_row(const gemm_problem& g) noexcept {
+  const auto transposed = [](const matrix_view& v) {
+    return matrix_view{v.data, v.column_stride, v.row_stride, v.element};
+  };
+  return {1, g.m, g.k, transposed(g.b), transposed(g.a), g.c, g.m, g.mode, {}};
+}
+/// Is C a dense column whose product may be computed as a row? Then A is read once, where it lies.
+inline bool is_dense_column(const gemm_problem& g, const microkernel_set& kernels) noexcept {
+  return g.n == 1 && g.m > 1 && g.ldc == 1 && kernels.unit == 1 && g.packed.data == nullptr &&
+         g.epilogue.apply == nullptr;
+}
+
 TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels, int threads) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
@@ -57,8 +71,10 @@ TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels
     finish(g, 0, 0, g.m, g.n);
     return;
   }
+  if (is_dense_column(g, kernels)) return gemm_one(column_as_row(g), kernels, threads);
   const std::int64_t work = g.m * g.n * g.k;
   if (work < 200'000) threads = 1;  // a second thread would cost more than it saves
+  if (is_outer(g, kernels)) return gemm_outer(g, threads);
   const bool few = has_few_rows(g, kernels);
   if (threads > 1 && !few && work < 9'000'000 * std::int64_t{threads}) {
     gemm_per_thread(g, kernels, threads);

@@ -86,6 +86,8 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
+  #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
@@ -135,9 +137,13 @@ inline constexpr linkage linked_kernel<scatter_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<take_along_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<threefry2x32_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<top_k_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<true_positions_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
 }  // namespace tokamax
@@ -307,8 +313,10 @@ TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<take_along_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<top_k_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<true_positions_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<unpack_int4_p>();
 }  // namespace tokamax
   #undef TOKAMAX_KERNELS
@@ -485,11 +493,13 @@ TOKAMAX_KERNELS const op* descriptor_of<stand_in_p>();
 TOKAMAX_KERNELS const op* descriptor_of<stop_gradient_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sub_p>();
 TOKAMAX_KERNELS const op* descriptor_of<sum_in_32_bits_p>();
+TOKAMAX_KERNELS const op* descriptor_of<take_along_p>();
 TOKAMAX_KERNELS const op* descriptor_of<tan_p>();
 TOKAMAX_KERNELS const op* descriptor_of<tanh_p>();
 TOKAMAX_KERNELS const op* descriptor_of<threefry2x32_p>();
 TOKAMAX_KERNELS const op* descriptor_of<top_k_p>();
 TOKAMAX_KERNELS const op* descriptor_of<transpose_p>();
+TOKAMAX_KERNELS const op* descriptor_of<true_positions_p>();
 TOKAMAX_KERNELS const op* descriptor_of<unpack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<variable_p>();
 TOKAMAX_KERNELS const op* descriptor_of<while_loop_p>();
@@ -533,9 +543,11 @@ TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
 TOKAMAX_KERNELS attribute_schema schema<slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
+TOKAMAX_KERNELS attribute_schema schema<take_along_options>();
 TOKAMAX_KERNELS attribute_schema schema<threefry_options>();
 TOKAMAX_KERNELS attribute_schema schema<top_k_options>();
 TOKAMAX_KERNELS attribute_schema schema<transpose_options>();
+TOKAMAX_KERNELS attribute_schema schema<true_positions_options>();
 TOKAMAX_KERNELS attribute_schema schema<unpack_int4_options>();
 TOKAMAX_KERNELS attribute_schema schema<while_attributes>();
 TOKAMAX_KERNELS struct linked_function<backward_here>;
@@ -718,11 +730,13 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &stop_gradient_p,
           &sub_p,
           &sum_in_32_bits_p,
+          &take_along_p,
           &tan_p,
           &tanh_p,
           &threefry2x32_p,
           &top_k_p,
           &transpose_p,
+          &true_positions_p,
           &unpack_int4_p,
           &variable_p,
           &while_loop_p};

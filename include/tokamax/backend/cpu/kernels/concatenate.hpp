@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch_size
-#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/concatenate.hpp>             // concatenate_p
-#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>            // cpu_tag
+#include <tokamax/backend/cpu/vector/lanes.hpp>      // dispatch_size
+#include <tokamax/backend/cpu/vector/threads.hpp>    // parallel_for
+#include <tokamax/backend/cpu/vector/transpose.hpp>  // transpose_square
+#include <tokamax/lax/concatenate.hpp>               // concatenate_p
+#include <tokamax/runtime/kernel.hpp>                // kernel_arguments
 
 #include <algorithm>  // min, max
 #include <cstring>    // memcpy
@@ -78,11 +79,20 @@ void interleave(const kernel_arguments& a, std::int64_t rows) {
       const int together = std::min(4, a.in_count - k);
       const T* from[4];
       for (int j = 0; j < 4; ++j) from[j] = a.in[k + std::min(j, together - 1)].as<const T>();
+      std::int64_t r = begin;
+      if constexpr (sizeof(T) == 4)
+        if (together == 4)
+          for (; r + 4 <= end; r += 4) {  // four elements of each as a square
+            square_row<T> row[4];
+            for (int j = 0; j < 4; ++j) std::memcpy(&row[j], from[j] + r, sizeof row[j]);
+            transpose_square<T>(row);
+            for (int j = 0; j < 4; ++j) std::memcpy(out + (r + j) * n + k, &row[j], sizeof row[j]);
+          }
       if (together == 4)
-        for (std::int64_t r = begin; r < end; ++r)
+        for (; r < end; ++r)
           for (int j = 0; j < 4; ++j) out[r * n + k + j] = from[j][r];
       else
-        for (std::int64_t r = begin; r < end; ++r)
+        for (; r < end; ++r)
           for (int j = 0; j < together; ++j) out[r * n + k + j] = from[j][r];
     }
   });

@@ -4,6 +4,7 @@
 
 #include <tokamax/backend/cpu/device.hpp>                  // cpu_tag
 #include <tokamax/backend/cpu/gemm/choose/offered.hpp>     // offered
+#include <tokamax/backend/cpu/gemm/column.hpp>             // multiply_column
 #include <tokamax/backend/cpu/gemm/gemm.hpp>               // gemm
 #include <tokamax/backend/cpu/gemm/typed.hpp>              // typed_gemm
 #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>  // gemm_precision_of
@@ -160,7 +161,8 @@ struct dot_operands {
 };
 
 /// Finds matrices in the operands: batch, free and contracted axes are each joined into one axis. If such axes do not have
-/// one stride, or the dtype is none that the products read, the operand is copied first.
+/// one stride, or the dtype is none that the products read, the operand is copied first. A matrix by a vector is summed in lanes,
+/// so that it is read at the speed of memory; the bits of other products are those that gemm promises.
 inline void dot_general_by(const gemm_implementation* by, const kernel_arguments& a) {
   const auto d = a.attrs<dot_dimensions>();
   const array_view& out = a.out[0];
@@ -185,7 +187,11 @@ inline void dot_general_by(const gemm_implementation* by, const kernel_arguments
   const matrix_view va{x.v.data, m.stride, kx.stride, gemm_element_of(x.v)},
       vb{y.v.data, ky.stride, n.stride, gemm_element_of(y.v)};
   if (int8) return int8_products(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by_stride.stride, out, by);
-  if (batches == 1)
+  const column_problem column{batches, m.extent, kx.extent, va, bx.stride, vb, by_stride.stride, c};
+  const bool exact = precision == gemm_precision::f32 || va.element == gemm_element::bfloat16;
+  if (n.extent == 1 && by == nullptr && gemm_override.load() == nullptr && exact && is_column(column))
+    multiply_column(column);
+  else if (batches == 1)
     gemm(m.extent, n.extent, kx.extent, va, vb, c, n.extent, gemm_mode::assign, {}, precision, by);
   else
     gemm_batched(batches, m.extent, n.extent, kx.extent, va, bx.stride, vb, by_stride.stride, c, n.extent,

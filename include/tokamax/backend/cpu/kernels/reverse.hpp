@@ -8,9 +8,37 @@
 #include <tokamax/lax/reverse.hpp>                 // reverse_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
-#include <algorithm>  // min, max, copy_n, reverse_copy
+#include <algorithm>  // min, max, copy_n
+#include <cstddef>    // size_t
+#include <cstring>    // memcpy
+#include <utility>    // index_sequence
 
 namespace tokamax {
+
+namespace cpu_backend::detail {
+
+/// The elements of a register in reverse order.
+template <class V, std::size_t... I>
+V reversed(V v, std::index_sequence<I...>) noexcept {
+  return __builtin_shufflevector(v, v, (sizeof...(I) - 1 - I)...);
+}
+
+/// to[i] = from[n - 1 - i]
+template <class T>
+void copy_reversed(const T* from, T* to, std::int64_t n) noexcept {
+  constexpr std::int64_t lanes = 32 / sizeof(T);
+  using V = vector_t<T, static_cast<std::size_t>(lanes)>;
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    V v;
+    std::memcpy(&v, from + n - i - lanes, sizeof v);
+    v = reversed(v, std::make_index_sequence<static_cast<std::size_t>(lanes)>{});
+    std::memcpy(to + i, &v, sizeof v);
+  }
+  for (; i < n; ++i) to[i] = from[n - 1 - i];
+}
+
+}  // namespace cpu_backend::detail
 
 /// A row is the innermost axis. Each row of the result comes from one row of the operand, in reverse order if that axis is
 /// reversed.
@@ -33,7 +61,7 @@ inline void kernel(op_c<reverse_p>, cpu_tag, const kernel_arguments& a) {
         }
         const T* from = x.as<T>() + source * n;
         if (inner)
-          std::reverse_copy(from, from + n, a.out[0].as<T>() + r * n);
+          cpu_backend::detail::copy_reversed(from, a.out[0].as<T>() + r * n, n);
         else
           std::copy_n(from, n, a.out[0].as<T>() + r * n);
       }

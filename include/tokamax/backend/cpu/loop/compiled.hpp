@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/loop/loop.hpp>       // run_loop
-#include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
+#include <tokamax/backend/cpu/loop/loop.hpp>             // run_loop
+#include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
+#include <tokamax/backend/cpu/vector/element.hpp>        // apply_element, read, write
 
 #include <utility>  // index_sequence
 
@@ -38,6 +39,19 @@ template <std::size_t I, class V>
 V& at(cell<I, V>& c) noexcept {
   return c.value;
 }
+
+/// The slots of a loop that only copies one whose elements do not lie side by side.
+struct copy_slots {
+  bool any = false;
+  int from = 0, to = 0;
+};
+template <class... Lines>
+inline constexpr copy_slots copied_slots{};
+template <class Load, class Store>
+inline constexpr copy_slots copied_slots<Load, Store>{Load::kind == instruction_kind::load &&
+                                                          Load::inner == instruction::step::any &&
+                                                          Store::kind == instruction_kind::store,
+                                                      Load::a, Store::b};
 }  // namespace detail
 
 /// An expression template: the lines of one loop, in order. All steps with this structure share one instance, in all
@@ -111,7 +125,11 @@ struct expression {
       evaluate_all<false, false>(r, w, indices{});
     }
   }
-  static void run(const loop_arguments& a) { run_loop(a, inner); }
+  static void run(const loop_arguments& a) {
+    if constexpr (detail::copied_slots<Lines...>.any)
+      if (copy_transposed(a, detail::copied_slots<Lines...>.from, detail::copied_slots<Lines...>.to)) return;
+    run_loop(a, inner);
+  }
 };
 
 namespace detail {

@@ -3,9 +3,14 @@
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/loop/loop.hpp>       // run_loop
-#include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
-#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
+#include <tokamax/backend/cpu/loop/loop.hpp>             // run_loop
+#include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
+#include <tokamax/backend/cpu/vector/element.hpp>        // apply_element, read, write
+#include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILED_ONCE
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <algorithm>  // all_of, min
+#endif
 
 namespace tokamax::cpu_backend {
 
@@ -213,40 +218,80 @@ inline bool is_scalar(const loop_arguments& loop, int slot) noexcept {
   return true;
 }
 
-/// Runs the lines of a loop on one block. Registers have `bytes` bytes for each element. If they are `fresh`, they do not
-/// hold the constants and single elements yet.
-inline void interpret(const tile_block& b, std::byte* registers, std::int64_t bytes, bool fresh) noexcept {
+/// Are elements of a dtype computed as they lie in memory?
+constexpr bool lies_as_computed(dtype t) { return t != bool_ && t == compute_dtype(t); }
+
+/// What a loop may do with memory where a block of it is dense: a load names the memory as its register, and the last line
+/// that computes writes its result where it is stored.
+struct memory_registers {
+  bool loads = false;    ///< nothing is computed behind the first store, which may be over an operand
+  int last_result = -1;  ///< the line, whose store follows it; -1: none
+
+  explicit memory_registers(const loop_arguments& a) noexcept {
+    const instruction* const l = a.instructions;
+    const int n = a.kernel->count;
+    int first_store = 0;
+    while (first_store < n && l[first_store].kind != instruction_kind::store) ++first_store;
+    loads = std::all_of(l + first_store, l + n, [](const instruction& i) { return i.kind == instruction_kind::store; });
+    if (loads && first_store == n - 1 && first_store > 0 && l[n - 1].a == n - 2 &&
+        l[n - 2].kind == instruction_kind::apply && l[n - 2].type == l[n - 1].type && lies_as_computed(l[n - 1].type))
+      last_result = n - 2;
+  }
+};
+
+/// Do the elements of a block lie one behind the other in a slot, in whole vectors?
+inline bool is_dense(const tile_block& b, int slot) noexcept {
+  return b.elements() % width == 0 && b.column_stride(slot) == 1 && (b.rows == 1 || b.row_stride(slot) == b.columns);
+}
+
+/// The registers of a loop on one thread, of `bytes` bytes for each element.
+struct tile_registers {
+  std::byte* own;
+  std::int64_t bytes;
+  std::byte** places;  ///< of each line: its own register, or memory
+
+  std::byte* of(int line) const noexcept { return own + line * (tile_size + width) * bytes; }
+};
+
+/// Runs the lines of a loop on one block. If the registers are `fresh`, they do not hold the constants and single elements yet.
+inline void interpret(const tile_block& b, const tile_registers& registers, const memory_registers& memory,
+                      bool fresh) noexcept {
   const loop_arguments& loop = b.loop;
-  auto reg = [&](int i) { return registers + i * (tile_size + width) * bytes; };
+  std::byte** const place = registers.places;
   for (int i = 0; i < loop.kernel->count; ++i) {
     const instruction& l = loop.instructions[i];
+    place[i] = registers.of(i);
     switch (l.kind) {
       case instruction_kind::constant:
         if (fresh)
           dispatch(l.type, [&]<dtype T>() {
-            each_vector(tile_size, [&](std::int64_t at) { set_tile<T>(reg(i), at, splat<T>(loop.constants[l.a])); });
+            each_vector(tile_size, [&](std::int64_t at) { set_tile<T>(place[i], at, splat<T>(loop.constants[l.a])); });
           });
         break;
       case instruction_kind::load:
-        if (!is_scalar(loop, l.a))
-          dispatch(l.type, [&]<dtype T>() { load_block<T>(reg(i), b, l.a); });
+        if (memory.loads && lies_as_computed(l.type) && is_dense(b, l.a))
+          place[i] = b.slots[l.a];
+        else if (!is_scalar(loop, l.a))
+          dispatch(l.type, [&]<dtype T>() { load_block<T>(place[i], b, l.a); });
         else if (fresh)  // a later block may be larger
-          dispatch(l.type, [&]<dtype T>() { load_row<T>(reg(i), b.slots[l.a], 0, tile_size); });
+          dispatch(l.type, [&]<dtype T>() { load_row<T>(place[i], b.slots[l.a], 0, tile_size); });
         break;
       case instruction_kind::iota:
-        dispatch(l.type, [&]<dtype T>() { count_block<T>(reg(i), b, l.a); });
+        dispatch(l.type, [&]<dtype T>() { count_block<T>(place[i], b, l.a); });
         break;
       case instruction_kind::store:
-        dispatch(l.type, [&]<dtype T>() { store_block<T>(reg(l.a), b, l.b); });
+        if (place[l.a] != b.slots[l.b]) dispatch(l.type, [&]<dtype T>() { store_block<T>(place[l.a], b, l.b); });
         break;
       case instruction_kind::apply: {
-        const void* in[3] = {reg(l.a), reg(l.b < 0 ? 0 : l.b), reg(l.c < 0 ? 0 : l.c)};
+        const void* in[3] = {place[l.a], place[l.b < 0 ? 0 : l.b], place[l.c < 0 ? 0 : l.c]};
+        if (const int slot = loop.instructions[loop.kernel->count - 1].b; i == memory.last_result && is_dense(b, slot))
+          place[i] = b.slots[slot];
         if (l.function == &convert_element_type_p) {
-          convert_tile(l.type, l.operand, reg(i), in, b.elements());
+          convert_tile(l.type, l.operand, place[i], in, b.elements());
         } else {
-          loop.tiles[i](reg(i), in, b.elements());
+          loop.tiles[i](place[i], in, b.elements());
           if (l.type != compute_dtype(l.type))
-            dispatch(l.type, [&]<dtype T>() { narrow_tile<T>(reg(i), b.elements()); });
+            dispatch(l.type, [&]<dtype T>() { narrow_tile<T>(place[i], b.elements()); });
         }
         break;
       }
@@ -257,12 +302,18 @@ inline void interpret(const tile_block& b, std::byte* registers, std::int64_t by
 }  // namespace detail
 
 TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
+  if (const instruction* const l = a.instructions; a.kernel->count == 2 && l[0].kind == instruction_kind::load &&
+                                                   l[1].kind == instruction_kind::store && l[0].type == l[1].type)
+    if (copy_transposed(a, l[0].a, l[1].b)) return;
   const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
   std::int64_t bytes = 4;  // of an element in a register
   for (int i = 0; i < a.kernel->count; ++i)
     if (bits_of(a.instructions[i].type) == 64) bytes = 8;
+  const detail::memory_registers memory(a);
   each_part(a, [&](std::int64_t at, std::int64_t count) {
-    auto* registers = scratch<detail::tile_scratch, std::byte>(a.kernel->count * (tile_size + width) * bytes);
+    std::byte* places[max_loop_lines];
+    const detail::tile_registers registers{
+        scratch<detail::tile_scratch, std::byte>(a.kernel->count * (tile_size + width) * bytes), bytes, places};
     bool fresh = true;
     for (const std::int64_t end = at + count; at < end;) {
       const std::int64_t row = at / n, column = at % n, left = end - at;
@@ -271,7 +322,7 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
       const std::int64_t columns = whole ? n : std::min({n - column, left, tile_size});
       std::byte* p[max_loop_slots];
       detail::locate(a, row, column, p);
-      detail::interpret({rows, columns, p, a}, registers, bytes, fresh);
+      detail::interpret({rows, columns, p, a}, registers, memory, fresh);
       fresh = false;
       at += rows * columns;
     }

@@ -64,6 +64,8 @@ struct max_of {  // NaN if one of the values is NaN
     else
       return xsimd::max(a, b);
   }
+  /// The same bits for numbers, in one instruction where the machine has it; the second operand if one is NaN.
+  static f32v of_numbers(f32v a, f32v b) noexcept { return max_or_second(a, b); }
 };
 struct min_of {  // likewise
   template <class S>
@@ -80,6 +82,7 @@ struct min_of {  // likewise
     else
       return xsimd::min(a, b);
   }
+  static f32v of_numbers(f32v a, f32v b) noexcept { return min_or_second(a, b); }
 };
 struct and_of {
   template <class S>

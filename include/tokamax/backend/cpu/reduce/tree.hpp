@@ -40,6 +40,21 @@ typename lanes<T>::scalar across(typename lanes<T>::vector v) noexcept {
   }
 }
 
+/// Reduces n floats to their extreme as reduce_block does, if none of the first n - n % (4 width) of them is NaN; else returns
+/// false. Two vectors are looked at for NaN at a time, beside one instruction for each.
+template <class Op>
+bool reduce_numbers_of_block(const float* p, std::int64_t n, f32v& result) noexcept {
+  f32v a = f32v(Op::template start<float>), b = a, c = a, d = a;
+  mask nan(false);
+  for (std::int64_t i = 0; i + 4 * width <= n; i += 4 * width) {
+    const f32v v = load(p + i), w = load(p + i + width), x = load(p + i + 2 * width), y = load(p + i + 3 * width);
+    nan = nan | either_nan(v, w) | either_nan(x, y);
+    a = Op::of_numbers(a, v), b = Op::of_numbers(b, w), c = Op::of_numbers(c, x), d = Op::of_numbers(d, y);
+  }
+  result = Op::of_numbers(Op::of_numbers(a, b), Op::of_numbers(c, d));
+  return !xsimd::any(nan);
+}
+
 /// Reduces n contiguous elements with four vectors, so that an operation need not wait for the one before.
 template <class Op, class T>
 typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
@@ -47,7 +62,13 @@ typename lanes<T>::scalar reduce_block(const T* p, std::int64_t n) noexcept {
   constexpr auto start = start_of<Op, T>;
   auto a = L::all(start);
   std::int64_t i = 0;
-  if (n >= 4 * L::size) {
+  if constexpr (std::is_same_v<T, float> && requires { Op::of_numbers(a, a); }) {
+    if (reduce_numbers_of_block<Op>(p, n, a))
+      i = n - n % (4 * width);
+    else
+      a = L::all(start);
+  }
+  if (i == 0 && n >= 4 * L::size) {
     auto b = a, c = a, d = a;
     for (; i + 4 * L::size <= n; i += 4 * L::size) {
       a = Op::apply(a, L::load(p + i));

@@ -56,6 +56,7 @@ inline i32v mask_to_int(mask m) noexcept { return select_bits(m, i32v(1), i32v(0
 inline mask int_to_mask(i32v v) noexcept { return to_mask(v != i32v(0)); }
 
 inline mask load_bool(const bool* p, std::int64_t n) noexcept {
+  if (n == width) return int_to_mask(load_uint8(reinterpret_cast<const std::uint8_t*>(p)));
   std::uint8_t bytes[f32v::size] = {};
   std::memcpy(bytes, p, static_cast<std::size_t>(n));
   vector_t<std::uint8_t, f32v::size> b;
@@ -63,7 +64,7 @@ inline mask load_bool(const bool* p, std::int64_t n) noexcept {
   return int_to_mask(from_native<i32v>(__builtin_convertvector(b, native_t<i32v>)));
 }
 inline void store_bool(bool* p, mask m, std::int64_t n) noexcept {
-  const auto b = __builtin_convertvector(native(mask_to_int(m)), vector_t<std::uint8_t, f32v::size>);
+  const auto b = low_bytes(mask_to_int(m));
   std::memcpy(p, &b, static_cast<std::size_t>(n));
 }
 }  // namespace detail

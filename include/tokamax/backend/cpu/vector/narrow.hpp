@@ -38,9 +38,23 @@ inline i32v load_uint8(const std::uint8_t* p) noexcept {
 #endif
 }
 inline i32v load_uint8(const std::uint8_t* p, std::int64_t n) noexcept { return detail::widened_bytes(p, n); }
+namespace detail {
+/// The low 8 bits of each lane.
+inline vector_t<std::uint8_t, f32v::size> low_bytes(i32v v) noexcept {
+#if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 moves lane by lane unless the instructions are named
+  const __m256i low = _mm256_and_si256(v.data, _mm256_set1_epi32(0xff));
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  const auto bytes = __builtin_bit_cast(vector_t<std::uint64_t, 2>, _mm_packus_epi16(words, words));
+  return __builtin_bit_cast(vector_t<std::uint8_t, f32v::size>, bytes[0]);
+#else
+  return __builtin_convertvector(native(v), vector_t<std::uint8_t, f32v::size>);
+#endif
+}
+}  // namespace detail
+
 /// Stores the low 8 bits of the first n <= width lanes.
 inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept {
-  const auto bytes = __builtin_convertvector(detail::native(v), detail::vector_t<std::int8_t, f32v::size>);
+  const auto bytes = detail::low_bytes(v);
   std::memcpy(p, &bytes, static_cast<std::size_t>(n));
 }
 

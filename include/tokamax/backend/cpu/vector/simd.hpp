@@ -56,6 +56,25 @@ inline f32v max_or_second(f32v a, f32v b) noexcept {
 #endif
 }
 
+/// The smaller number, likewise.
+inline f32v min_or_second(f32v a, f32v b) noexcept {
+#if defined(__x86_64__)
+  return min(a, b);
+#else
+  return select(a < b, a, b);
+#endif
+}
+/// In which lanes is one of two numbers NaN?
+inline mask either_nan(f32v a, f32v b) noexcept {
+#if defined(__AVX512F__)
+  return mask(_mm512_cmp_ps_mask(a.data, b.data, _CMP_UNORD_Q));
+#elif defined(__AVX__)
+  return mask(_mm256_cmp_ps(a.data, b.data, _CMP_UNORD_Q));
+#else
+  return xsimd::isnan(a) | xsimd::isnan(b);
+#endif
+}
+
 inline float select(bool condition, float yes, float no) noexcept { return condition ? yes : no; }
 
 namespace detail {
