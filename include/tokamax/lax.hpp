@@ -21,6 +21,7 @@
 //   lax/elementwise/special.hpp        fused multiply-add, the inverse error function and the normal distribution.
 //   lax/elementwise/trigonometric.hpp  the tangent and the angles of given sines, cosines and tangents.
 //   lax/elementwise/unary.hpp          elementary functions of one floating-point argument.
+//   lax/fourier/transform.hpp          Fourier transforms along the last axis as ops, whose meaning is products of matrices.
 //   lax/gather.hpp                     rows of a table by index, and its transpose, scatter_add.
 //   lax/index.hpp                      parts of arrays by brackets: x[0], x[range{1, 3}], x[{whole, -1}].
 //   lax/iota.hpp                       arrays without operands: iota, full, zeros, ones, and one_hot.
@@ -61,6 +62,7 @@
 #include <tokamax/lax/elementwise/special.hpp>
 #include <tokamax/lax/elementwise/trigonometric.hpp>
 #include <tokamax/lax/elementwise/unary.hpp>
+#include <tokamax/lax/fourier/transform.hpp>
 #include <tokamax/lax/gather.hpp>
 #include <tokamax/lax/index.hpp>
 #include <tokamax/lax/iota.hpp>

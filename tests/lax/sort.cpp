@@ -79,6 +79,37 @@ TEST_CASE("numbers that move no others have the order and the bits of a stable s
       {few});
 }
 
+TEST_CASE("rows that are sorted together have the order and the bits of a stable sort of each") {
+  for (const std::int64_t n : {2, 9, 64, 127, 1025, 2048, 2049})
+    for (const std::int64_t rows : {7, 8, 19}) {
+      std::vector<float> x(static_cast<std::size_t>(rows * n));
+      const array ranks = noise({rows * n}, static_cast<int>(n)) * 50.0f;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = std::trunc(ranks.values<float>()[i]);
+        if (i % 97 == 5) x[i] = i % 2 ? infinite : -infinite;
+        if (i % 31 == 7)
+          x[i] = std::bit_cast<float>((i % 2 ? 0xffc00000u : 0x7fc00000u) + static_cast<std::uint32_t>(i));
+      }
+      for (const bool descending : {false, true}) {
+        std::vector<float> expected = x;
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::stable_sort(expected.begin() + r * n, expected.begin() + (r + 1) * n, [&](float a, float b) {
+            if (descending) std::swap(a, b);
+            return std::isnan(b) ? !std::isnan(a) : a < b;
+          });
+        const array y = sort(array::from(std::span<const float>(x), {rows, n}), 1, descending);
+        CAPTURE(n, rows, descending);
+        CHECK(std::equal(expected.begin(), expected.end(), y.values<float>().begin(), [](float a, float b) {
+          return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+        }));
+      }
+    }
+  for (const dtype t : {f32, i32, u32})
+    for (const shape& s : {shape{24, 33}, {9, 256}, {3, 5, 40}})
+      check_adversarial([](const arrays& v) -> arrays { return {sort(v[0]), sort(v[0], -1, true)}; },
+                        {adversarial(s, 1, t)});
+}
+
 TEST_CASE("NaN comes last, and zeros are equal") {
   const array x = array::from<float>({undefined, 0.0f, infinite, -0.0f, -infinite, 1.0f});
   const auto order = argsort(x);

@@ -27,6 +27,10 @@
 //   backend/cpu/device.hpp                        the processor as a device, and the tag that CPU kernels are overloaded on.
 //   backend/cpu/execute.hpp                       ties programs and eager calls to the CPU's loops and kernels.
 //   backend/cpu/features.hpp                      the instructions that this processor has, asked in one place.
+//   backend/cpu/fourier/butterfly.hpp             Fourier transforms of a few complex numbers, one in each lane of registers.
+//   backend/cpu/fourier/passes.hpp                the passes of a Fourier transform, which leave their results in order.
+//   backend/cpu/fourier/plan.hpp                  how a Fourier transform of some length is computed, and the roots of one that it needs.
+//   backend/cpu/fourier/transform.hpp             Fourier transforms of rows, shared by threads.
 //   backend/cpu/gemm/blocked.hpp                  products of many rows, in blocks that stay in the caches.
 //   backend/cpu/gemm/choose/choice.hpp            several implementations of matrix products, the fastest chosen for each shape.
 //   backend/cpu/gemm/choose/implementation.hpp    the interface for matrix products by other libraries.
@@ -77,6 +81,7 @@
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
 //   backend/cpu/row_ops/rotary_embedding.hpp      turns pairs of features by angles that are computed once for all heads.
 //   backend/cpu/row_ops/softmax.hpp               softmax, logsumexp and cross entropy over the rows of a matrix.
+//   backend/cpu/sorting/network.hpp               sorts as many lines as there are lanes at once, by a network of comparisons.
 //   backend/cpu/vector/doubles.hpp                the lanes of a register as doubles, and logarithms and powers of two of doubles.
 //   backend/cpu/vector/element.hpp                element functions on SIMD registers, and how registers are loaded and stored.
 //   backend/cpu/vector/elementary.hpp             elementary functions on registers, over the whole range of floats.
@@ -90,7 +95,8 @@
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
 //   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
-//   backend/cpu/vector/transpose.hpp              matrices that are transposed square by square, in registers.
+//   backend/cpu/vector/transpose.hpp              lanes in another order, and squares of registers turned around their diagonal.
+//   backend/cpu/vector/transposed_matrix.hpp      matrices that are transposed square by square, in registers.
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/fourier/fft.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -72,7 +74,76 @@ TEST_CASE("derivatives, batches and programs of transforms are right") {
   check_function([](const arrays& x) -> arrays { return irfft(rfft(x[0]), 10); }, {noise({2, 10}, 1)}, {.order = 1});
 }
 
+TEST_CASE("the ops of transforms keep their contract") {
+  for (const std::int64_t n : {1, 5, 12}) {
+    check_op(fft_p, {{{noise({2, n}, 1), noise({2, n}, 2)}}}, {.order = 1});
+    check_op(rfft_p, {{{noise({2, n}, 1)}}}, {.order = 1});
+  }
+  for (const std::int64_t n : {128, 134}) {  // a row by itself, and a convolution
+    check_op(fft_p, {{{noise({3, n}, 1), noise({3, n}, 2)}}}, {.differentiate = false});
+    check_op(rfft_p, {{{noise({3, n}, 1)}}}, {.differentiate = false});
+  }
+}
+
+TEST_CASE("transforms are the meaning of their ops for any number of rows, layout and threads") {
+  const function f = [](const arrays& x) -> arrays {
+    const complex_parts y = fft({x[0], x[1]}), back = ifft({x[0], x[1]});
+    return {y.re, y.im, back.re, back.im};
+  };
+  const function real = [](const arrays& x) -> arrays {
+    const complex_parts y = rfft(x[0]);
+    return {y.re, y.im};
+  };
+  const adversarial_options near{.tolerance = 1e-5, .floor = 40};
+  for (const dtype t : {f32, f64})
+    for (const shape& s :
+         {shape{0, 12}, shape{1, 1}, shape{1, 2}, shape{7, 3}, shape{8, 20}, shape{9, 49}, shape{3, 61}, shape{2, 67},
+          shape{17, 64}, shape{5, 128}, shape{2, 3, 192}, shape{40, 256}, shape{3, 2048}}) {
+      CAPTURE(name(t), s);
+      check_adversarial(f, {noise(s, 1, t), noise(s, 2, t)}, near);
+      check_adversarial(real, {noise(s, 3, t)}, near);
+    }
+  check_adversarial(f, {zeros({3, 0}), zeros({3, 0})}, near);
+}
+
+TEST_CASE("a number that is none spoils its own row only") {
+  constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t n : {12, 67, 128, 1024})
+    for (const float bad : {inf, -inf, nan}) {
+      const array x = noise({10, n}, 1), y = noise({10, n}, 2);
+      array spoiled = noise({10, n}, 1);
+      spoiled.mutable_data<float>()[4 * n + 5] = bad;
+      const complex_parts a = fft({x, y}), b = fft({spoiled, y}), c = rfft(x), d = rfft(spoiled);
+      const auto others = [](const complex_parts& v) -> std::vector<array> {
+        return {slice_in_dim(v.re, 0, 4, 0), slice_in_dim(v.im, 0, 4, 0), slice_in_dim(v.re, 5, 10, 0),
+                slice_in_dim(v.im, 5, 10, 0)};
+      };
+      CHECK(bit_difference(others(a), others(b)) == "");
+      CHECK(bit_difference(others(c), others(d)) == "");
+      for (const auto& v : row_of(b, 4, static_cast<std::size_t>(n))) CHECK_FALSE(std::isfinite(std::abs(v)));
+    }
+}
+
+TEST_CASE("long transforms of an impulse are roots of one") {
+  for (const dtype t : {f32, f64})
+    for (const std::int64_t n : {4096, 32768, 78125, 100003, 262144}) {
+      const array place = iota(i32, {1, n}, 1), x = astype(place == array(1), t);
+      const complex_parts all = fft({x, zeros_like(x)}), half = rfft(x);
+      for (const complex_parts& y : {all, half}) {
+        const value re = to_value(y.re), im = to_value(y.im);
+        double most = 0;
+        for (std::size_t k = 0; k < re.data.size(); ++k)
+          most =
+              std::fmax(most, std::abs(std::complex(re.data[k], im.data[k]) -
+                                       std::polar(1.0, -2 * M_PI * static_cast<double>(k) / static_cast<double>(n))));
+        INFO(n << " " << std::string(name(t)));
+        CHECK(most < (t == f64 ? 1e-14 : 1e-6));
+      }
+    }
+}
+
 TEST_CASE("operands that cannot be transformed are rejected") {
+  CHECK_THROWS_WITH(rfft(zeros({3, 0})), contains("rfft: operand"));
   CHECK_THROWS_WITH(fft({zeros({3}), zeros({4})}), contains("fft: operand: found f32[4]"));
   CHECK_THROWS_WITH(rfft(array(1.0f)), contains("rfft: operand"));
   CHECK_THROWS_WITH(irfft(rfft(zeros({8})), 12), contains("irfft: length: found 12"));

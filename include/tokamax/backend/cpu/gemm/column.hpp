@@ -3,10 +3,10 @@
 // tested by tests/backend/cpu/gemm/column.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/problem.hpp>      // matrix_view, ceil_div
-#include <tokamax/backend/cpu/vector/lanes.hpp>      // lanes
-#include <tokamax/backend/cpu/vector/threads.hpp>    // parallel_for, scratch
-#include <tokamax/backend/cpu/vector/transpose.hpp>  // transposed_matrix
+#include <tokamax/backend/cpu/gemm/problem.hpp>              // matrix_view, ceil_div
+#include <tokamax/backend/cpu/vector/lanes.hpp>              // lanes
+#include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for, scratch
+#include <tokamax/backend/cpu/vector/transposed_matrix.hpp>  // transposed_matrix
 
 #include <algorithm>    // min, max
 #include <cstdint>      // int64_t, uint32_t

@@ -85,6 +85,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
+  #include <tokamax/backend/cpu/kernels/fft.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
   #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
   #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>
@@ -107,6 +108,8 @@ inline constexpr linkage linked_kernel<dynamic_slice_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<dynamic_update_slice_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<fft_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<gather_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<grid_loop_p, cpu_tag>{true, {}};
@@ -128,6 +131,8 @@ template <>
 inline constexpr linkage linked_kernel<ragged_gather_reduce_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<reverse_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<rfft_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<scatter_add_onto_p, cpu_tag>{true, {}};
 template <>
@@ -298,6 +303,7 @@ namespace tokamax {
 TOKAMAX_KERNELS kernel_set find_kernels<concatenate_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_slice_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<dynamic_update_slice_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<fft_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<gather_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<grid_loop_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<max_pool_p>();
@@ -309,6 +315,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_gather_reduce_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<reverse_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<rfft_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
@@ -406,6 +413,7 @@ TOKAMAX_KERNELS const op* descriptor_of<erf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<exp2_p>();
 TOKAMAX_KERNELS const op* descriptor_of<exp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<expm1_p>();
+TOKAMAX_KERNELS const op* descriptor_of<fft_p>();
 TOKAMAX_KERNELS const op* descriptor_of<floor_p>();
 TOKAMAX_KERNELS const op* descriptor_of<fma_p>();
 TOKAMAX_KERNELS const op* descriptor_of<gated_delta_rule_p>();
@@ -466,6 +474,7 @@ TOKAMAX_KERNELS const op* descriptor_of<rem_p>();
 TOKAMAX_KERNELS const op* descriptor_of<remat_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reshape_p>();
 TOKAMAX_KERNELS const op* descriptor_of<reverse_p>();
+TOKAMAX_KERNELS const op* descriptor_of<rfft_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rms_norm_vjp_p>();
 TOKAMAX_KERNELS const op* descriptor_of<rotary_embedding_p>();
@@ -643,6 +652,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &exp2_p,
           &exp_p,
           &expm1_p,
+          &fft_p,
           &floor_p,
           &fma_p,
           &gated_delta_rule_p,
@@ -703,6 +713,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &remat_p,
           &reshape_p,
           &reverse_p,
+          &rfft_p,
           &rms_norm_p,
           &rms_norm_vjp_p,
           &rotary_embedding_p,

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>            // cpu_tag
-#include <tokamax/backend/cpu/vector/lanes.hpp>      // dispatch_size
-#include <tokamax/backend/cpu/vector/threads.hpp>    // parallel_for
-#include <tokamax/backend/cpu/vector/transpose.hpp>  // transpose_square
-#include <tokamax/lax/concatenate.hpp>               // concatenate_p
-#include <tokamax/runtime/kernel.hpp>                // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>                    // cpu_tag
+#include <tokamax/backend/cpu/vector/lanes.hpp>              // dispatch_size
+#include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for
+#include <tokamax/backend/cpu/vector/transposed_matrix.hpp>  // rows_to_columns
+#include <tokamax/lax/concatenate.hpp>                       // concatenate_p
+#include <tokamax/runtime/kernel.hpp>                        // kernel_arguments
 
 #include <algorithm>  // min, max
 #include <cstring>    // memcpy
@@ -85,7 +85,7 @@ void interleave(const kernel_arguments& a, std::int64_t rows) {
           for (; r + 4 <= end; r += 4) {  // four elements of each as a square
             square_row<T> row[4];
             for (int j = 0; j < 4; ++j) std::memcpy(&row[j], from[j] + r, sizeof row[j]);
-            transpose_square<T>(row);
+            rows_to_columns<T>(row);
             for (int j = 0; j < 4; ++j) std::memcpy(out + (r + j) * n + k, &row[j], sizeof row[j]);
           }
       if (together == 4)

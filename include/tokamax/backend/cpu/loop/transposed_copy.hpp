@@ -7,9 +7,9 @@
 #include <tokamax/runtime/kernel.hpp>      // loop_arguments
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/backend/cpu/vector/prefetch.hpp>   // prefetch_to_read
-  #include <tokamax/backend/cpu/vector/threads.hpp>    // parallel_for
-  #include <tokamax/backend/cpu/vector/transpose.hpp>  // transposed_matrix
+  #include <tokamax/backend/cpu/vector/prefetch.hpp>           // prefetch_to_read
+  #include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for
+  #include <tokamax/backend/cpu/vector/transposed_matrix.hpp>  // transposed_matrix
 
   #include <algorithm>  // min, max
   #include <cstdint>    // int64_t

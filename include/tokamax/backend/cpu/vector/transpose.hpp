@@ -1,102 +1,70 @@
-// tokamax/backend/cpu/vector/transpose.hpp: matrices that are transposed square by square, in registers.
+// tokamax/backend/cpu/vector/transpose.hpp: lanes in another order, and squares of registers turned around their diagonal.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/loop/transposed_copy.cpp
+// tested by tests/lax/fourier/fft.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_read
-#include <tokamax/backend/cpu/vector/simd.hpp>      // vector_t
+#include <tokamax/backend/cpu/vector/simd.hpp>  // native, from_native
 
-#include <algorithm>  // min
-#include <cstddef>    // size_t
-#include <cstdint>    // int64_t
-#include <cstring>    // memcpy
-#include <utility>    // index_sequence
+#include <cstddef>  // size_t
+#include <utility>  // index_sequence
 
-namespace tokamax::cpu_backend::detail {
+namespace tokamax::cpu_backend {
 
-/// The elements of T in a register of 16 bytes, which every machine has.
-template <class T>
-inline constexpr std::size_t square_extent = 16 / sizeof(T);
-template <class T>
-using square_row = vector_t<T, square_extent<T>>;
+namespace detail {
+template <class T, std::size_t Lanes, class Index, std::size_t... I>
+[[gnu::always_inline]] inline auto shuffle_native(vector_t<T, Lanes> a, vector_t<T, Lanes> b, Index,
+                                                  std::index_sequence<I...>) noexcept {
+  return __builtin_shufflevector(a, b, static_cast<int>(Index{}(I, Lanes))...);
+}
+}  // namespace detail
 
-/// The low, or the high, halves of two registers, element by element in turns.
-template <bool High, class V, std::size_t... I>
-V in_turns(V a, V b, std::index_sequence<I...>) noexcept {
-  constexpr std::size_t n = sizeof...(I), first = High ? n / 2 : 0;
-  return __builtin_shufflevector(a, b, (first + I / 2 + (I % 2 ? n : 0))...);
+/// Lane i of the result is lane Index{}(i, Lanes) of both registers, one after the other.
+template <class Index, class V>
+[[gnu::always_inline]] inline V shuffled(V a, V b, Index at) noexcept {
+  using T = typename V::value_type;
+  using lanes = std::make_index_sequence<V::size>;
+  return detail::from_native<V>(detail::shuffle_native<T, V::size>(detail::native(a), detail::native(b), at, lanes{}));
 }
 
-/// Makes columns of the rows of a square. Each round deals out the rows of the upper and of the lower half in turns.
-template <class T>
-void transpose_square(square_row<T> (&row)[square_extent<T>]) noexcept {
-  constexpr std::size_t n = square_extent<T>;
-  using indices = std::make_index_sequence<n>;
-  square_row<T> next[n];
-#pragma GCC unroll 4
-  for (std::size_t round = 1; round < n; round *= 2) {
+namespace detail {
+/// Exchanges the blocks of B lanes beside the diagonal, and then larger ones.
+template <int B, class V>
+[[gnu::always_inline]] inline void exchange_blocks(V* x) noexcept {
+  constexpr int size = static_cast<int>(V::size);
+  const auto upper = [](std::size_t i, std::size_t n) { return (i & B) != 0 ? n + i - B : i; };
+  const auto lower = [](std::size_t i, std::size_t n) { return (i & B) != 0 ? n + i : i + B; };
 #pragma GCC unroll 16
-    for (std::size_t k = 0; k < n / 2; ++k) {
-      next[2 * k] = in_turns<false>(row[k], row[k + n / 2], indices{});
-      next[2 * k + 1] = in_turns<true>(row[k], row[k + n / 2], indices{});
+  for (int i = 0; i < size; ++i) {
+    if ((i & B) != 0) continue;
+    const V a = x[i], b = x[i + B];
+    x[i] = shuffled(a, b, upper), x[i + B] = shuffled(a, b, lower);
+  }
+  if constexpr (2 * B < size) exchange_blocks<2 * B>(x);
+}
+}  // namespace detail
+
+/// Turns a square of registers around its diagonal. The first steps stay within 16 bytes, where machines are fastest.
+template <class V>
+[[gnu::always_inline]] inline void transpose_square(V* x) noexcept {
+  constexpr int size = static_cast<int>(V::size);
+  constexpr int near = 16 / static_cast<int>(sizeof(typename V::value_type));  // lanes of 16 bytes
+  const auto low = [](std::size_t i, std::size_t n) { return i / 2 % (near / 2) + i / near * near + i % 2 * n; };
+  const auto high = [](std::size_t i, std::size_t n) {
+    return i / 2 % (near / 2) + near / 2 + i / near * near + i % 2 * n;
+  };
+#pragma GCC unroll 16
+  for (int base = 0; base < size; base += near) {
+    V* const r = x + base;
+    if constexpr (near == 4) {
+      const V a = shuffled(r[0], r[2], low), b = shuffled(r[0], r[2], high), c = shuffled(r[1], r[3], low),
+              d = shuffled(r[1], r[3], high);
+      r[0] = shuffled(a, c, low), r[1] = shuffled(a, c, high), r[2] = shuffled(b, d, low), r[3] = shuffled(b, d, high);
+    } else {
+      const V a = shuffled(r[0], r[1], low), b = shuffled(r[0], r[1], high);
+      r[0] = a, r[1] = b;
     }
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < n; ++k) row[k] = next[k];
   }
+  if constexpr (size > near) detail::exchange_blocks<near>(x);
 }
 
-/// The elements of T in a line of the caches.
-template <class T>
-inline constexpr std::int64_t transposed_block = 64 / sizeof(T);
-
-/// out[i * out_row + j] = in[j * in_row + i] for a square that registers hold.
-template <class T>
-void transpose_tile(const T* in, std::int64_t in_row, T* out, std::int64_t out_row) noexcept {
-  constexpr std::size_t n = square_extent<T>;
-  square_row<T> row[n];
-#pragma GCC unroll 16
-  for (std::size_t j = 0; j < n; ++j) std::memcpy(&row[j], in + static_cast<std::int64_t>(j) * in_row, sizeof row[j]);
-  transpose_square<T>(row);
-#pragma GCC unroll 16
-  for (std::size_t i = 0; i < n; ++i) std::memcpy(out + static_cast<std::int64_t>(i) * out_row, &row[i], sizeof row[i]);
-}
-
-/// A matrix that is read by columns: element (i, j) lies at i + j * in_row, and goes to i * out_row + j.
-template <class T>
-struct transposed_matrix {
-  const T* in;
-  T* out;
-  std::int64_t in_row, out_row, rows, columns;  // of the result
-
-  void copy() const noexcept {
-    constexpr std::int64_t block = transposed_block<T>;
-    for (std::int64_t j = 0; j < columns; j += block)
-      for (std::int64_t i = 0; i < rows; i += block) {
-        if (i + block <= rows && j + block <= columns)
-          copy_block(i, j);
-        else
-          copy_edge(i, j, std::min(rows, i + block), std::min(columns, j + block));
-      }
-  }
-
- private:
-  /// A square whose rows and columns are lines of the caches. It goes through memory of its own, so that each line is read and
-  /// written once: lines that lie a power of two apart would drive each other out of the first-level cache.
-  void copy_block(std::int64_t i, std::int64_t j) const noexcept {
-    constexpr std::int64_t block = transposed_block<T>, tile = static_cast<std::int64_t>(square_extent<T>);
-    alignas(64) T square[block * block];
-    for (std::int64_t q = 0; q < block; q += tile) {
-      const T* const from = in + (j + q) * in_row + i;
-      for (std::int64_t k = 0; k < tile; ++k)
-        prefetch_to_read(address_behind(from + k * in_row, block * static_cast<std::int64_t>(sizeof(T))));
-      for (std::int64_t p = 0; p < block; p += tile) transpose_tile(from + p, in_row, square + p * block + q, block);
-    }
-    for (std::int64_t p = 0; p < block; ++p) std::memcpy(out + (i + p) * out_row + j, square + p * block, 64);
-  }
-  void copy_edge(std::int64_t i0, std::int64_t j0, std::int64_t i1, std::int64_t j1) const noexcept {
-    for (std::int64_t i = i0; i < i1; ++i)
-      for (std::int64_t j = j0; j < j1; ++j) out[i * out_row + j] = in[j * in_row + i];
-  }
-};
-
-}  // namespace tokamax::cpu_backend::detail
+}  // namespace tokamax::cpu_backend
