@@ -7,6 +7,7 @@
 //   transforms/callback.hpp                          lets a program call functions on the host while it runs.
 //   transforms/collectives.hpp                       how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
 //   transforms/compute_dtype.hpp                     copy a program of f32 into a narrower dtype, except for sums of many numbers.
+//   transforms/control_flow/array_function.hpp       what loops see of the functions that they repeat: arrays to arrays.
 //   transforms/control_flow/cond.hpp                 one of two functions, or of several, chosen when the program runs.
 //   transforms/control_flow/cond_rules.hpp           the op that runs one of several bodies, its derivatives and batches, and how it runs.
 //   transforms/control_flow/custom_linear_solve.hpp  solutions of linear systems that are differentiated as such.
@@ -49,6 +50,7 @@
 #include <tokamax/transforms/callback.hpp>
 #include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>
+#include <tokamax/transforms/control_flow/array_function.hpp>
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/custom_linear_solve.hpp>

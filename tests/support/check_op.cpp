@@ -78,6 +78,7 @@ void check_types(const graph& g) {
     if (!live[i] || !n.op || !n.op->compose || n.op->bodies.count || n.op->infer_all) continue;
     INFO("infer and compose of " << std::string(n.op->name));
     graph inner;
+    const ambient_trace scope(inner);
     vec<array> in;
     for (int k = 0; k < n.operand_count; ++k)
       in.push_back(array(&inner, inner.input(g[g.operand(n, k)].type), g[g.operand(n, k)].type));

@@ -20,6 +20,7 @@
 #include <tokamax/transforms/control_flow/cond_rules.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
+#include <tokamax/transforms/remat/checkpoint_name.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -480,6 +481,7 @@ std::map<const op*, reference_rule>& reference_rules() {
       {&stop_gradient_p, r::same},
       {&quantized_scale_p, r::same},
       {&variable_p, r::same},
+      {&checkpoint_name_p, r::same},
       {&optimization_barrier_p, r::same}};
   return rules;
 }

@@ -45,7 +45,8 @@ constexpr bool box_fits(const call& c, const box_options& o, int first, int ref)
       known = n.op == &constant_p;
       if (known) start = static_cast<std::int32_t>(constant_bits(*c.trace, n).value);
     }
-    if (o.sizes[i] < 0 || start < 0 || o.sizes[i] > all[i] || (known && start > all[i] - o.sizes[i])) {
+    const bool fits = starts == 0 ? o.sizes[i] == all[i] : o.sizes[i] >= 0 && o.sizes[i] <= all[i];
+    if (!fits || start < 0 || (known && start > all[i] - o.sizes[i])) {
       c.fail(message(c.self->name) << ": box",
              message() << "[" << start << ", " << start + o.sizes[i] << ") of axis " << i,
              message("inside of ") << c[ref].type());

@@ -53,7 +53,8 @@ inline constexpr op unpack_int4_p{
     .infer = [](const call& c) -> array_type {
       const dtype type = c.attrs<unpack_int4_options>().type;
       if (!is_packed(type)) return c.fail("unpack_int4: result", name(type), "i4 or u4");
-      if (c[0].dtype() != u8 || c[0].rank() == 0) return c.fail("unpack_int4: bytes", c[0].type(), "u8 with an axis");
+      if (c[0].dtype() != u8 || c[0].rank() == 0 || c[0].rank() == max_rank)
+        return c.fail("unpack_int4: bytes", c[0].type(), message("u8 with 1 to ") << max_rank - 1 << " axes");
       return detail::with_last(c[0].type(), type, 2, 1);
     },
     .compose = [](const call& c) -> arrays {

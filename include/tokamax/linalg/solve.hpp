@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/linalg/lu.hpp>  // lu_factor
+#include <tokamax/core/arguments.hpp>  // leading
+#include <tokamax/linalg/lu.hpp>       // lu_factor
 
 namespace tokamax::linalg {
 
@@ -17,7 +18,17 @@ struct solve_attributes {
 inline constexpr op solve_p{
     .name = "solve",
     .attributes = schema<solve_attributes>,
-    .infer = [](const call& c) -> array_type { return {c[1].dtype(), false, c[1].shape()}; },
+    .infer = [](const call& c) -> array_type {
+      const array_type &a = c[0].type(), &b = c[1].type();
+      const array_type rows_of_a{i32, false, tokamax::detail::leading(c[0])};
+      bool fits = (b.dtype == f32 || b.dtype == f64) && a.dtype == b.dtype && a == c[2].type() &&
+                  rows_of_a == c[3].type() && a.shape.rank() >= 2 && b.shape.rank() == a.shape.rank() &&
+                  a.shape[-1] == a.shape[-2];
+      for (int k = 0; fits && k + 1 < a.shape.rank(); ++k) fits = a.shape[k] == b.shape[k];
+      return fits ? array_type{b.dtype, false, b.shape}
+                  : c.fail("solve: operands", message(a) << ", " << b << ", " << c[2].type() << ", " << c[3].type(),
+                           "a [..., n, n], b [..., n, k], the decomposition of a, and its rows");
+    },
     .compose = [](const call& c) -> arrays {
       const array &b = c[1], &packed = c[2], &permutation = c[3];
       if (c.attrs<solve_attributes>().transpose_a) {

@@ -32,6 +32,9 @@ inline constexpr op cross_entropy_vjp_p{
     .infer = [](const call& c) -> array_type {
       if (!is_floating(c[0].dtype()) || c[0].rank() == 0 || c[1].dtype() != i32)
         return c.fail("cross_entropy_vjp: logits, labels", message(c[0].type()) << ", " << c[1].type(), "floats, i32");
+      for (int i = 2; i <= 4; ++i)
+        if (c[i].dtype() != carrying(c[0].dtype()))
+          return c.fail("cross_entropy_vjp: dtype", c[i].type(), name(carrying(c[0].dtype())));
       detail::extents_are(c, 1, 4, detail::leading(c[0]));
       return c[0].type();
     },

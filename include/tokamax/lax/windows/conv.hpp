@@ -103,12 +103,33 @@ constexpr array conv_rhs_vjp(const call& c);
 constexpr bool is_step(std::int64_t n) { return n > 0 && n <= std::int64_t{1} << 31; }
 constexpr bool is_padding(std::int64_t n) { return n <= std::int64_t{1} << 60 && n >= -(std::int64_t{1} << 60); }
 /// Are steps and groups positive, and all numbers small enough to be added and multiplied?
-constexpr bool conv_amounts_fit(const array& x, const array& w, const conv_options& o) {
+constexpr bool conv_amounts_fit(const shape& x, const shape& w, const conv_options& o) {
   bool ok = o.feature_groups > 0 && o.batch_groups > 0;
   for (int i = 0; ok && i < o.strides.rank(); ++i)
-    ok = o.strides[i] > 0 && is_step(o.lhs_dilation[i]) && is_step(o.rhs_dilation[i]) && x.extent(i + 1) <= 1LL << 31 &&
-         w.extent(i) <= 1LL << 31 && is_padding(o.low[i]) && is_padding(o.high[i]);
+    ok = o.strides[i] > 0 && is_step(o.lhs_dilation[i]) && is_step(o.rhs_dilation[i]) && x[i + 1] <= 1LL << 31 &&
+         w[i] <= 1LL << 31 && is_padding(o.low[i]) && is_padding(o.high[i]);
   return ok;
+}
+/// The type of the convolution of an image x with a window w.
+constexpr array_type conv_type(const call& c, const array_type& x, const array_type& w, const conv_options& o) {
+  const int d = o.strides.rank();
+  const std::int64_t groups = o.feature_groups;
+  if (x.dtype != w.dtype || !is_floating(x.dtype)) return c.fail("conv: dtypes", w, message("floats, as in ") << x);
+  bool ok = x.shape.rank() == d + 2 && w.shape.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
+            o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
+  if (!ok) return c.fail("conv: ranks", w, message() << d + 2 << " axes for " << d << " strides, beside " << x);
+  if (!conv_amounts_fit(x.shape, w.shape, o))
+    return c.fail("conv: options", message() << o.strides << o.low << o.high << o.lhs_dilation << o.rhs_dilation,
+                  "strides, dilations and groups from 1 on");
+  ok = x.shape[-1] == groups * w.shape[-2] && w.shape[-1] % (groups * o.batch_groups) == 0 &&
+       x.shape[0] % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
+  if (!ok) return c.fail("conv: channels", w, message("C / groups and O, of ") << x << " in " << groups << " groups");
+  array_type t{x.dtype, false, {div_extent(x.shape[0], o.batch_groups)}};
+  for (int i = 0; i < d; ++i)
+    t.shape.push_back(window_places(dilated(x.shape[i + 1], o.lhs_dilation[i]), dilated(w.shape[i], o.rhs_dilation[i]),
+                                    o.low[i] + o.high[i], o.strides[i]));
+  t.shape.push_back(w.shape[-1]);
+  return t;
 }
 
 /// The window of a batch as one with more features: [window..., I, features].
@@ -218,10 +239,14 @@ inline constexpr op conv_rhs_vjp_p{
     .attributes = schema<conv_rhs_vjp_options>,
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<conv_rhs_vjp_options>();
-      array_type t{c[0].dtype(), false, o.window};
-      t.shape.push_back(c[0].extent(-1) / o.feature_groups);
-      t.shape.push_back(c[1].extent(-1));
-      return t;
+      const array_type &x = c[0].type(), &ct = c[1].type();
+      array_type t{x.dtype, false, o.window};
+      if (x.shape.rank() == t.shape.rank() + 2 && ct.shape.rank() == x.shape.rank() && o.feature_groups > 0) {
+        t.shape.push_back(x.shape[-1] / o.feature_groups);
+        t.shape.push_back(ct.shape[-1]);
+      }
+      const array_type y = detail::conv_type(c, x, t, o.of_conv());
+      return ct == y ? t : c.fail("conv_rhs_vjp: cotangent", ct, message() << y);
     },
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<conv_rhs_vjp_options>();
@@ -239,32 +264,7 @@ inline constexpr op conv_general_dilated_p{
     }},
     .attributes = schema<conv_options>,
     .infer = [](const call& c) -> array_type {
-      const auto o = c.attrs<conv_options>();
-      const array &x = c[0], &w = c[1];
-      const int d = o.strides.rank();
-      const std::int64_t groups = o.feature_groups;
-      if (x.dtype() != w.dtype() || !is_floating(x.dtype()))
-        return c.fail("conv: dtypes", w.type(), message("floats, as in ") << x.type());
-      bool ok = x.rank() == d + 2 && w.rank() == d + 2 && o.low.rank() == d && o.high.rank() == d &&
-                o.lhs_dilation.rank() == d && o.rhs_dilation.rank() == d;
-      if (!ok)
-        return c.fail("conv: ranks", w.type(),
-                      message() << d + 2 << " axes for " << d << " strides, beside " << x.type());
-      if (!detail::conv_amounts_fit(x, w, o))
-        return c.fail("conv: options", message() << o.strides << o.low << o.high << o.lhs_dilation << o.rhs_dilation,
-                      "strides, dilations and groups from 1 on");
-      ok = x.extent(-1) == groups * w.extent(-2) && w.extent(-1) % (groups * o.batch_groups) == 0 &&
-           x.extent(0) % o.batch_groups == 0 && (groups == 1 || o.batch_groups == 1);
-      if (!ok)
-        return c.fail("conv: channels", w.type(),
-                      message("C / groups and O, of ") << x.type() << " in " << groups << " groups");
-      array_type t{x.dtype(), false, {div_extent(x.extent(0), o.batch_groups)}};
-      for (int i = 0; i < d; ++i)
-        t.shape.push_back(detail::window_places(detail::dilated(x.extent(i + 1), o.lhs_dilation[i]),
-                                                detail::dilated(w.extent(i), o.rhs_dilation[i]), o.low[i] + o.high[i],
-                                                o.strides[i]));
-      t.shape.push_back(w.extent(-1));
-      return t;
+      return detail::conv_type(c, c[0].type(), c[1].type(), c.attrs<conv_options>());
     },
     .vjp = [](const call& c) -> arrays {
       return {c.needs(0) ? detail::conv_lhs_vjp(c) : array(), c.needs(1) ? detail::conv_rhs_vjp(c) : array()};

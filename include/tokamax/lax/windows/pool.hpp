@@ -123,6 +123,19 @@ constexpr array split_batches(const array& y, std::int64_t batches, std::int64_t
   for (int i = 1; i < y.rank(); ++i) s.push_back(y.extent(i));
   return reshape(y, s);
 }
+/// The type of max_pool of the first operand.
+constexpr array_type max_pool_type(const call& c) {
+  const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();
+  const int d = window.rank();
+  array_type t = c[0].type();
+  bool ok = t.shape.rank() == d + 2 && strides.rank() == d && t.dtype != bool_;
+  for (int i = 0; ok && i < d; ++i) {
+    const std::int64_t room = low[i] + t.shape[i + 1] + high[i] - window[i];
+    ok = window[i] > 0 && strides[i] > 0 && room >= 0;
+    t.shape[i + 1] = ok ? room / strides[i] + 1 : 0;
+  }
+  return ok ? t : c.fail("max_pool: window", message() << window, message("inside ") << c[0].type());
+}
 }  // namespace detail
 
 /// The gradient of max_pool: of an image and the cotangent of its windows.
@@ -133,7 +146,10 @@ inline constexpr op max_pool_vjp_p{
       return {static_cast<double>(c[1].size() * size(c.attrs<max_pool_attributes>().window))};
     }},
     .attributes = schema<max_pool_attributes>,
-    .infer = [](const call& c) -> array_type { return c[0].type(); },
+    .infer = [](const call& c) -> array_type {
+      const array_type y = detail::max_pool_type(c);
+      return c[1].type() == y ? c[0].type() : c.fail("max_pool_vjp: cotangent", c[1].type(), message() << y);
+    },
     .compose = [](const call& c) -> arrays {
       return detail::max_pool_cotangent(c[0], c[1], c.attrs<max_pool_attributes>());
     },
@@ -151,18 +167,7 @@ inline constexpr op max_pool_p{
       return {static_cast<double>(size(c.type.shape) * (size(c.attrs<max_pool_attributes>().window) - 1))};
     }},
     .attributes = schema<max_pool_attributes>,
-    .infer = [](const call& c) -> array_type {
-      const auto [window, strides, low, high] = c.attrs<max_pool_attributes>();
-      const int d = window.rank();
-      array_type t = c[0].type();
-      bool ok = t.shape.rank() == d + 2 && strides.rank() == d && t.dtype != bool_;
-      for (int i = 0; ok && i < d; ++i) {
-        const std::int64_t room = low[i] + t.shape[i + 1] + high[i] - window[i];
-        ok = window[i] > 0 && strides[i] > 0 && room >= 0;
-        t.shape[i + 1] = ok ? room / strides[i] + 1 : 0;
-      }
-      return ok ? t : c.fail("max_pool: window", message() << window, message("inside ") << c[0].type());
-    },
+    .infer = [](const call& c) -> array_type { return detail::max_pool_type(c); },
     .compose = [](const call& c) -> arrays {
       const auto larger = [](const array& a, const array& b) { return select(detail::replaces(b, a), b, a); };
       return detail::pool(c[0], c.attrs<max_pool_attributes>(), detail::lowest(c[0].dtype()), larger, {});

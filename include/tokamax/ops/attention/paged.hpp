@@ -51,7 +51,7 @@ constexpr array_type paged_attention_type(const call& c) {
   const bool fits = k.shape.rank() == 4 && v.shape.rank() == 4 && k.dtype == v.dtype &&
                     (is_floating(k.dtype) || k.dtype == i8) && k.shape[0] == v.shape[0] && k.shape[1] == v.shape[1] &&
                     k.shape[2] == v.shape[2] && k.shape[3] == t.shape[2] && k.shape[1] > 0 && k.shape[2] > 0 &&
-                    t.shape[1] % k.shape[2] == 0 &&
+                    t.shape[1] != 0 && t.shape[1] % k.shape[2] == 0 &&
                     (o.value_size == 0 || (o.value_size > 0 && o.value_size <= k.shape[3] && v == k));
   if (!fits)
     return c.fail("paged_attention: pages", message(k) << ", " << v, message("[P,page,K,H], [P,page,K,h] for q ") << t);

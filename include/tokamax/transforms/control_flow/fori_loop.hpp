@@ -15,6 +15,21 @@ constexpr void check_bound(std::int64_t bound, location where) {
   if (bound < std::numeric_limits<std::int32_t>::min() || bound > std::numeric_limits<std::int32_t>::max())
     reject(nullptr, where, "fori_loop: bound", message() << bound, "an i32");
 }
+/// From a number and the leaves of a carry to the next ones.
+template <class Body, class Carry>
+struct counted_function final : scan_function {
+  const Body& body;
+  const Carry& init;
+  constexpr counted_function(const Body& f, const Carry& carry) : body(f), init(carry) {}
+  constexpr arrays operator()(const arrays& in) override {
+    const Carry carry = with_leaves(copy_tree(init), in, 1);
+    arrays out{in[0] + 1};
+    const Carry next = body(in[0], carry);
+    for (const array& a : leaves(next)) out.push_back(a);
+    carries = out.count();
+    return out;
+  }
+};
 }  // namespace detail
 
 /// Carries a value through a loop: `carry = body(i, carry)` for i from lower to upper - 1, an i32. If the bounds are
@@ -29,13 +44,11 @@ constexpr Carry fori_loop(std::int64_t lower, std::int64_t upper, const Body& bo
                           source_line l = source_line::current()) {
   detail::check_bound(lower, l);
   detail::check_bound(upper, l);
-  using state = std::pair<array, Carry>;
-  const array first(static_cast<double>(lower), {i32, false, {}});
+  arrays start{array(static_cast<double>(lower), {i32, false, {}})};
+  for (const array& a : leaves(init)) start.push_back(a);
+  detail::counted_function<Body, Carry> step(body, init);
   const std::int64_t steps = upper > lower ? upper - lower : 0;
-  return scan([&](const state& s,
-                  const nothing&) { return std::pair{state{s.first + 1, body(s.first, s.second)}, nothing{}}; },
-              state{first, init}, nothing{}, {.length = steps}, l)
-      .first.second;
+  return with_leaves(copy_tree(init), detail::scan_of(step, start, {}, {.length = steps}, l), 1);
 }
 template <class Body, class Carry>
 constexpr Carry fori_loop(const array& lower, const array& upper, const Body& body, const Carry& init,
