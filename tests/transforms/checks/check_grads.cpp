@@ -14,13 +14,13 @@ std::string error_with(const auto& f, const auto& args, const check_grads_option
   return error_of([&] { check_grads(f, args, o); });
 }
 
-/// Twice the operand in f, and at its element 4 three times as much in the rule that `Wrong` names: 'v', 'j', or '2' for
-/// the rule of that rule.
+/// Twice the operand in f. The rule that `Wrong` names gives three times as much at element 4, and a little more at the next:
+/// 'v', 'j', or '2' for the rule of that rule.
 template <char Wrong>
 array twice(const array& x);
 array spoiled(const array& ct) {
-  const array here = iota(i32, {ct.size()}, 0) == 4;
-  return 2.0f * ct + select(reshape(here, ct.shape()), 4.0f * ct, 0.0f * ct);
+  const array number = reshape(iota(i32, {ct.size()}, 0), ct.shape());
+  return 2.0f * ct + select(number == 4, 4.0f * ct, select(number == 5, 0.5f * ct, 0.0f * ct));
 }
 template <char Wrong>
 constexpr op twice_p{

@@ -18,6 +18,9 @@ arrays powers(const arrays& a, std::int64_t lower, std::int64_t upper) {
 TEST_CASE("a loop with known bounds keeps the contract, with derivatives; one without steps is the identity") {
   for (const auto& [lower, upper] : {std::pair{-1, 3}, std::pair{2, 2}, std::pair{3, -1}})
     check_function([=](const arrays& a) { return powers(a, lower, upper); }, {noise({3}, 1)}, {.tolerance = 1e-5});
+  const auto add = [](const array& i, const array& c) { return c + astype(i, f32); };
+  CHECK(fori_loop(2, 6, add, array(0.0f)).item() == 14.0f);
+  CHECK(fori_loop(-3, 1, add, array(0.0f)).item() == -6.0f);
 }
 
 TEST_CASE("bounds may be arrays, one for each example") {
