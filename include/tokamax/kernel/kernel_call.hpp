@@ -250,6 +250,8 @@ class blocked_kernel {
     static_assert(
         scratch >= 0,
         "tokamax: kernel_call: the body takes a kernel_program, and a ref for each argument, output and scratch");
+    constexpr int hidden =
+        Outputs == 0;  // an op without results is no op: a kernel for its effects has one that nobody sees
     std::array<array, static_cast<std::size_t>(Outputs)> out;
     if (options_.out.count() != Outputs || options_.scratch.count() != scratch) {
       reject(&g, where_, "kernel_call: refs of the body", message() << Outputs << " outputs, " << scratch << " scratch",
@@ -259,11 +261,13 @@ class blocked_kernel {
     }
     const auto call = [&](const kernel_program& p, detail::kernel_trace& t) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const ref refs[]{ref(t, static_cast<int>(I))...};
+        const ref refs[]{ref(t, static_cast<int>(I) + (I < Count ? 0 : hidden))...};
         body_(p, refs[I]...);
       }(std::make_index_sequence<static_cast<std::size_t>(others + scratch)>{});
     };
-    const arrays results = detail::add_kernel(g, options_, arrays(in.data(), Count), where_, call);
+    kernel_options options = options_;
+    if (hidden) options.out.push_back({{i32, false, {}}});
+    const arrays results = detail::add_kernel(g, options, arrays(in.data(), Count), where_, call);
     for (int k = 0; k < Outputs; ++k) out[static_cast<std::size_t>(k)] = results[k];
     return out;
   }
@@ -303,7 +307,10 @@ class blocked_kernel {
 ///   const auto add = kernel_call([](const auto&, const auto& x, const auto& y, const auto& o) { o.set(x.get() + y.get()); },
 ///                                {.grid = {8}, .in = {{{128}, {0}}, {{128}, {0}}}, .out = {{{f32, false, {1024}}, {{128}, {0}}}}});
 ///
-/// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several
+/// Not here: `core_map` and copies to other devices, because a kernel has one device with cores that share nothing but arrays;
+/// and blocks whose size is known in a run only, which `ref::at` with masks, or copies of parts, stand for.
+///
+/// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several or none
 /// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "block_spec: buffers", "kernel_call: grid",
 ///         "kernel_call: arguments", "kernel_call: semantics", "kernel_call: alias", "kernel_call: vmem", "kernel_call: body" for a
 ///         value that it closes over, "kernel_call: refs of the body", "kernel_call: reverse mode"

@@ -300,8 +300,7 @@ class graph_coster {
       if (has_node(b, like)) return true;
     return false;
   }
-  /// A kernel of which the operations and bytes are known. The arrays do the operations if the body has a product, and else the
-  /// vector unit does.
+  /// A kernel by its estimate. The arrays do the operations if the body has a product, and else the vector unit does.
   void add_estimate(const std::string& name, const graph& g, const kernel_layout& k, double times) {
     const op_cost cost = k.estimate();
     double results = 0;
