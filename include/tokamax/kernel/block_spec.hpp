@@ -5,7 +5,10 @@
 
 #include <tokamax/base/rule.hpp>            // rule
 #include <tokamax/core/op.hpp>              // arrays
+#include <tokamax/kernel/kernel_grid.hpp>   // kernel_grid
 #include <tokamax/kernel/memory_space.hpp>  // memory_space
+
+#include <optional>  // optional
 
 namespace tokamax {
 
@@ -50,13 +53,16 @@ enum class dimension_semantics : std::uint8_t { arbitrary, parallel };
 
 /// How kernel_call cuts its work into steps.
 struct kernel_options {
-  shape grid = {};  ///< extents; without axes there is one step
+  kernel_grid grid = {};  ///< without axes there is one step
   vec<block_spec> in = {};
   vec<kernel_output> out = {};
   vec<kernel_scratch> scratch = {};
   int prefetch = 0;                         ///< the first so many arguments are integers that index maps may read
   vec<dimension_semantics> semantics = {};  ///< of the grid axes; parallel ones come first. Empty: all arbitrary
   std::int64_t vmem_limit = 0;              ///< bytes; 0: none. Blocks count as often as they have buffers
+  /// What all steps cost together, where their number or work is known to the writer only. `cost_analysis` believes it, and so
+  /// does the simulated TPU of a kernel whose steps depend on numbers of a run. `estimate_cost` counts a function.
+  std::optional<op_cost> cost_estimate = {};
 };
 
 }  // namespace tokamax

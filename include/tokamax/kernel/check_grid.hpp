@@ -140,10 +140,13 @@ class grid_check {
   /// Reports the copies that have no proof of their end when memory ends or gets another block. If their semaphore was waited for,
   /// the bytes are wrong, and if not, the wait is missing.
   void end_copies(const checked_memory& m, const char* when) {
-    state_.copies.end(m, [&](const copy_under_way& c, bool waited) {
-      state_.report(waited ? kernel_mistake::semaphore_left : kernel_mistake::missing_wait, c.where, where_,
-                    "starts a copy to " + c.to.memory->text(c.to.range) + " that is under way " + when);
-    });
+    state_.copies.end(
+        m,
+        [&](const copy_under_way& c, bool waited) {
+          state_.report(waited ? kernel_mistake::semaphore_left : kernel_mistake::missing_wait, c.where, where_,
+                        "starts a copy to " + c.to.memory->text(c.to.range) + " that is under way " + when);
+        },
+        [&](location signal, double count) { state_.report_left(m, signal, where_, count); });
   }
 
   /// Runs the body on the blocks of a step. An output that the body returns as a value, and not as memory, is written here.

@@ -9,6 +9,7 @@
 #include <tokamax/kernel/checked_copies.hpp>  // checked_copies
 #include <tokamax/kernel/kernel_problem.hpp>  // kernel_problem
 #include <tokamax/kernel/kernel_rules.hpp>    // kernel_call_p
+#include <tokamax/kernel/semaphore.hpp>       // semaphore_signal_p, semaphore_wait_p
 
 #include <memory>  // unique_ptr
 #include <string>  // string
@@ -50,6 +51,12 @@ class check_state {
     for (const kernel_problem& p : suspected)
       if (same(p.first, first) && same(p.second, m.made())) return;
     suspected.push_back({kernel_mistake::uninitialized, "reads " + m.text(r) + in_step(), first, m.made()});
+  }
+  /// A semaphore that is not zero when its memory ends.
+  void report_left(const checked_memory& m, location signal, location end, double count) {
+    report(kernel_mistake::semaphore_left, signal, end,
+           "leaves " + std::to_string(static_cast<std::int64_t>(count)) + " on " +
+               m.text(memory_range::all_of(m.type().shape)));
   }
   /// An array that parallel steps share, and that one of them reads or writes.
   void share(const memory_place& p, location where, bool writes) {
@@ -100,8 +107,10 @@ class check_run {
   checked_values set(frame& f, const node& n);
   checked_values start(frame& f, const node& n);
   checked_values wait(frame& f, const node& n);
+  checked_values count(frame& f, const node& n);
   checked_value scoped(frame& f, const node& n);
   memory_place place(frame& f, const node& n, int ref, const shape& sizes, int first, int starts);
+  array counts_of(const memory_place& p, const array_type& t) const;
   array data_of(const checked_value& v) const {
     return v.memory ? v.memory->read(memory_range::all_of(v.memory->type().shape), v.memory->type()) : v.data;
   }
@@ -122,7 +131,8 @@ inline const vec<char>& check_run::needed(const graph& g) {
   vec<char> live = live_nodes(g);
   for (int i = g.count() - 1; i >= 0; --i) {
     const op* o = g[i].op;
-    if (o == &copy_start_p || o == &copy_wait_p || o == &ref_set_p) live[i] = 1;
+    for (const op* changes : {&copy_start_p, &copy_wait_p, &ref_set_p, &semaphore_signal_p, &semaphore_wait_p})
+      if (o == changes) live[i] = 1;
     for (int k = 0; live[i] && k < g[i].operand_count; ++k) live[g.operand(g[i], k)] = 1;
   }
   return needed_.emplace(&g, std::move(live)).first->second;
@@ -175,6 +185,7 @@ inline checked_values check_run::call(frame& f, const node& n) {
   if (n.op == &ref_set_p && on_memory) return set(f, n);
   if (n.op == &copy_start_p && on_memory) return start(f, n);
   if (n.op == &copy_wait_p && on_memory) return wait(f, n);
+  if ((n.op == &semaphore_signal_p || n.op == &semaphore_wait_p) && on_memory) return count(f, n);
   if (n.op == &kernel_call_p) {
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(data_of(operand(f, n, k)));
@@ -258,12 +269,27 @@ inline checked_values check_run::get(frame& f, const node& n) {
   const auto o = unpack<box_options>(f.g.words_of(n));
   const memory_place p = place(f, n, 0, o.sizes, 1, n.operand_count - 1);
   state_.copies.pass_time();
+  if (p.memory->space() == memory_space::semaphore) return {{counts_of(p, n.type)}};
   state_.share(p, n.where, false);
   if (const copy_under_way* c = state_.copies.writing(p))
     state_.report(kernel_mistake::read_before_wait, n.where, c->where, "reads " + p.memory->text(p.range));
   else if (!p.memory->is_written(p.range))
     state_.suspect(n.where, *p.memory, p.range);
   return {{p.memory->read(p.range, n.type)}};
+}
+
+/// What semaphores count, which their memory does not hold.
+inline array check_run::counts_of(const memory_place& p, const array_type& t) const {
+  array out = array::uninitialized({t.dtype, false, t.shape});
+  memory_place one = p;
+  for (std::int64_t& s : one.range.sizes.values) s = 1;
+  for (std::int64_t k = 0, n = size(p.range.sizes); k < n; ++k) {
+    std::int64_t left = k;
+    for (int i = p.range.sizes.rank() - 1; i >= 0; left /= p.range.sizes[i--])
+      one.range.start[i] = p.range.start[i] + left % p.range.sizes[i];
+    reinterpret_cast<std::int32_t*>(out.storage()->data)[k] = static_cast<std::int32_t>(state_.copies.count(one));
+  }
+  return out;
 }
 
 /// Writes a box, which no copy may read or write meanwhile.
@@ -315,6 +341,21 @@ inline checked_values check_run::wait(frame& f, const node& n) {
   return {{{}, to.memory}, {{}, s.memory}};
 }
 
+/// Adds to the count of a semaphore, or takes from it what is there. Nothing else runs, so what is missing never comes.
+inline checked_values check_run::count(frame& f, const node& n) {
+  const auto o = unpack<box_options>(f.g.words_of(n));
+  const memory_place s = place(f, n, 0, o.sizes, 2, n.operand_count - 2);
+  const auto amount = data_of(operand(f, n, 1)).item<std::int32_t>();
+  state_.copies.pass_time();
+  if (n.op == &semaphore_signal_p)
+    state_.copies.signal(s, amount, n.where);
+  else if (const double held = state_.copies.count(s); !state_.copies.wait(s, amount))
+    state_.report(kernel_mistake::wait_without_start, n.where, s.memory->made(),
+                  "waits on " + s.memory->text(s.range) + " for " + std::to_string(amount) + ", and nothing adds to " +
+                      std::to_string(static_cast<std::int64_t>(held)));
+  return {{{}, s.memory}};
+}
+
 /// Memory of run_scoped, which lies beside the blocks in VMEM.
 inline checked_value check_run::scoped(frame& f, const node& n) {
   const auto space = static_cast<memory_space>(f.g.words_of(n)[n.word_count - 1]);
@@ -334,11 +375,15 @@ inline void check_run::end_scope(frame& f, location end) {
   for (const bool semaphores : {true, false})
     for (const auto& m : f.scoped) {
       if ((m->space() == memory_space::semaphore) != semaphores) continue;
-      state_.copies.end(*m, [&](const copy_under_way& c, bool waited) {
-        state_.report(
-            waited ? kernel_mistake::semaphore_left : kernel_mistake::missing_wait, c.where, end.line ? end : m->made(),
-            "starts a copy to " + c.to.memory->text(c.to.range) + " that is under way at the end of its memory");
-      });
+      state_.copies.end(
+          *m,
+          [&](const copy_under_way& c, bool waited) {
+            state_.report(
+                waited ? kernel_mistake::semaphore_left : kernel_mistake::missing_wait, c.where,
+                end.line ? end : m->made(),
+                "starts a copy to " + c.to.memory->text(c.to.range) + " that is under way at the end of its memory");
+          },
+          [&](location signal, double count) { state_.report_left(*m, signal, end.line ? end : m->made(), count); });
       if (m->space() == memory_space::vmem) state_.scoped_bytes -= m->bytes();
     }
 }

@@ -50,7 +50,18 @@ class checked_copies {
     flights_.push_back(std::move(c));
     if (mode_ == copy_mode::eager) land(flights_.back(), copy_under_way::all);
   }
-  /// False if the bytes will never come.
+  /// Adds to the count of a semaphore.
+  void signal(const memory_place& semaphore, double count, location where) {
+    counter& n = counters_[key(semaphore)];
+    n.started += count;
+    n.signal = where;
+  }
+  /// The count of a semaphore after all copies that have started.
+  double count(const memory_place& semaphore) const {
+    const auto n = counters_.find(key(semaphore));
+    return n == counters_.end() ? 0 : n->second.started - n->second.waited;
+  }
+  /// False if the bytes, or signals, will never come.
   bool wait(const memory_place& semaphore, double bytes) {
     const auto k = key(semaphore);
     counter& n = counters_[k];
@@ -90,25 +101,34 @@ class checked_copies {
       if (c.from.memory == p.memory && c.from.range.overlaps(p.range)) return &c;
     return nullptr;
   }
-  /// Calls report(copy, was any wait on its semaphore) for the copies of a memory that ends, and forgets them.
-  template <class Report>
-  void end(const checked_memory& m, const Report& report) {
+  /// Calls report(copy, was any wait on its semaphore) for the copies of a memory that ends, and left(line of a signal, count) for
+  /// the signals that nothing waited for. Forgets both.
+  template <class Report, class Left>
+  void end(const checked_memory& m, const Report& report, const Left& left) {
+    bool copies = false;
     for (std::size_t i = 0; i < flights_.size();) {
       const copy_under_way& c = flights_[i];
       if (c.from.memory != &m && c.to.memory != &m && c.semaphore.memory != &m) {
         ++i;
         continue;
       }
+      copies = true;
       report(c, counters_[key(c.semaphore)].waited > 0);
       land(flights_[i], copy_under_way::all);
       flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    std::erase_if(counters_, [&](const auto& n) { return n.first.first == &m; });
+    std::erase_if(counters_, [&](const auto& n) {
+      if (n.first.first != &m) return false;
+      const counter& at = n.second;
+      if (!copies && at.signal.line && at.started > at.waited) left(at.signal, at.started - at.waited);
+      return true;
+    });
   }
 
  private:
   struct counter {
     double started = 0, waited = 0;
+    location signal = {};  ///< of the last one; 0: only copies count on it
   };
   using counter_key = std::pair<const checked_memory*, std::int64_t>;
   static counter_key key(const memory_place& semaphore) {

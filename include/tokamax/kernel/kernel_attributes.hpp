@@ -53,6 +53,8 @@ struct kernel_attributes {
   int parallel = 0;  ///< the number of leading grid axes whose steps may run in any order
   int prefetch = 0, inputs = 0, outputs = 0, scratch = 0;
   std::int64_t vmem_limit = 0;
+  bool estimated = false;  ///< do the next numbers tell the cost of all steps, as the writer of the kernel says it?
+  double flops = 0, bfloat16_flops = 0, transcendentals = 0, bytes_accessed = 0;
   words blocks;  ///< the block_info of inputs, outputs and scratch
 };
 
@@ -88,6 +90,14 @@ struct kernel_layout : kernel_attributes {
   /// The number of the body's input that is ref r.
   constexpr int input_of(int r) const { return grid.rank() + prefetch + r; }
   constexpr const block_info& output(int k) const { return refs[inputs + k]; }
+  /// The cost of all steps, if the writer of the kernel tells it.
+  constexpr op_cost estimate() const { return {flops, bfloat16_flops, transcendentals, bytes_accessed}; }
+  constexpr void set_estimate(const std::optional<op_cost>& cost) {
+    const op_cost c = cost.value_or(op_cost{});
+    estimated = cost.has_value();
+    flops = c.flops, bfloat16_flops = c.bfloat16_flops;
+    transcendentals = c.transcendentals, bytes_accessed = c.bytes_accessed;
+  }
 
   /// From attribute words; their number tells where the blocks end.
   static constexpr kernel_layout of(const std::int64_t* w, int count) {
@@ -98,6 +108,9 @@ struct kernel_layout : kernel_attributes {
     detail::unpack_value(w, k.grid);
     for (int* const n : {&k.parallel, &k.prefetch, &k.inputs, &k.outputs, &k.scratch}) detail::unpack_value(w, *n);
     detail::unpack_value(w, k.vmem_limit);
+    detail::unpack_value(w, k.estimated);
+    for (double* const x : {&k.flops, &k.bfloat16_flops, &k.transcendentals, &k.bytes_accessed})
+      detail::unpack_value(w, *x);
     while (w != end) k.refs.push_back(detail::unpack_block(w));
     return k;
   }

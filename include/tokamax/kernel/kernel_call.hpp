@@ -66,9 +66,13 @@ constexpr void check_blocks(graph& g, const kernel_layout& k, location where) {
 /// The layout of a kernel on these arguments.
 constexpr kernel_layout layout_for(graph& g, const kernel_options& o, const arrays& in, location where) {
   kernel_layout k;
-  k.grid = o.grid;
-  for (const std::int64_t e : o.grid)
-    if (e < 0) reject(&g, where, "kernel_call: grid", message() << o.grid, "extents from 0 on");
+  const shape& grid = o.grid.extents();
+  k.grid = grid;
+  for (const std::int64_t e : grid)
+    if (e < 0) reject(&g, where, "kernel_call: grid", message() << grid, "extents from 0 on");
+  if (const message twice = o.grid.twice_named(); twice.length)
+    reject(&g, where, "kernel_call: grid", message("two axes ") << twice.view(), "axes of different names");
+  k.set_estimate(o.cost_estimate);
   k.prefetch = o.prefetch;
   k.inputs = in.count() - o.prefetch;
   k.outputs = o.out.count();
@@ -80,29 +84,46 @@ constexpr kernel_layout layout_for(graph& g, const kernel_options& o, const arra
   }
   for (int i = 0; i < k.prefetch; ++i)
     if (!is_integer(in[i].dtype())) reject(&g, where, "kernel_call: prefetch", in[i].type(), "integers");
+  for (int i = 0; i < grid.rank(); ++i) {
+    const int by = o.grid[i].counted_by;
+    if (by >= 0 && (by >= k.prefetch || in[by].rank() != 0))
+      reject(&g, where, "kernel_call: grid", message("argument ") << by << " of " << k.prefetch << " prefetched ones",
+             message("an integer scalar that is prefetched, for axis ") << i);
+  }
   for (const dimension_semantics s : o.semantics) {
-    if (s == dimension_semantics::parallel && k.parallel < o.grid.rank())
+    if (s == dimension_semantics::parallel && k.parallel < grid.rank())
       ++k.parallel;
     else
       break;
   }
   for (int i = k.parallel; i < o.semantics.count(); ++i)
-    if (o.semantics[i] == dimension_semantics::parallel || i >= o.grid.rank())
+    if (o.semantics[i] == dimension_semantics::parallel || i >= grid.rank())
       reject(&g, where, "kernel_call: semantics", message("a parallel axis ") << i,
              "parallel axes before arbitrary ones");
   for (int i = 0; i < k.inputs; ++i)
-    k.refs.push_back(block_of(g, o.in.empty() ? block_spec{} : o.in[i], in[k.prefetch + i].type(), o.grid, where));
+    k.refs.push_back(block_of(g, o.in.empty() ? block_spec{} : o.in[i], in[k.prefetch + i].type(), grid, where));
   for (const kernel_output& out : o.out) {
-    k.refs.push_back(block_of(g, out.spec, out.type, o.grid, where));
+    k.refs.push_back(block_of(g, out.spec, out.type, grid, where));
     k.refs.back().alias = out.alias;
     if (out.alias >= 0 && (out.alias < k.prefetch || out.alias >= in.count()))
       reject(&g, where, "kernel_call: alias", message() << out.alias, "the number of an input");
     else if (out.alias >= 0 && !(in[out.alias].type() == out.type))
       reject(&g, where, "kernel_call: alias", in[out.alias].type(), out.type);
   }
-  for (const kernel_scratch& s : o.scratch) k.refs.push_back(block_of(g, {.space = s.space}, s.type, o.grid, where));
+  for (const kernel_scratch& s : o.scratch) k.refs.push_back(block_of(g, {.space = s.space}, s.type, grid, where));
   check_blocks(g, k, where);
   return k;
+}
+
+/// The number of steps along each axis, where `prefetched` are the values of the prefetched arguments.
+constexpr arrays counts_of_steps(const kernel_grid& grid, const arrays& prefetched) {
+  arrays counts;
+  for (int i = 0; i < grid.rank(); ++i) {
+    array most(static_cast<double>(grid[i].extent), {i32, false, {}});
+    const int by = grid[i].counted_by;
+    counts.push_back(by < 0 ? most : minimum(maximum(convert_element_type(prefetched[by], i32), 0), most));
+  }
+  return counts;
 }
 
 /// Traces the index maps. A number that is the index of a grid axis, or zero, needs no map.
@@ -112,7 +133,13 @@ constexpr graph trace_maps(graph& g, kernel_layout& k, const kernel_options& o, 
   const ambient_trace scope(maps);
   arrays indices;
   for (int i = 0; i < k.grid.rank(); ++i) indices.push_back(body_input(maps, {i32, false, {}}));
-  for (int i = 0; i < k.prefetch; ++i) indices.push_back(body_input(maps, in[i].type()));
+  arrays prefetched;
+  for (int i = 0; i < k.prefetch; ++i) prefetched.push_back(body_input(maps, in[i].type()));
+  // Steps that do not run keep the block of the last one that does, so nothing is copied for them.
+  const arrays counts = counts_of_steps(o.grid, prefetched);
+  for (int i = 0; i < k.grid.rank(); ++i)
+    if (o.grid[i].counted_by >= 0) indices[i] = maximum(minimum(indices[i], counts[i] - 1), 0);
+  for (const array& p : prefetched) indices.push_back(p);
   for (int r = 0; r < k.inputs + k.outputs; ++r) {
     block_info& b = k.refs[r];
     if (!b.index.contains(block_info::by_map)) continue;
@@ -142,10 +169,11 @@ constexpr graph trace_maps(graph& g, kernel_layout& k, const kernel_options& o, 
 
 /// Traces the body of a kernel: f(program, refs) on refs for prefetched arguments, inputs, outputs and scratch memory.
 template <class F>
-constexpr graph trace_kernel(graph& g, const kernel_layout& k, const arrays& in, location where, const F& f) {
+constexpr graph trace_kernel(graph& g, const kernel_layout& k, const kernel_grid& grid, const arrays& in,
+                             location where, const F& f) {
   graph body;
   body.become_body_of(g);
-  kernel_trace t{.now = &body, .grid = k.grid};
+  kernel_trace t{.now = &body, .grid = grid};
   {
     const ambient_trace scope(body);
     for (int i = 0; i < k.grid.rank(); ++i) t.ids.push_back(body_input(body, {i32, false, {}}));
@@ -155,8 +183,21 @@ constexpr graph trace_kernel(graph& g, const kernel_layout& k, const arrays& in,
       t.writable.push_back(r >= k.prefetch + k.inputs);
       t.spaces.push_back(r < k.prefetch ? memory_space::smem : k.refs[r - k.prefetch].space);
     }
+    t.counts = counts_of_steps(grid, t.states);
     const kernel_program p(t);
-    f(p, t);
+    array runs;  // is the step one of those that a run asks for?
+    for (int i = 0; i < grid.rank(); ++i)
+      if (grid[i].counted_by >= 0) {
+        const array inside = t.ids[i] < t.counts[i];
+        runs = runs.exists() ? logical_and(runs, inside) : inside;
+      }
+    if (runs.exists()) {
+      located asked(runs);
+      asked.where = where;
+      p.when(asked, [&] { f(p, t); });
+    } else {
+      f(p, t);
+    }
     for (int r = k.prefetch + k.inputs; r < t.states.count(); ++r)
       body.outputs.push_back(lift(body, t.states[r], where).id());
   }
@@ -172,7 +213,7 @@ constexpr arrays add_kernel(graph& g, const kernel_options& o, const arrays& in,
   arrays none;
   for (const kernel_output& out : o.out) none.push_back(lift(g, array(0.0, out.type)));
   if (g.error.failed) return none;
-  graph body = trace_kernel(g, k, in, where, f), maps = trace_maps(g, k, o, in, where);
+  graph body = trace_kernel(g, k, o.grid, in, where, f), maps = trace_maps(g, k, o, in, where);
   check_blocks(g, k, where);
   close_body(body);
   close_body(maps);
@@ -209,6 +250,8 @@ class blocked_kernel {
     static_assert(
         scratch >= 0,
         "tokamax: kernel_call: the body takes a kernel_program, and a ref for each argument, output and scratch");
+    constexpr int hidden =
+        Outputs == 0;  // an op without results is no op: a kernel for its effects has one that nobody sees
     std::array<array, static_cast<std::size_t>(Outputs)> out;
     if (options_.out.count() != Outputs || options_.scratch.count() != scratch) {
       reject(&g, where_, "kernel_call: refs of the body", message() << Outputs << " outputs, " << scratch << " scratch",
@@ -218,11 +261,13 @@ class blocked_kernel {
     }
     const auto call = [&](const kernel_program& p, detail::kernel_trace& t) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const ref refs[]{ref(t, static_cast<int>(I))...};
+        const ref refs[]{ref(t, static_cast<int>(I) + (I < Count ? 0 : hidden))...};
         body_(p, refs[I]...);
       }(std::make_index_sequence<static_cast<std::size_t>(others + scratch)>{});
     };
-    const arrays results = detail::add_kernel(g, options_, arrays(in.data(), Count), where_, call);
+    kernel_options options = options_;
+    if (hidden) options.out.push_back({{i32, false, {}}});
+    const arrays results = detail::add_kernel(g, options, arrays(in.data(), Count), where_, call);
     for (int k = 0; k < Outputs; ++k) out[static_cast<std::size_t>(k)] = results[k];
     return out;
   }
@@ -262,7 +307,10 @@ class blocked_kernel {
 ///   const auto add = kernel_call([](const auto&, const auto& x, const auto& y, const auto& o) { o.set(x.get() + y.get()); },
 ///                                {.grid = {8}, .in = {{{128}, {0}}, {{128}, {0}}}, .out = {{{f32, false, {1024}}, {{128}, {0}}}}});
 ///
-/// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several
+/// Not here: `core_map` and copies to other devices, because a kernel has one device with cores that share nothing but arrays;
+/// and blocks whose size is known in a run only, which `ref::at` with masks, or copies of parts, stand for.
+///
+/// shapes  `options.out` has those of the results; `Outputs` results are an array, or a std::array if they are several or none
 /// errors  "block_spec: block", "block_spec: index", "block_spec: index_map", "block_spec: buffers", "kernel_call: grid",
 ///         "kernel_call: arguments", "kernel_call: semantics", "kernel_call: alias", "kernel_call: vmem", "kernel_call: body" for a
 ///         value that it closes over, "kernel_call: refs of the body", "kernel_call: reverse mode"

@@ -10,7 +10,8 @@
 #include <tokamax/transforms/control_flow/scan.hpp>        // scan_p
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop_p
 
-#include <utility>  // index_sequence
+#include <string_view>  // string_view
+#include <utility>      // index_sequence
 
 namespace tokamax {
 
@@ -123,9 +124,30 @@ class kernel_program {
     if (!has(axis, l)) return array(0);
     return trace_->ids[axis];
   }
+  constexpr array program_id(std::string_view name, source_line l = source_line::current()) const {
+    return program_id(axis_of(name, l), l);
+  }
   /// The extent of a grid axis.
+  ///
+  /// errors  "num_programs: axis" for one of `up_to`, whose extent only a run knows: see `program_count`
   constexpr std::int64_t num_programs(int axis, source_line l = source_line::current()) const {
-    return has(axis, l) ? trace_->grid[axis] : 1;
+    if (!has(axis, l)) return 1;
+    const grid_axis& a = trace_->grid[axis];
+    if (a.counted_by >= 0)
+      reject(trace_->now, l, "num_programs: axis", message("up to ") << a.extent << " steps along axis " << axis,
+             "program_count, because only a run knows their number");
+    return a.extent;
+  }
+  constexpr std::int64_t num_programs(std::string_view name, source_line l = source_line::current()) const {
+    return num_programs(axis_of(name, l), l);
+  }
+  /// The number of steps along a grid axis, an i32 scalar. It may be one that only a run knows.
+  constexpr array program_count(int axis, source_line l = source_line::current()) const {
+    if (!has(axis, l)) return array(1);
+    return trace_->counts[axis];
+  }
+  constexpr array program_count(std::string_view name, source_line l = source_line::current()) const {
+    return program_count(axis_of(name, l), l);
   }
 
   /// Runs f() if the predicate holds. What f writes to refs counts only then.
@@ -258,8 +280,19 @@ class kernel_program {
  private:
   constexpr bool has(int axis, location where) const {
     if (axis >= 0 && axis < trace_->grid.rank()) return true;
-    reject(trace_->now, where, "program_id: axis", message() << axis, message("an axis of the grid ") << trace_->grid);
+    reject(trace_->now, where, "program_id: axis", message() << axis,
+           message("an axis of the grid ") << trace_->grid.extents());
     return false;
+  }
+  constexpr int axis_of(std::string_view name, location where) const {
+    const int axis = trace_->grid.axis_of(name);
+    if (axis >= 0) return axis;
+    message names;
+    for (int i = 0; i < trace_->grid.rank(); ++i)
+      if (const std::string_view n = trace_->grid[i].name; !n.empty()) names << (names.length ? ", " : "one of ") << n;
+    reject(trace_->now, where, "program_id: axis", message() << name,
+           names.length ? names : message("a number, because no axis has a name"));
+    return 0;
   }
   static constexpr void check_carry(graph& g, const graph& body, const arrays& carried, int wanted, location where) {
     if (body.outputs.count() != wanted)

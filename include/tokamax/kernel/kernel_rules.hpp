@@ -3,6 +3,7 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
+#include <tokamax/core/graph/cost.hpp>             // cost_of
 #include <tokamax/kernel/grid_as_scan.hpp>         // grid_as_scan
 #include <tokamax/kernel/grid_loop.hpp>            // kernel_as_grid_loop
 #include <tokamax/lax/reduce.hpp>                  // sum
@@ -11,6 +12,11 @@
 namespace tokamax {
 
 namespace detail {
+/// What the writer of a kernel says that it costs, or else what its steps cost one by one.
+constexpr op_cost cost_of_kernel(const call& c) {
+  const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
+  return k.estimated ? k.estimate() : cost_of(composed(c));
+}
 constexpr arrays kernel_vjp(const call& c);
 constexpr arrays kernel_jvp(const call& c);
 constexpr arrays kernel_batch(const call& c);
@@ -21,6 +27,7 @@ inline constexpr op kernel_call_p{
     .name = "kernel_call",
     .unique = true,
     .bodies = {.count = 2},
+    .cost = {.operations = [](const call& c) { return detail::cost_of_kernel(c); }},
     .attributes = schema<kernel_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_outputs(c); },
     .compose = [](const call& c) -> arrays { return detail::kernel_as_grid_loop(c); },
@@ -84,6 +91,7 @@ constexpr arrays kernel_batch(const call& c) {
   for (const std::int64_t e : k.grid) grid.push_back(e);
   k.grid = grid;
   ++k.parallel;
+  if (k.estimated) k.set_estimate(k.estimate() * static_cast<double>(c.batch_size));
   return bind_bodies(c, std::move(bodies), k.packed(), operands);
 }
 
@@ -151,6 +159,7 @@ constexpr arrays kernel_vjp(const call& c) {
   for (int r = 0; r < k.inputs; ++r)
     if (is_floating(k.refs[r].array.dtype) && c.needs(k.prefetch + r)) wanted.push_back(r);
   kernel_layout back = k;
+  back.set_estimate({});
   arrays operands = c.operands();
   vec<block_info> cotangents;
   for (int o = 0; o < k.outputs; ++o) {
@@ -192,6 +201,7 @@ constexpr arrays kernel_jvp(const call& c) {
   for (const block_info& b : k.refs) moving.push_back(is_floating(b.array.dtype) && b.space != memory_space::semaphore);
   kernel_layout both = k;
   both.refs.clear();
+  both.set_estimate({});
   const auto add = [&](int from, int count) {
     const int before = both.refs.count();
     for (int r = from; r < from + count; ++r) both.refs.push_back(k.refs[r]);

@@ -3,6 +3,7 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
+#include <tokamax/kernel/kernel_grid.hpp>    // kernel_grid
 #include <tokamax/kernel/ref_ops.hpp>        // ref_get_p, ref_set_p
 #include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
 #include <tokamax/lax/convert.hpp>           // convert_element_type
@@ -36,8 +37,9 @@ struct kernel_trace {
   arrays states = {};
   vec<memory_space> spaces = {};
   vec<char> writable = {};
-  arrays ids = {};  ///< indices of the step
-  shape grid = {};
+  arrays ids = {};     ///< indices of the step
+  arrays counts = {};  ///< the numbers of steps along the axes, i32 scalars
+  kernel_grid grid = {};
 };
 }  // namespace detail
 

@@ -6,6 +6,8 @@
 #include <tokamax/tokamax.hpp>
 
 #include <chrono>
+#include <optional>
+#include <vector>
 
 #include "kernel/checked_kernels.hpp"
 #include "support/catch.hpp"
@@ -134,6 +136,49 @@ TEST_CASE("kernels that are written once have the values of the CPU, and cost cy
       CHECK((s.products ? r.mfu() > 0 : r.mfu() == 0));
       CHECK(line_of(r, "kernel_call").source == sys::cost_source::kernel);
     }
+  }
+}
+TEST_CASE("a kernel whose steps depend on numbers of a run costs what its writer says", "[systolic]") {
+  const array x{tk::array_type{tk::f32, false, {1024, 512}}}, n{tk::array_type{tk::i32, false, {}}};
+  const auto report = [&](const sys::chip& c, bool multiplies, const std::optional<tk::op_cost>& cost,
+                          bool prefetched) {
+    const auto f = [=](const array& steps, const array& a) {
+      const tk::block_spec rows{{128, 512}, {0, tk::first_block}};
+      const auto body = [=](const auto&, const auto&, const auto& in, const auto& out) {
+        const array v = in.get();
+        out.set(multiplies ? tk::matmul(tk::matmul(v, tk::swapaxes(v, 0, 1)), v) : tk::exp(v));
+      };
+      std::vector<tk::block_spec> in{rows};
+      if (!prefetched) in.insert(in.begin(), tk::block_spec{});
+      return tk::kernel_call(body, {.grid = prefetched ? tk::kernel_grid{tk::up_to(8, 0)} : tk::kernel_grid{8},
+                                    .in = {in.data(), in.size()},
+                                    .out = {{a.type(), rows}},
+                                    .prefetch = prefetched,
+                                    .cost_estimate = cost})(steps, a);
+    };
+    return tk::systolic_report(tk::systolic(c), f, n, x);
+  };
+  const double bytes = 2.0 * 4 * 1024 * 512;
+  const tk::op_cost half{.flops = 1e9, .bytes_accessed = bytes}, one{.flops = 2e9, .bytes_accessed = bytes},
+      vectors{0, 0, 1e6, bytes};
+  for (const sys::chip* c : {&tk::v4, &tk::v5e, &tk::v6e}) {
+    INFO(c->name);
+    const sys::program_report said = report(*c, true, one, true);
+    const sys::op_line& l = line_of(said, "kernel_call");
+    CHECK(l.source == sys::cost_source::estimate);
+    CHECK(l.useful_macs == Approx(1e9));
+    CHECK(l.hbm_bytes == Approx(bytes));
+    CHECK(l.cycles > 2e9 / c->peak_per_cycle(sys::element::f32) / std::max(1, said.cores));
+    check_sums(said);
+    CHECK_THAT(said.text(), contains("kernels that depend on numbers of a run cost what their cost_estimate says"));
+    CHECK(report(*c, true, half, true).cycles() < said.cycles());
+    const sys::program_report exps = report(*c, false, vectors, true);
+    CHECK(exps.useful_macs() == 0);
+    CHECK(line_of(exps, "kernel_call").source == sys::cost_source::estimate);
+    CHECK(exps.stalls().total() == Approx(exps.cycles()));
+    // What is known is simulated step by step, whatever is said of it, and so is a kernel of which nothing is said.
+    CHECK(line_of(report(*c, true, one, false), "kernel_call").source == sys::cost_source::kernel);
+    CHECK_THAT(report(*c, true, {}, true).text(), contains("prefetched numbers of kernels are taken to be zeros"));
   }
 }
 TEST_CASE("a kernel whose blocks do not fit into VMEM is refused with a table of them", "[systolic]") {

@@ -282,10 +282,49 @@ class graph_coster {
 
   void add_kernel(const graph& g, const node& n, double times) {
     const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
-    if (k.prefetch) assume("prefetched numbers of kernels are taken to be zeros");
     const std::string name = kernel_of_ + text_of(g, n) + " grid " + std::string((message() << k.grid).view()) +
                              " body " + std::to_string(g.bodies[k.body].count());
+    if (k.estimated && (k.prefetch || has_node(g.bodies[k.body], is_open_loop))) {
+      assume("kernels that depend on numbers of a run cost what their cost_estimate says");
+      return add_estimate(name, g, k, times);
+    }
+    if (k.prefetch) assume("prefetched numbers of kernels are taken to be zeros");
     add_line(name, cost_source::kernel, times, [&] { return kernel_program(chip_, g, n); });
+  }
+  static bool is_open_loop(const node& n) { return n.op->bodies.carries && !n.op->bodies.repeats; }
+  /// Is any node of a graph or of its bodies like that?
+  static bool has_node(const graph& g, bool (*like)(const node&)) {
+    for (const node& n : g.nodes)
+      if (n.op && like(n)) return true;
+    for (const graph& b : g.bodies)
+      if (has_node(b, like)) return true;
+    return false;
+  }
+  /// A kernel by its estimate. The arrays do the operations if the body has a product, and else the vector unit does.
+  void add_estimate(const std::string& name, const graph& g, const kernel_layout& k, double times) {
+    const op_cost cost = k.estimate();
+    double results = 0;
+    for (int o = 0; o < k.outputs; ++o) results += tokamax::bytes_of(k.output(o).array);
+    const double written = std::min(results, cost.bytes_accessed);
+    const bool multiplies =
+        cost.flops > 0 && has_node(g.bodies[k.body], [](const node& n) { return is_product(*n.op); });
+    const element e = k.bfloat16_flops > 0 || k.inputs == 0 ? element::bf16 : element_of(k.refs[0].array.dtype);
+    const auto compute = [&](program& p, double, double parts, event_id ready) {
+      const double words = chip_.sublanes * chip_.lanes * parts;
+      const long long lanes = count_of(chip_.lanes);
+      event_id done = ready;
+      if (multiplies) {
+        const double rows = cost.flops / 2 / parts / static_cast<double>(lanes * lanes);
+        done = p.product({std::max(1LL, std::llround(rows)), lanes, lanes}, e, {ready});
+      } else if (cost.flops > 0) {
+        done = p.vector("add", cost.flops / words, {ready});
+      }
+      return cost.transcendentals > 0 ? p.vector("exp", cost.transcendentals / words, {done}) : done;
+    };
+    add_line(
+        name, cost_source::estimate, times,
+        [&] { return streamed({cost.bytes_accessed - written}, written, many_parts, compute); },
+        multiplies ? cost.flops / 2 : 0);
   }
 
   /// Do the blocks of a kernel fit into VMEM?
@@ -344,7 +383,8 @@ class graph_coster {
 /// The cycles of a traced program, as XLA would run it: ops with a meaning in smaller ops are written out, elementwise ops that
 /// follow each other share a loop, and each loop, product, reduction and kernel is simulated once for all that are alike.
 ///
-///   kernel_call            its grid, from the traced body (see kernel_program)
+///   kernel_call            its grid, from the traced body (see kernel_program); or its cost_estimate, if it has one and its
+///                          steps depend on prefetched numbers or loops of unknown length
 ///   attention, norms and   the kernels of kernel_ops, where these take the call (see chip_kernel)
 ///   cross entropy
 ///   products               in equal blocks of at most 512 x 1024 x 1024, or several of a batch in each step

@@ -8,6 +8,7 @@
 #include <tokamax/backend/systolic/matmul.hpp>         // padded_bytes
 #include <tokamax/kernel/async_copy.hpp>               // copy_start_p, copy_wait_p
 #include <tokamax/kernel/kernel_events.hpp>            // walk_kernel
+#include <tokamax/kernel/semaphore.hpp>                // semaphore_signal_p, semaphore_wait_p
 
 #include <deque>   // deque
 #include <string>  // to_string
@@ -37,7 +38,9 @@ class step_work {
       wait.on = unit::ici;  // of no link: it waits for the oldest copy
       return all_.push_back({wait, {}, 1});
     }
-    if (e.use == nullptr || e.function == &ref_get_p || e.function == &ref_set_p || e.function == &ref_empty_p) return;
+    for (const op* free : {&ref_get_p, &ref_set_p, &ref_empty_p, &semaphore_signal_p, &semaphore_wait_p})
+      if (e.function == free) return;
+    if (e.use == nullptr) return;
     program alone;
     call use = *e.use;
     use.type = e.result;

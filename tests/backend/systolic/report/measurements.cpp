@@ -36,9 +36,17 @@ TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
   CHECK(errors.at("v4 two XLUs").worst > 0.5);  // the model has one cross-lane unit
   CHECK(errors.at("v4 links").judged == 1);
   CHECK(errors.at("v4 links").worst < 0.001);
-  for (const char* const group : {"v5e matmul", "v4 functions", "v5e XLA", "v4 matmul", "v4 all-reduce"})
-    CHECK(errors.at(group).judged == 0);
+  for (const char* const group : {"v4 functions", "v4 matmul", "v4 all-reduce"}) CHECK(errors.at(group).judged == 0);
   CHECK(errors.at("v5e matmul").fitted == 3);
+  CHECK(errors.at("v5e matmul").judged == 3);
+  CHECK(errors.at("v5e matmul").mean < 0.035);
+  CHECK(errors.at("v5e matmul").worst < 0.07);
+  // The same kernel with y transposed, or with relu. A product of 1024 takes 9 us of the 121 to 126 us that a host measures.
+  CHECK(errors.at("v5e fused").judged == 12);
+  CHECK(errors.at("v5e fused").mean < 0.03);
+  CHECK(errors.at("v5e fused").worst < 0.12);
+  CHECK(errors.at("v5e XLA").judged == 3);
+  CHECK(errors.at("v5e XLA").mean < 0.07);
   for (const auto& m : published())
     if (m.what == sys::measured_case::product) CHECK(std::abs(sys::predicted(m) - m.value) <= 1);
 }
@@ -74,17 +82,17 @@ TEST_CASE("a number is judged without itself: its constant comes from elsewhere"
     CHECK(errors.at(group).mean < mean);
     CHECK(errors.at(group).worst < worst);
   };
-  within("v5e matmul", 2, 0.035, 0.04);
+  within("v5e matmul", 6, 0.03, 0.07);
   within("v4 DMA", 9, 0.025, 0.045);
   within("v4 dots", 3, 0.005, 0.006);
   within("v4 links", 3, 0.007, 0.02);
   within("v4 units", 15, 0.022, 0.16);
   within("rates", 4, 0.021, 0.08);
-  for (const char* const group : {"v4 functions", "v5e XLA", "v4 matmul", "v4 all-reduce"})
-    CHECK(errors.at(group).judged == 0);
+  for (const char* const group : {"v4 functions", "v4 matmul", "v4 all-reduce"}) CHECK(errors.at(group).judged == 0);
   CHECK_THAT(sys::left_out_table(published(), results),
-             contains("swap_bubble 36 from the guess for v4") && contains("product_edge 9 from dot 128") &&
-                 contains("hbm_to_vmem.fixed 471.2 from P043") && contains("1 more that nothing replaces"));
+             contains("swap_bubble 29.94 from P005") && contains("launch_us 108.8 from P004") &&
+                 contains("product_edge 9 from dot 128") && contains("hbm_to_vmem.fixed 471.2 from P043") &&
+                 contains("1 more that nothing replaces"));
 }
 
 TEST_CASE("leaving a number out takes back what was fitted to it, and nothing else", "[systolic]") {
@@ -106,7 +114,7 @@ TEST_CASE("leaving a number out takes back what was fitted to it, and nothing el
 TEST_CASE("the table names what fitted a constant, and takes other numbers", "[systolic]") {
   const std::string table = sys::measurement_table(published());
   INFO(table);
-  CHECK_THAT(table, contains("fitted swap_bubble") && contains("v5e matmul     not judged: no number was held out") &&
+  CHECK_THAT(table, contains("fitted swap_bubble") && contains("v5e matmul     mean 3.2%, worst 6.4% of 3 numbers") &&
                         contains("v4 all-reduce  not judged: no number is at hand") &&
                         contains("v4 dots        mean "));
   const sys::measurement mine{"mine", "own", &sys::v5e, sys::measured_case::roots, {8}, 33.75};

@@ -486,6 +486,8 @@ TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_p>();
 TOKAMAX_KERNELS const op* descriptor_of<select_p>();
+TOKAMAX_KERNELS const op* descriptor_of<semaphore_signal_p>();
+TOKAMAX_KERNELS const op* descriptor_of<semaphore_wait_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_left_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_right_arithmetic_p>();
 TOKAMAX_KERNELS const op* descriptor_of<shift_right_logical_p>();
@@ -725,6 +727,8 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &scatter_add_p,
           &scatter_p,
           &select_p,
+          &semaphore_signal_p,
+          &semaphore_wait_p,
           &shift_left_p,
           &shift_right_arithmetic_p,
           &shift_right_logical_p,

@@ -18,6 +18,7 @@ enum class cost_source : unsigned char {
   kernel,      ///< the grid of a kernel, from its traced body
   model,       ///< products, reductions and fused loops, as pipelines of blocks
   descriptor,  ///< no kernel of the chip: the bytes and operations that the op's descriptor tells
+  estimate,    ///< the `cost_estimate` of a kernel whose steps depend on numbers that only a run knows
 };
 
 /// Ops of a program that are alike, such as the same one of each layer. Amounts are those of all of them.
