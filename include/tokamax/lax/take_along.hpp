@@ -1,6 +1,5 @@
 // tokamax/lax/take_along.hpp: elements along one axis, whose index each has of its own.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/numpy/take_along_axis.cpp
 #pragma once
 
 #include <tokamax/lax/gather.hpp>  // gather

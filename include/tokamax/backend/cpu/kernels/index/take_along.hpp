@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/kernels/index/take_along.hpp: reads elements along one axis by index, line by line.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/numpy/take_along_axis.cpp
+// tested by tests/lax/take_along.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
