@@ -85,7 +85,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
   #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
-  #include <tokamax/backend/cpu/kernels/fft.hpp>
+  #include <tokamax/backend/cpu/kernels/fourier/fft.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
