@@ -158,7 +158,8 @@ inline constexpr op rfft_p{
     .cost = {.operations = detail::transform_cost},
     .infer_all = [](const call& c) -> types {
       array_type x = c[0].type();
-      if (!detail::has_transform(x)) c.fail("rfft: operand", x, "f32[..., n] or f64[..., n]");
+      if (!detail::has_transform(x) || x.shape[-1] == 0)
+        c.fail("rfft: operand", x, "f32[..., n] or f64[..., n] with elements");
       if (x.shape.rank() > 0) x.shape[-1] = x.shape[-1] / 2 + 1;
       return {{x.dtype, false, x.shape}, {x.dtype, false, x.shape}};
     },

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/sort.hpp: sorting as integers, with the order of a key in the high bits and its position below.
+// tokamax/backend/cpu/kernels/order/sort.hpp: sorting as integers, with the order of a key in the high bits and its position below.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -219,6 +219,18 @@ void sort_line(const T* line, T* out, std::int64_t n, std::int64_t stride, bool 
   restore_equal(line, out, n, stride, found);
 }
 
+/// Is there any NaN or -0 in `width` registers with the bits of numbers?
+template <class T>
+bool has_equal_orders(const i32v* v) noexcept {
+  if constexpr (!std::is_floating_point_v<T>) return false;
+  mask any(false);
+  for (std::int64_t i = 0; i < width; ++i) {
+    const f32v x = bitcast<f32v>(v[i]);  // comparisons of registers with != may be false for NaN
+    any = any | ~(x == x) | to_mask(v[i] == i32v(std::numeric_limits<std::int32_t>::min()));
+  }
+  return xsimd::any(any);
+}
+
 struct sort_table;
 
 /// Sorts as many rows of n <= 2048 numbers of 32 bits as there are lanes. Orders become signed, because vectors compare these.
@@ -246,16 +258,9 @@ void sort_rows_in_lanes(const T* rows, T* out, std::int64_t n, bool descending) 
   std::int64_t j = 0;
   for (; j + width <= n; j += width) {
     for (std::int64_t i = 0; i < width; ++i) v[i] = bits_at(rows + i * n + j);
-    if constexpr (std::is_floating_point_v<T>) {
-      mask nan(false), zero(false);
-      for (std::int64_t i = 0; i < width; ++i) {
-        const f32v x = bitcast<f32v>(v[i]);
-        nan = nan | (x != x), zero = zero | to_mask(v[i] == i32v(std::numeric_limits<std::int32_t>::min()));
-      }
-      if (xsimd::any(nan | zero))
-        for (std::int64_t i = 0; i < width * width; ++i)
-          found[static_cast<std::size_t>(i / width)].add(rows[i / width * n + j + i % width]);
-    }
+    if (has_equal_orders<T>(v))
+      for (std::int64_t i = 0; i < width * width; ++i)
+        found[static_cast<std::size_t>(i / width)].add(rows[i / width * n + j + i % width]);
     transpose_square(v);
     for (std::int64_t i = 0; i < width; ++i) store_aligned(table + (j + i) * width, order(v[i]));
   }

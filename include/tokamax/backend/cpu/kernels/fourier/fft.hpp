@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/fft.hpp: Fourier transforms of f32 and f64.
+// tokamax/backend/cpu/kernels/fourier/fft.hpp: Fourier transforms of f32 and f64.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/fourier/fft.cpp
 #pragma once
@@ -18,13 +18,15 @@ fourier::pair_of<T> two_results(const kernel_arguments& a) noexcept {
 template <class T>
 void transform_operands(const kernel_arguments& a) {
   const array_view& x = a.in[0];
-  const std::int64_t n = x.extent(-1), rows = n > 0 ? x.size() / n : 0;
+  if (x.size() == 0) return;
+  const std::int64_t n = x.extent(-1), rows = x.size() / n;
   fourier::transform_rows<T>({x.as<const T>(), a.in[1].as<const T>()}, two_results<T>(a), rows, n, n);
 }
 template <class T>
 void transform_reals(const kernel_arguments& a) {
   const array_view& x = a.in[0];
-  const std::int64_t n = x.extent(-1), rows = n > 0 ? x.size() / n : 0;
+  if (x.size() == 0) return;
+  const std::int64_t n = x.extent(-1), rows = x.size() / n;
   fourier::transform_real_rows<T>(x.as<const T>(), two_results<T>(a), rows, n);
 }
 }  // namespace cpu_backend::detail
