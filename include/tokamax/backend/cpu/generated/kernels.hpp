@@ -15,8 +15,8 @@
 #include <tokamax/transforms.hpp>
 
 #if TOKAMAX_COMPILES(REDUCE)
+  #include <tokamax/backend/cpu/kernels/argmax.hpp>
   #include <tokamax/backend/cpu/kernels/cumulative.hpp>
-  #include <tokamax/backend/cpu/kernels/order/argmax.hpp>
   #include <tokamax/backend/cpu/kernels/reduce.hpp>
 #else
 namespace tokamax {
@@ -90,15 +90,15 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
   #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
-  #include <tokamax/backend/cpu/kernels/order/sort.hpp>
-  #include <tokamax/backend/cpu/kernels/order/top_k.hpp>
   #include <tokamax/backend/cpu/kernels/pack_int4.hpp>
   #include <tokamax/backend/cpu/kernels/pad.hpp>
   #include <tokamax/backend/cpu/kernels/ragged/ragged_gather.hpp>
   #include <tokamax/backend/cpu/kernels/ragged/ragged_gather_reduce.hpp>
   #include <tokamax/backend/cpu/kernels/reverse.hpp>
   #include <tokamax/backend/cpu/kernels/scatter.hpp>
+  #include <tokamax/backend/cpu/kernels/sort.hpp>
   #include <tokamax/backend/cpu/kernels/threefry.hpp>
+  #include <tokamax/backend/cpu/kernels/top_k.hpp>
 #else
 namespace tokamax {
 template <>

@@ -1,6 +1,6 @@
-// tests/backend/cpu/kernels/order/sort.cpp: short and long lines.
+// tests/backend/cpu/kernels/sort.cpp: short and long lines.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/kernels/order/sort.hpp>
+#include <tokamax/backend/cpu/kernels/sort.hpp>
 
 #include "support/threads.hpp"
 

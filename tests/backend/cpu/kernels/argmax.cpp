@@ -1,6 +1,6 @@
-// tests/backend/cpu/kernels/order/argmax.cpp: first extremes along rows and columns.
+// tests/backend/cpu/kernels/argmax.cpp: first extremes along rows and columns.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/backend/cpu/kernels/order/argmax.hpp>
+#include <tokamax/backend/cpu/kernels/argmax.hpp>
 
 #include "support/threads.hpp"
 

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/order/argmax.hpp: index of the first largest or smallest element along one axis.
+// tokamax/backend/cpu/kernels/argmax.hpp: index of the first largest or smallest element along one axis.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/lax/reduce.cpp
 #pragma once

@@ -1,4 +1,4 @@
-// tokamax/backend/cpu/kernels/order/sort.hpp: sorting as integers, with the order of a key in the high bits and its position below.
+// tokamax/backend/cpu/kernels/sort.hpp: sorting as integers, with the order of a key in the high bits and its position below.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
