@@ -30,6 +30,7 @@
 //   lax/reshape.hpp                    the same elements in row-major order under other extents.
 //   lax/reverse.hpp                    elements in reverse order along some axes.
 //   lax/scatter.hpp                    rows of a table replaced by index.
+//   lax/search_sorted.hpp              the places of numbers in a sorted line.
 //   lax/slice.hpp                      take a box out of an array, and its transpose, pad.
 //   lax/sort.hpp                       stable sorting by a key: sort, argsort.
 //   lax/split.hpp                      cut an array along an axis; the transpose of concatenate.
@@ -71,6 +72,7 @@
 #include <tokamax/lax/reshape.hpp>
 #include <tokamax/lax/reverse.hpp>
 #include <tokamax/lax/scatter.hpp>
+#include <tokamax/lax/search_sorted.hpp>
 #include <tokamax/lax/slice.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/split.hpp>

@@ -133,6 +133,9 @@ std::vector<point> movement_points() {
       {"concatenate", in([](const arrays& v) { return concatenate({v[0], v[1]}, 1); }), {x, y}},
       {"split", in([](const arrays& v) { return split(v[0], words{1, 3}, 1); }), {x}},
       {"gather", in([](const arrays& v) { return gather(v[0], v[1]); }), {x, at}},
+      {"take_along", calls(take_along_p, pack(take_along_options{.axis = 1})), {x, astype(y > 0.0, i32)}},
+      {"fft", calls(fft_p), {x, y}},
+      {"rfft", calls(rfft_p), {x}},
       {"scatter_add", in([](const arrays& v) { return scatter_add(v[1], v[0], 4); }), {x, at}},
       {"scatter_add_onto", in([](const arrays& v) { return scatter_add(v[0], v[2], v[1]); }), {x, y, at}},
       {"scatter", in([](const arrays& v) { return scatter(v[0], v[2], v[1]); }), {x, y, at}},
@@ -371,6 +374,10 @@ const std::map<std::string, std::string> not_differentiated{
     {"copy_start", "has an effect in a kernel"},
     {"copy_wait", "has an effect in a kernel"},
     {"ref_set", "has an effect in a kernel"},
+    {"semaphore_signal", "has an effect in a kernel"},
+    {"semaphore_wait", "has an effect in a kernel"},
+    {"search_sorted", "gives integers"},
+    {"true_positions", "gives integers"},
     {"ref_empty", "has no operand"},
     {"grid_loop", "is what a kernel becomes after it was differentiated"},
 };
@@ -449,6 +456,8 @@ const std::map<std::string, std::string> without_values{
     {"check", "has an effect and no result"},
     {"copy_start", "has an effect in a kernel"},
     {"copy_wait", "has an effect in a kernel"},
+    {"semaphore_signal", "has an effect in a kernel"},
+    {"semaphore_wait", "has an effect in a kernel"},
     {"ref_empty", "has an effect in a kernel"},
     {"grid_loop", "is what a kernel becomes in a program"},
 };
@@ -477,6 +486,8 @@ std::vector<point> integer_points() {
   points.push_back({"reduce_or", in([](const arrays& v) { return any(v[0] > 0.5, {{1}}); }), {x}});
   points.push_back({"argmax", in([](const arrays& v) { return argmax(v[0], 1); }), {x}});
   points.push_back({"argmin", in([](const arrays& v) { return argmin(v[0], 0); }), {x}});
+  points.push_back({"search_sorted", in([](const arrays& v) { return search_sorted(sort(v[0]), v[1]); }), {x[0], x}});
+  points.push_back({"true_positions", in([](const arrays& v) { return true_positions(v[0], 3); }), {p}});
   points.push_back({"iota", in([](const arrays& v) { return v[0] + iota(f64, {3, 4}, 1); }), {x}});
   points.push_back(
       {"reduce_precision to f16", in([](const arrays& v) { return reduce_precision(v[0], 5, 10); }), {noise({4}, 1)}});

@@ -3,9 +3,8 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>               // gather
-#include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/reverse.hpp>              // reverse
+#include <tokamax/lax/search_sorted.hpp>        // search_sorted
 #include <tokamax/lax/sort.hpp>                 // sort
 #include <tokamax/numpy/manipulation/axes.hpp>  // ravel
 #include <tokamax/numpy/take.hpp>               // take
@@ -65,23 +64,7 @@ constexpr array searchsorted(const array& a, const array& v, search_side side = 
     return a;
   }
   const promoted p = promote({a.dtype(), a.type().weak}, {v.dtype(), v.type().weak});
-  const array sorted = astype(a, p.type, l), x = astype(v, p.type, l);
-  const std::int64_t n = a.extent(0);
-  if (n <= 0) return zeros(x.shape(), i32);
-  const auto number = [](std::int64_t count) { return array(count, {i32, false, {}}); };
-  // `low` elements are known to come before x. Each step asks for as many more, half as many as the step before. The last element
-  // stands for those behind it: if it comes before x, all do. Comparisons with NaN are false, so NaN comes before nothing.
-  array low = zeros(x.shape(), i32);
-  std::int64_t step = 1;
-  while (step <= n / 2) step *= 2;
-  for (; step > 0; step /= 2) {
-    const array at = gather(sorted, minimum(low + number(step - 1), number(n - 1)), l);
-    low = select(side == search_side::left ? at < x : at <= x, low + number(step), low);
-  }
-  low = minimum(low, number(n));
-  if (is_floating(p.type))  // all numbers come before NaN, and the right side of it is the end
-    low = select(x == x, low, side == search_side::left ? sum(astype(sorted == sorted, i32)) : number(n));
-  return low;
+  return search_sorted(astype(a, p.type, l), astype(v, p.type, l), {side == search_side::right}, l);
 }
 /// The number of the interval between increasing (or decreasing) edges that each element lies in. With `right`, intervals
 /// include their right edge.

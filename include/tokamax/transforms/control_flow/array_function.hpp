@@ -23,7 +23,7 @@ template <class F, class Carry>
 struct tree_function final : array_function {
   const F& f;
   const Carry& init;
-  constexpr tree_function(const F& function, const Carry& like) : f(function), init(like) {}
+  constexpr tree_function(const F& given, const Carry& like) : f(given), init(like) {}
   constexpr arrays operator()(const arrays& in) override { return leaves(f(with_leaves(copy_tree(init), in))); }
 };
 

@@ -43,8 +43,8 @@ struct tree_scan_function final : scan_function {
   const Carry& init;
   const Xs& xs;
   std::optional<Ys> ys;
-  constexpr tree_scan_function(const F& function, const Carry& carry, const Xs& sequence)
-      : f(function), init(carry), xs(sequence) {}
+  constexpr tree_scan_function(const F& given, const Carry& carry, const Xs& sequence)
+      : f(given), init(carry), xs(sequence) {}
   constexpr arrays operator()(const arrays& in) override {
     const Carry carry = with_leaves(copy_tree(init), in);
     auto out = f(carry, with_leaves(copy_tree(xs), in, leaves(init).count()));

@@ -87,6 +87,7 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
   #include <tokamax/backend/cpu/kernels/fourier/fft.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/index/search_sorted.hpp>
   #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
   #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>
   #include <tokamax/backend/cpu/kernels/max_pool.hpp>
@@ -139,6 +140,8 @@ template <>
 inline constexpr linkage linked_kernel<scatter_add_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<scatter_p, cpu_tag>{true, {}};
+template <>
+inline constexpr linkage linked_kernel<search_sorted_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<sort_p, cpu_tag>{true, {}};
 template <>
@@ -319,6 +322,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<rfft_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_onto_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_add_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scatter_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<search_sorted_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<sort_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<take_along_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<threefry2x32_p>();
@@ -485,6 +489,7 @@ TOKAMAX_KERNELS const op* descriptor_of<scan_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_onto_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_add_p>();
 TOKAMAX_KERNELS const op* descriptor_of<scatter_p>();
+TOKAMAX_KERNELS const op* descriptor_of<search_sorted_p>();
 TOKAMAX_KERNELS const op* descriptor_of<select_p>();
 TOKAMAX_KERNELS const op* descriptor_of<semaphore_signal_p>();
 TOKAMAX_KERNELS const op* descriptor_of<semaphore_wait_p>();
@@ -552,6 +557,7 @@ TOKAMAX_KERNELS attribute_schema schema<rotary_embedding_options>();
 TOKAMAX_KERNELS attribute_schema schema<scan_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scatter_attributes>();
 TOKAMAX_KERNELS attribute_schema schema<scatter_options>();
+TOKAMAX_KERNELS attribute_schema schema<search_sorted_options>();
 TOKAMAX_KERNELS attribute_schema schema<slice_options>();
 TOKAMAX_KERNELS attribute_schema schema<sort_options>();
 TOKAMAX_KERNELS attribute_schema schema<take_along_options>();
@@ -726,6 +732,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &scatter_add_onto_p,
           &scatter_add_p,
           &scatter_p,
+          &search_sorted_p,
           &select_p,
           &semaphore_signal_p,
           &semaphore_wait_p,
