@@ -28,7 +28,7 @@ void search_block(const T* sorted, std::int32_t n, const T* x, std::int64_t coun
   for (auto step = static_cast<std::int32_t>(tokamax::detail::first_search_step(n)); step > 0; step /= 2)
     for (std::int64_t j = 0; j < searched_together; ++j) {
       const C at = static_cast<C>(sorted[std::min(low[j] + step - 1, n - 1)]);
-      low[j] += (Right ? at <= v[j] : at < v[j]) ? step : 0;
+      low[j] += step * static_cast<std::int32_t>(Right ? at <= v[j] : at < v[j]);  // a branch would be guessed wrongly
     }
   for (std::int64_t j = 0; j < count; ++j) to[j] = v[j] == v[j] ? std::min(low[j], n) : of_nan;
 }
