@@ -1,8 +1,10 @@
 // tests/linalg/lu.cpp: LU decompositions of square, tall, wide, singular and empty matrices.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/linalg/lu.hpp>
+#include <tokamax/linalg/solve.hpp>
 
 #include "linalg/matrices.hpp"
+#include "support/threads.hpp"
 
 #include <cmath>
 
@@ -16,8 +18,17 @@ TEST_CASE("lu keeps the contract") {
 
 TEST_CASE("p l u gives the matrix back") {
   for (const dtype t : {f32, f64})
-    for (const shape& s :
-         {shape{5, 5}, {40, 40}, {2, 6, 3}, {2, 3, 6}, {1, 1}, {0, 3}, {3, 0}, {0, 2, 2}, {2, 100, 100}}) {
+    for (const shape& s : {shape{5, 5},
+                           {40, 40},
+                           {2, 6, 3},
+                           {2, 3, 6},
+                           {1, 1},
+                           {0, 3},
+                           {3, 0},
+                           {0, 2, 2},
+                           {2, 100, 100},
+                           {150, 70},
+                           {70, 150}}) {
       const array a = noise(s, 5, t);
       const auto [p, l, u] = linalg::lu(a);
       INFO(std::string(message(a.type()).view()));
@@ -31,6 +42,12 @@ TEST_CASE("p l u gives the matrix back") {
       for (std::size_t i = 0; i < swaps.size(); ++i) std::swap(made[i], made[static_cast<std::size_t>(swaps[i])]);
       CHECK(std::equal(made.begin(), made.end(), order.begin()));
     }
+}
+
+TEST_CASE("blocks of large matrices are the same for any number of threads") {
+  const array a = regular({200, 200}, 3);
+  check_same_bits([](const arrays& x) -> arrays { return {linalg::lu_factor(x[0]).lu}; }, {a});
+  check_same_bits([](const arrays& x) -> arrays { return {linalg::solve(x[0], x[1])}; }, {a, noise({200, 150}, 4)});
 }
 
 TEST_CASE("singular matrices and those with NaN are decomposed, too") {

@@ -23,22 +23,36 @@ TOKAMAX_BODY void run_cholesky(const kernel_arguments& call) {
   });
 }
 
-/// Every system is solved as one with a lower triangle on the left. x a = b is a^T x^T = b^T, and an upper triangle is a lower
-/// one when its rows and columns are read from the end.
+/// How many columns of a system, or rows of a product, a task has. It does not depend on the number of threads, so neither do
+/// results.
+inline constexpr Eigen::Index lines_of_a_task = 64;
+
+/// Solves t x = b, where x has b before.
+template <class Triangle, class T>
+void solve_triangle(const Triangle& t, bool lower, bool unit_diagonal, matrix<T>& all) {
+  if (all.size() == 0) return;
+  cpu_backend::parallel_for((all.cols() + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
+    const Eigen::Index begin = task * lines_of_a_task;
+    Eigen::Ref<matrix<T>> x = all.middleCols(begin, std::min(lines_of_a_task, all.cols() - begin));
+    if (lower && unit_diagonal) return t.template triangularView<Eigen::UnitLower>().solveInPlace(x);
+    if (lower) return t.template triangularView<Eigen::Lower>().solveInPlace(x);
+    if (unit_diagonal) return t.template triangularView<Eigen::UnitUpper>().solveInPlace(x);
+    t.template triangularView<Eigen::Upper>().solveInPlace(x);
+  });
+}
+
+/// Every system is solved as one with the triangle on the left: x a = b is a^T x^T = b^T. The transpose of a matrix by rows is
+/// that matrix by columns, so none is copied.
 TOKAMAX_BODY void run_triangular_solve(const kernel_arguments& call) {
   const auto o = call.attrs<triangular_solve_options>();
   for_each_matrix(call, [o]<class T>(const kernel_arguments& a, std::int64_t i, T) {
-    const bool turned = o.left_side == o.transpose_a, from_end = o.lower == turned;
-    matrix<T> t = matrix_of<T>(a.in[0], i), x = matrix_of<T>(a.in[1], i);
-    if (turned) t = t.transpose().eval();
+    const auto t = matrix_of<T>(a.in[0], i);
+    matrix<T> x = matrix_of<T>(a.in[1], i);
     if (!o.left_side) x = x.transpose().eval();
-    if (from_end) {
-      t = t.reverse().eval();
-      x = x.colwise().reverse().eval();
-    }
-    if (o.unit_diagonal) t.diagonal().setOnes();
-    if (x.size() > 0) t.template triangularView<Eigen::Lower>().solveInPlace(x);
-    if (from_end) x = x.colwise().reverse().eval();
+    if (o.left_side == o.transpose_a)
+      solve_triangle(Eigen::Map<const matrix<T>>(t.data(), t.rows(), t.cols()), !o.lower, o.unit_diagonal, x);
+    else
+      solve_triangle(t, o.lower, o.unit_diagonal, x);
     if (!o.left_side) x = x.transpose().eval();
     matrix_to<T>(a.out[0], i) = x;
   });
@@ -47,21 +61,46 @@ TOKAMAX_BODY void run_triangular_solve(const kernel_arguments& call) {
 /// Elimination column by column: each step exchanges the row with the largest element, and leaves columns of zeros alone. NaN
 /// is taken for the largest.
 template <class T>
-void eliminate(matrix<T>& x, std::int32_t* pivots, std::int32_t* permutation) {
+void eliminate(matrix<T>& x, std::int32_t* pivots) {
   const Eigen::Index m = x.rows(), n = x.cols(), k = std::min(m, n);
-  for (Eigen::Index r = 0; r < m; ++r) permutation[r] = static_cast<std::int32_t>(r);
   for (Eigen::Index j = 0; j < k; ++j) {
     Eigen::Index best = j;
     for (Eigen::Index r = j + 1; r < m; ++r)
       if (std::abs(x(r, j)) > std::abs(x(best, j)) || (x(r, j) != x(r, j) && x(best, j) == x(best, j))) best = r;
     pivots[j] = static_cast<std::int32_t>(best);
-    if (best != j) {
-      x.row(j).swap(x.row(best));
-      std::swap(permutation[j], permutation[best]);
-    }
+    if (best != j) x.row(j).swap(x.row(best));
     if (x(j, j) == T(0)) continue;
     x.col(j).tail(m - j - 1) /= x(j, j);
     x.bottomRightCorner(m - j - 1, n - j - 1).noalias() -= x.col(j).tail(m - j - 1) * x.row(j).tail(n - j - 1);
+  }
+}
+
+/// The same in blocks of columns. Each one is eliminated by itself, and then its rows are exchanged in the others and its
+/// products are taken from the columns behind it.
+template <class T>
+void eliminate_in_blocks(Eigen::Map<row_major<T>>& x, std::int32_t* pivots) {
+  constexpr Eigen::Index width = 48;
+  const Eigen::Index m = x.rows(), n = x.cols(), k = std::min(m, n);
+  for (Eigen::Index j = 0; j < k; j += width) {
+    const Eigen::Index w = std::min(width, k - j), below = m - j - w, behind = n - j - w;
+    matrix<T> block = x.block(j, j, m - j, w);
+    eliminate(block, pivots + j);
+    x.block(j, j, m - j, w) = block;
+    for (Eigen::Index s = 0; s < w; ++s) {
+      const Eigen::Index row = j + s, other = j + pivots[row];
+      pivots[row] = static_cast<std::int32_t>(other);
+      if (row == other) continue;
+      x.row(row).head(j).swap(x.row(other).head(j));
+      x.row(row).tail(behind).swap(x.row(other).tail(behind));
+    }
+    if (behind == 0) continue;
+    matrix<T> upper = x.block(j, j + w, w, behind);
+    solve_triangle(block.topRows(w), true, true, upper);
+    x.block(j, j + w, w, behind) = upper;
+    cpu_backend::parallel_for((below + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
+      const Eigen::Index begin = w + task * lines_of_a_task, rows = std::min(lines_of_a_task, m - j - begin);
+      x.block(j + begin, j + w, rows, behind).noalias() -= block.middleRows(begin, rows) * upper;
+    });
   }
 }
 
@@ -70,25 +109,11 @@ TOKAMAX_BODY void run_lu(const kernel_arguments& call) {
   for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const std::int64_t m = a.out[2].extent(a.out[2].rank() - 1), k = a.out[1].extent(a.out[1].rank() - 1);
     std::int32_t *pivots = a.out[1].as<std::int32_t>() + i * k, *permutation = a.out[2].as<std::int32_t>() + i * m;
-    matrix<T> x = matrix_of<T>(a.in[0], i);
-    // Blocks are worth their cost from this size on. Their search for pivots is not made for NaN.
-    if (x.rows() == x.cols() && x.rows() >= 32 && x.allFinite()) {
-      Eigen::PartialPivLU<Eigen::Ref<matrix<T>>> factor(x);
-      const auto& p = factor.permutationP().indices();  // row r moves to p[r]
-      std::vector<std::int32_t> to(static_cast<std::size_t>(m));
-      for (std::int64_t r = 0; r < m; ++r) permutation[p[r]] = static_cast<std::int32_t>(r);
-      // The exchanges that lead to the permutation: each step brings the wanted row to its place.
-      for (std::int64_t r = 0; r < m; ++r) to[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(r);
-      for (std::int64_t j = 0; j < m; ++j) {
-        std::int64_t at = j;
-        while (to[static_cast<std::size_t>(at)] != permutation[j]) ++at;
-        pivots[j] = static_cast<std::int32_t>(at);
-        std::swap(to[static_cast<std::size_t>(j)], to[static_cast<std::size_t>(at)]);
-      }
-    } else {
-      eliminate(x, pivots, permutation);
-    }
-    matrix_to<T>(a.out[0], i) = x;
+    auto x = matrix_to<T>(a.out[0], i);
+    x = matrix_of<T>(a.in[0], i);
+    eliminate_in_blocks(x, pivots);
+    for (std::int64_t r = 0; r < m; ++r) permutation[r] = static_cast<std::int32_t>(r);
+    for (std::int64_t j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
   });
 }
 
