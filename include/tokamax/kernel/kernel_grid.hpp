@@ -20,7 +20,7 @@ struct grid_axis {
 
   template <class T>
     requires std::is_integral_v<T>
-  constexpr grid_axis(T steps) : extent(steps) {}
+  constexpr grid_axis(T along) : extent(along) {}
   constexpr grid_axis(std::string_view n, std::int64_t steps) : extent(steps), name(n) {}
 };
 

@@ -8,21 +8,6 @@
 
 namespace tokamax::linalg::detail {
 
-/// x = l l^T for the symmetric part of x. A matrix that is not positive definite or not finite has NaN in the lower triangle.
-TOKAMAX_BODY void run_cholesky(const kernel_arguments& call) {
-  for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
-    const auto x = matrix_of<T>(a.in[0], i);
-    auto l = matrix_to<T>(a.out[0], i);
-    const matrix<T> symmetric = (x + x.transpose()) * T(0.5);
-    const Eigen::LLT<matrix<T>> factor(symmetric);
-    l.setZero();
-    if (x.rows() > 0 && (factor.info() != Eigen::Success || !symmetric.allFinite()))
-      l.template triangularView<Eigen::Lower>().fill(std::numeric_limits<T>::quiet_NaN());
-    else
-      l.template triangularView<Eigen::Lower>() = factor.matrixL();
-  });
-}
-
 /// How many columns of a system, or rows of a product, a task has. It does not depend on the number of threads, so neither do
 /// results.
 inline constexpr Eigen::Index lines_of_a_task = 64;
@@ -38,6 +23,61 @@ void solve_triangle(const Triangle& t, bool lower, bool unit_diagonal, matrix<T>
     if (lower) return t.template triangularView<Eigen::Lower>().solveInPlace(x);
     if (unit_diagonal) return t.template triangularView<Eigen::UnitUpper>().solveInPlace(x);
     t.template triangularView<Eigen::Upper>().solveInPlace(x);
+  });
+}
+
+/// Calls f(i, j, rows, columns) for the squares of an [n, n] matrix on and below the diagonal. Lines of the caches are read and
+/// written whole, also by what exchanges rows and columns.
+template <class F>
+void for_each_square(Eigen::Index n, const F& f) {
+  constexpr Eigen::Index extent = 32;
+  for (Eigen::Index i = 0; i < n; i += extent)
+    for (Eigen::Index j = 0; j <= i; j += extent) f(i, j, std::min(extent, n - i), std::min(extent, n - j));
+}
+
+/// l l^T = x for the lower triangle of a symmetric x, which becomes that of l, in blocks of columns. False if x is not positive
+/// definite.
+template <class T>
+bool factor_in_blocks(matrix<T>& x) {
+  constexpr Eigen::Index width = 64;
+  const Eigen::Index n = x.rows();
+  for (Eigen::Index j = 0; j < n; j += width) {
+    const Eigen::Index w = std::min(width, n - j), begin = j + w, tasks = (n - begin + width - 1) / width;
+    Eigen::LLT<matrix<T>> factor(x.block(j, j, w, w));
+    if (factor.info() != Eigen::Success) return false;
+    const matrix<T>& l = factor.matrixLLT();
+    x.block(j, j, w, w) = l;
+    const auto part = [&](std::int64_t task) { return begin + task * width; };
+    const auto extent = [&](std::int64_t task) { return std::min(width, n - part(task)); };
+    cpu_backend::parallel_for(tasks, [&](std::int64_t t) {
+      auto side = x.block(part(t), j, extent(t), w);
+      l.template triangularView<Eigen::Lower>().transpose().template solveInPlace<Eigen::OnTheRight>(side);
+    });
+    cpu_backend::parallel_for(tasks, [&](std::int64_t t) {
+      const Eigen::Index at = part(t), rows = n - at;
+      x.block(at, at, rows, extent(t)).noalias() -= x.block(at, j, rows, w) * x.block(at, j, extent(t), w).transpose();
+    });
+  }
+  return true;
+}
+
+/// x = l l^T for the symmetric part of x. A matrix that is not positive definite or not finite has NaN in the lower triangle.
+TOKAMAX_BODY void run_cholesky(const kernel_arguments& call) {
+  for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
+    const auto x = matrix_of<T>(a.in[0], i);
+    auto l = matrix_to<T>(a.out[0], i);
+    matrix<T> lower(x.rows(), x.cols());
+    T zero = 0;  // NaN if an element is not finite
+    for_each_square(x.rows(), [&](Eigen::Index r, Eigen::Index c, Eigen::Index m, Eigen::Index n) {
+      auto square = lower.block(r, c, m, n);
+      square = (x.block(r, c, m, n) + x.block(c, r, n, m).transpose()) * T(0.5);
+      zero += (square * T(0)).sum();
+    });
+    if (zero != T(0) || !factor_in_blocks(lower)) lower.fill(std::numeric_limits<T>::quiet_NaN());
+    for_each_square(x.rows(), [&](Eigen::Index r, Eigen::Index c, Eigen::Index m, Eigen::Index n) {
+      l.block(r, c, m, n) = lower.block(r, c, m, n);
+    });
+    for (Eigen::Index r = 0; r < l.rows(); ++r) l.row(r).tail(l.cols() - r - 1).setZero();
   });
 }
 
