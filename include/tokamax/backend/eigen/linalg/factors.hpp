@@ -12,13 +12,17 @@ namespace tokamax::linalg::detail {
 /// results.
 inline constexpr Eigen::Index lines_of_a_task = 64;
 
+/// Columns of a matrix by rows.
+template <class T>
+using part_of_rows = Eigen::Ref<row_major<T>, 0, Eigen::OuterStride<>>;
+
 /// Solves t x = b, where x has b before.
-template <class Triangle, class T>
-void solve_triangle(const Triangle& t, bool lower, bool unit_diagonal, matrix<T>& all) {
+template <class Triangle, class X>
+void solve_triangle(const Triangle& t, bool lower, bool unit_diagonal, X all) {
   if (all.size() == 0) return;
   cpu_backend::parallel_for((all.cols() + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
     const Eigen::Index begin = task * lines_of_a_task;
-    Eigen::Ref<matrix<T>> x = all.middleCols(begin, std::min(lines_of_a_task, all.cols() - begin));
+    X x = all.middleCols(begin, std::min(lines_of_a_task, all.cols() - begin));
     if (lower && unit_diagonal) return t.template triangularView<Eigen::UnitLower>().solveInPlace(x);
     if (lower) return t.template triangularView<Eigen::Lower>().solveInPlace(x);
     if (unit_diagonal) return t.template triangularView<Eigen::UnitUpper>().solveInPlace(x);
@@ -87,14 +91,18 @@ TOKAMAX_BODY void run_triangular_solve(const kernel_arguments& call) {
   const auto o = call.attrs<triangular_solve_options>();
   for_each_matrix(call, [o]<class T>(const kernel_arguments& a, std::int64_t i, T) {
     const auto t = matrix_of<T>(a.in[0], i);
-    matrix<T> x = matrix_of<T>(a.in[1], i);
-    if (!o.left_side) x = x.transpose().eval();
-    if (o.left_side == o.transpose_a)
-      solve_triangle(Eigen::Map<const matrix<T>>(t.data(), t.rows(), t.cols()), !o.lower, o.unit_diagonal, x);
+    auto x = matrix_to<T>(a.out[0], i);
+    x = matrix_of<T>(a.in[1], i);
+    const auto solve = [&](auto all) {
+      if (o.left_side == o.transpose_a)
+        solve_triangle(Eigen::Map<const matrix<T>>(t.data(), t.rows(), t.cols()), !o.lower, o.unit_diagonal, all);
+      else
+        solve_triangle(t, o.lower, o.unit_diagonal, all);
+    };
+    if (o.left_side)
+      solve(part_of_rows<T>(x));
     else
-      solve_triangle(t, o.lower, o.unit_diagonal, x);
-    if (!o.left_side) x = x.transpose().eval();
-    matrix_to<T>(a.out[0], i) = x;
+      solve(Eigen::Ref<matrix<T>>(Eigen::Map<matrix<T>>(x.data(), x.cols(), x.rows())));
   });
 }
 
@@ -134,9 +142,8 @@ void eliminate_in_blocks(Eigen::Map<row_major<T>>& x, std::int32_t* pivots) {
       x.row(row).tail(behind).swap(x.row(other).tail(behind));
     }
     if (behind == 0) continue;
-    matrix<T> upper = x.block(j, j + w, w, behind);
+    part_of_rows<T> upper = x.block(j, j + w, w, behind);
     solve_triangle(block.topRows(w), true, true, upper);
-    x.block(j, j + w, w, behind) = upper;
     cpu_backend::parallel_for((below + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
       const Eigen::Index begin = w + task * lines_of_a_task, rows = std::min(lines_of_a_task, m - j - begin);
       x.block(j + begin, j + w, rows, behind).noalias() -= block.middleRows(begin, rows) * upper;
