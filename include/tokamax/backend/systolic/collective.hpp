@@ -57,8 +57,15 @@ inline program collective_program(const chip& c, collective what, double bytes, 
   };
   // Units work in the order of the program, so the directions take turns.
   const int rounds = what == collective::all_reduce ? 2 * (o.chips - 1) : o.chips - 1;
-  for (int step = 0; step < rounds; ++step)
+  for (int step = 0; step < rounds; ++step) {
+    for (int from = 0; from < o.chips;
+         ++from) {  // a round is a step of a loop, which begins when its first part is there
+      event_id& complete = have[0][static_cast<std::size_t>(from)];
+      p.at({from, "step", step});
+      complete = p.scalar(0, 1, {complete});
+    }
     for (int way = 0; way < ways; ++way) round(what != collective::all_gather && step < o.chips - 1, step, way);
+  }
   return p;
 }
 

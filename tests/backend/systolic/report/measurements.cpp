@@ -36,7 +36,10 @@ TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
   CHECK(errors.at("v4 two XLUs").worst > 0.5);  // the model has one cross-lane unit
   CHECK(errors.at("v4 links").judged == 1);
   CHECK(errors.at("v4 links").worst < 0.001);
-  for (const char* const group : {"v4 functions", "v4 matmul", "v4 all-reduce"}) CHECK(errors.at(group).judged == 0);
+  for (const char* const group : {"v4 functions", "v4 matmul"}) CHECK(errors.at(group).judged == 0);
+  CHECK(errors.at("v4 all-reduce").judged == 6);
+  CHECK(errors.at("v4 all-reduce").mean < 0.03);
+  CHECK(errors.at("v4 all-reduce").worst < 0.05);
   CHECK(errors.at("v5e matmul").fitted == 3);
   CHECK(errors.at("v5e matmul").judged == 3);
   CHECK(errors.at("v5e matmul").mean < 0.035);
@@ -86,9 +89,10 @@ TEST_CASE("a number is judged without itself: its constant comes from elsewhere"
   within("v4 DMA", 9, 0.025, 0.045);
   within("v4 dots", 3, 0.005, 0.006);
   within("v4 links", 3, 0.007, 0.02);
+  within("v4 all-reduce", 6, 0.03, 0.05);
   within("v4 units", 15, 0.022, 0.16);
   within("rates", 4, 0.021, 0.08);
-  for (const char* const group : {"v4 functions", "v4 matmul", "v4 all-reduce"}) CHECK(errors.at(group).judged == 0);
+  for (const char* const group : {"v4 functions", "v4 matmul"}) CHECK(errors.at(group).judged == 0);
   CHECK_THAT(sys::left_out_table(published(), results),
              contains("swap_bubble 29.94 from P005") && contains("launch_us 108.8 from P004") &&
                  contains("product_edge 9 from dot 128") && contains("hbm_to_vmem.fixed 471.2 from P043") &&
@@ -115,7 +119,7 @@ TEST_CASE("the table names what fitted a constant, and takes other numbers", "[s
   const std::string table = sys::measurement_table(published());
   INFO(table);
   CHECK_THAT(table, contains("fitted swap_bubble") && contains("v5e matmul     mean 3.2%, worst 6.4% of 3 numbers") &&
-                        contains("v4 all-reduce  not judged: no number is at hand") &&
+                        contains("v4 matmul      not judged: no number is at hand") &&
                         contains("v4 dots        mean "));
   const sys::measurement mine{"mine", "own", &sys::v5e, sys::measured_case::roots, {8}, 33.75};
   CHECK(sys::model_errors({&mine, 1}).at("own").mean == Approx(0.2));

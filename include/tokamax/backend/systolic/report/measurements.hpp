@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/systolic/chips.hpp>   // tpus
-#include <tokamax/backend/systolic/matmul.hpp>  // simulate_matmul
-#include <tokamax/base/error.hpp>               // error
+#include <tokamax/backend/systolic/chips.hpp>       // tpus
+#include <tokamax/backend/systolic/collective.hpp>  // collective_program
+#include <tokamax/backend/systolic/matmul.hpp>      // simulate_matmul
+#include <tokamax/base/error.hpp>                   // error
 
 #include <fmt/format.h>  // format
 
@@ -28,6 +29,7 @@ enum class measured_case : unsigned char {
   two_cores,     ///< cycles of a further KiB for each of two cores that read HBM at once: KiB before it
   send,          ///< cycles of a message to another chip: links on the way, KiB
   send_slope,    ///< cycles of a further KiB of such a message: links on the way, KiB before it
+  all_reduce,    ///< cycles of a ring that sums f32 on every chip: chips, directions, KiB on each chip
   product,       ///< cycles of a bf16 product in VMEM, between two readings of the counter: m, k, n
   products,      ///< the same for products of 8 rows with weights that are there: how many
   roots,         ///< the same for EUP instructions, without waiting for their results: how many
@@ -42,8 +44,9 @@ enum class measured_case : unsigned char {
   none           ///< nothing: a question without a number
 };
 constexpr std::string_view measured_case_names[] = {
-    "matmul", "copy",      "copies",       "two_cores", "send",       "send_slope", "product",   "products", "roots",
-    "pops",   "transpose", "instructions", "intensity", "vmem_ratio", "message",    "row_group", "batch",    "none"};
+    "matmul",     "copy",     "copies",    "two_cores", "send",      "send_slope",   "all_reduce",
+    "product",    "products", "roots",     "pops",      "transpose", "instructions", "intensity",
+    "vmem_ratio", "message",  "row_group", "batch",     "none"};
 
 /// A published number. One from which a constant of the model was read, or to which it was fitted, proves nothing about the
 /// model, and is not judged.
@@ -180,6 +183,10 @@ inline double predicted(const measurement& m, const chip& c) {
     case measured_case::send_slope: {
       const auto cycles = [&](double each) { return detail::send_cycles(c, static_cast<int>(n[0]), each); };
       return (cycles(2 * n[1]) - cycles(n[1])) / n[1];
+    }
+    case measured_case::all_reduce: {
+      const ring_options o{.chips = static_cast<int>(n[0]), .both_directions = n[1] > 1};
+      return simulate(c, collective_program(c, collective::all_reduce, n[2] * 1024, o)).cycles;
     }
     case measured_case::product:
       return counter + product_cost(c, {size(0), size(1), size(2)}).total();
