@@ -77,6 +77,12 @@ TEST_CASE("signals add up, and waits take from them") {
   check_function([](const arrays& a) { return handed_on(a); }, {x}, {.differentiate = false});
   check_same_bits([](const arrays& a) { return handed_on(a, signal_bug::none, true); }, {x});
 }
+
+TEST_CASE("semaphore_signal and semaphore_wait leave special values alone") {
+  for (const array& x : {adversarial({7}, 3, f32), specials(f32, 21)})
+    check_adversarial([](const arrays& a) { return handed_on(a); }, {x});
+}
+
 TEST_CASE("a wait for more than anything adds is refused where the counts are known") {
   const auto run = [](int signals, int wait) {
     return one_step([=](const auto&, auto& one, auto&, const auto& o) {
