@@ -1,5 +1,6 @@
 // tokamax/lax/fourier/transform.hpp: Fourier transforms along the last axis as ops, whose meaning is products of matrices.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/lax/fourier/transform.cpp
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>            // concatenate
