@@ -113,39 +113,35 @@ void convolve_row(const plan<T>& of, pair_of<const T> x, pair_of<T> y, std::int6
   }
 }
 
+/// y[j * y_row + i] = x[i * x_row + j] for a square of registers.
+template <class T>
+void turn_square(const T* x, std::int64_t x_row, T* y, std::int64_t y_row) noexcept {
+  using V = xsimd::batch<T>;
+  constexpr auto width = static_cast<std::int64_t>(V::size);
+  V v[width];
+#pragma GCC unroll 16
+  for (std::int64_t i = 0; i < width; ++i) v[i] = V::load_unaligned(x + i * x_row);
+  transpose_square(v);
+#pragma GCC unroll 16
+  for (std::int64_t i = 0; i < width; ++i) v[i].store_unaligned(y + i * y_row);
+}
 /// x [rows, n] -> y [n, lanes], where lanes without a row are zero.
 template <class T>
 void rows_to_lanes(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  using V = xsimd::batch<T>;
-  constexpr auto width = static_cast<std::int64_t>(V::size);
+  constexpr auto width = plan<T>::lanes_of_a_row;
   std::int64_t j = 0;
   if (rows == width)
-    for (; j + width <= n; j += width) {
-      V v[width];
-#pragma GCC unroll 16
-      for (std::int64_t i = 0; i < width; ++i) v[i] = V::load_unaligned(x + i * n + j);
-      transpose_square(v);
-#pragma GCC unroll 16
-      for (std::int64_t i = 0; i < width; ++i) v[i].store_unaligned(y + (j + i) * width);
-    }
+    for (; j + width <= n; j += width) turn_square(x + j, n, y + j * width, width);
   for (; j < n; ++j)
     for (std::int64_t i = 0; i < width; ++i) y[j * width + i] = i < rows ? x[i * n + j] : T(0);
 }
 /// x [n, lanes] -> y [rows, n]
 template <class T>
 void lanes_to_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  using V = xsimd::batch<T>;
-  constexpr auto width = static_cast<std::int64_t>(V::size);
+  constexpr auto width = plan<T>::lanes_of_a_row;
   std::int64_t j = 0;
   if (rows == width)
-    for (; j + width <= n; j += width) {
-      V v[width];
-#pragma GCC unroll 16
-      for (std::int64_t i = 0; i < width; ++i) v[i] = V::load_unaligned(x + (j + i) * width);
-      transpose_square(v);
-#pragma GCC unroll 16
-      for (std::int64_t i = 0; i < width; ++i) v[i].store_unaligned(y + i * n + j);
-    }
+    for (; j + width <= n; j += width) turn_square(x + j * width, width, y + j, n);
   for (; j < n; ++j)
     for (std::int64_t i = 0; i < rows; ++i) y[i * n + j] = x[j * width + i];
 }

@@ -8,9 +8,16 @@
 
 namespace tokamax::linalg::detail {
 
-/// How many columns of a system, or rows of a product, a task has. It does not depend on the number of threads, so neither do
-/// results.
-inline constexpr Eigen::Index lines_of_a_task = 64;
+/// Calls f(begin, count) for the parts of the lines from `from` to `to`, which threads share. Parts do not depend on the number
+/// of threads, so neither do results.
+template <class F>
+void for_each_part(Eigen::Index from, Eigen::Index to, const F& f) {
+  constexpr Eigen::Index lines = 64;
+  cpu_backend::parallel_for((to - from + lines - 1) / lines, [&](std::int64_t part) {
+    const Eigen::Index begin = from + part * lines;
+    f(begin, std::min(lines, to - begin));
+  });
+}
 
 /// Columns of a matrix by rows.
 template <class T>
@@ -20,9 +27,8 @@ using part_of_rows = Eigen::Ref<row_major<T>, 0, Eigen::OuterStride<>>;
 template <class Triangle, class X>
 void solve_triangle(const Triangle& t, bool lower, bool unit_diagonal, X all) {
   if (all.size() == 0) return;
-  cpu_backend::parallel_for((all.cols() + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
-    const Eigen::Index begin = task * lines_of_a_task;
-    X x = all.middleCols(begin, std::min(lines_of_a_task, all.cols() - begin));
+  for_each_part(0, all.cols(), [&](Eigen::Index begin, Eigen::Index count) {
+    X x = all.middleCols(begin, count);
     if (lower && unit_diagonal) return t.template triangularView<Eigen::UnitLower>().solveInPlace(x);
     if (lower) return t.template triangularView<Eigen::Lower>().solveInPlace(x);
     if (unit_diagonal) return t.template triangularView<Eigen::UnitUpper>().solveInPlace(x);
@@ -46,20 +52,17 @@ bool factor_in_blocks(matrix<T>& x) {
   constexpr Eigen::Index width = 64;
   const Eigen::Index n = x.rows();
   for (Eigen::Index j = 0; j < n; j += width) {
-    const Eigen::Index w = std::min(width, n - j), begin = j + w, tasks = (n - begin + width - 1) / width;
+    const Eigen::Index w = std::min(width, n - j), begin = j + w;
     Eigen::LLT<matrix<T>> factor(x.block(j, j, w, w));
     if (factor.info() != Eigen::Success) return false;
     const matrix<T>& l = factor.matrixLLT();
     x.block(j, j, w, w) = l;
-    const auto part = [&](std::int64_t task) { return begin + task * width; };
-    const auto extent = [&](std::int64_t task) { return std::min(width, n - part(task)); };
-    cpu_backend::parallel_for(tasks, [&](std::int64_t t) {
-      auto side = x.block(part(t), j, extent(t), w);
+    for_each_part(begin, n, [&](Eigen::Index at, Eigen::Index count) {
+      auto side = x.block(at, j, count, w);
       l.template triangularView<Eigen::Lower>().transpose().template solveInPlace<Eigen::OnTheRight>(side);
     });
-    cpu_backend::parallel_for(tasks, [&](std::int64_t t) {
-      const Eigen::Index at = part(t), rows = n - at;
-      x.block(at, at, rows, extent(t)).noalias() -= x.block(at, j, rows, w) * x.block(at, j, extent(t), w).transpose();
+    for_each_part(begin, n, [&](Eigen::Index at, Eigen::Index count) {
+      x.block(at, at, n - at, count).noalias() -= x.block(at, j, n - at, w) * x.block(at, j, count, w).transpose();
     });
   }
   return true;
@@ -130,7 +133,7 @@ void eliminate_in_blocks(Eigen::Map<row_major<T>>& x, std::int32_t* pivots) {
   constexpr Eigen::Index width = 48;
   const Eigen::Index m = x.rows(), n = x.cols(), k = std::min(m, n);
   for (Eigen::Index j = 0; j < k; j += width) {
-    const Eigen::Index w = std::min(width, k - j), below = m - j - w, behind = n - j - w;
+    const Eigen::Index w = std::min(width, k - j), behind = n - j - w;
     matrix<T> block = x.block(j, j, m - j, w);
     eliminate(block, pivots + j);
     x.block(j, j, m - j, w) = block;
@@ -144,9 +147,8 @@ void eliminate_in_blocks(Eigen::Map<row_major<T>>& x, std::int32_t* pivots) {
     if (behind == 0) continue;
     part_of_rows<T> upper = x.block(j, j + w, w, behind);
     solve_triangle(block.topRows(w), true, true, upper);
-    cpu_backend::parallel_for((below + lines_of_a_task - 1) / lines_of_a_task, [&](std::int64_t task) {
-      const Eigen::Index begin = w + task * lines_of_a_task, rows = std::min(lines_of_a_task, m - j - begin);
-      x.block(j + begin, j + w, rows, behind).noalias() -= block.middleRows(begin, rows) * upper;
+    for_each_part(j + w, m, [&](Eigen::Index at, Eigen::Index count) {
+      x.block(at, j + w, count, behind).noalias() -= block.middleRows(at - j, count) * upper;
     });
   }
 }
