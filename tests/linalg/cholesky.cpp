@@ -3,8 +3,10 @@
 #include <tokamax/linalg/cholesky.hpp>
 
 #include "linalg/matrices.hpp"
+#include "support/threads.hpp"
 
 #include <cmath>
+#include <tuple>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -48,6 +50,23 @@ TEST_CASE("matrices that have no factor give NaN, and the others of the batch do
   }
   CHECK(linalg::cholesky(zeros({0, 3, 3})).size() == 0);
   CHECK(linalg::cholesky(zeros({2, 0, 0})).shape() == shape{2, 0, 0});
+}
+
+TEST_CASE("blocks of large matrices: the same bits for any number of threads, and NaN from a mistake in any of them") {
+  const array a = positive_definite({200, 200}, 3);
+  check_same_bits([](const arrays& x) -> arrays { return {linalg::cholesky(x[0])}; }, {a});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const auto& [row, column, value] :
+       {std::tuple{150, 150, -1.0f}, {199, 199, nan}, {199, 0, inf}, {0, 199, -inf}, {70, 130, nan}}) {
+    array bad = positive_definite({200, 200}, 3);
+    bad.mutable_data<float>()[row * 200 + column] = value;
+    const array l = linalg::cholesky(bad);
+    int wrong = 0;
+    for (int i = 0; i < 200; ++i)
+      for (int j = 0; j < 200; ++j) wrong += std::isnan(l.data<float>()[i * 200 + j]) != (j <= i) ? 1 : 0;
+    CAPTURE(row, column, value);
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("cho_solve solves with either triangle") {
