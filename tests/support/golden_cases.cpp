@@ -239,7 +239,11 @@ class case_run {
         jit([this](const std::vector<array>& x) { return listed(call(listed(x))); }, here, at_run_time);
     const std::vector<array> traced = compiled(given_);
     check_results("traced", listed(traced), 0);
-    if (c_.options.flag("bits", true)) CHECK(bit_difference(traced, listed(eager)) == "");
+    // A GPU's products depend on how their operands lie, and its conversions change a NaN: there two runs have equal bits.
+    if (!here.runs_host_kernels())
+      CHECK(bit_difference(compiled(given_), traced) == "");
+    else if (c_.options.flag("bits", true))
+      CHECK(bit_difference(traced, listed(eager)) == "");
     if (c_.options.flag("vmap", true)) check_batch();
     if (!c_.gradients.empty()) check_gradients();
   }
