@@ -1,4 +1,5 @@
-// tokamax/compiler/parts.hpp: kernels and loops write their results into the array of which these become parts.
+// tokamax/compiler/parts.hpp: kernels and loops write their results where they belong: into an array of which they become parts,
+// or in the order of axes that the program returns.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/parts.cpp
 #pragma once
@@ -17,6 +18,8 @@ namespace tokamax::detail {
 ///
 ///   dq, dk, dv = attention_vjp(...)                 bf16[32, 1024, 12, 64] each
 ///   d = concatenate(dq, dk, dv, axis = 2)           bf16[32, 1024, 2304], after a reshape of each to [32, 1024, 768]
+///
+/// A result whose axes are only exchanged before the program returns it is written in that order too, by such a kernel.
 class result_parts {
  public:
   /// Where a result lies: in the memory of the node `whole`.
@@ -29,6 +32,7 @@ class result_parts {
   constexpr result_parts(const graph& g, const auto& takes) : place_(g.nodes.size(), -1), whole_(g.nodes.size(), 0) {
     bool any = false;
     for (const node& n : g.nodes) any = any || joins(n);
+    for (int o : g.outputs) any = any || is_view(g[o]);
     if (!any) return;
     const vec<char> live = live_nodes(g);
     vec<int> readers(g.nodes.size(), 0);
@@ -37,10 +41,12 @@ class result_parts {
     for (int o : g.outputs) ++readers[o];
     for (int i = 0; i < g.count(); ++i)
       if (live[i] && joins(g[i])) find(g, i, readers, takes);
+    for (int o : g.outputs)
+      if (is_view(g[o])) find_turned(g, o, readers, takes);
   }
   /// The place of a result in another array; null if it has its own memory.
   constexpr const part* of(int id) const { return place_[id] < 0 ? nullptr : &parts_[place_[id]]; }
-  /// Is it a concatenation whose parts are written where they belong?
+  /// Is it made of results that are written where they belong, so that it needs no step?
   constexpr bool is_whole(int id) const { return whole_[id]; }
 
  private:
@@ -65,6 +71,33 @@ class result_parts {
     if (!all) return parts_.resize(static_cast<std::size_t>(first));
     whole_[id] = 1;
     for (int k = 0; k < results.count(); ++k) place_[results[k]] = first + k;
+  }
+  /// Looks for a kernel's result that output `id` only shows with its axes in another order.
+  constexpr void find_turned(const graph& g, int id, const vec<int>& readers, const auto& takes) {
+    vec<int> views;
+    int from = id;
+    for (; is_view(g[from]) && readers[from] == 1; from = g.operand(g[from], 0)) views.push_back(from);
+    const shape extents = g[from].type.shape, dense = row_major(extents);
+    const array_type& out = g[id].type;
+    if (readers[from] != 1 || is_dyn(size(extents)) || !writes_strides(g, from, takes)) return;
+    std::int64_t offset = 0;
+    shape seen = dense;
+    for (int k = views.count() - 1; k >= 0; --k) {
+      const node& n = g[views[k]];
+      if (!n.op->memory.strides(g[g.operand(n, 0)].type, n.type, g.words_of(n), offset, seen)) return;
+    }
+    if (out.dtype != g[from].type.dtype || size(out.shape) != size(extents) || is_row_major(out.shape, seen)) return;
+    part p{id, 0, dense};
+    const shape place = row_major(out.shape);
+    for (int a = 0; a < extents.rank(); ++a) {
+      int b = 0;
+      while (b < out.shape.rank() && (out.shape[b] != extents[a] || seen[b] != dense[a])) ++b;
+      if (extents[a] > 1 && b == out.shape.rank()) return;
+      if (extents[a] > 1) p.strides[a] = place[b];
+    }
+    whole_[id] = 1;
+    place_[from] = parts_.count();
+    parts_.push_back(p);
   }
   static constexpr bool joins(const node& n) { return n.op && n.op->memory.joins; }
   /// Is it all elements of its operand, in their order?

@@ -98,7 +98,7 @@ class scheduler : materialization {
       const array_type& t = nodes_[real(g_.outputs[k])].type;
       output_buffer_[k] = add_buffer(buffer_kind::output, k, t);
       const int id = whole(g_.outputs[k]);
-      if (at_[id].buffer < 0 && nodes_[id].op && !is_view(nodes_[id]) && !is_free(nodes_[id]))
+      if (at_[id].buffer < 0 && nodes_[id].op && (parts_.is_whole(id) || !(is_view(nodes_[id]) || is_free(nodes_[id]))))
         at_[id].buffer = output_buffer_[k];
     }
     for (int i = 0; i < g_.count(); ++i)
@@ -126,12 +126,12 @@ class scheduler : materialization {
   // --- steps
   constexpr void emit(int i) {
     const node& n = nodes_[i];
-    if (!n.op || n.op == &get_p || n.op == &dense_p || is_barrier(n)) return;
+    if (!n.op || n.op == &get_p || n.op == &dense_p || is_barrier(n) || parts_.is_whole(i)) return;
     if (is_elementwise(nodes_[i])) {
       if (root_[i] == i && at_[i].joined < 0) emit_group(i);
     } else if (is_view(nodes_[i]) || is_free(nodes_[i])) {
       if (at_[i].buffer >= 0) emit_copy(i, at_[i].buffer);
-    } else if (!parts_.is_whole(i)) {
+    } else {
       emit_kernel(i);
     }
   }

@@ -35,10 +35,6 @@ struct attention_problem {
   extents key() const { return {batch, kv_heads, keys, size}; }
   extents scores() const { return {batch, heads, queries, keys}; }
   extents row() const { return {batch, heads, queries, 1}; }
-  /// The strides of a dense array [B, T, N, H] of ours.
-  static extents dense(std::int64_t length, std::int64_t heads, std::int64_t size) {
-    return {length * heads * size, size, heads * size, 1};
-  }
 };
 
 /// The numbers of the arrays of a graph, and the graph.

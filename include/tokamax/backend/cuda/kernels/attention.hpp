@@ -18,6 +18,8 @@ inline constexpr bool takes_views<attention_p, cuda_tag> = true;
 template <>
 inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
 template <>
+inline constexpr bool writes_strides<attention_p, cuda_tag> = true;
+template <>
 inline constexpr bool writes_strides<attention_vjp_p, cuda_tag> = true;
 
 namespace cuda_backend {
@@ -45,10 +47,32 @@ inline bool attention_problem_of(const kernel_arguments& a, bool backward, atten
   p.deterministic = std::getenv("TOKAMAX_CUDA_NONDETERMINISTIC") == nullptr;
   if (q.size() == 0 || k.size() == 0 || p.size % 8 != 0 || p.size > 128) return false;
   if (backward && p.heads != p.kv_heads) return false;
-  p.out = attention_problem::dense(p.queries, p.heads, p.size);
+  const auto is_dense = [](const array_view& x) { return is_row_major(x.extents, x.strides); };
+  if (!backward && !(is_dense(a.out[1]) && is_dense(a.out[2]))) return false;
   return head_strides(q, p.q) && head_strides(k, p.k) && head_strides(v, p.v) &&
-         (!backward || (head_strides(a.in[3], p.out) && head_strides(a.in[6], p.ct) && head_strides(a.out[0], p.dq) &&
-                        head_strides(a.out[1], p.dk) && head_strides(a.out[2], p.dv)));
+         head_strides(backward ? a.in[3] : a.out[0], p.out) &&
+         (!backward || (head_strides(a.in[6], p.ct) && head_strides(a.out[0], p.dq) && head_strides(a.out[1], p.dk) &&
+                        head_strides(a.out[2], p.dv)));
+}
+
+/// The results by the library. False if it refuses.
+inline bool attention_by_library(const kernel_arguments& a) {
+  attention_problem p;
+  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale),
+              hidden = -std::numeric_limits<float>::infinity();
+  instance& gpu = instance_of(a);
+  const auto arguments = [&](const attention_graph& g, const auto& add) {
+    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data);
+    add(g.out, a.out[0].data), add(g.lse, a.out[1].data), add(g.scale, &scale), add(g.hidden, &hidden);
+  };
+  if (!attention_problem_of(a, false, p) || !attention_of(gpu).run(gpu, p, false, forward_attention, arguments))
+    return false;
+  if (a.unread >> 2 & 1) return true;  // no gradient follows
+  kernel_record r;
+  r.add(a.out[2].size()).add(0x3f800000).add(a.out[2].data);  // 1.0f
+  launch_template(gpu, cuda_text::copy, "fill_with", "fill_with_data", {"u32"},
+                  ceil_div(a.out[2].size(), block_threads), r);
+  return true;
 }
 
 /// The gradients by the library. False if it refuses.
@@ -96,35 +120,27 @@ void with_dense_results(const kernel_arguments& a, const F& f) {
   }
 }
 
+/// By the library, by the library with dense results, or else as it is composed.
+template <const op& Op, bool (*ByLibrary)(const kernel_arguments&)>
+void run_attention(const kernel_arguments& a) {
+  if (ByLibrary(a)) return;
+  with_dense_results(a, [](const kernel_arguments& dense, bool changed) {
+    if (!changed || !ByLibrary(dense)) run_composed(Op, dense);
+  });
+}
+
 }  // namespace cuda_backend
 
-/// {out, lse, correction}; the library's lse needs no correction.
+/// {out, lse, correction}; the library's lse needs no correction. The result may have the axes of tokens and heads in any order.
 inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
-  attention_problem p;
-  const float scale = static_cast<float>(a.attrs<attention_attributes>().scale),
-              hidden = -std::numeric_limits<float>::infinity();
-  instance& gpu = instance_of(a);
-  const auto arguments = [&](const attention_graph& g, const auto& add) {
-    add(g.q, a.in[0].data), add(g.k, a.in[1].data), add(g.v, a.in[2].data);
-    add(g.out, a.out[0].data), add(g.lse, a.out[1].data), add(g.scale, &scale), add(g.hidden, &hidden);
-  };
-  if (!attention_problem_of(a, false, p) || !attention_of(gpu).run(gpu, p, false, forward_attention, arguments))
-    return run_composed(attention_p, a);
-  if (a.unread >> 2 & 1) return;  // no gradient follows
-  kernel_record r;
-  r.add(a.out[2].size()).add(0x3f800000).add(a.out[2].data);  // 1.0f
-  launch_template(gpu, cuda_text::copy, "fill_with", "fill_with_data", {"u32"},
-                  ceil_div(a.out[2].size(), block_threads), r);
+  run_attention<attention_p, attention_by_library>(a);
 }
 
 /// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out. The gradients may be parts of one array.
 inline void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
-  if (attention_vjp_by_library(a)) return;
-  with_dense_results(a, [](const kernel_arguments& dense, bool changed) {
-    if (!changed || !attention_vjp_by_library(dense)) run_composed(attention_vjp_p, dense);
-  });
+  run_attention<attention_vjp_p, attention_vjp_by_library>(a);
 }
 
 }  // namespace tokamax
