@@ -146,6 +146,7 @@ template <class T> unsigned __match_any_sync(unsigned, T v) {
   return all;
 }
 template <class T> T atomicAdd(T* place, T v) { const T before = *place; *place += v; return before; }
+inline void cudaGraphSetConditional(unsigned long long condition, unsigned value) { *(unsigned*)condition = value; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 #define __expf expf
 inline float cospif(float x) { return (float)cos(M_PI * x); }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/emulated_text.hpp"
@@ -91,6 +92,16 @@ bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {
   if (next == blocks_.begin()) return false;
   --next;
   return p + bytes <= next->first + next->second;
+}
+
+fake_cuda::graph::~graph() {
+  for (const device_pointer p : released) get().free_now(p);
+}
+int fake_cuda::graph::run() const {
+  int result = 0;
+  for (const auto& piece : work)
+    if (result == 0) result = piece();
+  return result;
 }
 
 void fake_cuda::add(queue* q) {
@@ -275,17 +286,25 @@ void fill_event_functions(driver& d) {
   d.wait_event = [](stream, driver_event, unsigned) { return call("cuStreamWaitEvent", [](auto&) {}); };
 }
 
+/// Graphs allocate and release nothing in bodies of nodes with conditions.
+bool is_body(stream s) { return fake_cuda::of(s).recording && fake_cuda::of(s).recording->is_body; }
+
 void fill_memory_functions(driver& d) {
   d.allocate = [](device_pointer* p, std::size_t bytes, stream s) {
     return call("cuMemAllocAsync", [&](fake_cuda& f) {
+      if (is_body(s)) return fake_cuda::unknown;
       const int lost = fake_cuda::of(s).result;
       return lost ? lost : f.allocate(p, bytes);
     });
   };
   d.release = [](device_pointer p, stream s) {
     return call("cuMemFreeAsync", [&](fake_cuda& f) {
-      if (fake_cuda::graph* const g = fake_cuda::of(s).recording) return g->released.push_back(p);
-      fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; });
+      if (is_body(s)) return fake_cuda::unknown;
+      if (fake_cuda::graph* const g = fake_cuda::of(s).recording)
+        g->released.push_back(p);
+      else
+        fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; });
+      return 0;
     });
   };
   d.copy_to_device = [](device_pointer to, const void* from, std::size_t bytes, stream s) {
@@ -324,45 +343,111 @@ void fill_memory_functions(driver& d) {
   };
 }
 
-/// A graph and what is made of it are shared: memory that it has allocated is free when both have gone.
 using shared_graph = std::shared_ptr<fake_cuda::graph>;
-shared_graph new_graph() {
-  return shared_graph(new fake_cuda::graph, [](fake_cuda::graph* g) {
-    for (const device_pointer p : g->released) fake_cuda::get().free_now(p);
-    delete g;
-  });
-}
 
 void fill_graph_functions(driver& d) {
   d.begin_capture = [](stream s, int) {
-    return call("cuStreamBeginCapture_v2", [&](auto&) { fake_cuda::of(s).recording = new fake_cuda::graph; });
+    return call("cuStreamBeginCapture_v2", [&](auto&) {
+      const auto made = std::make_shared<fake_cuda::graph>();
+      made->self = made;
+      fake_cuda::of(s).recording = made.get();
+    });
   };
   d.end_capture = [](stream s, launch_graph* made) {
-    shared_graph g = new_graph();
-    std::swap(*g, *fake_cuda::of(s).recording);
-    delete std::exchange(fake_cuda::of(s).recording, nullptr);
-    return call("cuStreamEndCapture", [&](auto&) { *made = reinterpret_cast<launch_graph>(new shared_graph(g)); });
+    const int result = call("cuStreamEndCapture", [&](auto&) {});
+    fake_cuda::graph* const recorded = std::exchange(fake_cuda::of(s).recording, nullptr);
+    if (!recorded) return fake_cuda::unknown;
+    if (result == 0)
+      *made = fake_cuda::handle_of(*recorded);
+    else if (!recorded->is_body)
+      recorded->self.reset();
+    return result;
   };
   d.instantiate = [](executable_graph* made, launch_graph g, unsigned long long) {
-    return call("cuGraphInstantiateWithFlags", [&](auto&) {
-      *made = reinterpret_cast<executable_graph>(new shared_graph(*reinterpret_cast<shared_graph*>(g)));
-    });
+    return call("cuGraphInstantiateWithFlags",
+                [&](auto&) { *made = reinterpret_cast<executable_graph>(new shared_graph(fake_cuda::of(g).self)); });
   };
   d.run_graph = [](executable_graph g, stream s) {
     return call("cuGraphLaunch", [&](auto&) {
-      fake_cuda::of(s).add([all = *reinterpret_cast<shared_graph*>(g)] {
-        int result = 0;
-        for (const auto& work : all->work)
-          if (result == 0) result = work();
-        return result;
-      });
+      const shared_graph& all = *reinterpret_cast<shared_graph*>(g);
+      if (!all->bodies.empty() && !all->self) return fake_cuda::unknown;  // conditions live as long as their graph
+      fake_cuda::of(s).add([all] { return all->run(); });
+      return 0;
     });
   };
   d.destroy_graph = [](launch_graph g) {
-    return call("cuGraphDestroy", [&](auto&) { delete reinterpret_cast<shared_graph*>(g); });
+    return call("cuGraphDestroy", [&](auto&) { fake_cuda::of(g).self.reset(); });
   };
   d.destroy_executable = [](executable_graph g) {
     return call("cuGraphExecDestroy", [&](auto&) { delete reinterpret_cast<shared_graph*>(g); });
+  };
+}
+
+/// Nodes are not told apart: what comes next is behind all that was recorded.
+char place_of_last_node;
+const graph_node last_node = reinterpret_cast<graph_node>(&place_of_last_node);
+
+int add_node(fake_cuda::graph& to, const conditional_node_parameters& p, launch_graph** bodies) {
+  const auto is_known = [&](unsigned& c) { return reinterpret_cast<unsigned long long>(&c) == p.condition; };
+  const auto condition = std::find_if(to.conditions.begin(), to.conditions.end(), is_known);
+  const bool chooses = p.kind == condition_kind::chooses;
+  if (condition == to.conditions.end() || p.type != 13 || !p.where || p.body_count == 0) return 1;
+  if (!chooses && (p.kind != condition_kind::repeats || p.body_count != 1)) return 1;
+  auto& made = to.bodies.emplace_back();
+  auto& handles = to.handles.emplace_back();
+  for (unsigned b = 0; b < p.body_count; ++b) {
+    made.push_back(std::make_shared<fake_cuda::graph>());
+    made.back()->is_body = true;
+    handles.push_back(fake_cuda::handle_of(*made.back()));
+  }
+  *bodies = handles.data();
+  to.work.push_back([&made, &value = *condition, chooses] {
+    int result = 0;
+    const auto run = [&](unsigned b) {
+      ++fake_cuda::get().turns_;
+      result = made[b]->run();
+    };
+    if (chooses && value < made.size()) run(value);
+    while (!chooses && value != 0 && result == 0) run(0);
+    return result;
+  });
+  return 0;
+}
+
+void fill_condition_functions(driver& d) {
+  d.capture_of = [](stream s, int* status, unsigned long long*, launch_graph* g, const graph_node** before,
+                    std::size_t* count) {
+    return call("cuStreamGetCaptureInfo_v2", [&](auto&) {
+      fake_cuda::graph* const recording = fake_cuda::of(s).recording;
+      *status = recording != nullptr;
+      *g = recording ? fake_cuda::handle_of(*recording) : nullptr;
+      if (before) *before = &last_node;
+      if (count) *count = 1;
+    });
+  };
+  d.go_on_behind = [](stream s, graph_node*, std::size_t count, unsigned how) {
+    return call("cuStreamUpdateCaptureDependencies",
+                [&](auto&) { return fake_cuda::of(s).recording && count == 1 && how == 1 ? 0 : 1; });
+  };
+  d.begin_capture_to = [](stream s, launch_graph g, const graph_node*, const void*, std::size_t, int) {
+    return call("cuStreamBeginCaptureToGraph", [&](auto&) {
+      if (fake_cuda::of(s).recording) return 1;
+      fake_cuda::of(s).recording = &fake_cuda::of(g);
+      return 0;
+    });
+  };
+  d.create_condition = [](unsigned long long* made, launch_graph g, context, unsigned value, unsigned) {
+    return call("cuGraphConditionalHandleCreate", [&](auto&) {
+      *made = reinterpret_cast<unsigned long long>(&fake_cuda::of(g).conditions.emplace_back(value));
+    });
+  };
+  d.add_node = [](graph_node* made, launch_graph g, const graph_node* before, std::size_t count,
+                  conditional_node_parameters* p) {
+    return call("cuGraphAddNode", [&](auto&) {
+      if (count != 1 || *before != last_node) return 1;
+      *made = last_node;
+      return add_node(fake_cuda::of(g), *p, &p->bodies);
+    });
   };
 }
 
@@ -390,6 +475,7 @@ driver fake_cuda::driver() {
     });
   };
   fill_graph_functions(d);
+  fill_condition_functions(d);
   return d;
 }
 

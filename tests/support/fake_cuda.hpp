@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -69,6 +70,8 @@ class fake_cuda {
     const std::lock_guard lock(mutex_);
     return used_;
   }
+  /// How many bodies of nodes with conditions were run.
+  int turns() const { return turns_; }
   /// How many events exist.
   int events() const { return events_; }
 
@@ -95,10 +98,18 @@ class fake_cuda {
     void (*run)(const unsigned* grid, const void* record) = nullptr;
     std::size_t bytes = 0;
   };
-  /// Work that is recorded, and the memory that was allocated and released meanwhile.
+  /// Work that is recorded, and the memory that was allocated and released meanwhile. What is made of it shares it.
   struct graph {
+    ~graph();
+    std::shared_ptr<graph> self;  ///< until cuGraphDestroy
     std::vector<std::function<int()>> work;
     std::vector<cuda_backend::device_pointer> released;
+    bool is_body = false;
+    std::deque<unsigned> conditions;
+    std::deque<std::vector<std::shared_ptr<graph>>> bodies;       ///< of each node with a condition
+    std::deque<std::vector<cuda_backend::launch_graph>> handles;  ///< of these bodies
+    /// Does the work in order until a piece fails.
+    int run() const;
   };
   /// Work of a GPU in order.
   struct queue {
@@ -127,11 +138,14 @@ class fake_cuda {
   void add(queue* q);
   kernel* find(void* module, const std::string& name);
   int launch(kernel& k, const unsigned* grid, queue& q, const void* record);
+  static graph& of(cuda_backend::launch_graph g) { return *reinterpret_cast<graph*>(g); }
+  static cuda_backend::launch_graph handle_of(graph& g) { return reinterpret_cast<cuda_backend::launch_graph>(&g); }
   static queue& of(cuda_backend::stream s) { return *reinterpret_cast<queue*>(s); }
   static std::shared_ptr<moment>& of(cuda_backend::driver_event e) {
     return *reinterpret_cast<std::shared_ptr<moment>*>(e);
   }
   std::atomic<int> events_ = 0;
+  std::atomic<int> turns_ = 0;  ///< of bodies of nodes with conditions
 
  private:
   struct failure {

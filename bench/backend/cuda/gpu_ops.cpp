@@ -6,9 +6,12 @@
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/measure.hpp"
@@ -108,6 +111,35 @@ void attention() {
   }
 }
 
+/// Microseconds for each turn of a loop of small steps, by the host's clock. Results that are kept have new memory each time,
+/// for which nothing is recorded: then the host reads the predicate in each turn. Else the GPU decides about it.
+void turns() {
+  constexpr int count = 1000;
+  using state = std::pair<array, array>;
+  const auto run = tk::jit(
+      [](const array& x) {
+        return tk::while_loop([](const state& s) { return s.first < count; },
+                              [](const state& s) { return state{s.first + 1, 0.5f * s.second + 1.0f}; },
+                              state{array(0), x})
+            .second;
+      },
+      tk::cuda, tk::at_run_time);
+  const array x = random({1024}, tk::f32, 1);
+  for (const bool keeps : {true, false}) {
+    arrays kept;
+    double least = 1e9;
+    for (int i = 0; i < 20; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      const array y = tk::block_until_ready(run(x));
+      least =
+          std::min(least, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+      if (keeps) kept.push_back(y);
+    }
+    bench::report("cuda_ops", keeps ? "turn of a loop, decided by the host" : "turn of a loop, decided by the GPU",
+                  "tokamax", least / count, "us");
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -115,4 +147,5 @@ int main() {
   rows();
   products();
   attention();
+  turns();
 }

@@ -18,8 +18,10 @@
 // or those in CUDA_HOME, CUDA_PATH or /usr/local/cuda
 //
 //   backend/cuda/attention_library.hpp   attention graphs of one GPU, each with the fastest of cuDNN's engines for it.
+//   backend/cuda/body_memory.hpp         what kernels take for themselves in bodies of recorded control flow.
 //   backend/cuda/code_cache.hpp          keeps compiled device text on disk, so that a program compiles it once on a machine.
 //   backend/cuda/code_jobs.hpp           what a program needs compiled or prepared, done by several threads before its first run.
+//   backend/cuda/conditional_node.hpp    a node of a CUDA graph whose bodies run as often as a value on the GPU says.
 //   backend/cuda/connection.hpp          the libraries that GPUs are reached through, and where their compiled code comes from.
 //   backend/cuda/cublas_lt.hpp           matrix products of NVIDIA's library cuBLASLt, with its choice of algorithm remembered.
 //   backend/cuda/cudnn.hpp               the functions of NVIDIA's library cuDNN, and the objects that it is told problems by.
@@ -30,12 +32,14 @@
 //   backend/cuda/driver.hpp              the functions of the CUDA driver that the backend calls.
 //   backend/cuda/execute.hpp             ties programs and eager calls to the GPUs, their kernels and their loops.
 //   backend/cuda/instance.hpp            one GPU: its stream, its memory, its compiled code, and events.
+//   backend/cuda/instance_type.hpp       the class of one GPU.
 //   backend/cuda/launch.hpp              what kernels need to launch device text: records of parameters, and texts by dtype.
 //   backend/cuda/library.hpp             libraries that are found when the program runs, so that it also starts without them.
 //   backend/cuda/loops.hpp               the fused loops of a program as device text, compiled at once and launched one by one.
 //   backend/cuda/nvrtc.hpp               compiles device text into code for one architecture, by NVIDIA's library NVRTC.
 //   backend/cuda/precompile.hpp          a program that runs without a GPU and only compiles the code that GPUs will need.
 //   backend/cuda/recorded_launches.hpp   the launches of a program as CUDA graphs, which the driver repeats by one call.
+//   backend/cuda/text/condition.hpp      device text: a value in memory becomes the condition of a node of a CUDA graph.
 //   backend/cuda/text/conv.hpp           device text: a plain convolution, for what the libraries do not take.
 //   backend/cuda/text/copy.hpp           device text: copies between strided arrays, and filling.
 //   backend/cuda/text/cross_entropy.hpp  device text: the loss of rows of logits, and its gradient.
@@ -54,8 +58,10 @@
 #pragma once
 
 #include <tokamax/backend/cuda/attention_library.hpp>
+#include <tokamax/backend/cuda/body_memory.hpp>
 #include <tokamax/backend/cuda/code_cache.hpp>
 #include <tokamax/backend/cuda/code_jobs.hpp>
+#include <tokamax/backend/cuda/conditional_node.hpp>
 #include <tokamax/backend/cuda/connection.hpp>
 #include <tokamax/backend/cuda/cublas_lt.hpp>
 #include <tokamax/backend/cuda/cudnn.hpp>
@@ -66,6 +72,7 @@
 #include <tokamax/backend/cuda/driver.hpp>
 #include <tokamax/backend/cuda/execute.hpp>
 #include <tokamax/backend/cuda/instance.hpp>
+#include <tokamax/backend/cuda/instance_type.hpp>
 #include <tokamax/backend/cuda/launch.hpp>
 #include <tokamax/backend/cuda/library.hpp>
 #include <tokamax/backend/cuda/loops.hpp>

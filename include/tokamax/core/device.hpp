@@ -30,6 +30,17 @@ class device_work {
   virtual void run(execution& where) = 0;
 };
 
+/// The bodies of a step of control flow, for a device that decides by itself which of them run.
+class step_bodies {
+ public:
+  /// Launches body `b`. Body 0 of a loop writes to `answer`, a byte, whether there is one more turn; other bodies write nothing
+  /// there.
+  virtual void run(int b, std::byte* answer) = 0;
+
+ protected:
+  ~step_bodies() = default;
+};
+
 /// What a device keeps of work that it is given again and again. It lives as long as the program.
 class kept_launches {
  public:
@@ -72,6 +83,14 @@ class device {
     copy_bytes(host, from, bytes);
   }
   virtual void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) { copy_bytes(to, host, bytes); }
+
+  /// Is the calling thread in work that this device will do without the host? Host code of a step that would read a condition
+  /// then calls one of the next two functions, which launch each body once, and the device decides when it does the work.
+  virtual bool decides_in_step() const { return false; }
+  /// Body 0 of `loop` asks whether there is a turn, which is body 1, and is asked again after each turn.
+  virtual void loop_in_step(step_bodies&) {}
+  /// One of the `count` branches runs: that whose number, an i32, lies at `number` in memory of the device.
+  virtual void choose_in_step(const std::byte* /*number*/, int /*count*/, step_bodies&) {}
 
   /// Does `work`, which launches what depends on nothing but the values in memory at these addresses. A device may record the
   /// launches, and repeat them when the addresses come again instead of doing the work.

@@ -104,6 +104,7 @@ void check_kernels(const Dtypes& dtypes, const char* architecture) {
     all.add("copy_box", "box_data", {word});
   }
   check_compiles(all.text(), architecture);
+  check_compiles(joined({text::numbers, text::condition, text::numbers_end}), architecture);
 }
 
 }  // namespace

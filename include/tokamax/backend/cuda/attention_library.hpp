@@ -40,6 +40,7 @@ class attention_library {
   bool run(instance& gpu, const attention_problem& p, bool backward, const Make& make, const Arguments& arguments) {
     if (gpu.is_precompiling()) return true;
     if ((&library_ == &cudnn::loaded() && !gpu.has_libraries()) || !library_.is_complete()) return false;
+    if (gpu.in_body()) throw cannot_record();
     if (code_jobs* const later = gpu.jobs()) {
       later->add(p.text() + (backward ? " backward" : ""), [=, this, &gpu] {
         const std::lock_guard lock(mutex_);

@@ -123,6 +123,7 @@ class product_library {
   bool multiply(instance& gpu, const library_product& p, const product_places& at) {
     if (gpu.is_precompiling()) return compile_for_measuring(gpu), true;
     if (&library_ == &cublas_lt::loaded() && !gpu.has_libraries()) return false;
+    if (gpu.in_body() && library_.is_complete()) throw cannot_record();
     if (reinterpret_cast<std::uintptr_t>(at.column) % 16 != 0) return false;
     if (code_jobs* const later = gpu.jobs()) {
       later->add("cuBLASLt", [this] {

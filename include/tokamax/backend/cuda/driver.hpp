@@ -20,6 +20,8 @@ using function_handle = struct function_record*;
 using memory_pool = struct pool_record*;
 using launch_graph = struct graph_record*;
 using executable_graph = struct executable_graph_record*;
+using graph_node = struct graph_node_record*;
+struct conditional_node_parameters;
 inline constexpr int driver_success = 0, driver_not_ready = 600;
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76,
                      attribute_memory_pools = 115;
@@ -70,12 +72,18 @@ struct driver {
   int (*run_graph)(executable_graph, stream) = nullptr;
   int (*destroy_graph)(launch_graph) = nullptr;
   int (*destroy_executable)(executable_graph) = nullptr;
+  // Only drivers for CUDA 12.4 and newer have these.
+  int (*capture_of)(stream, int*, unsigned long long*, launch_graph*, const graph_node**, std::size_t*) = nullptr;
+  int (*go_on_behind)(stream, graph_node*, std::size_t, unsigned) = nullptr;
+  int (*begin_capture_to)(stream, launch_graph, const graph_node*, const void*, std::size_t, int) = nullptr;
+  int (*create_condition)(unsigned long long*, launch_graph, context, unsigned, unsigned) = nullptr;
+  int (*add_node)(graph_node*, launch_graph, const graph_node*, std::size_t, conditional_node_parameters*) = nullptr;
 
   static const driver& loaded() {
     static const driver& one = *new driver(found_in({"TOKAMAX_CUDA_DRIVER", {"libcuda.so.1", "libcuda.so"}}));
     return one;
   }
-  /// Calls f(pointer, name in the library) for each function.
+  /// Calls f(pointer, name in the library) for each function without which nothing runs.
   template <class Driver, class F>
   static void each_function(Driver& d, const F& f) {
     f(d.initialize, "cuInit");
@@ -115,6 +123,20 @@ struct driver {
     f(d.destroy_graph, "cuGraphDestroy");
     f(d.destroy_executable, "cuGraphExecDestroy");
   }
+  /// The same for those of nodes with a condition.
+  template <class Driver, class F>
+  static void each_function_of_conditions(Driver& d, const F& f) {
+    f(d.capture_of, "cuStreamGetCaptureInfo_v2");
+    f(d.go_on_behind, "cuStreamUpdateCaptureDependencies");
+    f(d.begin_capture_to, "cuStreamBeginCaptureToGraph");
+    f(d.create_condition, "cuGraphConditionalHandleCreate");
+    f(d.add_node, "cuGraphAddNode");
+  }
+  bool has_conditions() const {
+    bool all = true;
+    each_function_of_conditions(*this, [&](auto* function, const char*) { all = all && function; });
+    return all;
+  }
   /// What is missing: the library, or a function of one that is too old. Empty if nothing is.
   std::string missing() const {
     if (!absent_library.empty()) return "no driver: " + absent_library;
@@ -141,7 +163,9 @@ struct driver {
  private:
   static driver found_in(const library& file) {
     driver d{.absent_library = file.missing()};
-    each_function(d, [&](auto*& function, const char* name) { file.get(function, name); });
+    const auto find = [&](auto*& function, const char* name) { file.get(function, name); };
+    each_function(d, find);
+    each_function_of_conditions(d, find);
     return d;
   }
 };

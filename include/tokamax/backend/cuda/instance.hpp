@@ -3,146 +3,15 @@
 // tested by tests/backend/cuda/instance.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
-#include <tokamax/backend/cuda/connection.hpp>         // connection
-#include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
-#include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
-#include <tokamax/runtime/program_device.hpp>          // program_device
+#include <tokamax/backend/cuda/instance_type.hpp>   // instance
+#include <tokamax/backend/cuda/text/condition.hpp>  // condition
+#include <tokamax/backend/cuda/text/numbers.hpp>    // numbers
 
-#include <exception>      // exception_ptr
-#include <mutex>          // mutex
-#include <optional>       // optional
-#include <unordered_map>  // unordered_map
+#include <exception>  // exception_ptr
+#include <optional>   // optional
+#include <utility>    // exchange
 
 namespace tokamax::cuda_backend {
-
-/// The name of the step that the calling thread has launched last, for errors of the device.
-inline thread_local const char* last_step = "a copy";
-
-/// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
-/// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
-/// it is still waiting.
-class instance final : public program_device {
- public:
-  /// errors  tokamax::error "cuda: device" that says what is missing
-  explicit instance(int number, const kernel_table& table, connection to = {});
-
-  handle allocate(std::size_t bytes) override;
-  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
-    write_in_step(to.data, from, bytes);
-  }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
-  event* submit(std::unique_ptr<device_work> work) override;
-  void synchronize() override {
-    use();
-    finish();
-  }
-  void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    use();
-    if (bytes > 0 && !jobs()) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
-  }
-  /// Sets all bytes to zero.
-  void clear_in_step(std::byte* to, std::size_t bytes) {
-    use();
-    if (bytes > 0 && !jobs()) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
-  }
-  void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
-    if (is_recording()) throw cannot_record();
-    use();
-    if (bytes > 0) driver_.check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
-    finish();
-  }
-  void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) override {
-    if (is_recording()) throw cannot_record();
-    use();
-    if (bytes > 0) driver_.check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
-  }
-  /// Compiles all that the work needs before its first run. Records the work as a CUDA graph when its addresses come for the
-  /// second time, and lets the driver repeat the graph from then on. Work that waits for the GPU, as a `while_loop` does, is
-  /// done anew each time; so is all work if TOKAMAX_CUDA_CHECK is set.
-  void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
-              device_work& work) override;
-  std::shared_ptr<time_mark> mark() override { return clock_->mark(stream_); }
-  const kernel_table& kernels() const override { return table_; }
-
-  /// Its number among the GPUs of the process.
-  int number() const { return number_; }
-  /// The stream for launches and memory of the calling thread.
-  stream queue() const { return is_recording() ? recorder_ : stream_; }
-  /// Does the calling thread record launches, which the GPU does later?
-  bool is_recording() const { return recording_on == this; }
-  /// Where the calling thread only gathers what must be compiled, and launches nothing; null if it does not.
-  code_jobs* jobs() const { return is_recording() ? gathering_for : nullptr; }
-  /// May NVIDIA's libraries of kernels be used? They reach the GPU through the driver of the system.
-  bool has_libraries() const { return &driver_ == &driver::loaded(); }
-  /// What NVRTC compiles for, such as "sm_90a".
-  const std::string& architecture() const { return architecture_; }
-  int multiprocessors() const { return multiprocessors_; }
-  /// Its model, such as "NVIDIA H200".
-  std::string model() const {
-    char text[256] = {};
-    driver_.check(driver_.device_name(text, sizeof text - 1, device_), "device");
-    return text;
-  }
-  /// What is kept on disk for GPUs.
-  const code_cache& cache() const { return to_.cache; }
-  /// Is code only compiled, for GPUs that are elsewhere? They have NVIDIA's libraries of kernels.
-  bool is_precompiling() const { return !to_.precompiles.empty(); }
-
-  /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
-  /// While jobs are gathered it becomes one of them, and the result is null.
-  function_handle kernel_of(std::string_view text, const char* name, contraction contracts = contraction::off);
-  /// A kernel that is known by its name alone; `make_text` makes the text that has it.
-  template <class F>
-  function_handle kernel_named(const std::string& name, const F& make_text) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
-    }
-    const function_handle made = kernel_of(make_text(), name.c_str());
-    if (!made) return nullptr;
-    const std::lock_guard lock(mutex_);
-    return functions_.emplace(name, made).first->second;
-  }
-  /// Launches a kernel with one record as its parameter. It does nothing if there are no blocks.
-  void launch(const char* name, function_handle kernel, std::int64_t blocks, unsigned threads, const void* record,
-              std::int64_t rows = 1);
-
-  static device_pointer address(const std::byte* p) { return reinterpret_cast<device_pointer>(p); }
-
- private:
-  friend class done_event;
-  static inline thread_local const instance* recording_on = nullptr;
-  static inline thread_local code_jobs* gathering_for = nullptr;
-  /// The work as a graph; null if it cannot be one.
-  executable_graph record(device_work& work);
-  /// Does the work on the second stream. False if it has no place there.
-  bool run_apart(device_work& work);
-  /// Compiles what the work needs by several threads.
-  void compile_ahead(device_work& work);
-  module_handle module_of(std::string_view text, const char* name, contraction contracts);
-  void use() const { driver_.check(driver_.set_context(context_), "context"); }
-  void finish() const {
-    if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
-  }
-  [[noreturn]] void fail(int result, const std::string& step) const {
-    throw error("cuda: work on " + std::string(name()), driver_.text_of(result),
-                "success of the steps up to " + step + " (TOKAMAX_CUDA_CHECK=1 waits after each step, to find which)");
-  }
-
-  const connection to_;
-  const driver& driver_;
-  const kernel_table& table_;
-  int number_, device_ = 0, multiprocessors_ = 0;
-  bool checks_each_step_;
-  context context_ = nullptr;
-  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
-  std::optional<device_clock> clock_;
-  std::string architecture_;
-  std::mutex mutex_, recording_;
-  std::unordered_map<std::string, module_handle> modules_;  // by text
-  std::unordered_map<std::string, function_handle> functions_;
-};
 
 /// The end of some work: an event of the driver behind it in the stream.
 class done_event final : public event {
@@ -199,17 +68,21 @@ inline instance::instance(int number, const kernel_table& table, connection to)
 
 inline handle instance::allocate(std::size_t bytes) {
   use();
-  device_pointer p = 0;
-  const int result = driver_.allocate(&p, bytes + 64, queue());  // kernels may read a vector behind the end
+  device_pointer p = in_body() ? now_->of_bodies->take(bytes + 64) : 0;
+  if (in_body() && !p) throw cannot_record();
+  const int result = p ? driver_success : driver_.allocate(&p, bytes + 64, queue());  // a vector behind the end is read
   if (result == 2) throw std::bad_alloc();
   if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
   auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
-  block->release = [](buffer_block* b) noexcept {
-    auto& from = static_cast<instance&>(*b->where);
-    from.driver_.set_context(from.context_);
-    from.driver_.release(address(b->data), from.queue());
-    delete b;
-  };
+  if (in_body())
+    block->release = [](buffer_block* b) noexcept { delete b; };
+  else
+    block->release = [](buffer_block* b) noexcept {
+      auto& from = static_cast<instance&>(*b->where);
+      from.driver_.set_context(from.context_);
+      from.driver_.release(address(b->data), from.queue());
+      delete b;
+    };
   return handle(block);
 }
 
@@ -224,11 +97,11 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
   return new done_event(*this);
 }
 
-inline bool instance::run_apart(device_work& work) {
-  struct apart {
-    explicit apart(const instance* where) { recording_on = where; }
-    ~apart() { recording_on = nullptr; }
-  } const scope(this);
+inline bool instance::run_apart(device_work& work, apart& how) {
+  struct scope {
+    explicit scope(apart* how) { now_ = how; }
+    ~scope() { now_ = nullptr; }
+  } const inside(&how);
   try {
     execution where(*this);
     where.queue = recorder_;
@@ -239,41 +112,63 @@ inline bool instance::run_apart(device_work& work) {
   }
 }
 
-inline executable_graph instance::record(device_work& work) {
-  if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return nullptr;
+inline bool instance::rehearse(device_work& work, body_memory& of_bodies) {
+  code_jobs none;
+  apart how{.on = this, .to = recorder_, .jobs = &none, .of_bodies = &of_bodies};
+  try {
+    use();
+    if (!answer_) driver_.check(driver_.allocate(&answer_, 256, stream_), "allocation");
+    return run_apart(work, how);
+  } catch (...) {  // the run itself will report it
+    return false;
+  }
+}
+
+inline void instance::record(device_work& work, recorded_launches::recording& made, bool has_conditions) {
+  std::unique_ptr<body_memory> of_bodies;
+  if (has_conditions) {
+    of_bodies = std::make_unique<body_memory>(driver_, context_, stream_);
+    if (!rehearse(work, *of_bodies)) return;
+    of_bodies->end_rehearsal();
+  }
+  if (driver_.begin_capture(recorder_, capture_of_thread) != driver_success) return;
   bool whole = false;
   std::exception_ptr failure;
+  apart how{.on = this, .to = recorder_, .of_bodies = of_bodies.get()};
   try {
-    whole = run_apart(work);
+    whole = run_apart(work, how);
   } catch (...) {
     failure = std::current_exception();
   }
   launch_graph launches = nullptr;
-  executable_graph made = nullptr;
   const bool ended = driver_.end_capture(recorder_, &launches) == driver_success;
-  if (ended && whole && driver_.instantiate(&made, launches, 0) != driver_success) made = nullptr;
+  if (ended && whole && driver_.instantiate(&made.code, launches, 0) != driver_success) made.code = nullptr;
+  if (made.code && has_conditions) {
+    made.graph = std::exchange(launches, nullptr);
+    made.of_bodies = std::move(of_bodies);
+  }
   if (launches) driver_.destroy_graph(launches);
-  if (failure) std::rethrow_exception(failure);
-  return made;
+  if (failure && !has_conditions) std::rethrow_exception(failure);  // host code reports what happens in bodies that run
 }
 
-inline void instance::compile_ahead(device_work& work) {
+inline bool instance::compile_ahead(device_work& work) {
   code_jobs jobs;
-  gathering_for = &jobs;
+  apart how{.on = this, .to = recorder_, .jobs = &jobs};
   try {
-    run_apart(work);
+    run_apart(work, how);
   } catch (...) {  // the run itself will report it
   }
-  gathering_for = nullptr;
   jobs.run([this] { use(); });
+  return how.met_conditions;
 }
 
 inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory,
                              execution& where, device_work& work) {
   if (checks_each_step_) return work.run(where);
   if (!kept) {
-    kept = std::make_unique<recorded_launches>(driver_, context_);
-    compile_ahead(work);
+    auto made = std::make_unique<recorded_launches>(driver_, context_);
+    made->has_conditions = compile_ahead(work);
+    kept = std::move(made);
   }
   auto& launches = static_cast<recorded_launches&>(*kept);
   recorded_launches::recording* const known = launches.possible() ? launches.find(memory) : nullptr;
@@ -281,7 +176,7 @@ inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::ve
   if (!known->code) {
     const std::unique_lock one_at_a_time(recording_, std::try_to_lock);
     if (!one_at_a_time) return work.run(where);
-    known->code = record(work);
+    record(work, *known, launches.has_conditions);
   }
   if (!known->code) {
     launches.give_up();
@@ -289,6 +184,66 @@ inline void instance::repeat(std::unique_ptr<kept_launches>& kept, const std::ve
   }
   last_step = "a recorded program";
   driver_.check(driver_.run_graph(known->code, stream_), "launch of", last_step);
+}
+
+template <class F>
+void instance::in_body_of(const conditional_node* node, int b, const F& launch) {
+  const auto level = static_cast<std::size_t>(now_->depth);
+  if (!now_->of_bodies) return launch();  // only compiles
+  if (rehearses() && level == body_recorders_.size()) {
+    stream made = nullptr;
+    driver_.check(driver_.create_stream(&made, non_blocking_stream), "stream");
+    body_recorders_.push_back(made);
+  }
+  if (level >= body_recorders_.size()) throw cannot_record();
+  struct scope {
+    explicit scope(stream to) : outer(std::exchange(now_->to, to)) { ++now_->depth; }
+    ~scope() {
+      now_->to = outer;
+      --now_->depth;
+    }
+    const stream outer;
+  } const inside(body_recorders_[level]);
+  node ? node->record_body(b, now_->to, launch) : launch();
+}
+
+template <class F>
+void instance::decide(condition_kind kind, const std::byte* value, std::uint64_t bytes, int bodies,
+                      const F& launch_body) {
+  now_->met_conditions = driver_.has_conditions();
+  std::optional<conditional_node> node;
+  if (!jobs()) node.emplace(driver_, context_, now_->to);
+  const struct {
+    std::uint64_t condition;
+    const std::byte* value;
+    std::uint64_t bytes;
+  } record{node ? node->condition() : 0, value, bytes};
+  const auto set = [&] {
+    const char* const name = "set_condition";
+    const function_handle f = kernel_named(name, [] {
+      return std::string(cuda_text::numbers).append(cuda_text::condition).append(cuda_text::numbers_end);
+    });
+    launch(name, f, 1, 1, &record);
+  };
+  if (now_->met_conditions || is_precompiling()) set();
+  if (node) node->add(kind, bodies);
+  for (int b = 0; b < bodies; ++b)
+    in_body_of(node ? &*node : nullptr, b, [&] {
+      launch_body(b);
+      if (kind == condition_kind::repeats) set();
+    });
+}
+
+inline void instance::loop_in_step(step_bodies& loop) {
+  const auto answer = now_->of_bodies ? reinterpret_cast<std::byte*>(answer_) : nullptr;
+  loop.run(0, answer);
+  decide(condition_kind::repeats, answer, 1, 1, [&](int) {
+    loop.run(1, nullptr);
+    loop.run(0, answer);
+  });
+}
+inline void instance::choose_in_step(const std::byte* number, int count, step_bodies& branches) {
+  decide(condition_kind::chooses, number, 4, count, [&](int b) { branches.run(b, nullptr); });
 }
 
 inline module_handle instance::module_of(std::string_view text, const char* name, contraction contracts) {
@@ -313,12 +268,13 @@ inline module_handle instance::module_of(std::string_view text, const char* name
 }
 
 inline function_handle instance::kernel_of(std::string_view text, const char* name, contraction contracts) {
-  if (code_jobs* const later = jobs()) {
+  if (code_jobs* const later = jobs(); later && !rehearses()) {
     const std::lock_guard lock(mutex_);
     std::string own(text);
     if (!modules_.contains(own)) later->add(own, [=, this] { module_of(own, "a program", contracts); });
     return nullptr;
   }
+  if (in_body() && !jobs() && !is_loaded(text)) throw cannot_record();
   const module_handle code = module_of(text, name, contracts);
   function_handle f = nullptr;
   driver_.check(driver_.find_function(&f, code, name), "kernel", name);

@@ -292,7 +292,8 @@ inline function_handle program_code::function(const loop_variant& v, instance& w
     return where.kernel_of(text_of(compiled_with(v)), v.name().c_str(),
                            is_quick(v) ? contraction::on : contraction::off);
   };
-  if (where.jobs()) return make();
+  const bool known_there = devices_.at(static_cast<std::size_t>(where.number())).load(std::memory_order_acquire);
+  if (where.jobs() && !(where.rehearses() && known_there)) return make();
   on_device& here = on(where);
   if (v.members > 0) {
     const std::lock_guard lock(mutex_);

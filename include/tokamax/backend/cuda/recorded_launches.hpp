@@ -3,11 +3,13 @@
 // tested by tests/backend/cuda/recorded_launches.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/driver.hpp>  // driver
-#include <tokamax/core/device.hpp>          // kept_launches
+#include <tokamax/backend/cuda/body_memory.hpp>  // body_memory
+#include <tokamax/backend/cuda/driver.hpp>       // driver
+#include <tokamax/core/device.hpp>               // kept_launches
 
 #include <algorithm>  // find_if, rotate
-#include <utility>    // exchange
+#include <memory>     // unique_ptr
+#include <utility>    // move
 #include <vector>     // vector
 
 namespace tokamax::cuda_backend {
@@ -19,10 +21,14 @@ struct cannot_record {};
 /// few sets, which come again and again; what gets new addresses each time is never recorded.
 class recorded_launches final : public kept_launches {
  public:
+  /// A graph with conditions must live as long as what was made of it.
   struct recording {
     std::vector<std::byte*> memory;
     executable_graph code = nullptr;
+    launch_graph graph = nullptr;
+    std::unique_ptr<body_memory> of_bodies = nullptr;
   };
+  bool has_conditions = false;  ///< do the launches have steps that the GPU decides about?
 
   recorded_launches(const driver& d, context c) : driver_(d), context_(c) {}
   recorded_launches(const recorded_launches&) = delete;
@@ -48,7 +54,7 @@ class recorded_launches final : public kept_launches {
       drop(recent_.back());
       recent_.pop_back();
     }
-    recent_.insert(recent_.begin(), recording{memory});
+    recent_.insert(recent_.begin(), recording{.memory = memory});
     return nullptr;
   }
 
@@ -56,6 +62,7 @@ class recorded_launches final : public kept_launches {
   static constexpr std::size_t most = 4;  // a result that the caller keeps until the next step has two places in turn
   void drop(const recording& r) const {
     if (r.code) driver_.destroy_executable(r.code);  // which a run that is under way survives
+    if (r.graph) driver_.destroy_graph(r.graph);
   }
   const driver& driver_;
   context context_;

@@ -124,13 +124,28 @@ constexpr arrays known_branch(const call& c) {
 }
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+/// The branches on the pointers that the call has set.
+class branches_of_device final : public step_bodies {
+ public:
+  explicit branches_of_device(const kernel_arguments& a) : a_(a) {}
+  void run(int b, std::byte*) override { a_.bodies->run(b, a_.bodies->pointers, a_.bodies->pointers + a_.in_count); }
+
+ private:
+  const kernel_arguments& a_;
+};
+
 TOKAMAX_COMPILED_ONCE void run_cond(const kernel_arguments& a) {
   std::byte** const inputs = a.bodies->pointers;
   std::byte** const outputs = inputs + a.in_count;
   for (int k = 1; k < a.in_count; ++k) inputs[k - 1] = a.in[k].as<std::byte>();
   for (int k = 0; k < a.out_count; ++k) outputs[k] = a.out[k].as<std::byte>();
+  device& where = a.context->where;
+  if (where.decides_in_step()) {
+    branches_of_device branches(a);
+    return where.choose_in_step(a.in[0].as<std::byte>(), a.attribute_count, branches);
+  }
   std::int32_t branch = 0;
-  a.context->where.read_in_step(reinterpret_cast<std::byte*>(&branch), a.in[0].as<std::byte>(), sizeof branch);
+  where.read_in_step(reinterpret_cast<std::byte*>(&branch), a.in[0].as<std::byte>(), sizeof branch);
   a.bodies->run(branch, inputs, outputs);
 }
 #endif

@@ -10,6 +10,8 @@
 #include <tokamax/lax/reduce.hpp>               // any
 #include <tokamax/transforms/body.hpp>          // forward_body, batched_body
 
+#include <utility>  // exchange
+
 namespace tokamax {
 
 /// Attributes of while_loop. The operands are [carries, closed-over values], and both bodies take them. The results are the
@@ -144,14 +146,51 @@ constexpr arrays never_entered_here(const call& c) {
 constexpr arrays never_entered(const call& c) { return linked<detail::never_entered_here>(c); }
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+inline std::size_t bytes_of_carry(const kernel_arguments& a, int k) {
+  return static_cast<std::size_t>(a.out[k].size() * size_of(a.out[k].type));
+}
+
+/// A loop for a device that decides by itself whether there is one more turn. All turns are the same launches: each reads the
+/// carries in the results, and leaves the next ones there.
+class turns_of_device final : public step_bodies {
+ public:
+  explicit turns_of_device(const kernel_arguments& a)
+      : a_(a), carries_(a.attrs<while_attributes>().carries), inputs_(a.bodies->pointers) {
+    for (int k = 0; k < a.in_count; ++k) inputs_[k] = a.in[k].as<std::byte>();
+    for (int k = 0; k < carries_; ++k) copy_carry(k, std::exchange(inputs_[k], a.out[k].as<std::byte>()));
+  }
+  void run(int b, std::byte* answer) override {
+    if (b == 0) return a_.bodies->run(0, inputs_, &answer);
+    std::byte** const outputs = inputs_ + a_.in_count;
+    for (int k = 0; k < carries_; ++k) {
+      std::byte* const spare = a_.bodies->spare(k);
+      outputs[k] = spare ? spare : inputs_[k];
+    }
+    a_.bodies->run(1, inputs_, outputs);
+    for (int k = 0; k < carries_; ++k) copy_carry(k, outputs[k]);
+  }
+
+ private:
+  void copy_carry(int k, const std::byte* from) {
+    if (from != inputs_[k]) a_.context->where.copy_in_step(inputs_[k], from, bytes_of_carry(a_, k));
+  }
+  const kernel_arguments& a_;
+  int carries_;
+  std::byte** inputs_;
+};
+
 /// Runs the body while the predicate holds. A step writes its carries over those that it reads. Where the plan does not
 /// allow that, it writes into the result and a second buffer alternately.
 TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
+  device& where = a.context->where;
+  if (where.decides_in_step()) {
+    turns_of_device turns(a);
+    return where.loop_in_step(turns);
+  }
   const int carries = a.attrs<while_attributes>().carries;
   std::byte** const inputs = a.bodies->pointers;
   std::byte** const outputs = inputs + a.in_count;
   for (int k = 0; k < a.in_count; ++k) inputs[k] = a.in[k].as<std::byte>();
-  device& where = a.context->where;
   const handle answer = where.allocate(64);
   std::byte* const verdict = where.kernel_address(answer->data);
   for (bool even = true;; even = !even) {
@@ -167,9 +206,7 @@ TOKAMAX_COMPILED_ONCE void run_while(const kernel_arguments& a) {
     for (int k = 0; k < carries; ++k) inputs[k] = outputs[k];
   }
   for (int k = 0; k < carries; ++k)
-    if (a.out[k].data != inputs[k])
-      where.copy_in_step(a.out[k].as<std::byte>(), inputs[k],
-                         static_cast<std::size_t>(a.out[k].size() * size_of(a.out[k].type)));
+    if (a.out[k].data != inputs[k]) where.copy_in_step(a.out[k].as<std::byte>(), inputs[k], bytes_of_carry(a, k));
 }
 #endif
 

@@ -1,0 +1,177 @@
+// tokamax/backend/cuda/instance_type.hpp: the class of one GPU.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/cuda/instance.cpp
+#pragma once
+
+#include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
+#include <tokamax/backend/cuda/conditional_node.hpp>   // conditional_node
+#include <tokamax/backend/cuda/connection.hpp>         // connection
+#include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
+#include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
+#include <tokamax/runtime/program_device.hpp>          // program_device
+
+#include <mutex>          // mutex
+#include <optional>       // optional
+#include <unordered_map>  // unordered_map
+
+namespace tokamax::cuda_backend {
+
+/// The name of the step that the calling thread has launched last, for errors of the device.
+inline thread_local const char* last_step = "a copy";
+
+/// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
+/// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
+/// it is still waiting.
+class instance final : public program_device {
+ public:
+  /// errors  tokamax::error "cuda: device" that says what is missing
+  explicit instance(int number, const kernel_table& table, connection to = {});
+
+  handle allocate(std::size_t bytes) override;
+  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
+    write_in_step(to.data, from, bytes);
+  }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
+  event* submit(std::unique_ptr<device_work> work) override;
+  void synchronize() override {
+    use();
+    finish();
+  }
+  void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    use();
+    if (bytes > 0 && !jobs()) driver_.check(driver_.copy_on_device(address(to), address(from), bytes, queue()), "copy");
+  }
+  /// Sets all bytes to zero.
+  void clear_in_step(std::byte* to, std::size_t bytes) {
+    use();
+    if (bytes > 0 && !jobs()) driver_.check(driver_.fill(address(to), 0, bytes, queue()), "filling");
+  }
+  void read_in_step(std::byte* host, const std::byte* from, std::size_t bytes) override {
+    if (is_recording()) throw cannot_record();
+    use();
+    if (bytes > 0) driver_.check(driver_.copy_to_host(host, address(from), bytes, stream_), "copy to the host");
+    finish();
+  }
+  void write_in_step(std::byte* to, const std::byte* host, std::size_t bytes) override {
+    if (is_recording()) throw cannot_record();
+    use();
+    if (bytes > 0) driver_.check(driver_.copy_to_device(address(to), host, bytes, stream_), "copy from the host");
+  }
+  /// Compiles all that the work needs before its first run. Records the work as a CUDA graph when its addresses come for the
+  /// second time, and lets the driver repeat the graph from then on. Conditions of `while_loop` and `cond` are read by the GPU
+  /// there, if its driver can do that. Work that waits for the GPU is done anew each time; so is all work if TOKAMAX_CUDA_CHECK
+  /// is set.
+  void repeat(std::unique_ptr<kept_launches>& kept, const std::vector<std::byte*>& memory, execution& where,
+              device_work& work) override;
+  bool decides_in_step() const override { return is_recording() && (jobs() || now_->of_bodies); }
+  void loop_in_step(step_bodies& loop) override;
+  void choose_in_step(const std::byte* number, int count, step_bodies& branches) override;
+  std::shared_ptr<time_mark> mark() override { return clock_->mark(stream_); }
+  const kernel_table& kernels() const override { return table_; }
+
+  /// Its number among the GPUs of the process.
+  int number() const { return number_; }
+  /// The stream for launches and memory of the calling thread.
+  stream queue() const { return is_recording() ? now_->to : stream_; }
+  /// Does the calling thread record launches, which the GPU does later?
+  bool is_recording() const { return now_ && now_->on == this; }
+  /// Where the calling thread only gathers what must be compiled, and launches nothing; null if it does not.
+  code_jobs* jobs() const { return is_recording() ? now_->jobs : nullptr; }
+  /// Does it then load what it meets at once, because a recording is next?
+  bool rehearses() const { return jobs() && now_->of_bodies; }
+  /// Does it record the body of a step whose condition the GPU reads? No call may be made there that could end the recording,
+  /// as NVIDIA's libraries might.
+  bool in_body() const { return is_recording() && now_->depth > 0; }
+  /// May NVIDIA's libraries of kernels be used? They reach the GPU through the driver of the system.
+  bool has_libraries() const { return &driver_ == &driver::loaded(); }
+  /// What NVRTC compiles for, such as "sm_90a".
+  const std::string& architecture() const { return architecture_; }
+  int multiprocessors() const { return multiprocessors_; }
+  /// Its model, such as "NVIDIA H200".
+  std::string model() const {
+    char text[256] = {};
+    driver_.check(driver_.device_name(text, sizeof text - 1, device_), "device");
+    return text;
+  }
+  /// What is kept on disk for GPUs.
+  const code_cache& cache() const { return to_.cache; }
+  /// Is code only compiled, for GPUs that are elsewhere? They have NVIDIA's libraries of kernels.
+  bool is_precompiling() const { return !to_.precompiles.empty(); }
+
+  /// The kernel `name` of a text, which is compiled at its first use on this device, or found in the cache on disk.
+  /// While jobs are gathered it becomes one of them, and the result is null.
+  function_handle kernel_of(std::string_view text, const char* name, contraction contracts = contraction::off);
+  /// A kernel that is known by its name alone; `make_text` makes the text that has it.
+  template <class F>
+  function_handle kernel_named(const std::string& name, const F& make_text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
+    }
+    const function_handle made = kernel_of(make_text(), name.c_str());
+    if (!made) return nullptr;
+    const std::lock_guard lock(mutex_);
+    return functions_.emplace(name, made).first->second;
+  }
+  /// Launches a kernel with one record as its parameter. It does nothing if there are no blocks.
+  void launch(const char* name, function_handle kernel, std::int64_t blocks, unsigned threads, const void* record,
+              std::int64_t rows = 1);
+
+  static device_pointer address(const std::byte* p) { return reinterpret_cast<device_pointer>(p); }
+
+ private:
+  friend class done_event;
+  /// How the calling thread does work that is not launched now.
+  struct apart {
+    const instance* on = nullptr;
+    stream to = nullptr;               ///< records the launches
+    code_jobs* jobs = nullptr;         ///< nothing is launched
+    body_memory* of_bodies = nullptr;  ///< with jobs: this is a rehearsal; without: steps may have conditions
+    int depth = 0;                     ///< of the bodies around
+    bool met_conditions = false;
+  };
+  static inline thread_local apart* now_ = nullptr;
+  /// Makes the work a graph, if it can be one.
+  void record(device_work& work, recorded_launches::recording& made, bool has_conditions);
+  /// Does the work on the second stream. False if it has no place there.
+  bool run_apart(device_work& work, apart& how);
+  /// Compiles what the work needs by several threads. Does it have steps that the GPU could decide about?
+  bool compile_ahead(device_work& work);
+  /// Loads what the recording of the work will need, so that no call fails there. False if it would.
+  bool rehearse(device_work& work, body_memory& of_bodies);
+  /// Launches `launch(b)` for each body of a node whose condition is the value in memory.
+  template <class F>
+  void decide(condition_kind kind, const std::byte* value, std::uint64_t bytes, int bodies, const F& launch);
+  template <class F>
+  void in_body_of(const conditional_node* node, int b, const F& launch);
+  bool is_loaded(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return modules_.contains(std::string(text));
+  }
+  module_handle module_of(std::string_view text, const char* name, contraction contracts);
+  void use() const { driver_.check(driver_.set_context(context_), "context"); }
+  void finish() const {
+    if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
+  }
+  [[noreturn]] void fail(int result, const std::string& step) const {
+    throw error("cuda: work on " + std::string(name()), driver_.text_of(result),
+                "success of the steps up to " + step + " (TOKAMAX_CUDA_CHECK=1 waits after each step, to find which)");
+  }
+
+  const connection to_;
+  const driver& driver_;
+  const kernel_table& table_;
+  int number_, device_ = 0, multiprocessors_ = 0;
+  bool checks_each_step_;
+  context context_ = nullptr;
+  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
+  std::vector<stream> body_recorders_;            // nor on these, one for each level of bodies
+  device_pointer answer_ = 0;                     // of the loop in a graph that asks next: they ask one after the other
+  std::optional<device_clock> clock_;
+  std::string architecture_;
+  std::mutex mutex_, recording_;
+  std::unordered_map<std::string, module_handle> modules_;  // by text
+  std::unordered_map<std::string, function_handle> functions_;
+};
+
+}  // namespace tokamax::cuda_backend
