@@ -23,6 +23,11 @@ constexpr kernel_options limited(std::int64_t bytes) {
   o.vmem_limit = bytes;
   return o;
 }
+constexpr kernel_options tiled(std::int64_t rows_of_tile) {
+  kernel_options o = by_rows(rows(), rows());
+  o.tile = {rows_of_tile, 128};  // columns of 8 are whole
+  return o;
+}
 constexpr kernel_options ordered(tk::dimension_semantics first) {
   kernel_options o = by_rows(rows(), rows(), {2, 1});
   o.semantics = {first, tk::dimension_semantics::parallel};
@@ -75,6 +80,8 @@ int main() {
   });
   // expects: "kernel_call: vmem".*"512 bytes of blocks.*"at most 511"
   trace<table>([](array x) { return kernel_call(copy, limited(pick(511, 512)))(x); });
+  // expects: "block_spec: block".*"\[4,8\]".*"multiples of \[8,128\], or whole axes of f32\[8,8\]"
+  trace<table>([](array x) { return kernel_call(copy, tiled(pick(8, 4)))(x); });
   // expects: "kernel_call: semantics".*"a parallel axis 1".*"parallel axes before
   trace<table>([](array x) {
     return kernel_call(copy, ordered(pick(tk::dimension_semantics::arbitrary, tk::dimension_semantics::parallel)))(x);

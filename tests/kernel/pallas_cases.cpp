@@ -181,6 +181,27 @@ TEST_CASE("index maps and specs that are wrong are named") {
     CHECK_THROWS_WITH(run(rows, r.spec), contains(r.expected));
   }
 }
+TEST_CASE("blocks are multiples of tiles, or whole, where a kernel asks for tiles") {
+  const auto run = [](const shape& extents, const shape& block, const shape& tile) {
+    block_spec spec{.block = block};
+    for (int i = 0; i < block.rank(); ++i) spec.index.push_back(i + 1 == block.rank() ? 0 : first_block);
+    const std::int64_t steps = (extents[extents.rank() - 1] + block[block.rank() - 1] - 1) / block[block.rank() - 1];
+    const array x = noise(extents, 1);
+    const array y = kernel_call(copied, {.grid = {steps}, .in = {spec}, .out = {{x.type(), spec}}, .tile = tile})(x);
+    return bit_difference({y}, {x}) == "";
+  };
+  CHECK(run({16, 256}, {16, 128}, {8, 128}));
+  CHECK(run({5, 384}, {5, 128}, {8, 128}));                 // all rows
+  CHECK_NOTHROW(run({3, 16, 100}, {3, 8, 100}, {8, 128}));  // a part of the rows
+  CHECK(run({300}, {128}, {8, 128}));                       // the last block hangs over
+  CHECK(run({16, 100}, {16, 10}, {}));
+  CHECK_THROWS_WITH(run({16, 256}, {16, 64}, {8, 128}),
+                    contains("block_spec: block: found [16,64], expected multiples of [8,128], or whole axes of "
+                             "f32[16,256]"));
+  CHECK_THROWS_WITH(run({300}, {100}, {8, 128}), contains("found [100], expected multiples of [8,128]"));
+  CHECK_THROWS_WITH(run({16, 256}, {12, 128}, {8, 128}), contains("found [12,128]"));
+  CHECK_THROWS_WITH(run({16, 256}, {16, 128}, {0, 128}), contains("kernel_call: tile: found [0,128]"));
+}
 TEST_CASE("branches of two and three ways in each other, and loops of values, in kernels") {
   const array x = noise({9}, 1);
   const auto f = [](const arrays& a) -> arrays {

@@ -28,6 +28,7 @@
 //   backend/systolic/scalesim.hpp               the cycles and counts that SCALE-Sim v3 reports for a product.
 //   backend/systolic/simulate.hpp               when everything in a program happens on a chip.
 //   backend/systolic/stalls.hpp                 what a core did in each cycle: buckets that add up to all of them.
+//   backend/systolic/two_core_matmul.hpp        a matrix product on both cores of a chip, in the versions of a tutorial.
 //   backend/systolic/vector_cost.hpp            how many instructions a function of a vector register takes, and on which unit.
 #pragma once
 
@@ -46,4 +47,5 @@
 #include <tokamax/backend/systolic/scalesim.hpp>
 #include <tokamax/backend/systolic/simulate.hpp>
 #include <tokamax/backend/systolic/stalls.hpp>
+#include <tokamax/backend/systolic/two_core_matmul.hpp>
 #include <tokamax/backend/systolic/vector_cost.hpp>

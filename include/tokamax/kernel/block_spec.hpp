@@ -60,6 +60,8 @@ struct kernel_options {
   int prefetch = 0;                         ///< the first so many arguments are integers that index maps may read
   vec<dimension_semantics> semantics = {};  ///< of the grid axes; parallel ones come first. Empty: all arbitrary
   std::int64_t vmem_limit = 0;              ///< bytes; 0: none. Blocks count as often as they have buffers
+  shape tile =
+      {};  ///< the last axes of blocks in VMEM are multiples of it, or whole. A TPU asks for {8, 128}; empty: any
   /// What all steps cost together, where their number or work is known to the writer only. `cost_analysis` believes it, and so
   /// does the simulated TPU of a kernel whose steps depend on numbers of a run. `estimate_cost` counts a function.
   std::optional<op_cost> cost_estimate = {};

@@ -63,6 +63,23 @@ constexpr void check_blocks(graph& g, const kernel_layout& k, location where) {
            message("at most ") << k.vmem_limit);
 }
 
+/// Rejects blocks of inputs and outputs that are cut within a tile.
+constexpr void check_tiles(graph& g, const kernel_layout& k, const shape& tile, location where) {
+  for (const std::int64_t extent : tile)
+    if (extent < 1) reject(&g, where, "kernel_call: tile", message() << tile, "extents from 1 on");
+  for (int r = 0; r < k.inputs + k.outputs; ++r) {
+    const block_info& b = k.refs[r];
+    bool fits = true;
+    for (int t = 1; t <= tile.rank() && t <= b.block.rank(); ++t) {
+      const std::int64_t extent = b.block[b.block.rank() - t], most = tile[tile.rank() - t];
+      fits = fits && (most < 1 || extent % most == 0 || extent == b.array.shape[b.block.rank() - t]);
+    }
+    if (!fits && b.space == memory_space::vmem)
+      reject(&g, where, "block_spec: block", message() << b.block,
+             message("multiples of ") << tile << ", or whole axes of " << b.array);
+  }
+}
+
 /// The layout of a kernel on these arguments.
 constexpr kernel_layout layout_for(graph& g, const kernel_options& o, const arrays& in, location where) {
   kernel_layout k;
@@ -112,6 +129,7 @@ constexpr kernel_layout layout_for(graph& g, const kernel_options& o, const arra
   }
   for (const kernel_scratch& s : o.scratch) k.refs.push_back(block_of(g, {.space = s.space}, s.type, grid, where));
   check_blocks(g, k, where);
+  check_tiles(g, k, o.tile, where);
   return k;
 }
 

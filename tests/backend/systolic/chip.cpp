@@ -46,6 +46,15 @@ TEST_CASE("critical intensities are those of the roofline that is published", "[
 TEST_CASE("every number says where it comes from", "[systolic]") {
   CHECK(sys::v4.mxu_near.latency.from == sys::provenance::measured);
   CHECK(sys::v5e.step.from == sys::provenance::fitted);
+  // What products of a TPU v5e fitted, other chips take over as a guess that names it.
+  CHECK(sys::v5e.swap_bubble.from == sys::provenance::fitted);
+  for (const sys::chip* c : {&sys::v4, &sys::v5p, &sys::v6e, &sys::tpu7x})
+    for (const sys::fact& f : {c->swap_bubble, c->step, c->launch_us}) {
+      CHECK(f.from == sys::provenance::guessed);
+      CHECK(f.source.find("of a TPU v5e") != std::string_view::npos);
+    }
+  CHECK(sys::v4.swap_bubble == sys::v5e.swap_bubble);
+  CHECK(sys::v4.launch_us == sys::v5e.launch_us);
   CHECK(sys::v6e.clock_ghz.from == sys::provenance::guessed);
   CHECK(sys::v6e.mxu_near.latency.from == sys::provenance::guessed);
   CHECK(sys::name_of(sys::v5p.hbm_gbps.from) == "published");

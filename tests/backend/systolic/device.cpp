@@ -225,6 +225,8 @@ TEST_CASE("nothing becomes faster when memory or units become slower", "[systoli
     CHECK(slower([](sys::chip& w) { w.weight_push.value *= 8; }) >= before);
     CHECK(slower([](sys::chip& w) { w.transfers.value = 1; }) >= before);
     CHECK(slower([](sys::chip& w) { w.step.value *= 4; }) > before);
+    for (const double parts : {2.0, 3.0, 8.0, 30.0})
+      CHECK(slower([=](sys::chip& w) { w.vmem.value = std::max(w.vmem / parts, 0x1p20); }) >= before);
   }
 }
 TEST_CASE("products of a batch, and large products, count each multiplication once", "[systolic]") {
@@ -316,8 +318,14 @@ TEST_CASE("the training step of a GPT on characters runs on every chip", "[systo
   const auto on_cpu = tk::jit(step, tk::cpu, tk::at_run_time);
   const auto first = on_cpu(state, b);
   const double expected = first.second.item<double>(), next = on_cpu(first.first, b).second.item<double>();
+  // The gradients of all weights, of which the step takes but the direction.
+  const auto slopes = [](const tk::models::gpt& m, const batch& x) { return tk::grad(loss)(m, x); };
+  const tk::models::gpt exact = tk::jit(slopes, tk::cpu, tk::at_run_time)(model, b);
   for (const sys::chip* c : {&tk::toy8x8, &tk::v4, &tk::v5e, &tk::v5p, &tk::v6e, &tk::tpu7x}) {
     INFO(c->name);
+    const tk::models::gpt rounded = tk::jit(slopes, tk::systolic(*c), tk::at_run_time)(model, b);
+    const auto norm = [](const array& x) { return std::sqrt(tk::sum(x * x).item<double>()); };
+    tk::for_each_leaf([&](const array& x, const array& y) { CHECK(norm(x - y) <= 0x1p-6 * norm(y)); }, rounded, exact);
     const auto begin = std::chrono::steady_clock::now();
     const auto simulated = tk::jit(step, tk::systolic(*c), tk::at_run_time);
     const auto here = simulated(state, b);

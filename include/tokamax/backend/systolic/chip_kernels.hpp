@@ -54,7 +54,7 @@ inline std::optional<graph> attention_kernel(const call& c, bool backward) {
         v);
   return make_graph(
       [=](const std::vector<array>& x) {
-        const arrays in(x.data(), x.size());
+        const tokamax::arrays in(x.data(), x.size());
         const auto [dk, dv] = ko::flash_keys(in, blocks(x[0], x[1]));
         return std::vector<array>{ko::flash_queries(in, blocks(x[0], x[1])), dk, dv};
       },

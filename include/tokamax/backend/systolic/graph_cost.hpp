@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/backend/systolic/chip_kernels.hpp>           // chip_kernel
+#include <tokamax/backend/systolic/fastest_blocks.hpp>         // fastest_stream, fastest_product
 #include <tokamax/backend/systolic/kernel_grid.hpp>            // kernel_program
 #include <tokamax/backend/systolic/report/program_report.hpp>  // program_report
 #include <tokamax/compiler/fuse.hpp>                           // fusion
@@ -109,57 +110,29 @@ class graph_coster {
     }
     t.useful_macs = macs;
   }
-  /// The line of ops with this name; their time is simulated once. `macs` are the multiplications that were asked for; 0: all
-  /// that the program does.
+  /// The line of ops with this name; `make` simulates them once. `macs` are the multiplications that were asked for; 0: all
+  /// that the run does.
   template <class Make>
   void add_line(const std::string& name, cost_source source, double times, const Make& make, double macs = 0) {
     const auto [at, is_new] = known_.try_emplace(name, report_.lines.size());
     if (is_new) {
       report_.lines.push_back({.name = name, .source = source});
-      timelines_.push_back(simulate(chip_, make()));
+      timelines_.push_back(make());
       if (macs > 0) count_padding(timelines_.back(), macs);
     }
     report_.lines[at->second].add(timelines_[at->second], cores_, times);
   }
 
-  /// How an op is cut: so many steps on each of so many cores.
-  struct cut {
-    int cores = 1;
-    std::size_t steps = 1;
-    double parts() const { return static_cast<double>(steps) * cores; }
-  };
-  /// Blocks of an eighth of VMEM at most, so that two buffers and what is computed fit; `most` parts.
-  cut cut_of(double bytes, double most) const {
-    cut c;
-    c.cores = bytes < 1 << 20 || most < cores_ ? 1 : cores_;  // less is not worth a second core
-    const double block = std::min(2.0 * (1 << 20), chip_.vmem / 8);
-    c.steps = static_cast<std::size_t>(std::clamp(std::ceil(bytes / c.cores / block), 1.0, std::floor(most / c.cores)));
-    return c;
-  }
   static double sum(const std::vector<double>& bytes) {
     double all = 0;
     for (const double b : bytes) all += b;
     return all;
   }
 
-  /// A pipeline over blocks of the bytes that are read and written. `compute(program, part, parts, ready)` appends the work of
-  /// a part of the op.
+  /// The fastest pipeline over blocks of what an op reads and writes.
   template <class Compute>
-  program streamed(const std::vector<double>& reads, double written, double most, const Compute& compute) const {
-    const cut c = cut_of(sum(reads) + written, most);
-    std::vector<int> numbers(c.steps);
-    for (std::size_t s = 0; s < c.steps; ++s) numbers[s] = static_cast<int>(s);
-    program p;
-    for (int core = 0; core < c.cores; ++core) {
-      std::vector<operand> operands;
-      for (const double r : reads)
-        if (r > 0) operands.push_back({"in", r / c.parts(), numbers, 2, false});
-      operands.push_back({"out", written / c.parts(), numbers, 2, true});
-      run_pipeline(p, operands, {core, "op"}, [&](int step, event_id ready) {
-        return compute(p, core * static_cast<double>(c.steps) + step, c.parts(), ready);
-      });
-    }
-    return p;
+  timeline streamed(const std::vector<double>& reads, double written, double most, const Compute& compute) const {
+    return fastest_stream(chip_, cores_, reads, written, most, compute);
   }
   static constexpr double many_parts = 1e5;
 
@@ -247,7 +220,8 @@ class graph_coster {
     const std::vector<double> reads{tokamax::bytes_of(c[0].type()), tokamax::bytes_of(c[1].type())};
     const double written = tokamax::bytes_of(c.type), of_one = (sum(reads) + written) / count;
     if (count == 1 || of_one > chip_.vmem / 8)
-      return add_line(name, cost_source::model, times * count, [&] { return blocked(p, e); }, p.macs());
+      return add_line(
+          name, cost_source::model, times * count, [&] { return fastest_product(chip_, cores_, p, e); }, p.macs());
     add_line(name, cost_source::model, times, [&] {
       return streamed(reads, written, count, [&](program& to, double part, double parts, event_id ready) {
         const double first = std::floor(part * count / parts), last = std::floor((part + 1) * count / parts);
@@ -257,29 +231,6 @@ class graph_coster {
       });
     });
   }
-  program blocked(const product_shape& p, element e) const {
-    // Equal blocks, of whole tiles: less hangs over the edges.
-    const auto equal = [](long long n, long long most, long long unit) {
-      return round_up(divide_up(n, divide_up(n, most)), unit);
-    };
-    const long long lanes = count_of(chip_.lanes);
-    matmul_options o{.block = {equal(p.m, 512, 8), equal(p.k, 1024, lanes), equal(p.n, 1024, lanes)},
-                     .type = e,
-                     .cores = p.m > 512 ? cores_ : 1};
-    const auto bytes = [&] {
-      const product_shape s{std::min(o.block.m, p.m), std::min(o.block.k, p.k), std::min(o.block.n, p.n)};
-      const double a = padded_bytes(chip_, s.m, s.k, e), b = padded_bytes(chip_, s.k, s.n, e);
-      return 2 * (a + b + padded_bytes(chip_, s.m, s.n, e)) + padded_bytes(chip_, s.m, s.n, element::f32);
-    };
-    while (bytes() > chip_.vmem) {
-      product_shape& s = o.block;
-      long long& most = s.m >= s.k && s.m >= s.n ? s.m : s.k >= s.n ? s.k : s.n;
-      if (most <= 8) break;
-      most = std::max(8LL, most / 2);
-    }
-    return matmul_program(chip_, p, o);
-  }
-
   void add_kernel(const graph& g, const node& n, double times) {
     const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
     const std::string name = kernel_of_ + text_of(g, n) + " grid " + std::string((message() << k.grid).view()) +
@@ -289,7 +240,7 @@ class graph_coster {
       return add_estimate(name, g, k, times);
     }
     if (k.prefetch) assume("prefetched numbers of kernels are taken to be zeros");
-    add_line(name, cost_source::kernel, times, [&] { return kernel_program(chip_, g, n); });
+    add_line(name, cost_source::kernel, times, [&] { return simulate(chip_, kernel_program(chip_, g, n)); });
   }
   static bool is_open_loop(const node& n) { return n.op->bodies.carries && !n.op->bodies.repeats; }
   /// Is any node of a graph or of its bodies like that?

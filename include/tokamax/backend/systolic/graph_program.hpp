@@ -42,7 +42,7 @@ class graph_appender {
       const node& n = g[i];
       if (!live[i] || !n.op || n.op == &constant_p || n.op == &dense_p || n.op == &captured_p) continue;
       std::vector<event_id> after{ready};
-      arrays in;
+      tokamax::arrays in;
       for (int k = 0; k < n.operand_count; ++k) {
         after.push_back(there[static_cast<std::size_t>(g.operand(n, k))]);
         in.push_back(array(g[g.operand(n, k)].type));

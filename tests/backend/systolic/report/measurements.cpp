@@ -36,7 +36,10 @@ TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
   CHECK(errors.at("v4 two XLUs").worst > 0.5);  // the model has one cross-lane unit
   CHECK(errors.at("v4 links").judged == 1);
   CHECK(errors.at("v4 links").worst < 0.001);
-  for (const char* const group : {"v4 functions", "v4 matmul"}) CHECK(errors.at(group).judged == 0);
+  CHECK(errors.at("v4 functions").judged == 0);
+  CHECK(errors.at("v4 matmul").judged == 5);
+  CHECK(errors.at("v4 matmul").fitted == 0);
+  CHECK(errors.at("v4 matmul").mean < 0.025);
   CHECK(errors.at("v4 all-reduce").judged == 6);
   CHECK(errors.at("v4 all-reduce").mean < 0.03);
   CHECK(errors.at("v4 all-reduce").worst < 0.05);
@@ -44,10 +47,11 @@ TEST_CASE("errors on numbers that fitted nothing", "[systolic]") {
   CHECK(errors.at("v5e matmul").judged == 3);
   CHECK(errors.at("v5e matmul").mean < 0.035);
   CHECK(errors.at("v5e matmul").worst < 0.07);
-  // The same kernel with y transposed, or with relu. A product of 1024 takes 9 us of the 121 to 126 us that a host measures.
+  // The same kernel with y transposed, or with relu. A product of 1024 takes 11 us of the 121 to 126 us that a host measures.
   CHECK(errors.at("v5e fused").judged == 12);
   CHECK(errors.at("v5e fused").mean < 0.03);
   CHECK(errors.at("v5e fused").worst < 0.12);
+  CHECK((3 * errors.at("v5e matmul").mean + 12 * errors.at("v5e fused").mean) / 15 < 0.03);  // all of one page
   CHECK(errors.at("v5e XLA").judged == 3);
   CHECK(errors.at("v5e XLA").mean < 0.07);
   for (const auto& m : published())
@@ -69,9 +73,10 @@ TEST_CASE("constants meet the numbers that they were fitted to", "[systolic]") {
 }
 
 TEST_CASE("v5e follows from the constants of v4 within 5 %", "[systolic]") {
-  // Nothing of v5e but its published rates, and the launch: no step, and v4's bubble.
+  // Nothing of v5e but its published rates, and the launch: no step, and the middle of the 18 to 54 cycles that compiled
+  // products of a TPU v4 lose between weights. v4's own bubble is that of v5e, which would prove nothing here.
   sys::chip c = sys::v5e;
-  c.step = {0}, c.swap_bubble = sys::v4.swap_bubble;
+  c.step = {0}, c.swap_bubble = {36};
   for (const auto& m : published())
     if (m.id == "P003" || m.id == "P006") CHECK(std::abs(sys::predicted(m, c) / m.value - 1) < 0.05);
 }
@@ -92,7 +97,8 @@ TEST_CASE("a number is judged without itself: its constant comes from elsewhere"
   within("v4 all-reduce", 6, 0.03, 0.05);
   within("v4 units", 15, 0.022, 0.16);
   within("rates", 4, 0.021, 0.08);
-  for (const char* const group : {"v4 functions", "v4 matmul"}) CHECK(errors.at(group).judged == 0);
+  within("v4 matmul", 5, 0.025, 0.025);
+  CHECK(errors.at("v4 functions").judged == 0);
   CHECK_THAT(sys::left_out_table(published(), results),
              contains("swap_bubble 29.94 from P005") && contains("launch_us 108.8 from P004") &&
                  contains("product_edge 9 from dot 128") && contains("hbm_to_vmem.fixed 471.2 from P043") &&
@@ -119,7 +125,7 @@ TEST_CASE("the table names what fitted a constant, and takes other numbers", "[s
   const std::string table = sys::measurement_table(published());
   INFO(table);
   CHECK_THAT(table, contains("fitted swap_bubble") && contains("v5e matmul     mean 3.2%, worst 6.4% of 3 numbers") &&
-                        contains("v4 matmul      not judged: no number is at hand") &&
+                        contains("v5e ragged dot not judged: no number is at hand") &&
                         contains("v4 dots        mean "));
   const sys::measurement mine{"mine", "own", &sys::v5e, sys::measured_case::roots, {8}, 33.75};
   CHECK(sys::model_errors({&mine, 1}).at("own").mean == Approx(0.2));

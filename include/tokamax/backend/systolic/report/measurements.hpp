@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/systolic/chips.hpp>       // tpus
-#include <tokamax/backend/systolic/collective.hpp>  // collective_program
-#include <tokamax/backend/systolic/matmul.hpp>      // simulate_matmul
-#include <tokamax/base/error.hpp>                   // error
+#include <tokamax/backend/systolic/chips.hpp>            // tpus
+#include <tokamax/backend/systolic/collective.hpp>       // collective_program
+#include <tokamax/backend/systolic/matmul.hpp>           // simulate_matmul
+#include <tokamax/backend/systolic/two_core_matmul.hpp>  // two_core_matmul_program
+#include <tokamax/base/error.hpp>                        // error
 
 #include <fmt/format.h>  // format
 
@@ -23,30 +24,31 @@ namespace tokamax::systolic_backend {
 
 /// What was measured. The numbers of a case are `measurement::numbers`.
 enum class measured_case : unsigned char {
-  matmul,        ///< us of a blocked product with its launch: m, k, n, and those of a block
-  copy,          ///< cycles of a DMA: from, to, KiB
-  copies,        ///< cycles of DMAs from HBM that are issued together: how many, KiB of each
-  two_cores,     ///< cycles of a further KiB for each of two cores that read HBM at once: KiB before it
-  send,          ///< cycles of a message to another chip: links on the way, KiB
-  send_slope,    ///< cycles of a further KiB of such a message: links on the way, KiB before it
-  all_reduce,    ///< cycles of a ring that sums f32 on every chip: chips, directions, KiB on each chip
-  product,       ///< cycles of a bf16 product in VMEM, between two readings of the counter: m, k, n
-  products,      ///< the same for products of 8 rows with weights that are there: how many
-  roots,         ///< the same for EUP instructions, without waiting for their results: how many
-  pops,          ///< the same for results of a transpose that are taken out: how many
-  transpose,     ///< the same for a transpose with all results: registers
-  instructions,  ///< instructions of a function for one register: the function
-  intensity,     ///< operations per byte of HBM at which both limit
-  vmem_ratio,    ///< bandwidth of VMEM over that of HBM
-  message,       ///< bytes that a link carries in the time of a hop
-  row_group,     ///< cycles of 8 rows in an array
-  batch,         ///< rows per chip at which an exchange over links takes as long as the arrays: links
-  none           ///< nothing: a question without a number
+  matmul,           ///< us of a blocked product with its launch: m, k, n, and those of a block
+  copy,             ///< cycles of a DMA: from, to, KiB
+  copies,           ///< cycles of DMAs from HBM that are issued together: how many, KiB of each
+  two_cores,        ///< cycles of a further KiB for each of two cores that read HBM at once: KiB before it
+  send,             ///< cycles of a message to another chip: links on the way, KiB
+  send_slope,       ///< cycles of a further KiB of such a message: links on the way, KiB before it
+  all_reduce,       ///< cycles of a ring that sums f32 on every chip: chips, directions, KiB on each chip
+  two_core_matmul,  ///< cycles of a 2048^3 product on both cores: panels, one by one, split last, rows of a chunk
+  product,          ///< cycles of a bf16 product in VMEM, between two readings of the counter: m, k, n
+  products,         ///< the same for products of 8 rows with weights that are there: how many
+  roots,            ///< the same for EUP instructions, without waiting for their results: how many
+  pops,             ///< the same for results of a transpose that are taken out: how many
+  transpose,        ///< the same for a transpose with all results: registers
+  instructions,     ///< instructions of a function for one register: the function
+  intensity,        ///< operations per byte of HBM at which both limit
+  vmem_ratio,       ///< bandwidth of VMEM over that of HBM
+  message,          ///< bytes that a link carries in the time of a hop
+  row_group,        ///< cycles of 8 rows in an array
+  batch,            ///< rows per chip at which an exchange over links takes as long as the arrays: links
+  none              ///< nothing: a question without a number
 };
 constexpr std::string_view measured_case_names[] = {
-    "matmul",     "copy",     "copies",    "two_cores", "send",      "send_slope",   "all_reduce",
-    "product",    "products", "roots",     "pops",      "transpose", "instructions", "intensity",
-    "vmem_ratio", "message",  "row_group", "batch",     "none"};
+    "matmul",          "copy",       "copies",   "two_cores", "send",  "send_slope", "all_reduce",
+    "two_core_matmul", "product",    "products", "roots",     "pops",  "transpose",  "instructions",
+    "intensity",       "vmem_ratio", "message",  "row_group", "batch", "none"};
 
 /// A published number. One from which a constant of the model was read, or to which it was fitted, proves nothing about the
 /// model, and is not judged.
@@ -187,6 +189,10 @@ inline double predicted(const measurement& m, const chip& c) {
     case measured_case::all_reduce: {
       const ring_options o{.chips = static_cast<int>(n[0]), .both_directions = n[1] > 1};
       return simulate(c, collective_program(c, collective::all_reduce, n[2] * 1024, o)).cycles;
+    }
+    case measured_case::two_core_matmul: {
+      const two_core_options o{static_cast<int>(n[0]), n[1] != 0, n[2] != 0, static_cast<int>(n[3])};
+      return simulate(c, two_core_matmul_program({2048, 2048, 2048}, o)).cycles;
     }
     case measured_case::product:
       return counter + product_cost(c, {size(0), size(1), size(2)}).total();
