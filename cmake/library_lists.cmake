@@ -1,7 +1,8 @@
-# library_lists.cmake: backend/cpu/generated/kernels.hpp lists what the library of kernels holds, as the compiler finds it.
+# library_lists.cmake: backend/cpu/generated/kernels.hpp lists what the library of kernels holds, as the compiler finds it, and
+# core/generated/ops.hpp declares its ops.
 #
 #   cmake [-DCOMPILER=g++] [-DFLAGS=file] -P cmake/library_lists.cmake           checks (half a minute)
-#   cmake [-DCOMPILER=g++] [-DFLAGS=file] -DFIX=1 -P cmake/library_lists.cmake   writes the header
+#   cmake [-DCOMPILER=g++] [-DFLAGS=file] -DFIX=1 -P cmake/library_lists.cmake   writes the headers
 #
 # COMPILER is a g++, and FLAGS a response file with its flags. What it found is kept in build/library_lists/ until a header
 # changes. No C++ is read here but by the compiler. A first file includes the folders that ops are in, and -fkeep-inline-functions
@@ -12,6 +13,7 @@ cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(include ${root}/include/tokamax)
 set(generated backend/cpu/generated/kernels.hpp)
+set(generated_names core/generated/ops.hpp)
 if(NOT COMPILER)
   set(COMPILER g++)
 endif()
@@ -44,10 +46,14 @@ foreach(file IN LISTS files)
   endforeach()
   string(APPEND includes_of_${part} "#include <tokamax/backend/cpu/kernels/${file}>\n")
 endforeach()
-set(folders "")
-foreach(folder IN ITEMS compiler core kernel lax ops random runtime transforms)
-  string(APPEND folders "#include <tokamax/${folder}.hpp>\n")
+# Functions with a copy in the library are of the folders that everyone includes. Programs that link the library include other
+# ops where they use them; the lists name these by declarations.
+set(everywhere "")
+foreach(folder IN ITEMS compiler core lax random runtime transforms)
+  string(APPEND everywhere "#include <tokamax/${folder}.hpp>\n")
 endforeach()
+set(special "#include <tokamax/kernel.hpp>\n#include <tokamax/ops.hpp>\n")
+set(folders "${everywhere}${special}")
 
 # What was found is kept in this folder, which has a name made of all headers.
 file(GLOB_RECURSE headers RELATIVE ${include} ${include}/*.hpp)
@@ -169,8 +175,35 @@ foreach(list_of IN ITEMS "ops const op* descriptor_of<@>()" "schemas attribute_s
     string(APPEND linked "TOKAMAX_KERNELS ${line};\n")
   endforeach()
 endforeach()
+set(declared_ops "")
+foreach(name IN LISTS ops)
+  string(APPEND declared_ops "extern const op ${name};\n")
+endforeach()
+set(declared_records "")
+foreach(name IN LISTS schemas)
+  if(name MATCHES "^(.*)::(.*)$")
+    string(APPEND declared_records "namespace ${CMAKE_MATCH_1} {\nstruct ${CMAKE_MATCH_2};\n}  // namespace ${CMAKE_MATCH_1}\n")
+  else()
+    string(APPEND declared_records "struct ${name};\n")
+  endif()
+endforeach()
 list(TRANSFORM ops PREPEND "&")
 list(JOIN ops ",\n          " ops)
+
+function(write_or_check file expected)
+  set(found "")
+  if(EXISTS ${include}/${file})
+    file(READ ${include}/${file} found)
+  endif()
+  if(found STREQUAL expected)
+    return()
+  elseif(FIX)
+    file(WRITE ${include}/${file} "${expected}")
+    message(STATUS "wrote include/tokamax/${file}")
+  else()
+    problem("include/tokamax/${file}: differs from what the compiler finds: run\n  cmake -DFIX=1 -P cmake/library_lists.cmake")
+  endif()
+endfunction()
 
 # Instantiations of a part: here, in another file, or wherever they are used.
 function(instantiations part lines result)
@@ -187,6 +220,7 @@ ${lines}}  // namespace tokamax
 #endif
 " PARENT_SCOPE)
 endfunction()
+string(REPLACE "#include" "  #include" special_indented "${special}")
 set(sections "")
 foreach(part IN LISTS parts)  # first what has a kernel, since it must be known before it is used
   if(DEFINED facts_of_${part})
@@ -213,7 +247,13 @@ set(expected
 #pragma once
 
 #include <tokamax/backend/cpu/kernels_of.hpp>
-${folders}${sections}${section}
+${everywhere}
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
+${special_indented}#else  // their headers are included where they are used
+namespace tokamax {
+${declared_records}}  // namespace tokamax
+#endif
+${sections}${section}
 #if TOKAMAX_COMPILES(RULES)
 namespace tokamax {
 TOKAMAX_BODY vec<const op*> library_ops() {
@@ -222,16 +262,20 @@ TOKAMAX_BODY vec<const op*> library_ops() {
 }  // namespace tokamax
 #endif
 ")
-set(found "")
-if(EXISTS ${include}/${generated})
-  file(READ ${include}/${generated} found)
-endif()
-if(NOT found STREQUAL expected)
-  if(FIX)
-    file(WRITE ${include}/${generated} "${expected}")
-    message(STATUS "wrote include/tokamax/${generated}")
-  else()
-    problem("include/tokamax/${generated}: differs from what the compiler finds: run\n  cmake -DFIX=1 -P cmake/library_lists.cmake")
-  endif()
-endif()
+write_or_check(${generated} "${expected}")
+write_or_check(${generated_names}
+"// tokamax/${generated_names}: the descriptors of all ops of the library, declared ahead of their headers.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by cmake/library_lists.cmake. A program that links the library of kernels sees what is in it (in
+// backend/cpu/generated/kernels.hpp), also of ops whose headers it does not include. The declarations stand before all
+// definitions, because g++ compiles the rules of a descriptor that is declared again after it.
+#pragma once
+
+#include <tokamax/base/requirements.hpp>
+
+namespace tokamax {
+struct op;
+${declared_ops}}  // namespace tokamax
+")
 report_problems("the lists of the library are complete")

@@ -29,7 +29,8 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/flags.tests CONTENT
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// what a precompiled header is made for\n")
 add_library(tokamax_test_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
 target_link_libraries(tokamax_test_precompiled PRIVATE tokamax_test_main)
-target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.hpp include/tokamax/tokamax.hpp)
+target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.hpp include/tokamax/tokamax.hpp
+                           include/tokamax/kernel.hpp include/tokamax/numpy.hpp include/tokamax/ops.hpp)
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)

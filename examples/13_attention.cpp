@@ -1,4 +1,5 @@
 // examples/13_attention.cpp: attention with scores and masks of your own. New here: flex_attention.
+#include <tokamax/ops/attention/flex_attention.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

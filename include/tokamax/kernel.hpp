@@ -1,5 +1,6 @@
 // tokamax/kernel.hpp: kernels on blocks of arrays, written once for all devices.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (programs that write kernels include it)
 //
 // A kernel is a function on refs, which are blocks of its arguments and results. It is traced once, into a body of one op of
 // the graph. The CPU runs the body as any other program; machine models, checks and texts for GPUs walk over it.

@@ -1,33 +1,153 @@
-// tokamax/tokamax.hpp: all of tokamax but data.hpp, checkpoint.hpp, profile.hpp and benchmarking.hpp, which are included beside it.
+// tokamax/tokamax.hpp: what most programs use: arrays, operations, transformations, layers, optimizers, and the CPU.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   backend/cpu.hpp  all of backend/cpu.
-//   base.hpp         all of base.
-//   compiler.hpp     all of compiler.
-//   core.hpp         all of core.
-//   kernel.hpp       kernels on blocks of arrays, written once for all devices.
-//   lax.hpp          all of lax.
-//   models.hpp       all of models.
-//   nn.hpp           all of nn.
-//   numpy.hpp        all of numpy.
-//   ops.hpp          all of ops.
-//   optim.hpp        all of optim.
-//   random.hpp       all of random.
-//   runtime.hpp      all of runtime.
-//   train.hpp        all of train.
-//   transforms.hpp   all of transforms.
+//   backend/cpu.hpp                       all of backend/cpu.
+//   base.hpp                              all of base.
+//   compiler.hpp                          all of compiler.
+//   core.hpp                              all of core.
+//   lax.hpp                               all of lax.
+//   models.hpp                            all of models.
+//   nn.hpp                                all of nn.
+//   numpy/arange.hpp                      numbers in order, and the identity matrix: arange and eye.
+//   numpy/clip.hpp                        numbers held between two bounds.
+//   numpy/creation/matrices.hpp           diagonals and triangles of matrices: eye, tri, tril, diag, trace, vander, tril_indices.
+//   numpy/creation/ranges.hpp             numbers in order: arange with a step, linspace, logspace, geomspace, meshgrid.
+//   numpy/einsum.hpp                      sums of products written as an equation, as transposes, sums and dot_generals.
+//   numpy/elementwise/arithmetic.hpp      NumPy's arithmetic of two arrays: fmax, fmod, divmod, gcd, heaviside, rounding.
+//   numpy/elementwise/bits.hpp            NumPy's names for logic and bits, and truth values packed into bytes.
+//   numpy/elementwise/exponential.hpp     logarithms to other bases, hypot, angles in degrees, and sinc.
+//   numpy/elementwise/parts.hpp           signs, fractions and exponents of numbers, and what replaces NaN.
+//   numpy/elementwise/predicates.hpp      questions about numbers: NaN, infinite, close, equal.
+//   numpy/elementwise/trigonometric.hpp   NumPy's names of inverse functions, and unwrap.
+//   numpy/floor_divide.hpp                quotients and remainders of flooring division.
+//   numpy/indexing/at.hpp                 parts of arrays by any indices, x(...), and arrays with parts changed, x.at(...).set(y).
+//   numpy/indexing/choose.hpp             elements by conditions and numbers: select, choose, piecewise, put_along_axis, delete.
+//   numpy/indexing/index_expression.hpp   what may stand between the parentheses of x(...): numbers, ranges, arrays, masks.
+//   numpy/indexing/plan.hpp               indices of every kind, brought to one form: the rows of a table and their places.
+//   numpy/manipulation/axes.hpp           the order and number of axes: moveaxis, squeeze, ravel, atleast_2d, broadcast_arrays.
+//   numpy/manipulation/flip.hpp           elements in another order: flip, rot90, roll.
+//   numpy/manipulation/join.hpp           arrays put together and taken apart: hstack, append, block, array_split, unstack.
+//   numpy/manipulation/pad.hpp            elements added around an array: constants, copies of its edges, mirror images.
+//   numpy/manipulation/repeat.hpp         copies of elements and of whole arrays: repeat, tile, resize.
+//   numpy/matmul.hpp                      matrix products, batched and broadcast as NumPy does.
+//   numpy/reductions/cumulative.hpp       running products and differences: cumulative_sum, nancumsum, diff, ediff1d.
+//   numpy/reductions/products.hpp         counts, products, ranges and averages of elements: count_nonzero, ptp, std, average.
+//   numpy/sorting/order.hpp               orders by several keys, partitions, and places in sorted arrays.
+//   numpy/statistics.hpp                  mean and variance.
+//   numpy/take.hpp                        elements by index along one axis.
+//   numpy/take_along_axis.hpp             one index per line of an array.
+//   numpy/where.hpp                       one of two values by a condition.
+//   ops/activations.hpp                   the nonlinearities between layers.
+//   ops/attention.hpp                     scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
+//   ops/attention/attention.hpp           the op attention and its gradients, which devices have kernels for.
+//   ops/attention/fast_attention.hpp      attention with the options that the op attention has, by that op.
+//   ops/attention/flex_blocks.hpp         flex_attention block by block, in memory that grows with the lengths alone.
+//   ops/attention/flex_functions.hpp      the score and mask functions of flex_attention, and what can be made of them.
+//   ops/attention/layout.hpp              the attributes of attention, and the products with heads that are grouped by key.
+//   ops/attention/mask.hpp                which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
+//   ops/attention/mask_operands.hpp       a mask as attributes and operands of the op attention, small ones where it can be.
+//   ops/attention/operands.hpp            checks the arrays of dot_product_attention, and gives them one batch axis.
+//   ops/attention/options.hpp             how dot_product_attention is asked to behave.
+//   ops/attention/partial_attention.hpp   attention to a part of the keys, and how such parts become one result.
+//   ops/attention/plain.hpp               attention in plain ops, with everything that may be done to its scores.
+//   ops/attention/window.hpp              how far around its own position a query sees.
+//   ops/attention/with_options.hpp        attention with any options in plain ops, from arrays with any batch axes.
+//   ops/cross_entropy.hpp                 the loss of classification, without a table of probabilities in memory.
+//   ops/gated_linear_unit.hpp             a product of two projections, one of them after an activation.
+//   ops/layer_norm.hpp                    normalise an axis to zero mean and unit variance.
+//   ops/layer_norm_across.hpp             layer_norm of an axis with long rows after it, as one op.
+//   ops/linear_cross_entropy.hpp          the loss of a last layer and its softmax, without all logits in memory.
+//   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
+//   ops/piecewise_activations.hpp         activations of few operations: hard_tanh, hard_sigmoid, celu, mish, glu, squareplus.
+//   ops/rms_norm.hpp                      scale an axis to a root mean square of one.
+//   ops/rotary_embedding.hpp              turn pairs of features by angles that grow with the position.
+//   ops/softmax.hpp                       softmax, log_softmax and logsumexp, stable for large values.
+//   ops/standardize.hpp                   arrays of mean 0 and variance 1, without parameters.
+//   optim.hpp                             all of optim.
+//   random.hpp                            all of random.
+//   runtime.hpp                           all of runtime.
+//   train.hpp                             all of train.
+//   transforms.hpp                        all of transforms.
+//
+// Further headers, which programs include beside it:
+//
+//   backend/cuda.hpp      NVIDIA GPUs.
+//   backend/far.hpp       devices for tests.
+//   backend/systolic.hpp  a simulated TPU: its chips, arrays, clock and pictures.
+//   benchmarking.hpp      all of benchmarking. A program includes it where it measures itself.
+//   checkpoint.hpp        model, optimiser state and position in the data, saved whole or not at all.
+//   complex.hpp           all of complex.
+//   data.hpp              pipelines from a text to batches, read from any position.
+//   kernel.hpp            kernels on blocks of arrays, written once for all devices.
+//   linalg.hpp            all of linalg.
+//   numpy.hpp             all of numpy.
+//   ops.hpp               all of ops.
+//   profile.hpp           all of profile. A program includes it where it looks at itself.
+//   scipy.hpp             all of scipy.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/base.hpp>
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
-#include <tokamax/kernel.hpp>
 #include <tokamax/lax.hpp>
 #include <tokamax/models.hpp>
 #include <tokamax/nn.hpp>
-#include <tokamax/numpy.hpp>
-#include <tokamax/ops.hpp>
+#include <tokamax/numpy/arange.hpp>
+#include <tokamax/numpy/clip.hpp>
+#include <tokamax/numpy/creation/matrices.hpp>
+#include <tokamax/numpy/creation/ranges.hpp>
+#include <tokamax/numpy/einsum.hpp>
+#include <tokamax/numpy/elementwise/arithmetic.hpp>
+#include <tokamax/numpy/elementwise/bits.hpp>
+#include <tokamax/numpy/elementwise/exponential.hpp>
+#include <tokamax/numpy/elementwise/parts.hpp>
+#include <tokamax/numpy/elementwise/predicates.hpp>
+#include <tokamax/numpy/elementwise/trigonometric.hpp>
+#include <tokamax/numpy/floor_divide.hpp>
+#include <tokamax/numpy/indexing/at.hpp>
+#include <tokamax/numpy/indexing/choose.hpp>
+#include <tokamax/numpy/indexing/index_expression.hpp>
+#include <tokamax/numpy/indexing/plan.hpp>
+#include <tokamax/numpy/manipulation/axes.hpp>
+#include <tokamax/numpy/manipulation/flip.hpp>
+#include <tokamax/numpy/manipulation/join.hpp>
+#include <tokamax/numpy/manipulation/pad.hpp>
+#include <tokamax/numpy/manipulation/repeat.hpp>
+#include <tokamax/numpy/matmul.hpp>
+#include <tokamax/numpy/reductions/cumulative.hpp>
+#include <tokamax/numpy/reductions/products.hpp>
+#include <tokamax/numpy/sorting/order.hpp>
+#include <tokamax/numpy/statistics.hpp>
+#include <tokamax/numpy/take.hpp>
+#include <tokamax/numpy/take_along_axis.hpp>
+#include <tokamax/numpy/where.hpp>
+#include <tokamax/ops/activations.hpp>
+#include <tokamax/ops/attention.hpp>
+#include <tokamax/ops/attention/attention.hpp>
+#include <tokamax/ops/attention/fast_attention.hpp>
+#include <tokamax/ops/attention/flex_blocks.hpp>
+#include <tokamax/ops/attention/flex_functions.hpp>
+#include <tokamax/ops/attention/layout.hpp>
+#include <tokamax/ops/attention/mask.hpp>
+#include <tokamax/ops/attention/mask_operands.hpp>
+#include <tokamax/ops/attention/operands.hpp>
+#include <tokamax/ops/attention/options.hpp>
+#include <tokamax/ops/attention/partial_attention.hpp>
+#include <tokamax/ops/attention/plain.hpp>
+#include <tokamax/ops/attention/window.hpp>
+#include <tokamax/ops/attention/with_options.hpp>
+#include <tokamax/ops/cross_entropy.hpp>
+#include <tokamax/ops/gated_linear_unit.hpp>
+#include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/layer_norm_across.hpp>
+#include <tokamax/ops/linear_cross_entropy.hpp>
+#include <tokamax/ops/linear_softmax_cross_entropy.hpp>
+#include <tokamax/ops/piecewise_activations.hpp>
+#include <tokamax/ops/rms_norm.hpp>
+#include <tokamax/ops/rotary_embedding.hpp>
+#include <tokamax/ops/softmax.hpp>
+#include <tokamax/ops/standardize.hpp>
 #include <tokamax/optim.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>

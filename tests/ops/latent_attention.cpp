@@ -1,5 +1,7 @@
 // tests/ops/latent_attention.cpp: multi-head latent attention against loops over doubles, in steps and in loops that decode.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/ops/latent_attention.hpp>
+
 #include <tokamax/tokamax.hpp>
 
 #include "support/check_op.hpp"

@@ -3,6 +3,7 @@
 #include <tokamax/runtime/choice.hpp>
 
 #include <tokamax/core/use_implementation.hpp>
+#include <tokamax/ops/gated_delta_rule.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

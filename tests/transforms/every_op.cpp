@@ -3,6 +3,7 @@
 #include <tokamax/kernel.hpp>
 #include <tokamax/lax/elementwise/precision_bits.hpp>
 #include <tokamax/linalg.hpp>
+#include <tokamax/ops.hpp>
 #include <tokamax/scipy.hpp>
 #include <tokamax/tokamax.hpp>
 #include <tokamax/transforms/checks/check_grads.hpp>

@@ -9,6 +9,7 @@
 #include <tokamax/benchmarking/benchmark.hpp>
 #include <tokamax/lax/fourier/fft.hpp>
 #include <tokamax/linalg.hpp>
+#include <tokamax/numpy.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <cstdio>

@@ -8,6 +8,7 @@
 //                            peers; MEAN is that of the magnitudes of the results, to see that all compute the same
 //   tokamax_bench_ops CASE   prints what each step of the case takes
 #include <tokamax/benchmarking/benchmark.hpp>
+#include <tokamax/ops.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <cmath>

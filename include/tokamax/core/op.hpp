@@ -7,6 +7,7 @@
 #include <tokamax/base/rule.hpp>           // rule
 #include <tokamax/base/tree/reflect.hpp>   // fields: options to attribute words
 #include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/generated/ops.hpp>  // descriptors of the library, declared ahead
 #include <tokamax/core/op_cost.hpp>        // cost_facts
 #include <tokamax/core/schema.hpp>         // attribute_schema
 #include <tokamax/core/spelled.hpp>        // spelled

@@ -1,5 +1,6 @@
 // tokamax/ops/causal_conv1d.hpp: a convolution of each channel over its last tokens, with a state between calls.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>         // concatenate

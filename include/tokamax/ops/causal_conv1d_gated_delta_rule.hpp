@@ -1,5 +1,6 @@
 // tokamax/ops/causal_conv1d_gated_delta_rule.hpp: the middle of a layer of Qwen3-Next, from projections to results of heads.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
 #include <tokamax/lax/split.hpp>             // split

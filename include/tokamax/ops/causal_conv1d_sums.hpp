@@ -1,5 +1,6 @@
 // tokamax/ops/causal_conv1d_sums.hpp: the sums of causal_conv1d over windows of tokens, with gradients that need no padding.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 // tested by tests/ops/causal_conv1d_sums.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/gated_delta_rule.hpp: linear attention that forgets and corrects, of whole batches and of packed sequences.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 // tested by tests/ops/gated_delta_rule/op.cpp
 #pragma once
 

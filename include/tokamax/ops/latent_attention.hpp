@@ -1,5 +1,6 @@
 // tokamax/ops/latent_attention.hpp: attention of many heads to one latent row of each token, which is key and value at once.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 // tested by tests/ops/latent_attention.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/packed_sequences.hpp: sequences of any lengths one after the other, whose states lie in the slots of a pool.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are served use it)
 // tested by tests/ops/causal_conv1d.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/paged_attention.hpp: attention of new tokens to a cache of keys and values in pages, and its update.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are served use it)
 // tested by tests/ops/attention/paged.cpp
 #pragma once
 

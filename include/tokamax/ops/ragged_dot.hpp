@@ -1,5 +1,6 @@
 // tokamax/ops/ragged_dot.hpp: products of groups of rows with a matrix for each group, as experts need them.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models with experts use it)
 #pragma once
 
 #include <tokamax/core/use_implementation.hpp>  // implementation_names

@@ -1,5 +1,6 @@
 // tokamax/ops/ragged_gather.hpp: rows by index within a range, which carry tokens to experts and back.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models with experts use it)
 // tested by tests/ops/ragged_gather.cpp
 #pragma once
 

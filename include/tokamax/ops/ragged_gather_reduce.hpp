@@ -1,5 +1,6 @@
 // tokamax/ops/ragged_gather_reduce.hpp: rows by index, weighted and summed in groups, which brings results of experts to tokens.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models with experts use it)
 // tested by tests/ops/ragged_gather_reduce.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/triangle_multiplication.hpp: pairs updated along the two other sides of their triangles, as in AlphaFold.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>        // concatenate

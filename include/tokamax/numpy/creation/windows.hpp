@@ -1,5 +1,6 @@
 // tokamax/numpy/creation/windows.hpp: window functions: bartlett, blackman, hamming, hanning.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (signals need it)
 // tested by tests/numpy/creation.cpp
 #pragma once
 

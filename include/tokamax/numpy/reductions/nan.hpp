@@ -1,5 +1,6 @@
 // tokamax/numpy/reductions/nan.hpp: reductions that leave out NaN: nansum, nanmean, nanmax, nanvar and the like.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (data with gaps needs it)
 // tested by tests/numpy/reductions.cpp
 #pragma once
 

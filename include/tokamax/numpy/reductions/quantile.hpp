@@ -1,5 +1,6 @@
 // tokamax/numpy/reductions/quantile.hpp: quantiles and medians, also of the numbers that are not NaN.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (statistics need it)
 // tested by tests/numpy/reductions.cpp
 #pragma once
 

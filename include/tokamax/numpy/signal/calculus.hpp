@@ -1,5 +1,6 @@
 // tokamax/numpy/signal/calculus.hpp: numerical calculus on samples: convolve, correlate, interp, trapezoid, gradient.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (signals need it)
 // tested by tests/numpy/signal.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/numpy/signal/contractions.hpp: products of vectors and matrices: dot, inner, outer, kron, cross, tensordot, vecdot.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (signals need it)
 // tested by tests/numpy/signal.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/numpy/signal/histogram.hpp: counts in intervals and relations of variables: bincount, histogram, cov, corrcoef.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (statistics need it)
 // tested by tests/numpy/signal.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/numpy/signal/histogramdd.hpp: counts of points in boxes: histogram2d, histogramdd.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (statistics need it)
 // tested by tests/numpy/signal.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/numpy/signal/polynomials.hpp: polynomials by their coefficients, highest power first: polyval, polymul, polydiv.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (signals need it)
 // tested by tests/numpy/signal.cpp
 #pragma once
 

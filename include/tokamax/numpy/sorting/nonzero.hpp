@@ -1,5 +1,6 @@
 // tokamax/numpy/sorting/nonzero.hpp: where the elements that are not zero are: nonzero, argwhere, compress, extract.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs have results of unknown sizes)
 // tested by tests/numpy/sorting.cpp
 #pragma once
 

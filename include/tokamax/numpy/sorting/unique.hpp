@@ -1,5 +1,6 @@
 // tokamax/numpy/sorting/unique.hpp: sets of numbers: unique, isin, union1d, intersect1d, setdiff1d, setxor1d.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs have results of unknown sizes)
 // tested by tests/numpy/sorting.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/attention/flex_attention.hpp: attention whose scores and mask are functions of the caller.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (it is dear, and most attention has the op attention)
 #pragma once
 
 #include <tokamax/ops/attention/fast_attention.hpp>  // fast_attention

@@ -1,5 +1,6 @@
 // tokamax/ops/attention/paged.hpp: the op paged_attention, attention of tokens to the pages of a cache.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are served use it)
 // tested by tests/ops/attention/paged.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/gated_delta_rule/chunks.hpp: the gated delta rule as products of chunks of tokens, one chunk after the other.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 // tested by tests/ops/gated_delta_rule/op.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/gated_delta_rule/op.hpp: the op gated_delta_rule, a recurrence of matrices that devices have kernels for.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
 #include <tokamax/lax/dot_general.hpp>              // product_cost

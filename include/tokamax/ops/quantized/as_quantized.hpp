@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/as_quantized.hpp: floats that a product quantises when it reads them.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 // tested by tests/ops/quantized/ragged_dot.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/attention.hpp: dot_product_attention of quantised queries, keys and values.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/ops/attention.hpp>                  // dot_product_attention

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/dot_general.hpp: dot_general and matmul of quantised arrays.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/numpy/matmul.hpp>                   // matmul_options

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/gated_linear_unit.hpp: gated linear units whose input or weights are quantised arrays.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/ops/gated_linear_unit.hpp>       // gated_linear_unit_options

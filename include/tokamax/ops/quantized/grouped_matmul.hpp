@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/grouped_matmul.hpp: ragged_dot with scales, a bias and a gated activation, as experts are served.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/lax/slice.hpp>                 // slice_in_dim

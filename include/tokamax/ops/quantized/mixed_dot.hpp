@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/mixed_dot.hpp: the op that multiplies floats with numbers of 8 bits, which it does not convert in memory.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 // tested by tests/ops/quantized/mixed_dot.cpp
 #pragma once
 

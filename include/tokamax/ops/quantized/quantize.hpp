@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/quantize.hpp: makes quantised arrays of floats.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/lax/elementwise/unary.hpp>          // round, abs

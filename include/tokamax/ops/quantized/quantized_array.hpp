@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/quantized_array.hpp: numbers of few bits with a scale for each tile of them, as operands of products.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 // tested by tests/ops/quantized/quantize.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/ragged_dot.hpp: ragged_dot and its forms of quantised arrays.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/ops/quantized/as_quantized.hpp>       // quantized_sides

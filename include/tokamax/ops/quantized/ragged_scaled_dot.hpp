@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/ragged_scaled_dot.hpp: scaled_dot of groups of rows with a matrix for each group.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/ops/ragged_dot.hpp>  // rows_of_groups, joined_batch

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/scaled_dot.hpp: the op that multiplies integers of 8 bits and scales the sums of tiles.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
 #include <tokamax/lax/dot_general.hpp>  // dot_general

@@ -1,5 +1,6 @@
 // tokamax/ops/quantized/scaled_dot_general.hpp: products of floats that are rounded to blocks of few bits, for training.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
 // tested by tests/ops/quantized/scaled_dot.cpp
 #pragma once
 

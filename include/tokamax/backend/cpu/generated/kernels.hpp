@@ -7,12 +7,68 @@
 #include <tokamax/backend/cpu/kernels_of.hpp>
 #include <tokamax/compiler.hpp>
 #include <tokamax/core.hpp>
-#include <tokamax/kernel.hpp>
 #include <tokamax/lax.hpp>
-#include <tokamax/ops.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/transforms.hpp>
+
+#if defined(TOKAMAX_INSTANTIATE_KERNELS) || !defined(TOKAMAX_SEPARATE_KERNELS)
+  #include <tokamax/kernel.hpp>
+  #include <tokamax/ops.hpp>
+#else  // their headers are included where they are used
+namespace tokamax {
+struct arg_attributes;
+struct attention_attributes;
+struct axis_attributes;
+struct bitcast_options;
+struct box_options;
+struct broadcast_options;
+struct concatenate_options;
+struct conv_options;
+struct conv_rhs_vjp_options;
+struct convert_options;
+struct copy_options;
+struct cumulative_options;
+struct custom_jvp_attributes;
+struct custom_vjp_attributes;
+namespace detail {
+struct split_attributes;
+}  // namespace detail
+struct dot_dimensions;
+struct dynamic_slice_options;
+struct gated_delta_rule_attributes;
+struct get_attributes;
+struct iota_attributes;
+struct kernel_attributes;
+struct linear_cross_entropy_options;
+struct linear_solve_attributes;
+struct max_pool_attributes;
+struct norm_attributes;
+struct pad_options;
+struct paged_attention_attributes;
+struct ragged_dot_attributes;
+struct ragged_gather_reduce_attributes;
+struct reduce_attributes;
+struct remat_attributes;
+struct reshape_options;
+struct reverse_options;
+struct root_attributes;
+struct rotary_embedding_options;
+struct scan_attributes;
+struct scatter_attributes;
+struct scatter_options;
+struct search_sorted_options;
+struct slice_options;
+struct sort_options;
+struct take_along_options;
+struct threefry_options;
+struct top_k_options;
+struct transpose_options;
+struct true_positions_options;
+struct unpack_int4_options;
+struct while_attributes;
+}  // namespace tokamax
+#endif
 
 #if TOKAMAX_COMPILES(REDUCE)
   #include <tokamax/backend/cpu/kernels/argmax.hpp>
