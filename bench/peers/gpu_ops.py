@@ -97,6 +97,10 @@ def attention():
                 measure(name, flops, "TFLOP/s", attend)
             measure(f"{name} forward and backward", 3.5 * flops, "TFLOP/s",
                     lambda: torch.autograd.grad(attend(), (q, k, v), ct))
+        torch.use_deterministic_algorithms(True)  # PyTorch has no gradients by cuDNN then
+        measure(f"{name} forward and backward, the same bits in each run", 3.5 * flops, "TFLOP/s",
+                lambda: torch.autograd.grad(attend(), (q, k, v), ct))
+        torch.use_deterministic_algorithms(False)
 
 
 def main():
