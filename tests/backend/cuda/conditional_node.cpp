@@ -33,13 +33,40 @@ std::vector<float> values_of(const array& x) {
 /// What was called through a driver that counts, on the way to another one.
 struct counts {
   static inline std::atomic<int> all_kernels, all_graphs, all_reads;
+  static inline std::string refused;  ///< the last call that failed, for messages
   static inline const driver* inner = nullptr;
+
+  /// A function whose failures are noted.
+  template <auto Function>
+  struct watched {
+    static inline const char* name = "";
+    template <class... Arguments>
+    static int call(Arguments... a) {
+      const int result = (inner->*Function)(a...);
+      if (result != driver_success) refused = name + (": " + inner->text_of(result));
+      return result;
+    }
+    template <class... Arguments>
+    static void begin(int (*&function)(Arguments...), const char* its_name) {
+      name = its_name;
+      if (function) function = &call<Arguments...>;
+    }
+  };
   static driver around(const driver& to) {
     inner = &to;
     driver d = to;
     d.launch = [](auto... a) { return ++all_kernels, inner->launch(a...); };
     d.run_graph = [](auto... a) { return ++all_graphs, inner->run_graph(a...); };
     d.copy_to_host = [](auto... a) { return ++all_reads, inner->copy_to_host(a...); };
+    watched<&driver::capture_of>::begin(d.capture_of, "capture_of");
+    watched<&driver::go_on_behind>::begin(d.go_on_behind, "go_on_behind");
+    watched<&driver::begin_capture_to>::begin(d.begin_capture_to, "begin_capture_to");
+    watched<&driver::create_condition>::begin(d.create_condition, "create_condition");
+    watched<&driver::add_node>::begin(d.add_node, "add_node");
+    watched<&driver::end_capture>::begin(d.end_capture, "end_capture");
+    watched<&driver::instantiate>::begin(d.instantiate, "instantiate");
+    watched<&driver::load_module>::begin(d.load_module, "load_module");
+    watched<&driver::find_function>::begin(d.find_function, "find_function");
     return d;
   }
   int kernels = all_kernels, graphs = all_graphs, reads = all_reads, turns = fake.turns();
@@ -86,8 +113,9 @@ counts check_repeated(const control_flow_case& c, const fake_gpu& gpu) {
           after.turns - before.turns};
 }
 void check_decided(const control_flow_case& c, const fake_gpu& gpu) {
+  counts::refused = "nothing";
   const counts last = check_repeated(c, gpu);
-  CAPTURE(c.name);
+  CAPTURE(c.name, counts::refused);
   CHECK(last.kernels == 0);
   CHECK(last.reads == 0);
   CHECK(last.graphs == last_runs);
