@@ -33,17 +33,49 @@ std::vector<float> values_of(const array& x) {
 /// What was called through a driver that counts, on the way to another one.
 struct counts {
   static inline std::atomic<int> all_kernels, all_graphs, all_reads;
+  static inline std::string refused;  ///< the last call that failed, for messages
   static inline const driver* inner = nullptr;
+
+  /// A function whose failures are noted.
+  template <auto Function>
+  struct watched {
+    static inline const char* name = "";
+    template <class... Arguments>
+    static int call(Arguments... a) {
+      const int result = (inner->*Function)(a...);
+      if (result != driver_success) refused = name + (": " + inner->text_of(result));
+      return result;
+    }
+    template <class... Arguments>
+    static void begin(int (*&function)(Arguments...), const char* its_name) {
+      name = its_name;
+      if (function) function = &call<Arguments...>;
+    }
+  };
   static driver around(const driver& to) {
     inner = &to;
     driver d = to;
     d.launch = [](auto... a) { return ++all_kernels, inner->launch(a...); };
     d.run_graph = [](auto... a) { return ++all_graphs, inner->run_graph(a...); };
     d.copy_to_host = [](auto... a) { return ++all_reads, inner->copy_to_host(a...); };
+    watched<&driver::capture_of>::begin(d.capture_of, "capture_of");
+    watched<&driver::go_on_behind>::begin(d.go_on_behind, "go_on_behind");
+    watched<&driver::begin_capture_to>::begin(d.begin_capture_to, "begin_capture_to");
+    watched<&driver::create_condition>::begin(d.create_condition, "create_condition");
+    watched<&driver::add_node>::begin(d.add_node, "add_node");
+    watched<&driver::end_capture>::begin(d.end_capture, "end_capture");
+    watched<&driver::instantiate>::begin(d.instantiate, "instantiate");
+    watched<&driver::load_module>::begin(d.load_module, "load_module");
+    watched<&driver::find_function>::begin(d.find_function, "find_function");
     return d;
   }
   int kernels = all_kernels, graphs = all_graphs, reads = all_reads, turns = fake.turns();
 };
+/// Loops of GPUs whose kernels do nothing would not end.
+bool runs_kernels() {
+  if (!fake_cuda::compiles_text()) WARN("skipped: no compiler for device text");
+  return fake_cuda::compiles_text();
+}
 /// A GPU whose calls are counted. Number 0 is the one of the machine.
 fake_gpu new_gpu(const driver& to = gpus) {
   static const temporary_folder folder;
@@ -59,13 +91,12 @@ constexpr int last_runs = 4;
 
 /// Runs a case again and again in the same memory. All runs give the bits of the first one, in which the host decides, and
 /// the values of the CPU.
-counts check_repeated(const control_flow_case& c, const fake_gpu& gpu, bool has_kernels = fake_cuda::compiles_text()) {
+counts check_repeated(const control_flow_case& c, const fake_gpu& gpu) {
   CAPTURE(c.name);
   const auto program = tk::jit([&](const array& n, const array& x) { return c.function(n, x); }, gpu, tk::at_run_time);
   const array n = tk::device_put(c.n, gpu), x = tk::device_put(c.x, gpu);
   const auto expected = values_of(c.function(c.n, c.x)), first = values_of(program(n, x));
-  if (has_kernels)
-    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(first[i] == Approx(expected[i]).epsilon(1e-4).margin(1e-6));
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(first[i] == Approx(expected[i]).epsilon(1e-4).margin(1e-6));
   counts before;
   for (int i = 0; i < 8 + last_runs; ++i) {
     if (i == 8) before = {};
@@ -81,18 +112,20 @@ counts check_repeated(const control_flow_case& c, const fake_gpu& gpu, bool has_
   return {after.kernels - before.kernels, after.graphs - before.graphs, after.reads - before.reads,
           after.turns - before.turns};
 }
-void check_decided(const control_flow_case& c, const fake_gpu& gpu, bool has_kernels = fake_cuda::compiles_text()) {
-  const counts last = check_repeated(c, gpu, has_kernels);
-  CAPTURE(c.name);
+void check_decided(const control_flow_case& c, const fake_gpu& gpu) {
+  counts::refused = "nothing";
+  const counts last = check_repeated(c, gpu);
+  CAPTURE(c.name, counts::refused);
   CHECK(last.kernels == 0);
   CHECK(last.reads == 0);
   CHECK(last.graphs == last_runs);
-  if (fake_cuda::compiles_text() && gpu.one->number() > 0) CHECK(last.turns == last_runs * c.turns);
+  if (gpu.one->number() > 0) CHECK(last.turns == last_runs * c.turns);
 }
 
 }  // namespace
 
 TEST_CASE("control flow in a recorded program is decided by the GPU, with the bits of the host's decisions") {
+  if (!runs_kernels()) return;
   const fake_gpu gpu = new_gpu();
   for (const control_flow_case& c : tk::test::control_flow_cases()) check_decided(c, gpu);
 }
@@ -106,15 +139,16 @@ TEST_CASE("the GPU of this machine decides too") {
   // Without NVIDIA's libraries, because GPUs of another driver do not have them. So bodies may have products.
   static const driver& counting = *new driver(counts::around(system));
   const fake_gpu gpu{new instance(0, tk::kernel_table_of<tk::cuda_tag>(), {counting, nvrtc::loaded(), code_cache()})};
-  for (const control_flow_case& c : tk::test::control_flow_cases()) check_decided(c, gpu, true);
+  for (const control_flow_case& c : tk::test::control_flow_cases()) check_decided(c, gpu);
 }
 
 TEST_CASE("drivers that do not have conditions, or refuse them, leave the decisions to the host") {
+  if (!runs_kernels()) return;
   const control_flow_case c = tk::test::control_flow_cases().front();
   const auto check_host = [&](const fake_gpu& gpu) {
     const counts last = check_repeated(c, gpu);
     CHECK(last.graphs == 0);
-    if (fake_cuda::compiles_text()) CHECK(last.reads > last_runs);
+    CHECK(last.reads > last_runs);
   };
   driver::each_function_of_conditions(gpus, [&](auto, const char* name) {
     CAPTURE(name);
@@ -137,7 +171,28 @@ TEST_CASE("drivers that do not have conditions, or refuse them, leave the decisi
   }
 }
 
+TEST_CASE("bodies are compiled ahead of time, for processes that have no compiler") {
+  if (!runs_kernels()) return;
+  new_gpu();
+  const temporary_folder shipped, cache;
+  static const driver &unused = *new driver(precompiling_driver()), &counting = *new driver(counts::around(gpus));
+  static const nvrtc& none = *new nvrtc{.absent_library = "libnvrtc.so.13 (no such file)"};
+  const auto number = [&](int n, connection to) {
+    return fake_gpu{new instance(n, tk::kernel_table_of<tk::cuda_tag>(), std::move(to))};
+  };
+  const control_flow_case c = tk::test::control_flow_cases()[1];
+  const auto with_code = [&](const driver& d, const nvrtc& n, std::vector<std::string> architectures) {
+    return connection{d, n, code_cache(cache.path), code_cache(shipped.path), std::move(architectures)};
+  };
+  const fake_gpu ahead = number(30, with_code(unused, compiler, {"sm_90a"}));
+  const auto compiled =
+      tk::jit([&](const array& n, const array& x) { return c.function(n, x); }, ahead, tk::at_run_time);
+  tk::block_until_ready(compiled(tk::device_put(c.n, ahead), tk::device_put(c.x, ahead)));
+  check_decided(c, number(31, with_code(counting, none, {})));
+}
+
 TEST_CASE("memory that kernels of bodies take ends with the program, and so do graphs") {
+  if (!runs_kernels()) return;
   const fake_gpu gpu = new_gpu();
   const auto all = tk::test::control_flow_cases();
   check_repeated(all.front(), gpu);
@@ -178,8 +233,8 @@ TEST_CASE("memory of bodies is given to the recording as the rehearsal took it")
 }
 
 TEST_CASE("loops that the host must take part in are done anew each time") {
+  if (!runs_kernels()) return;
   const fake_gpu gpu = new_gpu();
-  if (!fake_cuda::compiles_text()) return;
   static int calls = 0;
   const auto f = [](const array& x) {
     return tk::while_loop([](const array& v) { return tk::sum(v) < 100.0f; },
@@ -196,6 +251,7 @@ TEST_CASE("loops that the host must take part in are done anew each time") {
 }
 
 TEST_CASE("threads record loops of their own at the same time") {
+  if (!runs_kernels()) return;
   const fake_gpu gpu = new_gpu();
   const auto all = tk::test::control_flow_cases();
   fake.now.delay = 20;
