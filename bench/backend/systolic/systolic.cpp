@@ -1,7 +1,8 @@
 // bench/backend/systolic/systolic.cpp: the simulated TPU beside published numbers, and how fast it is simulated.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables go to stderr: all numbers with the model's, and those that fitted a constant with what the model says without them.
+// Tables go to stderr: all numbers with the model's, those that fitted a constant with what the model says without them, and
+// the constants that were fitted or guessed.
 // The lines for cmake/bench.cmake have the mean errors, of numbers that fitted nothing and of those that were left out.
 //
 // Arguments are files with numbers to judge the model by, instead of tests/data/tpu_measurements.txt and with lines like there:
@@ -25,7 +26,8 @@ int main(int count, char** files) {
     text << in.rdbuf();
     const auto all = sys::read_measurements(text.str());
     const auto left_out = sys::each_left_out(all);
-    fmt::print(stderr, "{}:\n{}\n{}\n", name, sys::measurement_table(all), sys::left_out_table(all, left_out));
+    fmt::print(stderr, "{}:\n{}\n{}\n{}\n", name, sys::measurement_table(all), sys::left_out_table(all, left_out),
+               sys::constants_text(all));
     for (const auto& [group, error] : sys::model_errors(all))
       if (error.judged > 0) bench::report("systolic", group, "tokamax", 100 * error.mean, "% mean error");
     for (const auto& [group, error] : sys::left_out_errors(all, left_out))

@@ -7,6 +7,7 @@
 //   backend/systolic/chips.hpp                  the chips that can be simulated: toy8x8, v4, v5e, v5p, v6e and tpu7x.
 //   backend/systolic/collective.hpp             sums and copies among the chips of a ring, as programs.
 //   backend/systolic/fact.hpp                   a number of a machine, with where it comes from.
+//   backend/systolic/fastest_blocks.hpp         ops that are cut into blocks for VMEM, and the cut that is the fastest.
 //   backend/systolic/matmul.hpp                 the blocked matrix product of the Pallas tutorial, as a program.
 //   backend/systolic/mxu.hpp                    cycles of an array that keeps weights in its cells and loads the next ones meanwhile.
 //   backend/systolic/os_array.hpp               an array whose cells keep sums, register by register, cycle by cycle.
@@ -37,6 +38,7 @@
 #include <tokamax/backend/systolic/chips.hpp>
 #include <tokamax/backend/systolic/collective.hpp>
 #include <tokamax/backend/systolic/fact.hpp>
+#include <tokamax/backend/systolic/fastest_blocks.hpp>
 #include <tokamax/backend/systolic/matmul.hpp>
 #include <tokamax/backend/systolic/mxu.hpp>
 #include <tokamax/backend/systolic/os_array.hpp>

@@ -8,6 +8,7 @@
 #include <algorithm>  // min
 #include <array>      // array
 #include <string>     // to_string
+#include <utility>    // move
 #include <vector>     // vector
 
 namespace tokamax::systolic_backend {

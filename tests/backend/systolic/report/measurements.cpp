@@ -131,6 +131,18 @@ TEST_CASE("the table names what fitted a constant, and takes other numbers", "[s
   CHECK(sys::model_errors({&mine, 1}).at("own").mean == Approx(0.2));
 }
 
+TEST_CASE("constants that are fitted or guessed are listed with their sources", "[systolic]") {
+  const std::string text = sys::constants_text(published());
+  INFO(text);
+  CHECK_THAT(text,
+             contains("v4     swap_bubble                19  guessed: the bubble of a TPU v5e, which P006 fitted") &&
+                 contains("v5e    swap_bubble                19  fitted: P006") &&
+                 contains("v5e    launch_us                 117  fitted: P001") &&
+                 contains("v4     product_edge                8  fitted: the product bf16[16,128]"));
+  CHECK(text.find("measured") == std::string::npos);
+  CHECK(sys::constants_text({}).empty());
+}
+
 TEST_CASE("lines that are wrong are named", "[systolic]") {
   const auto all = sys::read_measurements("# a comment\n\n a | own | v4 | copy | hbm vmem 2 | 485.81 | | me \n");
   REQUIRE(all.size() == 1);

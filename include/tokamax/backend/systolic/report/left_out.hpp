@@ -5,6 +5,7 @@
 
 #include <tokamax/backend/systolic/report/measurements.hpp>  // measurement, predicted
 
+#include <algorithm>   // none_of
 #include <functional>  // function
 #include <optional>    // optional
 
@@ -175,6 +176,21 @@ inline std::map<std::string, model_error> left_out_errors(std::span<const measur
       ++e.fitted;
   }
   return groups;
+}
+
+/// The constants that were fitted or guessed of the chips that the numbers are of, with their sources: a chip may have one that
+/// was fitted to the times of another.
+inline std::string constants_text(std::span<const measurement> all) {
+  std::string s;
+  for (const chip& c : tpus) {
+    if (std::ranges::none_of(all, [&](const measurement& m) { return m.on != nullptr && m.on->name == c.name; }))
+      continue;
+    chip copy = c;
+    for (const detail::fitted_constant& k : detail::fitted_constants)
+      if (const fact& f = k.of(copy); f.from == provenance::fitted || f.from == provenance::guessed)
+        s += fmt::format("{:<6} {:<20} {:>8.6g}  {}: {}\n", c.name, k.name, f.value, name_of(f.from), f.source);
+  }
+  return s;
 }
 
 /// Each number that fits a constant, and what the model says without it, as text. Then the errors by group, of these numbers
