@@ -6,9 +6,12 @@
 #include <tokamax/backend/cuda/code_jobs.hpp>          // code_jobs
 #include <tokamax/backend/cuda/connection.hpp>         // connection
 #include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
+#include <tokamax/backend/cuda/put_memory.hpp>         // put_memory
 #include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
+#include <tokamax/backend/cuda/staging.hpp>            // staging
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
+#include <atomic>         // atomic
 #include <exception>      // exception_ptr
 #include <mutex>          // mutex
 #include <optional>       // optional
@@ -28,10 +31,16 @@ class instance final : public program_device {
   explicit instance(int number, const kernel_table& table, connection to = {});
 
   handle allocate(std::size_t bytes) override;
+  /// The copy goes on beside the GPU's work. What reads it waits for it; `synchronize` waits for no copy that nothing has read.
+  handle put(const std::byte* from, std::size_t bytes) override;
   void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
+    if (to.ready) to.ready->precede(*this);
     write_in_step(to.data, from, bytes);
   }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override {
+    if (from.ready) from.ready->precede(*this);
+    read_in_step(to, from.data, bytes);
+  }
   event* submit(std::unique_ptr<device_work> work) override;
   void synchronize() override {
     use();
@@ -68,7 +77,7 @@ class instance final : public program_device {
   /// Its number among the GPUs of the process.
   int number() const { return number_; }
   /// The stream for launches and memory of the calling thread.
-  stream queue() const { return is_recording() ? recorder_ : stream_; }
+  stream queue() const { return is_recording() && !jobs() ? recorder_ : stream_; }
   /// Does the calling thread record launches, which the GPU does later?
   bool is_recording() const { return recording_on == this; }
   /// Where the calling thread only gathers what must be compiled, and launches nothing; null if it does not.
@@ -114,9 +123,10 @@ class instance final : public program_device {
   friend class done_event;
   static inline thread_local const instance* recording_on = nullptr;
   static inline thread_local code_jobs* gathering_for = nullptr;
+  device_pointer new_memory(std::size_t bytes, stream s);
   /// The work as a graph; null if it cannot be one.
   executable_graph record(device_work& work);
-  /// Does the work on the second stream. False if it has no place there.
+  /// Does the work on the stream for recordings, or only gathers jobs. False if it has no place there.
   bool run_apart(device_work& work);
   /// Compiles what the work needs by several threads.
   void compile_ahead(device_work& work);
@@ -136,7 +146,9 @@ class instance final : public program_device {
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
   context context_ = nullptr;
-  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
+  stream stream_ = nullptr, copier_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the last one
+  staging staging_;
+  put_memory put_memory_;
   std::optional<device_clock> clock_;
   std::string architecture_;
   std::mutex mutex_, recording_;
@@ -144,12 +156,13 @@ class instance final : public program_device {
   std::unordered_map<std::string, function_handle> functions_;
 };
 
-/// The end of some work: an event of the driver behind it in the stream.
+/// The end of some work: an event of the driver behind it in its stream.
 class done_event final : public event {
  public:
-  explicit done_event(const instance& where) : where_(where), step_(last_step) {
+  done_event(const instance& where, stream of, const char* step)
+      : where_(where), step_(step), is_ordered_(of == where.stream_) {
     where.driver_.check(where.driver_.create_event(&event_, event_without_time), "event");
-    if (const int result = where.driver_.record_event(event_, where.stream_)) {
+    if (const int result = where.driver_.record_event(event_, of)) {
       where.driver_.destroy_event(event_);
       where.driver_.check(result, "event");
     }
@@ -159,16 +172,23 @@ class done_event final : public event {
     where_.use();
     if (const int result = where_.driver_.synchronize_event(event_)) where_.fail(result, step_);
   }
-  /// The stream of a device keeps the order of its own work.
+  /// The stream of a device keeps the order of its own work, and waits for a copy once.
   void precede(device& next) override {
-    if (&next != &where_) wait();
+    if (&next != &where_) return wait();
+    if (is_ordered()) return;
+    where_.use();
+    if (const int result = where_.driver_.wait_event(where_.stream_, event_, 0)) where_.fail(result, step_);
+    is_ordered_.store(true, std::memory_order_release);
   }
+  /// Does what the device's stream is given from now on come after this?
+  bool is_ordered() const noexcept { return is_ordered_.load(std::memory_order_acquire); }
   bool is_done() const noexcept override { return where_.driver_.query_event(event_) != driver_not_ready; }
 
  private:
   const instance& where_;
   driver_event event_ = nullptr;
   std::string step_;
+  std::atomic<bool> is_ordered_;
 };
 
 inline instance::instance(int number, const kernel_table& table, connection to)
@@ -177,7 +197,9 @@ inline instance::instance(int number, const kernel_table& table, connection to)
       driver_(to_.gpus),
       table_(table),
       number_(number),
-      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr) {
+      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr),
+      staging_(driver_),
+      put_memory_(driver_) {
   if (const std::string missing = missing_device(number, to_); !missing.empty())
     throw error("cuda: device", missing, "cuda:" + std::to_string(number));
   int major = 0, minor = 0;
@@ -190,6 +212,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   clock_.emplace(driver_, context_);
   use();
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
+  driver_.check(driver_.create_stream(&copier_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
   memory_pool pool = nullptr;
   driver_.check(driver_.default_pool(&pool, device_), "memory pool");
@@ -197,12 +220,19 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   driver_.check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
 }
 
+inline device_pointer instance::new_memory(std::size_t bytes, stream s) {
+  device_pointer p = 0;
+  const auto allocate_now = [&] { return driver_.allocate(&p, bytes + 64, s); };  // kernels may read behind the end
+  int result = allocate_now();
+  if (result == driver_out_of_memory && put_memory_.trim(stream_)) result = allocate_now();
+  if (result == driver_out_of_memory) throw std::bad_alloc();
+  if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
+  return p;
+}
+
 inline handle instance::allocate(std::size_t bytes) {
   use();
-  device_pointer p = 0;
-  const int result = driver_.allocate(&p, bytes + 64, queue());  // kernels may read a vector behind the end
-  if (result == 2) throw std::bad_alloc();
-  if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
+  const device_pointer p = new_memory(bytes, queue());
   auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
   block->release = [](buffer_block* b) noexcept {
     auto& from = static_cast<instance&>(*b->where);
@@ -221,7 +251,37 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
     if (checks_each_step_) where.before_step = [](execution& e) { static_cast<instance&>(e.where).finish(); };
     work->run(where);
   }
-  return new done_event(*this);
+  return new done_event(*this, stream_, last_step);
+}
+
+inline handle instance::put(const std::byte* from, std::size_t bytes) {
+  if (bytes <= staging::few_bytes) return device::put(from, bytes);
+  if (is_recording()) throw cannot_record();
+  use();
+  struct put_block final : buffer_block {
+    ~put_block() {
+      auto& home = static_cast<instance&>(*where);
+      home.driver_.set_context(home.context_);
+      const bool was_read = copied && copied->is_ordered();  // else the copy may be under way
+      if (place.at) home.put_memory_.give(place, was_read ? home.stream_ : home.copier_);
+      if (copied) copied->release();
+    }
+    put_memory::place place;
+    done_event* copied = nullptr;
+  };
+  auto block = std::make_unique<put_block>();
+  block->where = this;
+  if (const auto again = put_memory_.take(bytes, copier_))
+    block->place = *again;
+  else
+    block->place = {new_memory(bytes, copier_), bytes};
+  staging_.copy(block->place.at, from, bytes, copier_);
+  block->ready = block->copied = new done_event(*this, copier_, "a copy from the host");
+  block->copied->retain();
+  block->bytes = bytes;
+  block->data = reinterpret_cast<std::byte*>(block->place.at);
+  block->release = [](buffer_block* b) noexcept { delete static_cast<put_block*>(b); };
+  return handle(block.release());
 }
 
 inline bool instance::run_apart(device_work& work) {
@@ -231,7 +291,7 @@ inline bool instance::run_apart(device_work& work) {
   } const scope(this);
   try {
     execution where(*this);
-    where.queue = recorder_;
+    where.queue = queue();
     work.run(where);
     return true;
   } catch (const cannot_record&) {
