@@ -135,7 +135,8 @@ int run(const settings& s) {
              first ? fmt::format("resumed at step {}", first) : "from the start");
 
   tk::train::progress progress(first, s.steps, s.batch * size.context);
-  auto reader = (batches | tk::data::prefetch(4)).from({first / batches.size(), first % batches.size()});
+  const auto to_device = tk::data::map([device](example e) { return tk::device_put(std::move(e), device); });
+  auto reader = (batches | to_device | tk::data::prefetch(2)).from({first / batches.size(), first % batches.size()});
   if (simulated) fmt::print("{}", tk::systolic_report(*simulated, train_step, now, batches[0]).text());
   double held_out_loss = 0;
   const tk::train::interruption interruption;

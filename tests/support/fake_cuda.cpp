@@ -104,6 +104,25 @@ int fake_cuda::graph::run() const {
   return result;
 }
 
+void* fake_cuda::pin(std::size_t bytes) {
+  void* const p = std::malloc(bytes);
+  const std::lock_guard lock(mutex_);
+  pinned_[static_cast<const std::byte*>(p)] = bytes;
+  return p;
+}
+bool fake_cuda::is_pinned(const void* p) const {
+  const auto* const byte = static_cast<const std::byte*>(p);
+  const std::lock_guard lock(mutex_);
+  const auto next = pinned_.upper_bound(byte);
+  return next != pinned_.begin() && byte < std::prev(next)->first + std::prev(next)->second;
+}
+std::size_t fake_cuda::pinned_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t all = 0;
+  for (const auto& [p, bytes] : pinned_) all += bytes;
+  return all;
+}
+
 void fake_cuda::add(queue* q) {
   const std::lock_guard lock(mutex_);
   queues_.push_back(q);
@@ -116,15 +135,21 @@ void fake_cuda::drain() {
 }
 
 void fake_cuda::queue::add(std::function<int()> work) {
-  if (recording) return recording->work.push_back(std::move(work));
+  if (graph* const g = recorded_here()) return g->work.push_back(std::move(work));
   const std::lock_guard lock(mutex);
   waiting.push_back(std::move(work));
   changed.notify_all();
 }
+fake_cuda::graph* fake_cuda::queue::recorded_here() {
+  const std::lock_guard lock(mutex);
+  if (!recording || recording->by == std::this_thread::get_id()) return recording;
+  ++get().strays_;
+  return nullptr;
+}
 int fake_cuda::queue::drain() {
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return waiting.empty() && !busy; });
-  return result;
+  return of->result;
 }
 void fake_cuda::queue::work() {
   while (true) {
@@ -140,7 +165,8 @@ void fake_cuda::queue::work() {
     }
     const int found = next();
     lock.lock();
-    if (result == 0) result = found;
+    int none = 0;
+    if (found) of->result.compare_exchange_strong(none, found);
     busy = false;
     changed.notify_all();
   }
@@ -171,13 +197,13 @@ int fake_cuda::launch(kernel& k, const unsigned* grid, queue& q, const void* rec
   q.add([this, &k, &q, extents = std::array{grid[0], grid[1], grid[2], grid[3]}, copy = std::move(copy)] {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto failing = failing_kernels_.find(q.device); failing != failing_kernels_.end()) {
+      if (const auto failing = failing_kernels_.find(q.of->device); failing != failing_kernels_.end()) {
         const int result = failing->second;
         failing_kernels_.erase(failing);
         return result;
       }
     }
-    if (k.run && q.result == 0) k.run(extents.data(), copy.data());
+    if (k.run && q.of->result == 0) k.run(extents.data(), copy.data());
     return 0;
   });
   return 0;
@@ -186,6 +212,15 @@ int fake_cuda::launch(kernel& k, const unsigned* grid, queue& q, const void* rec
 namespace {
 
 thread_local context current = nullptr;
+thread_local fake_cuda::graph* capturing = nullptr;
+
+/// Does the calling thread record a graph? Then its call fails, and what it records is void. Other threads go on, because the
+/// backend records for one thread only.
+int refused_while_capturing() {
+  if (!capturing) return 0;
+  capturing->is_void = true;
+  return fake_cuda::not_while_capturing;
+}
 
 void fill_device_functions(driver& d) {
   d.initialize = [](unsigned) { return call("cuInit", [](auto&) {}); };
@@ -213,7 +248,11 @@ void fill_device_functions(driver& d) {
     });
   };
   d.retain_context = [](context* c, int device) {
-    return call("cuDevicePrimaryCtxRetain", [&](auto&) { *c = reinterpret_cast<context>(device + 1l); });
+    return call("cuDevicePrimaryCtxRetain", [&](auto&) {  // each holder has its own, which others cannot lose
+      auto* const of = new fake_cuda::gpu;
+      of->device = device;
+      *c = reinterpret_cast<context>(of);
+    });
   };
   d.set_context = [](context c) { return call("cuCtxSetCurrent", [&](auto&) { current = c; }); };
   d.default_pool = [](memory_pool* p, int) { return call("cuDeviceGetDefaultMemPool", [&](auto&) { *p = nullptr; }); };
@@ -221,14 +260,17 @@ void fill_device_functions(driver& d) {
   d.create_stream = [](stream* s, unsigned) {
     return call("cuStreamCreate", [&](auto&) {
       auto* const q = new fake_cuda::queue;  // lives as long as the process, as streams of GPUs do
-      q->device = static_cast<int>(reinterpret_cast<long>(current)) - 1;
+      q->of = reinterpret_cast<fake_cuda::gpu*>(current);
       fake_cuda::get().add(q);
       std::thread([q] { q->work(); }).detach();
       *s = reinterpret_cast<stream>(q);
     });
   };
   d.synchronize_stream = [](stream s) {
-    return call("cuStreamSynchronize", [&](auto&) { return fake_cuda::of(s).drain(); });
+    return call("cuStreamSynchronize", [&](auto&) {
+      const int refused = refused_while_capturing();
+      return refused ? refused : fake_cuda::of(s).drain();
+    });
   };
 }
 
@@ -242,11 +284,15 @@ void fill_event_functions(driver& d) {
   d.record_event = [](driver_event e, stream s) {
     return call("cuEventRecord", [&](auto&) {
       const auto m = fake_cuda::of(e);
+      std::unique_lock now(m->mutex);
+      const int recording = ++m->recordings;
       m->reached = false;
       m->in = &fake_cuda::of(s);
-      m->in->add([m] {
+      now.unlock();
+      fake_cuda::of(s).add([m, recording] {
         const std::lock_guard lock(m->mutex);
-        m->reached = true;
+        m->reached_recordings = recording;
+        m->reached = recording == m->recordings;
         m->time = std::chrono::steady_clock::now();
         m->changed.notify_all();
         return 0;
@@ -264,17 +310,19 @@ void fill_event_functions(driver& d) {
   };
   d.query_event = [](driver_event e) {
     return call("cuEventQuery", [&](auto&) {
+      if (const int refused = refused_while_capturing()) return refused;
       const auto m = fake_cuda::of(e);
       const std::lock_guard lock(m->mutex);
-      return m->reached ? m->in ? m->in->result : 0 : driver_not_ready;
+      return m->reached ? m->in ? m->in->of->result.load() : 0 : driver_not_ready;
     });
   };
   d.synchronize_event = [](driver_event e) {
     return call("cuEventSynchronize", [&](auto&) {
+      if (const int refused = refused_while_capturing()) return refused;
       const auto m = fake_cuda::of(e);
       std::unique_lock lock(m->mutex);
       m->changed.wait(lock, [&] { return m->reached; });
-      return m->in ? m->in->result : 0;
+      return m->in ? m->in->of->result.load() : 0;
     });
   };
   d.destroy_event = [](driver_event e) {
@@ -283,7 +331,19 @@ void fill_event_functions(driver& d) {
       delete &fake_cuda::of(e);
     });
   };
-  d.wait_event = [](stream, driver_event, unsigned) { return call("cuStreamWaitEvent", [](auto&) {}); };
+  d.wait_event = [](stream s, driver_event e, unsigned) {
+    return call("cuStreamWaitEvent", [&](auto&) {
+      const auto m = fake_cuda::of(e);
+      std::unique_lock now(m->mutex);
+      const int recording = m->recordings;
+      now.unlock();
+      fake_cuda::of(s).add([m, recording] {
+        std::unique_lock lock(m->mutex);
+        m->changed.wait(lock, [&] { return m->reached_recordings >= recording; });
+        return 0;
+      });
+    });
+  };
 }
 
 /// Graphs allocate and release nothing in bodies of nodes with conditions.
@@ -293,24 +353,40 @@ void fill_memory_functions(driver& d) {
   d.allocate = [](device_pointer* p, std::size_t bytes, stream s) {
     return call("cuMemAllocAsync", [&](fake_cuda& f) {
       if (is_body(s)) return fake_cuda::unknown;
-      const int lost = fake_cuda::of(s).result;
-      return lost ? lost : f.allocate(p, bytes);
+      fake_cuda::queue& q = fake_cuda::of(s);
+      const bool records = q.recorded_here() != nullptr;
+      if (const int lost = q.of->result) return lost;
+      const int result = f.allocate(p, bytes);
+      if (result != fake_cuda::out_of_memory || records) return result;
+      f.drain();  // memory that earlier work gives back is free for later work
+      return f.allocate(p, bytes);
     });
   };
   d.release = [](device_pointer p, stream s) {
     return call("cuMemFreeAsync", [&](fake_cuda& f) {
       if (is_body(s)) return fake_cuda::unknown;
-      if (fake_cuda::graph* const g = fake_cuda::of(s).recording)
+      if (fake_cuda::graph* const g = fake_cuda::of(s).recorded_here())
         g->released.push_back(p);
       else
         fake_cuda::of(s).add([&f, p] { return f.free_now(p), 0; });
       return 0;
     });
   };
+  d.allocate_pinned = [](void** p, std::size_t bytes, unsigned) {
+    return call("cuMemHostAlloc", [&](fake_cuda& f) {
+      if (const int refused = refused_while_capturing()) return refused;
+      return *p = f.pin(bytes), 0;
+    });
+  };
   d.copy_to_device = [](device_pointer to, const void* from, std::size_t bytes, stream s) {
     return call("cuMemcpyHtoDAsync_v2",
-                [&](fake_cuda& f) {  // pageable memory of the host is read before the call returns
+                [&](fake_cuda& f) {  // pageable memory of the host is read before the call returns, pinned memory later
                   const auto* const begin = static_cast<const std::byte*>(from);
+                  if (f.is_pinned(from))
+                    return fake_cuda::of(s).add([&f, to, begin, bytes] {
+                      if (!f.owns(to, bytes)) return fake_cuda::illegal_address;
+                      return std::memcpy(bytes_at(to), begin, bytes), 0;
+                    });
                   fake_cuda::of(s).add([&f, to, data = std::vector<std::byte>(begin, begin + bytes)] {
                     if (!f.owns(to, data.size())) return fake_cuda::illegal_address;
                     return std::memcpy(bytes_at(to), data.data(), data.size()), 0;
@@ -350,18 +426,24 @@ void fill_graph_functions(driver& d) {
     return call("cuStreamBeginCapture_v2", [&](auto&) {
       const auto made = std::make_shared<fake_cuda::graph>();
       made->self = made;
-      fake_cuda::of(s).recording = made.get();
+      made->by = std::this_thread::get_id();
+      fake_cuda::queue& q = fake_cuda::of(s);
+      const std::lock_guard lock(q.mutex);
+      capturing = q.recording = made.get();
     });
   };
   d.end_capture = [](stream s, launch_graph* made) {
     const int result = call("cuStreamEndCapture", [&](auto&) {});
-    fake_cuda::graph* const recorded = std::exchange(fake_cuda::of(s).recording, nullptr);
+    fake_cuda::queue& q = fake_cuda::of(s);
+    const std::lock_guard lock(q.mutex);
+    fake_cuda::graph* const recorded = std::exchange(q.recording, nullptr);
     if (!recorded) return fake_cuda::unknown;
-    if (result == 0)
+    if (!recorded->is_body) capturing = nullptr;
+    if (result == 0 && !recorded->is_void)
       *made = fake_cuda::handle_of(*recorded);
     else if (!recorded->is_body)
       recorded->self.reset();
-    return result;
+    return result == 0 && recorded->is_void ? fake_cuda::capture_is_void : result;
   };
   d.instantiate = [](executable_graph* made, launch_graph g, unsigned long long) {
     return call("cuGraphInstantiateWithFlags",
@@ -431,8 +513,11 @@ void fill_condition_functions(driver& d) {
   };
   d.begin_capture_to = [](stream s, launch_graph g, const graph_node*, const void*, std::size_t, int) {
     return call("cuStreamBeginCaptureToGraph", [&](auto&) {
-      if (fake_cuda::of(s).recording) return 1;
-      fake_cuda::of(s).recording = &fake_cuda::of(g);
+      fake_cuda::queue& q = fake_cuda::of(s);
+      const std::lock_guard lock(q.mutex);
+      if (q.recording) return 1;
+      q.recording = &fake_cuda::of(g);
+      q.recording->by = std::this_thread::get_id();
       return 0;
     });
   };

@@ -30,7 +30,8 @@ class fake_cuda {
     bool runs_kernels = false;
     int delay = 0;  ///< microseconds that a piece of work waits at most
   };
-  static constexpr int out_of_memory = 2, no_device = 100, illegal_address = 700, launch_failed = 719, unknown = 999;
+  static constexpr int out_of_memory = 2, no_device = 100, illegal_address = 700, launch_failed = 719,
+                       not_while_capturing = 900, capture_is_void = 901, unknown = 999;
 
   static fake_cuda& get() {
     static fake_cuda& one = *new fake_cuda;
@@ -74,6 +75,10 @@ class fake_cuda {
   int turns() const { return turns_; }
   /// How many events exist.
   int events() const { return events_; }
+  /// How often a thread has used a stream on which another one was recording: what it did is part of that graph.
+  int strays() const { return strays_; }
+  /// Memory of the host that GPUs read by themselves.
+  std::size_t pinned_bytes() const;
 
   /// Counts a call, and says whether it fails.
   int called(const char* name) {
@@ -91,6 +96,8 @@ class fake_cuda {
   void free_now(cuda_backend::device_pointer p);
   /// Is a range of memory allocated?
   bool owns(cuda_backend::device_pointer p, std::size_t bytes) const;
+  void* pin(std::size_t bytes);
+  bool is_pinned(const void* p) const;
 
   /// A kernel of a module.
   struct kernel {
@@ -108,28 +115,37 @@ class fake_cuda {
     std::deque<unsigned> conditions;
     std::deque<std::vector<std::shared_ptr<graph>>> bodies;       ///< of each node with a condition
     std::deque<std::vector<cuda_backend::launch_graph>> handles;  ///< of these bodies
+    std::thread::id by;
+    bool is_void = false;  ///< its thread has called what has no place in a recording
     /// Does the work in order until a piece fails.
     int run() const;
   };
+  /// What a process shares with one GPU. Work that fails is the end of all its streams.
+  struct gpu {
+    int device = 0;
+    std::atomic<int> result = 0;  ///< of the first piece that failed; kernels are then left out
+  };
   /// Work of a GPU in order.
   struct queue {
-    int device = 0;
+    gpu* of = nullptr;
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<std::function<int()>> waiting;
     bool busy = false;
-    int result = 0;  ///< of the first piece that failed; the others are then left out
     unsigned random = 1;
     graph* recording = nullptr;  ///< gets the work instead of the GPU
 
     void add(std::function<int()> work);
+    /// The graph that the calling thread records here; null if it records none.
+    graph* recorded_here();
     int drain();
     void work();
   };
   struct moment {
     std::mutex mutex;
     std::condition_variable changed;
-    bool recorded = false, reached = true;
+    int recordings = 0, reached_recordings = 0;  ///< who waits does so for the last recording before that
+    bool reached = true;
     std::chrono::steady_clock::time_point time;
     queue* in = nullptr;
     int references = 1;
@@ -144,7 +160,7 @@ class fake_cuda {
   static std::shared_ptr<moment>& of(cuda_backend::driver_event e) {
     return *reinterpret_cast<std::shared_ptr<moment>*>(e);
   }
-  std::atomic<int> events_ = 0;
+  std::atomic<int> events_ = 0, strays_ = 0;
   std::atomic<int> turns_ = 0;  ///< of bodies of nodes with conditions
 
  private:
@@ -157,6 +173,7 @@ class fake_cuda {
   std::map<std::string, int> calls_;
   std::map<cuda_backend::device_pointer, std::size_t> blocks_;
   std::map<std::size_t, std::vector<cuda_backend::device_pointer>> idle_;  // by size, as pools keep memory
+  std::map<const std::byte*, std::size_t> pinned_;
   std::vector<queue*> queues_;
   std::size_t used_ = 0;
 };

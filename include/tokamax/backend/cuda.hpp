@@ -38,7 +38,9 @@
 //   backend/cuda/loops.hpp               the fused loops of a program as device text, compiled at once and launched one by one.
 //   backend/cuda/nvrtc.hpp               compiles device text into code for one architecture, by NVIDIA's library NVRTC.
 //   backend/cuda/precompile.hpp          a program that runs without a GPU and only compiles the code that GPUs will need.
+//   backend/cuda/put_memory.hpp          memory of a GPU for arrays that come from the host, which is used in turn.
 //   backend/cuda/recorded_launches.hpp   the launches of a program as CUDA graphs, which the driver repeats by one call.
+//   backend/cuda/staging.hpp             copies from the host to a GPU by way of pinned memory.
 //   backend/cuda/text/condition.hpp      device text: a value in memory becomes the condition of a node of a CUDA graph.
 //   backend/cuda/text/conv.hpp           device text: a plain convolution, for what the libraries do not take.
 //   backend/cuda/text/copy.hpp           device text: copies between strided arrays, and filling.
@@ -78,4 +80,6 @@
 #include <tokamax/backend/cuda/loops.hpp>
 #include <tokamax/backend/cuda/nvrtc.hpp>
 #include <tokamax/backend/cuda/precompile.hpp>
+#include <tokamax/backend/cuda/put_memory.hpp>
 #include <tokamax/backend/cuda/recorded_launches.hpp>
+#include <tokamax/backend/cuda/staging.hpp>

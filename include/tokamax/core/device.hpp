@@ -66,6 +66,14 @@ class device {
   virtual handle allocate(std::size_t bytes) = 0;
   /// Copies `bytes` from the host, after all work that was submitted before.
   virtual void write(buffer_block& to, const std::byte* from, std::size_t bytes) = 0;
+  /// Memory of this device with a copy of `bytes` from the host, which have been read when it returns. The copy need not wait
+  /// for work that was submitted before.
+  /// errors  those of `allocate` and `write`
+  virtual handle put(const std::byte* from, std::size_t bytes) {
+    handle made = allocate(bytes);
+    write(*made, from, bytes);
+    return made;
+  }
   /// Copies `bytes` to the host, after all work that was submitted before.
   /// errors  the exception of the work that writes the block
   virtual void read(const buffer_block& from, std::byte* to, std::size_t bytes) = 0;

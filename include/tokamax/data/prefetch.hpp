@@ -115,7 +115,8 @@ class prefetched {
 
 /// Makes up to `count` elements ahead, in order, on one thread for each reader. Elements and positions are the same as
 /// without it. If the pipeline throws, the exception reaches the caller who asks for that element. This must be the last
-/// stage of a pipeline.
+/// stage of a pipeline. After `map([=](auto e) { return device_put(std::move(e), where); })` elements come to a GPU ahead of
+/// time: that thread copies them to pinned memory, and the GPU reads them while it works.
 inline auto prefetch(std::int64_t count) {
   return stage{[=](auto source) { return detail::prefetched(std::move(source), count); }};
 }

@@ -22,13 +22,14 @@ using launch_graph = struct graph_record*;
 using executable_graph = struct executable_graph_record*;
 using graph_node = struct graph_node_record*;
 struct conditional_node_parameters;
-inline constexpr int driver_success = 0, driver_not_ready = 600;
+inline constexpr int driver_success = 0, driver_out_of_memory = 2, driver_not_ready = 600;
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76,
                      attribute_memory_pools = 115;
 inline constexpr int release_threshold = 4;         ///< attribute of a memory pool
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
 inline constexpr unsigned event_with_time = 0, event_without_time = 2;
-inline constexpr int capture_of_thread = 1;  ///< other threads may use other streams as they like
+inline constexpr unsigned event_with_sleep = 3;  ///< without time too; who waits for it leaves its processor to others
+inline constexpr int capture_of_thread = 1;      ///< other threads may use other streams as they like
 
 /// The functions of the driver; one that is not there is null. `loaded()` are those of the system. A GPU is told which ones it
 /// is reached through, so that tests may pass others.
@@ -58,6 +59,7 @@ struct driver {
   int (*wait_event)(stream, driver_event, unsigned) = nullptr;
   int (*allocate)(device_pointer*, std::size_t, stream) = nullptr;
   int (*release)(device_pointer, stream) = nullptr;
+  int (*allocate_pinned)(void**, std::size_t, unsigned) = nullptr;
   int (*copy_to_device)(device_pointer, const void*, std::size_t, stream) = nullptr;
   int (*copy_to_host)(void*, device_pointer, std::size_t, stream) = nullptr;
   int (*copy_on_device)(device_pointer, device_pointer, std::size_t, stream) = nullptr;
@@ -109,6 +111,7 @@ struct driver {
     f(d.wait_event, "cuStreamWaitEvent");
     f(d.allocate, "cuMemAllocAsync");
     f(d.release, "cuMemFreeAsync");
+    f(d.allocate_pinned, "cuMemHostAlloc");
     f(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
     f(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
     f(d.copy_on_device, "cuMemcpyDtoDAsync_v2");

@@ -7,6 +7,7 @@
 #include <tokamax/backend/cuda/text/condition.hpp>  // condition
 #include <tokamax/backend/cuda/text/numbers.hpp>    // numbers
 
+#include <atomic>     // atomic
 #include <exception>  // exception_ptr
 #include <optional>   // optional
 #include <utility>    // exchange
@@ -16,9 +17,10 @@ namespace tokamax::cuda_backend {
 /// The end of some work: an event of the driver behind it in the stream.
 class done_event final : public event {
  public:
-  explicit done_event(const instance& where) : where_(where), step_(last_step) {
+  done_event(const instance& where, stream of, const char* step)
+      : where_(where), step_(step), is_ordered_(of == where.stream_) {
     where.driver_.check(where.driver_.create_event(&event_, event_without_time), "event");
-    if (const int result = where.driver_.record_event(event_, where.stream_)) {
+    if (const int result = where.driver_.record_event(event_, of)) {
       where.driver_.destroy_event(event_);
       where.driver_.check(result, "event");
     }
@@ -28,16 +30,23 @@ class done_event final : public event {
     where_.use();
     if (const int result = where_.driver_.synchronize_event(event_)) where_.fail(result, step_);
   }
-  /// The stream of a device keeps the order of its own work.
+  /// The stream of a device keeps the order of its own work, and waits for a copy once.
   void precede(device& next) override {
-    if (&next != &where_) wait();
+    if (&next != &where_) return wait();
+    if (is_ordered()) return;
+    where_.use();
+    if (const int result = where_.driver_.wait_event(where_.stream_, event_, 0)) where_.fail(result, step_);
+    is_ordered_.store(true, std::memory_order_release);
   }
+  /// Does what the device's stream is given from now on come after this?
+  bool is_ordered() const noexcept { return is_ordered_.load(std::memory_order_acquire); }
   bool is_done() const noexcept override { return where_.driver_.query_event(event_) != driver_not_ready; }
 
  private:
   const instance& where_;
   driver_event event_ = nullptr;
   std::string step_;
+  std::atomic<bool> is_ordered_;
 };
 
 inline instance::instance(int number, const kernel_table& table, connection to)
@@ -46,7 +55,9 @@ inline instance::instance(int number, const kernel_table& table, connection to)
       driver_(to_.gpus),
       table_(table),
       number_(number),
-      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr) {
+      checks_each_step_(std::getenv("TOKAMAX_CUDA_CHECK") != nullptr),
+      staging_(driver_),
+      put_memory_(driver_) {
   if (const std::string missing = missing_device(number, to_); !missing.empty())
     throw error("cuda: device", missing, "cuda:" + std::to_string(number));
   int major = 0, minor = 0;
@@ -59,6 +70,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   clock_.emplace(driver_, context_);
   use();
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
+  driver_.check(driver_.create_stream(&copier_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
   memory_pool pool = nullptr;
   driver_.check(driver_.default_pool(&pool, device_), "memory pool");
@@ -66,13 +78,21 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   driver_.check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
 }
 
+inline device_pointer instance::new_memory(std::size_t bytes, stream s) {
+  device_pointer p = 0;
+  const auto allocate_now = [&] { return driver_.allocate(&p, bytes + 64, s); };  // kernels may read behind the end
+  int result = allocate_now();
+  if (result == driver_out_of_memory && put_memory_.trim(stream_)) result = allocate_now();
+  if (result == driver_out_of_memory) throw std::bad_alloc();
+  if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
+  return p;
+}
+
 inline handle instance::allocate(std::size_t bytes) {
   use();
   device_pointer p = in_body() ? now_->of_bodies->take(bytes + 64) : 0;
   if (in_body() && !p) throw cannot_record();
-  const int result = p ? driver_success : driver_.allocate(&p, bytes + 64, queue());  // a vector behind the end is read
-  if (result == 2) throw std::bad_alloc();
-  if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
+  if (!p) p = new_memory(bytes, queue());
   auto* const block = new buffer_block{.bytes = bytes, .data = reinterpret_cast<std::byte*>(p), .where = this};
   if (in_body())
     block->release = [](buffer_block* b) noexcept { delete b; };
@@ -94,7 +114,37 @@ inline event* instance::submit(std::unique_ptr<device_work> work) {
     if (checks_each_step_) where.before_step = [](execution& e) { static_cast<instance&>(e.where).finish(); };
     work->run(where);
   }
-  return new done_event(*this);
+  return new done_event(*this, stream_, last_step);
+}
+
+inline handle instance::put(const std::byte* from, std::size_t bytes) {
+  if (bytes <= staging::few_bytes) return device::put(from, bytes);
+  if (is_recording()) throw cannot_record();
+  use();
+  struct put_block final : buffer_block {
+    ~put_block() {
+      auto& home = static_cast<instance&>(*where);
+      home.driver_.set_context(home.context_);
+      const bool was_read = copied && copied->is_ordered();  // else the copy may be under way
+      if (place.at) home.put_memory_.give(place, was_read ? home.stream_ : home.copier_);
+      if (copied) copied->release();
+    }
+    put_memory::place place;
+    done_event* copied = nullptr;
+  };
+  auto block = std::make_unique<put_block>();
+  block->where = this;
+  if (const auto again = put_memory_.take(bytes, copier_))
+    block->place = *again;
+  else
+    block->place = {new_memory(bytes, copier_), bytes};
+  staging_.copy(block->place.at, from, bytes, copier_);
+  block->ready = block->copied = new done_event(*this, copier_, "a copy from the host");
+  block->copied->retain();
+  block->bytes = bytes;
+  block->data = reinterpret_cast<std::byte*>(block->place.at);
+  block->release = [](buffer_block* b) noexcept { delete static_cast<put_block*>(b); };
+  return handle(block.release());
 }
 
 inline bool instance::run_apart(device_work& work, apart& how) {
@@ -104,7 +154,7 @@ inline bool instance::run_apart(device_work& work, apart& how) {
   } const inside(&how);
   try {
     execution where(*this);
-    where.queue = recorder_;
+    where.queue = queue();
     work.run(where);
     return true;
   } catch (const cannot_record&) {
@@ -114,7 +164,7 @@ inline bool instance::run_apart(device_work& work, apart& how) {
 
 inline bool instance::rehearse(device_work& work, body_memory& of_bodies) {
   code_jobs none;
-  apart how{.on = this, .to = recorder_, .jobs = &none, .of_bodies = &of_bodies};
+  apart how{.on = this, .to = stream_, .jobs = &none, .of_bodies = &of_bodies};
   try {
     use();
     if (!answer_) driver_.check(driver_.allocate(&answer_, 256, stream_), "allocation");
@@ -153,7 +203,7 @@ inline void instance::record(device_work& work, recorded_launches::recording& ma
 
 inline bool instance::compile_ahead(device_work& work) {
   code_jobs jobs;
-  apart how{.on = this, .to = recorder_, .jobs = &jobs};
+  apart how{.on = this, .to = stream_, .jobs = &jobs};
   try {
     run_apart(work, how);
   } catch (...) {  // the run itself will report it

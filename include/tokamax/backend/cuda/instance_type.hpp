@@ -7,7 +7,9 @@
 #include <tokamax/backend/cuda/conditional_node.hpp>   // conditional_node
 #include <tokamax/backend/cuda/connection.hpp>         // connection
 #include <tokamax/backend/cuda/device_clock.hpp>       // device_clock
+#include <tokamax/backend/cuda/put_memory.hpp>         // put_memory
 #include <tokamax/backend/cuda/recorded_launches.hpp>  // recorded_launches
+#include <tokamax/backend/cuda/staging.hpp>            // staging
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
 #include <mutex>          // mutex
@@ -28,10 +30,16 @@ class instance final : public program_device {
   explicit instance(int number, const kernel_table& table, connection to = {});
 
   handle allocate(std::size_t bytes) override;
+  /// The copy goes on beside the GPU's work. What reads it waits for it; `synchronize` waits for no copy that nothing has read.
+  handle put(const std::byte* from, std::size_t bytes) override;
   void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
+    if (to.ready) to.ready->precede(*this);
     write_in_step(to.data, from, bytes);
   }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { read_in_step(to, from.data, bytes); }
+  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override {
+    if (from.ready) from.ready->precede(*this);
+    read_in_step(to, from.data, bytes);
+  }
   event* submit(std::unique_ptr<device_work> work) override;
   void synchronize() override {
     use();
@@ -124,16 +132,17 @@ class instance final : public program_device {
   /// How the calling thread does work that is not launched now.
   struct apart {
     const instance* on = nullptr;
-    stream to = nullptr;               ///< records the launches
+    stream to = nullptr;               ///< records the launches; with jobs: has the memory
     code_jobs* jobs = nullptr;         ///< nothing is launched
     body_memory* of_bodies = nullptr;  ///< with jobs: this is a rehearsal; without: steps may have conditions
     int depth = 0;                     ///< of the bodies around
     bool met_conditions = false;
   };
   static inline thread_local apart* now_ = nullptr;
+  device_pointer new_memory(std::size_t bytes, stream s);
   /// Makes the work a graph, if it can be one.
   void record(device_work& work, recorded_launches::recording& made, bool has_conditions);
-  /// Does the work on the second stream. False if it has no place there.
+  /// Does the work on the stream for recordings, or only gathers jobs. False if it has no place there.
   bool run_apart(device_work& work, apart& how);
   /// Compiles what the work needs by several threads. Does it have steps that the GPU could decide about?
   bool compile_ahead(device_work& work);
@@ -164,9 +173,11 @@ class instance final : public program_device {
   int number_, device_ = 0, multiprocessors_ = 0;
   bool checks_each_step_;
   context context_ = nullptr;
-  stream stream_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the second
-  std::vector<stream> body_recorders_;            // nor on these, one for each level of bodies
-  device_pointer answer_ = 0;                     // of the loop in a graph that asks next: they ask one after the other
+  stream stream_ = nullptr, copier_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the last one
+  std::vector<stream> body_recorders_;                               // nor on these, one for each level of bodies
+  device_pointer answer_ = 0;  // of the loop in a graph that asks next: they ask one after the other
+  staging staging_;
+  put_memory put_memory_;
   std::optional<device_clock> clock_;
   std::string architecture_;
   std::mutex mutex_, recording_;

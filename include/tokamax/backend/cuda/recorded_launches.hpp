@@ -59,7 +59,8 @@ class recorded_launches final : public kept_launches {
   }
 
  private:
-  static constexpr std::size_t most = 4;  // a result that the caller keeps until the next step has two places in turn
+  // A result that the caller keeps until the next step has two places in turn, and a batch that was put ahead has a few.
+  static constexpr std::size_t most = 16;
   void drop(const recording& r) const {
     if (r.code) driver_.destroy_executable(r.code);  // which a run that is under way survives
     if (r.graph) driver_.destroy_graph(r.graph);
