@@ -47,6 +47,11 @@ class executable {
     return std::any_of(plan_.ops, plan_.ops + plan_.op_count,
                        [](const op* o) { return o->effect != effect_kind::none; });
   }
+  /// Does a step find by a value which of its bodies run, or how often?
+  bool has_decisions() const {
+    return std::any_of(plan_.ops, plan_.ops + plan_.op_count,
+                       [](const op* o) { return o->bodies.branches || (o->bodies.carries && !o->bodies.repeats); });
+  }
   /// Lays the program out for these values of its dynamic extents; false if the last run had the same values.
   bool resize(const std::int64_t* symbols) {
     if (laid_out_ && std::equal(symbols_, symbols_ + max_symbols, symbols)) return false;

@@ -107,8 +107,7 @@ class program_work final : public device_work {
     std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;
     where.choices = choices_.get();
     all_steps steps(*run_, arena);
-    const plan_view& p = run_->code.plan();
-    const bool is_short = p.step_count < few_steps && p.region_count == 1;  // a loop of few steps has many turns
+    const bool is_short = run_->code.plan().step_count < few_steps && !run_->code.has_decisions();
     if (observer_ || choices_ || is_short || run_->code.has_effects())
       steps.run(where);
     else

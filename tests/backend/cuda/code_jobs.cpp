@@ -29,6 +29,15 @@ TEST_CASE("each job is done once, and the first of a key counts") {
   CHECK(begun <= static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
 }
 
+TEST_CASE("what turns of a loop meet again is not new") {
+  code_jobs jobs;
+  CHECK(jobs.is_new("loop 1"));
+  CHECK(jobs.is_new("loop 2"));
+  CHECK(!jobs.is_new("loop 1"));
+  CHECK(code_jobs().is_new("loop 1"));
+  CHECK(jobs.count() == 0);
+}
+
 TEST_CASE("a single job and none are left to the run") {
   int done = 0;
   code_jobs none, one;

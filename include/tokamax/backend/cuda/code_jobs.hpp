@@ -25,6 +25,8 @@ class code_jobs {
     if (keys_.insert(std::move(key)).second) jobs_.push_back(std::move(job));
   }
   int count() const { return static_cast<int>(jobs_.size()); }
+  /// Is it the first time that something of this name is met? Turns of a loop meet the same again and again.
+  bool is_new(std::string name) { return met_.insert(std::move(name)).second; }
 
   /// Does all jobs by as many threads as there are cores; each thread calls `begin` first. A job that throws has no effect:
   /// what needs its result makes it again, and reports the error. Nothing is done for a single job, which gains nothing.
@@ -54,7 +56,7 @@ class code_jobs {
       job();
     } catch (...) {}
   }
-  std::set<std::string> keys_;
+  std::set<std::string> keys_, met_;
   std::vector<std::function<void()>> jobs_;
 };
 

@@ -293,7 +293,9 @@ inline function_handle program_code::function(const loop_variant& v, instance& w
                            is_quick(v) ? contraction::on : contraction::off);
   };
   const bool known_there = devices_.at(static_cast<std::size_t>(where.number())).load(std::memory_order_acquire);
-  if (where.jobs() && !(where.rehearses() && known_there)) return make();
+  if (code_jobs* const later = where.jobs(); later && !where.rehearses())
+    return later->is_new(v.name() + " of " + std::to_string(reinterpret_cast<std::uintptr_t>(this))) ? make() : nullptr;
+  if (where.rehearses() && !known_there) return make();
   on_device& here = on(where);
   if (v.members > 0) {
     const std::lock_guard lock(mutex_);
