@@ -1,8 +1,8 @@
 // bench/backend/systolic/systolic.cpp: the simulated TPU beside published numbers, and how fast it is simulated.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables go to stderr: all numbers with the model's, those that fitted a constant with what the model says without them, and
-// the constants that were fitted or guessed.
+// Tables go to stderr: all numbers with the model's, those that fitted a constant with what the model says without them,
+// and the constants that were fitted or guessed.
 // The lines for cmake/bench.cmake have the mean errors, of numbers that fitted nothing and of those that were left out.
 //
 // Arguments are files with numbers to judge the model by, instead of tests/data/tpu_measurements.txt and with lines like there:

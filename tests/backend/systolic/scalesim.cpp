@@ -75,7 +75,7 @@ sys::pe_run<std::uint32_t> run_weight_stationary(const sys::array_shape& shape, 
         for (long long j = 0; j < n; ++j) right.push_back(b[static_cast<std::size_t>((k0 + i) * p.n + n0 + j)]);
       const auto one = sys::pe_array<std::uint32_t>(shape).run(left.data(), right.data(), {p.m, k, n});
       all.cycles += one.cycles, all.a_reads += one.a_reads, all.b_reads += one.b_reads;
-      all.out_writes += one.out_writes;
+      all.out_writes += one.out_writes, all.macs += one.macs;
       for (long long m = 0; m < p.m; ++m)
         for (long long j = 0; j < n; ++j)
           all.values[static_cast<std::size_t>(m * p.n + n0 + j)] += one.values[static_cast<std::size_t>(m * n + j)];
@@ -105,8 +105,14 @@ TEST_CASE("SCALE-Sim's forms are what arrays do, on 10,000 products in each data
     const auto same = [&](dataflow flow, const sys::pe_run<std::uint32_t>& run, long long a_reads, long long b_reads) {
       const sys::scalesim_report r = sys::scalesim(flow, shape, p);
       const long long extra = flow == dataflow::output_stationary ? r.folds * (shape.rows + shape.columns) : 0;
-      return run.cycles == r.cycles && a_reads == r.a_reads && b_reads == r.b_reads &&
-             run.out_writes + extra == r.out_writes;
+      // A cell that has work multiplies once for each value that streams past it: `macs` count these cells, fold by fold.
+      const long long streamed = flow == dataflow::output_stationary   ? p.k
+                                 : flow == dataflow::weight_stationary ? p.m
+                                                                       : p.n;
+      const auto macs = static_cast<double>(run.macs), cells = static_cast<double>(shape.rows * shape.columns);
+      return r.mapping_efficiency == macs / (static_cast<double>(streamed * r.folds) * cells) &&
+             r.utilisation == macs / (static_cast<double>(run.cycles - 1) * cells) && run.cycles == r.cycles &&
+             a_reads == r.a_reads && b_reads == r.b_reads && run.out_writes + extra == r.out_writes;
     };
     const auto ws = run_weight_stationary(shape, a, b, p);
     if (ws.values != expected || !same(dataflow::weight_stationary, ws, ws.a_reads, ws.b_reads)) ++wrong;
