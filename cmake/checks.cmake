@@ -16,6 +16,9 @@ check(readme -P ${scripts}/check_readme.cmake)
 check(coverage -P ${scripts}/coverage.cmake)
 check(jax_coverage -P ${scripts}/jax_coverage.cmake)
 
+list(GET tokamax_compilers 0 first)
+check(compile_cost -DCOMPILER=${tokamax_compiler_${first}} -DFLAGS=${tokamax_flags_${first}} -P ${scripts}/check_compile_cost.cmake)
+
 file(GLOB_RECURSE failing RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.fail.cpp)
 list(TRANSFORM failing REPLACE "/.*" "")
 list(REMOVE_DUPLICATES failing)

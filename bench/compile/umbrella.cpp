@@ -1,4 +1,4 @@
-// bench/compile/umbrella.cpp: what including the whole library costs.
+// bench/compile/umbrella.cpp: what including tokamax.hpp costs.
 // SPDX-License-Identifier: Apache-2.0
 // limits: 2 s, 600 MB
 // nvcc: yes

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/compiler/lower.hpp>
+#include <tokamax/ops/attention/attention.hpp>
 #include <tokamax/ops/softmax.hpp>
 
 #include "support/catch.hpp"
