@@ -88,3 +88,24 @@ function(tokamax_link_linalg linalg headers)
   endif()
   target_link_libraries(${linalg} INTERFACE $<BUILD_INTERFACE:tokamax_linalg_functions>)
 endfunction()
+
+# The same for users of `cuda`: the host's part of the GPU backend. A program compiles about as long as for the CPU then.
+function(tokamax_link_cuda cuda headers)
+  if(TOKAMAX_HEADER_ONLY)
+    return()
+  endif()
+  if(NOT TARGET tokamax_cuda_backend)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels/cuda.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT [[
+#define TOKAMAX_INSTANTIATE_KERNELS
+#define TOKAMAX_KERNELS_PART TOKAMAX_PART_CUDA
+#include <tokamax/backend/cuda/execute.hpp>
+]] @ONLY)
+    add_library(tokamax_cuda_backend STATIC EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(tokamax_cuda_backend PRIVATE ${headers} INTERFACE tokamax_kernels)
+    set_target_properties(tokamax_cuda_backend PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(tokamax_cuda_backend PRIVATE -O2)  # it launches kernels, and has no loops over elements
+  endif()
+  target_compile_definitions(${cuda} INTERFACE $<BUILD_INTERFACE:TOKAMAX_SEPARATE_CUDA>)
+  target_link_libraries(${cuda} INTERFACE $<BUILD_INTERFACE:tokamax_cuda_backend>)
+endfunction()

@@ -7,6 +7,7 @@
 # is kept as it is, all else is generated. A header with the line "// umbrella: no" stays out, and so does all in generated/.
 # tokamax.hpp includes the umbrellas that have no such line. In a folder where some headers have the line "// umbrella: not
 # tokamax.hpp", it includes the others one by one. Its second map has the umbrellas that it does not include as a whole.
+# A header with the line "// umbrella: in the map only" is named and not included.
 # The rooms of a backend (its folders) are in the map alone: kernels include them, and are compiled once.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
@@ -52,7 +53,11 @@ function(umbrella_text file headers further result)
   endif()
   set(includes "")
   foreach(header IN LISTS headers)
-    if(NOT header MATCHES "^backend/[^/]+/[^/]+/")
+    set(named "")
+    if(EXISTS ${include}/${header})
+      file(STRINGS ${include}/${header} named REGEX "^// umbrella: in the map only ")
+    endif()
+    if(NOT named AND NOT header MATCHES "^backend/[^/]+/[^/]+/")
       string(APPEND includes "#include <tokamax/${header}>\n")
     endif()
   endforeach()

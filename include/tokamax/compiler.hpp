@@ -12,7 +12,7 @@
 //   compiler/materialize.hpp     which values of a program lie in memory, and which are computed where they are read.
 //   compiler/memory.hpp          one arena for all intermediate buffers of a region.
 //   compiler/parse.hpp           graphs from their text.
-//   compiler/parts.hpp           kernels and loops write their results where they belong: into an array of which they become parts,
+//   compiler/parts.hpp           kernels and loops write their results where they belong: into a larger array, or in another order.
 //   compiler/plan.hpp            the tables that describe how a program runs.
 //   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
 //   compiler/schedule.hpp        turns a lowered graph into steps, operands and buffers.

@@ -59,27 +59,5 @@
 //   backend/cuda/text/softmax.hpp        device text: softmax over rows, and its gradient.
 #pragma once
 
-#include <tokamax/backend/cuda/attention_library.hpp>
-#include <tokamax/backend/cuda/body_memory.hpp>
-#include <tokamax/backend/cuda/code_cache.hpp>
-#include <tokamax/backend/cuda/code_jobs.hpp>
-#include <tokamax/backend/cuda/conditional_node.hpp>
-#include <tokamax/backend/cuda/connection.hpp>
-#include <tokamax/backend/cuda/cublas_lt.hpp>
-#include <tokamax/backend/cuda/cudnn.hpp>
-#include <tokamax/backend/cuda/cudnn_attention.hpp>
-#include <tokamax/backend/cuda/cudnn_graph.hpp>
 #include <tokamax/backend/cuda/device.hpp>
-#include <tokamax/backend/cuda/device_clock.hpp>
-#include <tokamax/backend/cuda/driver.hpp>
 #include <tokamax/backend/cuda/execute.hpp>
-#include <tokamax/backend/cuda/instance.hpp>
-#include <tokamax/backend/cuda/instance_type.hpp>
-#include <tokamax/backend/cuda/launch.hpp>
-#include <tokamax/backend/cuda/library.hpp>
-#include <tokamax/backend/cuda/loops.hpp>
-#include <tokamax/backend/cuda/nvrtc.hpp>
-#include <tokamax/backend/cuda/precompile.hpp>
-#include <tokamax/backend/cuda/put_memory.hpp>
-#include <tokamax/backend/cuda/recorded_launches.hpp>
-#include <tokamax/backend/cuda/staging.hpp>

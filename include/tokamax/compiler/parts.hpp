@@ -1,5 +1,4 @@
-// tokamax/compiler/parts.hpp: kernels and loops write their results where they belong: into an array of which they become parts,
-// or in the order of axes that the program returns.
+// tokamax/compiler/parts.hpp: kernels and loops write their results where they belong: into a larger array, or in another order.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/compiler/parts.cpp
 #pragma once

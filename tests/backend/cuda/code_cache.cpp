@@ -2,6 +2,7 @@
 #include <tokamax/backend/cuda/code_cache.hpp>
 
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/precompile.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <set>

@@ -2,6 +2,7 @@
 #include <tokamax/backend/cuda/conditional_node.hpp>
 
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/precompile.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <functional>

@@ -1,5 +1,17 @@
 // tests/backend/cuda/text.cpp: all device text compiles for all architectures, where NVRTC is found. No GPU is needed.
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/loops.hpp>
+#include <tokamax/backend/cuda/nvrtc.hpp>
+#include <tokamax/backend/cuda/text/condition.hpp>
+#include <tokamax/backend/cuda/text/conv.hpp>
+#include <tokamax/backend/cuda/text/copy.hpp>
+#include <tokamax/backend/cuda/text/index.hpp>
+#include <tokamax/backend/cuda/text/numbers.hpp>
+#include <tokamax/backend/cuda/text/products.hpp>
+#include <tokamax/backend/cuda/text/reduce.hpp>
+#include <tokamax/backend/cuda/text/rotary.hpp>
+#include <tokamax/backend/cuda/text/rows.hpp>
+#include <tokamax/backend/cuda/text/scatter.hpp>
 
 #include <tokamax/tokamax.hpp>
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/attention_library.hpp: attention graphs of one GPU, each with the fastest of cuDNN's engines for it.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 

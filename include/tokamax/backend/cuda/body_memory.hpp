@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/body_memory.hpp: what kernels take for themselves in bodies of recorded control flow.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/conditional_node.cpp
 #pragma once
 

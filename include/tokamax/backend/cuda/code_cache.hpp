@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/code_cache.hpp: keeps compiled device text on disk, so that a program compiles it once on a machine.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/code_cache.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/code_jobs.hpp: what a program needs compiled or prepared, done by several threads before its first run.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/code_jobs.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/conditional_node.hpp: a node of a CUDA graph whose bodies run as often as a value on the GPU says.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/conditional_node.cpp
 #pragma once
 

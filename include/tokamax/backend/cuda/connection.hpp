@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/connection.hpp: the libraries that GPUs are reached through, and where their compiled code comes from.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/code_cache.cpp
 #pragma once
 

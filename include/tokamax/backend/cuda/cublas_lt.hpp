@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/cublas_lt.hpp: matrix products of NVIDIA's library cuBLASLt, with its choice of algorithm remembered.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/products.cpp
 #pragma once
 

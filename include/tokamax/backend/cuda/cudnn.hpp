@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/cudnn.hpp: the functions of NVIDIA's library cuDNN, and the objects that it is told problems by.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/cudnn_attention.hpp: attention and its gradients as graphs for cuDNN, which keeps no scores.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 

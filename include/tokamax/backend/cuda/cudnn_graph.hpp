@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/cudnn_graph.hpp: graphs of operations that cuDNN runs as one kernel, by one of its engines.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 

@@ -3,10 +3,18 @@
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 
-#include <tokamax/runtime/kernel.hpp>  // kernel_table, taken_by_kernel
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_BODY
+#include <tokamax/runtime/kernel.hpp>      // kernel_table, taken_by_kernel
 
 #include <string>       // string
 #include <string_view>  // string_view
+
+// What stands before bodies of the GPU backend, which are left out where it is not defined. A file that defines
+// TOKAMAX_SEPARATE_CUDA sees declarations only, and links a library, which is one file that compiles this part.
+#define TOKAMAX_PART_CUDA 13
+#if defined(TOKAMAX_KERNELS_PART) ? TOKAMAX_COMPILES(CUDA) : !defined(TOKAMAX_SEPARATE_CUDA)
+  #define TOKAMAX_CUDA_COMPILED_ONCE TOKAMAX_BODY
+#endif
 
 namespace tokamax {
 
@@ -21,6 +29,57 @@ struct cuda_tag {
   /// Launches a loop of the program.
   static loop_function interpreted_loop();
 };
+
+// What the kernels take is known wherever programs are planned.
+template <>
+inline constexpr bool takes_views<dot_general_p, cuda_tag> = true;
+template <>
+inline constexpr bool takes_sums<dot_general_p, cuda_tag> = true;
+template <>
+inline constexpr bool takes_views<attention_p, cuda_tag> = true;
+template <>
+inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
+template <>
+inline constexpr bool writes_strides<attention_p, cuda_tag> = true;
+template <>
+inline constexpr bool writes_strides<attention_vjp_p, cuda_tag> = true;
+/// The gradient of logits is written over the logits, which are the largest arrays of many programs.
+template <>
+inline constexpr int overwrites_operand<cross_entropy_vjp_p, cuda_tag> = 0;
+
+#if !defined(TOKAMAX_CUDA_COMPILED_ONCE)  // the kernels are in the library
+void kernel(op_c<reduce_sum_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<sum_in_32_bits_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<reduce_max_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<reduce_min_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<reduce_and_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<reduce_or_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<concatenate_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<reverse_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<pad_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<scatter_add_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<scatter_add_onto_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<dynamic_slice_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<dynamic_update_slice_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<argmax_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<argmin_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<cumsum_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<sort_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<conv_general_dilated_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<layer_norm_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<layer_norm_vjp_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<rms_norm_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<rms_norm_vjp_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<cross_entropy_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<cross_entropy_vjp_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<softmax_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<softmax_vjp_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments&);
+void kernel(op_c<rotary_embedding_p>, cuda_tag, const kernel_arguments&);
+#endif
 
 template <const op& Op>
 inline constexpr kernel_takes taken_by_kernel<Op, cuda_tag>{takes_views<Op, cuda_tag>, takes_producer<Op, cuda_tag>,

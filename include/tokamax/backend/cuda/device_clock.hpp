@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/device_clock.hpp: the times of a GPU's work by its own clock, as times of the host.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/device_clock.cpp
 #pragma once
 

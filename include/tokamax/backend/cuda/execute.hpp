@@ -3,22 +3,25 @@
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/kernels/attention.hpp>         // attention
-#include <tokamax/backend/cuda/kernels/conv.hpp>              // conv_general_dilated
-#include <tokamax/backend/cuda/kernels/copy.hpp>              // concatenate, pad, reverse
-#include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // cross_entropy
-#include <tokamax/backend/cuda/kernels/dot_general.hpp>       // dot_general
-#include <tokamax/backend/cuda/kernels/index.hpp>             // gather, dynamic_slice
-#include <tokamax/backend/cuda/kernels/norm.hpp>              // layer_norm, rms_norm
-#include <tokamax/backend/cuda/kernels/reduce.hpp>            // reduce_sum and its family
-#include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // rotary_embedding
-#include <tokamax/backend/cuda/kernels/rows.hpp>              // argmax, cumsum, sort
-#include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
-#include <tokamax/backend/cuda/kernels/softmax.hpp>           // softmax
-#include <tokamax/backend/cuda/loops.hpp>                     // program_code
-#include <tokamax/backend/cuda/precompile.hpp>                // connection_of_process
+#include <tokamax/backend/cuda/device.hpp>  // cuda_device
 
-#include <map>  // map
+#if defined(TOKAMAX_CUDA_COMPILED_ONCE)
+  #include <tokamax/backend/cuda/kernels/attention.hpp>         // attention
+  #include <tokamax/backend/cuda/kernels/conv.hpp>              // conv_general_dilated
+  #include <tokamax/backend/cuda/kernels/copy.hpp>              // concatenate, pad, reverse
+  #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // cross_entropy
+  #include <tokamax/backend/cuda/kernels/dot_general.hpp>       // dot_general
+  #include <tokamax/backend/cuda/kernels/index.hpp>             // gather, dynamic_slice
+  #include <tokamax/backend/cuda/kernels/norm.hpp>              // layer_norm, rms_norm
+  #include <tokamax/backend/cuda/kernels/reduce.hpp>            // reduce_sum and its family
+  #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // rotary_embedding
+  #include <tokamax/backend/cuda/kernels/rows.hpp>              // argmax, cumsum, sort
+  #include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
+  #include <tokamax/backend/cuda/kernels/softmax.hpp>           // softmax
+  #include <tokamax/backend/cuda/loops.hpp>                     // program_code
+  #include <tokamax/backend/cuda/precompile.hpp>                // connection_of_process
+
+  #include <map>  // map
 
 namespace tokamax {
 
@@ -43,7 +46,7 @@ inline instance& instance_number(int n) {
 }  // namespace cuda_backend
 
 /// An op without a kernel here runs as its `compose`. Ops that are host code, such as loops, have a `run`.
-inline kernel_set cuda_tag::find_kernels(const op& o) {
+TOKAMAX_CUDA_COMPILED_ONCE kernel_set cuda_tag::find_kernels(const op& o) {
   kernel_set found{.run = o.run};
   cuda_backend::find_among<reduce_sum_p, sum_in_32_bits_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p,
                            dot_general_p, concatenate_p, reverse_p, pad_p, gather_p, scatter_add_p, scatter_add_onto_p,
@@ -53,23 +56,24 @@ inline kernel_set cuda_tag::find_kernels(const op& o) {
                            rotary_embedding_p>(o, found);
   return found;
 }
-inline std::shared_ptr<const device_code> cuda_tag::make_code(const plan_view& p) {
+TOKAMAX_CUDA_COMPILED_ONCE std::shared_ptr<const device_code> cuda_tag::make_code(const plan_view& p) {
   return std::make_shared<cuda_backend::program_code>(p);
 }
-inline loop_function cuda_tag::interpreted_loop() {
+TOKAMAX_CUDA_COMPILED_ONCE loop_function cuda_tag::interpreted_loop() {
   return [](const loop_arguments& a) { static_cast<const cuda_backend::program_code*>(a.code)->run(a); };
 }
 
-inline device& cuda_device::get() const { return cuda_backend::instance_number(number_); }
-inline std::string cuda_device::missing_libraries() const {
+TOKAMAX_CUDA_COMPILED_ONCE device& cuda_device::get() const { return cuda_backend::instance_number(number_); }
+TOKAMAX_CUDA_COMPILED_ONCE std::string cuda_device::missing_libraries() const {
   const std::string blas = cuda_backend::cublas_lt::loaded().missing(), dnn = cuda_backend::cudnn::loaded().missing();
   std::string all;
   if (!blas.empty()) all += "matrix products run as plain kernels: " + blas;
   if (!dnn.empty()) all += (all.empty() ? "" : "; ") + ("attention runs as its parts: " + dnn);
   return all;
 }
-inline std::string cuda_device::missing() const {
+TOKAMAX_CUDA_COMPILED_ONCE std::string cuda_device::missing() const {
   return cuda_backend::missing_device(number_, cuda_backend::connection_of_process());
 }
 
 }  // namespace tokamax
+#endif

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/instance.hpp: one GPU: its stream, its memory, its compiled code, and events.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/instance.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/instance_type.hpp: the class of one GPU.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/instance.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/launch.hpp: what kernels need to launch device text: records of parameters, and texts by dtype.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 

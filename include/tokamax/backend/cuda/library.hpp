@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/library.hpp: libraries that are found when the program runs, so that it also starts without them.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/loops.hpp: the fused loops of a program as device text, compiled at once and launched one by one.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/text.cpp
 #pragma once
 

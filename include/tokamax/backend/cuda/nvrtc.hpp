@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/nvrtc.hpp: compiles device text into code for one architecture, by NVIDIA's library NVRTC.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/text.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/precompile.hpp: a program that runs without a GPU and only compiles the code that GPUs will need.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/code_cache.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/put_memory.hpp: memory of a GPU for arrays that come from the host, which is used in turn.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/staging.cpp
 #pragma once
 

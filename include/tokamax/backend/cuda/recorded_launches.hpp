@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/recorded_launches.hpp: the launches of a program as CUDA graphs, which the driver repeats by one call.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/recorded_launches.cpp
 #pragma once
 

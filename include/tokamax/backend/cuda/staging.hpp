@@ -1,5 +1,6 @@
 // tokamax/backend/cuda/staging.hpp: copies from the host to a GPU by way of pinned memory.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only (the library of the GPU backend includes it)
 // tested by tests/backend/cuda/staging.cpp
 #pragma once
 

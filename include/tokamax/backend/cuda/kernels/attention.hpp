@@ -13,15 +13,6 @@
 
 namespace tokamax {
 
-template <>
-inline constexpr bool takes_views<attention_p, cuda_tag> = true;
-template <>
-inline constexpr bool takes_views<attention_vjp_p, cuda_tag> = true;
-template <>
-inline constexpr bool writes_strides<attention_p, cuda_tag> = true;
-template <>
-inline constexpr bool writes_strides<attention_vjp_p, cuda_tag> = true;
-
 namespace cuda_backend {
 
 /// The strides of an operand [B, T, N, H] in the order [B, N, T, H]. False if its features or its address are not aligned.
@@ -132,13 +123,13 @@ void run_attention(const kernel_arguments& a) {
 }  // namespace cuda_backend
 
 /// {out, lse, correction}; the library's lse needs no correction. The result may have the axes of tokens and heads in any order.
-inline void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<attention_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   run_attention<attention_p, attention_by_library>(a);
 }
 
 /// {dq, dk, dv} from q, k, v, out, lse, correction and the cotangent of out. The gradients may be parts of one array.
-inline void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<attention_vjp_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   run_attention<attention_vjp_p, attention_vjp_by_library>(a);
 }

@@ -10,7 +10,7 @@
 
 namespace tokamax {
 
-inline void kernel(op_c<conv_general_dilated_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<conv_general_dilated_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto o = a.attrs<conv_options>();
   const array_view &image = a.in[0], &weights = a.in[1], &out = a.out[0];

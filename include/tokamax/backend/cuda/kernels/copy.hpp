@@ -79,7 +79,7 @@ inline handle dense_copy(instance& gpu, const array_view& v, dtype to) {
 
 }  // namespace cuda_backend
 
-inline void kernel(op_c<concatenate_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<concatenate_p>, cuda_tag, const kernel_arguments& a) {
   const int axis = a.attrs<concatenate_options>().axis;
   const shape strides = row_major(a.out[0].extents);
   std::int64_t at = 0;
@@ -91,7 +91,7 @@ inline void kernel(op_c<concatenate_p>, cuda_tag, const kernel_arguments& a) {
   }
 }
 
-inline void kernel(op_c<reverse_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<reverse_p>, cuda_tag, const kernel_arguments& a) {
   const array_view& x = a.in[0];
   shape strides = row_major(x.extents);
   std::int64_t first = 0;
@@ -105,7 +105,7 @@ inline void kernel(op_c<reverse_p>, cuda_tag, const kernel_arguments& a) {
 }
 
 /// Fills the result with the value, then copies the part of the operand that is inside of it.
-inline void kernel(op_c<pad_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<pad_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto [low, high, interior] = a.attrs<pad_options>();
   const array_view &x = a.in[0], &y = a.out[0];

@@ -11,10 +11,6 @@
 
 namespace tokamax {
 
-/// The gradient of logits is written over the logits, which are the largest arrays of many programs.
-template <>
-inline constexpr int overwrites_operand<cross_entropy_vjp_p, cuda_tag> = 0;
-
 namespace cuda_backend {
 /// Launches a kernel with a block for each row of `logits`. The rows of all `arrays` must then begin at the same places between
 /// vectors, or elements are read singly.
@@ -32,7 +28,7 @@ inline void launch_on_rows(const kernel_arguments& a, const char* name, const ch
 }
 }  // namespace cuda_backend
 
-inline void kernel(op_c<cross_entropy_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<cross_entropy_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   if (a.in[0].type == f64 || a.in[0].size() == 0) return run_composed(cross_entropy_p, a);
   kernel_record r;
@@ -41,7 +37,7 @@ inline void kernel(op_c<cross_entropy_p>, cuda_tag, const kernel_arguments& a) {
   launch_on_rows(a, "cross_entropy_forward", "cross_entropy_data", {&a.in[0]}, r);
 }
 
-inline void kernel(op_c<cross_entropy_vjp_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<cross_entropy_vjp_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   if (a.in[0].type == f64 || a.in[0].size() == 0) return run_composed(cross_entropy_vjp_p, a);
   kernel_record r;

@@ -9,11 +9,6 @@
 
 namespace tokamax {
 
-template <>
-inline constexpr bool takes_views<dot_general_p, cuda_tag> = true;
-template <>
-inline constexpr bool takes_sums<dot_general_p, cuda_tag> = true;
-
 namespace cuda_backend {
 
 /// Several axes of an operand as one: its extent, and its stride if the axes are `regular`, which means that one stride
@@ -189,7 +184,7 @@ inline void multiply(instance& gpu, product_operand& x, product_operand& y, cons
 /// have one stride each, or that is of another dtype than the product, is copied first. Sums are carried in f32 (f64 of f64); an
 /// array and then a row that are further operands are added to them, and the result is rounded once. Operands of f32 are TF32
 /// in the library if the program asks for that.
-inline void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<dot_general_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto d = a.attrs<dot_dimensions>();
   const array_view& out = a.out[0];

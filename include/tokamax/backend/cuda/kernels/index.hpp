@@ -39,7 +39,7 @@ inline void copy_box(const kernel_arguments& a, const array_view& array, const a
 }  // namespace cuda_backend
 
 /// table [R, ...], indices [...] -> indices.shape + table.shape[1:].
-inline void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const array_view &table = a.in[0], &indices = a.in[1], &out = a.out[0];
   if (out.size() == 0) return;
@@ -56,11 +56,11 @@ inline void kernel(op_c<gather_p>, cuda_tag, const kernel_arguments& a) {
                   ceil_div(indices.size() * (row / word), block_threads), r);
 }
 
-inline void kernel(op_c<dynamic_slice_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<dynamic_slice_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::copy_box(a, a.in[0], a.out[0], 1, true);
 }
 /// Copies the array, unless the result is in its place, and then the box into it.
-inline void kernel(op_c<dynamic_update_slice_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<dynamic_update_slice_p>, cuda_tag, const kernel_arguments& a) {
   if (a.in[0].data != a.out[0].data)
     a.context->where.copy_in_step(a.out[0].as<std::byte>(), a.in[0].as<std::byte>(),
                                   static_cast<std::size_t>(a.out[0].size() * size_of(a.out[0].type)));

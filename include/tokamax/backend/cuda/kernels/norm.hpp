@@ -58,14 +58,16 @@ inline void norm_backward(const op& o, const kernel_arguments& a, bool centred) 
 
 }  // namespace cuda_backend
 
-inline void kernel(op_c<layer_norm_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<layer_norm_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::norm(layer_norm_p, a, true);
 }
-inline void kernel(op_c<rms_norm_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::norm(rms_norm_p, a, false); }
-inline void kernel(op_c<layer_norm_vjp_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<rms_norm_p>, cuda_tag, const kernel_arguments& a) {
+  cuda_backend::norm(rms_norm_p, a, false);
+}
+TOKAMAX_BODY void kernel(op_c<layer_norm_vjp_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::norm_backward(layer_norm_vjp_p, a, true);
 }
-inline void kernel(op_c<rms_norm_vjp_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<rms_norm_vjp_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::norm_backward(rms_norm_vjp_p, a, false);
 }
 

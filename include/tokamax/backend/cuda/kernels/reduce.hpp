@@ -137,12 +137,14 @@ inline void reduce(const kernel_arguments& a, const char* op) {
 }  // namespace cuda_backend
 
 /// Sums in the dtype of the result; 16-bit floats are summed in f32 and rounded once.
-inline void kernel(op_c<reduce_sum_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_add"); }
-inline void kernel(op_c<sum_in_32_bits_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_add"); }
+TOKAMAX_BODY void kernel(op_c<reduce_sum_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_add"); }
+TOKAMAX_BODY void kernel(op_c<sum_in_32_bits_p>, cuda_tag, const kernel_arguments& a) {
+  cuda_backend::reduce(a, "op_add");
+}
 /// For truth values, max is `or` and min is `and`.
-inline void kernel(op_c<reduce_max_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
-inline void kernel(op_c<reduce_min_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
-inline void kernel(op_c<reduce_and_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
-inline void kernel(op_c<reduce_or_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
+TOKAMAX_BODY void kernel(op_c<reduce_max_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
+TOKAMAX_BODY void kernel(op_c<reduce_min_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
+TOKAMAX_BODY void kernel(op_c<reduce_and_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_min"); }
+TOKAMAX_BODY void kernel(op_c<reduce_or_p>, cuda_tag, const kernel_arguments& a) { cuda_backend::reduce(a, "op_max"); }
 
 }  // namespace tokamax

@@ -14,7 +14,7 @@
 namespace tokamax {
 
 /// x [..., T, N, H], positions that fit [..., T]. Positions that repeat have a stride of 0.
-inline void kernel(op_c<rotary_embedding_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<rotary_embedding_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const array_view &x = a.in[0], &positions = a.in[1];
   if (x.size() == 0) return;

@@ -33,20 +33,20 @@ inline void on_rows(const kernel_arguments& a, const char* name, int axis, bool 
 
 }  // namespace cuda_backend
 
-inline void kernel(op_c<argmax_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<argmax_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::on_rows(a, "argmax", a.attrs<arg_attributes>().axis, false, a.out[0].size(), a.out[0].data);
 }
-inline void kernel(op_c<argmin_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<argmin_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::on_rows(a, "argmin", a.attrs<arg_attributes>().axis, false, a.out[0].size(), a.out[0].data);
 }
-inline void kernel(op_c<cumsum_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<cumsum_p>, cuda_tag, const kernel_arguments& a) {
   const auto [axis, reverse] = a.attrs<cumulative_options>();
   const std::int64_t length = a.in[0].extent(axis);
   if (length > 0) cuda_backend::on_rows(a, "cumsum", axis, reverse, a.in[0].size() / length, a.out[0].data);
 }
 
 /// Finds the place of each key, by comparing it with all others of its row, and then moves all operands.
-inline void kernel(op_c<sort_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<sort_p>, cuda_tag, const kernel_arguments& a) {
   using namespace cuda_backend;
   const auto [axis, descending] = a.attrs<sort_options>();
   const std::int64_t count = a.in[0].size();

@@ -74,10 +74,10 @@ inline void scatter_add(const kernel_arguments& a, const array_view* onto, const
 
 }  // namespace cuda_backend
 
-inline void kernel(op_c<scatter_add_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<scatter_add_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::scatter_add(a, nullptr, a.in[0], a.in[1]);
 }
-inline void kernel(op_c<scatter_add_onto_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<scatter_add_onto_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::scatter_add(a, &a.in[0], a.in[1], a.in[2]);
 }
 

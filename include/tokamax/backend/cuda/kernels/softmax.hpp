@@ -28,13 +28,13 @@ inline void launch_softmax(const kernel_arguments& a, const char* name, const ro
 }
 }  // namespace cuda_backend
 
-inline void kernel(op_c<softmax_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<softmax_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::row_shape s({&a.in[0], &a.out[0]});
   if (a.in[0].type == f64 || !s.share(s.elements_in_registers(a.in[0].type)))
     return cuda_backend::run_composed(softmax_p, a);
   cuda_backend::launch_softmax(a, "softmax_forward", s);
 }
-inline void kernel(op_c<softmax_vjp_p>, cuda_tag, const kernel_arguments& a) {
+TOKAMAX_BODY void kernel(op_c<softmax_vjp_p>, cuda_tag, const kernel_arguments& a) {
   cuda_backend::row_shape s({&a.in[0], &a.in[1], &a.out[0]});
   const dtype wider = size_of(a.in[0].type) < size_of(a.in[1].type) ? a.in[1].type : a.in[0].type;
   if (wider == f64 || !s.share(s.elements_in_registers(wider) / 2)) return cuda_backend::run_composed(softmax_vjp_p, a);
