@@ -80,7 +80,7 @@ int main() {
   });
   // expects: "kernel_call: vmem".*"512 bytes of blocks.*"at most 511"
   trace<table>([](array x) { return kernel_call(copy, limited(pick(511, 512)))(x); });
-  // expects: "block_spec: block".*"\[4,8\]".*"multiples of \[8,128\], or whole axes of f32\[8,8\]"
+  // expects: "block_spec: block".*"\[4,8\]".*"multiples of \[8,128\], or whole axe
   trace<table>([](array x) { return kernel_call(copy, tiled(pick(8, 4)))(x); });
   // expects: "kernel_call: semantics".*"a parallel axis 1".*"parallel axes before
   trace<table>([](array x) {
