@@ -190,21 +190,6 @@ endforeach()
 list(TRANSFORM ops PREPEND "&")
 list(JOIN ops ",\n          " ops)
 
-function(write_or_check file expected)
-  set(found "")
-  if(EXISTS ${include}/${file})
-    file(READ ${include}/${file} found)
-  endif()
-  if(found STREQUAL expected)
-    return()
-  elseif(FIX)
-    file(WRITE ${include}/${file} "${expected}")
-    message(STATUS "wrote include/tokamax/${file}")
-  else()
-    problem("include/tokamax/${file}: differs from what the compiler finds: run\n  cmake -DFIX=1 -P cmake/library_lists.cmake")
-  endif()
-endfunction()
-
 # Instantiations of a part: here, in another file, or wherever they are used.
 function(instantiations part lines result)
   set(${result} "
@@ -262,7 +247,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
 }  // namespace tokamax
 #endif
 ")
-write_or_check(${generated} "${expected}")
+write_or_check(${generated} "${expected}" library_lists)
 write_or_check(${generated_names}
 "// tokamax/${generated_names}: the descriptors of all ops of the library, declared ahead of their headers.
 // SPDX-License-Identifier: Apache-2.0
@@ -277,5 +262,5 @@ write_or_check(${generated_names}
 namespace tokamax {
 struct op;
 ${declared_ops}}  // namespace tokamax
-")
+" library_lists)
 report_problems("the lists of the library are complete")

@@ -96,3 +96,13 @@ TEST_CASE("the loops of GPT-2 compile for all architectures") {
     for (const contraction contracts : {contraction::off, contraction::on})
       CHECK(!compiled(code.text_of(code.expected()), architecture, nvrtc::loaded(), contracts).empty());
 }
+
+TEST_CASE("programs that are known while compiling have the kernels of the linked library") {
+  STATIC_REQUIRE(tk::has_kernel<tk::softmax_p, tk::cuda_tag>);
+  STATIC_REQUIRE(tk::has_kernel<tk::rotary_embedding_p, tk::cuda_tag>);
+  STATIC_REQUIRE(tk::taken_by_kernel<tk::dot_general_p, tk::cuda_tag>.sums);
+  STATIC_REQUIRE(tk::taken_by_kernel<tk::attention_vjp_p, tk::cuda_tag>.strided_results);
+  CHECK(tk::kernel_for<tk::softmax_p, tk::cuda_tag>() != nullptr);
+  CHECK(tk::cuda_tag::find_kernels(tk::softmax_p).run != nullptr);
+  CHECK(tk::cuda_tag::find_kernels(tk::exp_p).run == nullptr);
+}
