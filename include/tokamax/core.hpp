@@ -3,6 +3,7 @@
 //
 //   core/arguments.hpp            how functions refuse the arguments that they share: axes, extents and counts.
 //   core/array.hpp                the one array type, abstract, traced or concrete.
+//   core/arrays_of.hpp            a known number of arrays, which can be taken apart.
 //   core/bind.hpp                 apply an op to arrays: trace it, run it, or work out its type.
 //   core/device.hpp               where arrays lie and programs run: memory, a queue, and kernels for ops.
 //   core/eager.hpp                ops and graphs that run at once, on the device of their data.
@@ -36,6 +37,7 @@
 
 #include <tokamax/core/arguments.hpp>
 #include <tokamax/core/array.hpp>
+#include <tokamax/core/arrays_of.hpp>
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>

@@ -20,6 +20,7 @@ static_assert(array(2.5f).is_literal() && array(2.5f).type().weak && array(2.5f)
 static_assert(array(2).dtype() == i32 && array(2).type().weak);
 static_assert(array(true).dtype() == bool_ && !array(true).type().weak);
 static_assert(array(array_type{f32, false, {2, 3}}).extent(-1) == 3);
+static_assert(std::is_copy_assignable_v<array> && std::is_nothrow_move_constructible_v<array>);
 // In memory that nobody can write.
 constexpr array half = 0.5f;
 constexpr array nought(0.0, {f32, false, {3}}), three(3.0, {i32, false, {2, 2}}), longer(0.0, {f32, false, {7000}});

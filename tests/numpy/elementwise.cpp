@@ -1,7 +1,10 @@
 // tests/numpy/elementwise.cpp: functions of one and two numbers give what jax.numpy gives.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/elementwise/precision_bits.hpp>
 #include <tokamax/numpy.hpp>
+#include <tokamax/runtime/jit.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden_cases.hpp"
@@ -114,4 +117,42 @@ case_functions elementwise_functions() {
 
 TEST_CASE("functions of numbers are those of jax.numpy") {
   check_cases("numpy/elementwise.txt", elementwise_functions());
+}
+
+TEST_CASE("results of a known number can be taken apart") {
+  const array a = array::from<float>({7, -7, 8}), b = array::from<float>({2, 2, 3});
+  const auto check_pair = [](const array& first, const array& second, float x, float y) {
+    CHECK((first.values<float>()[1] == x && second.values<float>()[1] == y));
+  };
+  {
+    auto [q, r] = divmod(a, b);
+    check_pair(q, r, -4, 1);
+    q = q + 1.0f;  // they are variables
+    check_pair(q, r, -3, 1);
+  }
+  const auto [fraction, whole_part] = modf(a / b);
+  check_pair(fraction, whole_part, -0.5f, -3);
+  const auto [m, e] = frexp(a);
+  check_pair(m, astype(e, f32), -0.875f, 3);
+  const auto [keys, values] = sort({a, b});
+  check_pair(keys, values, 7, 2);
+  const auto [i, j, n] = sort({a, b, a}, 0, true);
+  check_pair(i, n, 7, 7);
+  const auto [x, y] = meshgrid({a, b});
+  CHECK((x.shape() == shape{3, 3} && y.shape() == shape{3, 3}));
+  const auto [u, v] = broadcast_arrays({a, array(2.0f)});
+  check_pair(u, v, -7, 2);
+  const auto [rows, columns] = tril_indices(3, 3);
+  CHECK((rows.size() == 6 && columns.size() == 6));
+  const auto [quotient, rest] = polydiv(array::from<float>({1, 5, 6}), array::from<float>({1, 2}));
+  check_pair(quotient, rest, 3, 0);
+  CHECK(sort({a})[0].size() == 3);
+  CHECK(bit_difference({pow(a, 2.0f)}, {power(a, 2.0f)}) == "");
+
+  constexpr auto f = [](const tensor<f32, 3>& p, const tensor<f32, 3>& s) {  // and while compiling
+    auto [k, w] = sort({p, s});
+    auto [q, r] = divmod(k, w);
+    return q * w + r;
+  };
+  CHECK(bit_difference({jit(f, cpu, while_compiling)(tensor<f32, 3>(a), tensor<f32, 3>(b))}, {keys}) == "");
 }

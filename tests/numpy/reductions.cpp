@@ -94,3 +94,11 @@ TEST_CASE("reductions are those of jax.numpy") {
   check_cases("numpy/reductions.txt", table);
   check_cases("numpy/moments.txt", table);
 }
+
+TEST_CASE("average takes options alone, and weights") {
+  const array x = array::from<float>({1, 2, 3, 6}, {2, 2});
+  CHECK(average(x, {}).item() == 3);
+  CHECK(average(x, {{0}}).shape() == shape{2});
+  CHECK(average(x, {.axis = {1}, .keepdims = true}).shape() == shape{2, 1});
+  CHECK(average(x, array::from<float>({1, 0}), {{1}}).average.values<float>()[1] == 3);
+}

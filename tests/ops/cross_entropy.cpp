@@ -90,3 +90,11 @@ TEST_CASE("cross_entropy keeps the contract of ops") {
                        {{{noise({3, 5}, 1, t), labels, noise({3}, 2) + 2.0, noise({3}, 3), noise({3}, 4)}}});
   }
 }
+
+TEST_CASE("float labels that do not fit the logits are labels of softmax_cross_entropy") {
+  const array logits = tk::zeros({4, 3});
+  CHECK_THROWS_WITH(tk::softmax_cross_entropy(logits, tk::ones({4})),
+                    contains("softmax_cross_entropy: labels: found f32[4], expected") && contains("f32[4,3]"));
+  CHECK_THROWS_WITH(tk::softmax_cross_entropy(tk::zeros({}), tk::ones({})), contains("softmax_cross_entropy: labels"));
+  CHECK(tk::softmax_cross_entropy(logits, tk::ones({3})).shape() == tk::shape{4});
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/ops/softmax.hpp>
+#include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
 
@@ -70,4 +71,18 @@ TEST_CASE("softmax keeps the contract of ops") {
     tk::test::check_op(tk::softmax_p, {{{noise({3, 5}, 1, t)}}, {{noise({2, 3, 17}, 2, t)}}});
     tk::test::check_op(tk::softmax_vjp_p, {{{noise({3, 5}, 1, t), noise({3, 5}, 2, t)}}});
   }
+}
+
+TEST_CASE("logsumexp over the elements of a mask") {
+  const array x = array::from<float>({1, 2, 300, 4, 5, -std::numeric_limits<float>::infinity()}, {2, 3});
+  const array mask = array::from<bool>({true, true, false, false, false, false}, {2, 3});
+  const array y = tk::logsumexp(x, mask, {{1}});
+  CHECK(y.values<float>()[0] == Approx(std::log(std::exp(1.0) + std::exp(2.0))));
+  CHECK(y.values<float>()[1] == -std::numeric_limits<float>::infinity());
+  CHECK(tk::logsumexp(x, mask, {{1}, true}).shape() == tk::shape{2, 1});
+  CHECK(tk::logsumexp(x, array::from<bool>({true, false, false}), {{1}}).values<float>()[0] == 1.0f);
+  const array g = tk::grad([&](const array& v) { return tk::logsumexp(v, mask); })(x);
+  CHECK(g.values<float>()[0] == Approx(1 / (1 + std::exp(1.0))));
+  CHECK((g.values<float>()[2] == 0 && g.values<float>()[3] == 0));
+  CHECK_THROWS_WITH(tk::logsumexp(x, x), contains("logsumexp: mask: found f32[2,3], expected booleans"));
 }

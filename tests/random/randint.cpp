@@ -33,3 +33,12 @@ TEST_CASE("orders") {
   check_bits(random::permutation(k, reshape(arange(10), {5, 2})), "permutation_rows_5x2");
   check_bits(random::permutation(k, reshape(arange(12), {3, 4}), 1, true), "permutation_independent_3x4");
 }
+
+TEST_CASE("bounds of integers broadcast to the shape or are refused") {
+  const random::key k(7);
+  const array low = array::from<std::int32_t>({0, 10, 100});
+  const array x = random::randint(k, {2, 3}, low, low + 5);
+  CHECK(all(logical_and(x >= low, x < low + 5)).item<bool>());
+  CHECK_THROWS_WITH(random::randint(k, {}, low, low + 5), contains("randint: bounds: found i32[3], i32[3], expected"));
+  CHECK_THROWS_WITH(random::randint(k, {2}, 0, low, i8), contains("randint: bounds"));
+}

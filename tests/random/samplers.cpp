@@ -72,3 +72,26 @@ TEST_CASE("samples through a logarithm are those of JAX to 3 units in the last p
   CHECK(e <= 1);
   CHECK(g <= 3);
 }
+
+TEST_CASE("each element has a draw of its own") {
+  const array p = array::from<float>({0, 1, 0.5, 0.5, 0.5, 0.5}, {2, 3});
+  CHECK(bit_difference({random::bernoulli(k, p)}, {random::bernoulli(k, p, {2, 3})}) == "");
+  CHECK(random::bernoulli(k, 0.5).rank() == 0);
+  const array many = random::bernoulli(k, full({1000}, 0.5));
+  CHECK(std::fabs(sum(astype(many, f32)).item() - 500) < 80);  // and not 0 or 1000
+  CHECK(random::bernoulli(k, zeros({0, 4})).shape() == shape{0, 4});
+  CHECK(random::bernoulli(k, ones({3, 1}), {2, 3, 4}).shape() == shape{2, 3, 4});
+  CHECK_THROWS_WITH(random::bernoulli(k, p, {3}), contains("bernoulli: shape"));
+  CHECK_THROWS_WITH(random::bernoulli(k, p, {2, 4}), contains("bernoulli: shape"));
+}
+
+TEST_CASE("bounds that do not broadcast to the shape are refused, as in JAX") {
+  const array low = zeros({3}), high = ones({3});
+  CHECK(random::uniform(k, {2, 3}, f32, low, high).shape() == shape{2, 3});
+  CHECK(random::uniform(k, {3, 4}, f32, zeros({3, 1})).shape() == shape{3, 4});
+  CHECK_THROWS_WITH(random::uniform(k, {}, f32, low, high),
+                    contains("uniform: bounds: found f32[3], f32[3], expected") && contains("[]"));
+  CHECK_THROWS_WITH(random::uniform(k, {2}, f32, low), contains("uniform: bounds"));
+  CHECK_THROWS_WITH(random::uniform(k, {1}, f32, low), contains("uniform: bounds"));
+  CHECK_THROWS_WITH(random::uniform(k, {3}, f32, low, ones({2})), contains("uniform: bounds"));
+}

@@ -28,20 +28,39 @@ TOKAMAX_COMPILED_ONCE std::string error_part(std::string text) {
 #endif
 }  // namespace detail
 
-/// A run-time failure in four parts: what went wrong, what was found, what was expected, and where (a source line, a
-/// file, the path of a tree leaf). Of a part that is longer than 2000 bytes, only the two ends are kept.
+/// Who can mend a failure: what a server needs to answer a request, or a program to decide whether to try again.
+enum class error_kind : unsigned char {
+  argument,  ///< the caller: a value that is not allowed, an array without data, a tree of another structure
+  shape,     ///< the caller: an array of another dtype or of other extents than are expected
+  file,      ///< a file or text that cannot be read or written, or is not what its format or the model says
+  device,    ///< a device that is missing, lost, fails, has no kernel, or is not the one where the arrays lie
+  resource,  ///< memory or another limit; a smaller call may succeed. The standard library's part is std::bad_alloc
+  internal,  ///< nobody but the authors of the library or of an op: something that always holds did not
+};
+constexpr const char* name(error_kind k) {
+  constexpr const char* names[] = {"argument", "shape", "file", "device", "resource", "internal"};
+  return names[static_cast<int>(k)];
+}
+
+/// A run-time failure: its kind, and in four parts what went wrong, what was found, what was expected, and where (a source
+/// line, a file, the path of a tree leaf). Of a part that is longer than 2000 bytes, only the two ends are kept.
 struct error : std::runtime_error {
+  error(error_kind kind_, std::string what_, std::string found_, std::string expected_, std::string where_ = {})
+      : error(kind_, parts{detail::error_part(std::move(what_)), detail::error_part(std::move(found_)),
+                           detail::error_part(std::move(expected_)), detail::error_part(std::move(where_))}) {}
+  /// The same with the kind `argument`.
   error(std::string what_, std::string found_, std::string expected_, std::string where_ = {})
-      : error(parts{detail::error_part(std::move(what_)), detail::error_part(std::move(found_)),
-                    detail::error_part(std::move(expected_)), detail::error_part(std::move(where_))}) {}
+      : error(error_kind::argument, std::move(what_), std::move(found_), std::move(expected_), std::move(where_)) {}
+  error_kind kind;
   std::string subject, found, expected, where;
 
  private:
   struct parts {
     std::string subject, found, expected, where;
   };
-  explicit error(parts p)
+  error(error_kind kind_, parts p)
       : std::runtime_error(detail::error_text(p.subject, p.found, p.expected, p.where)),
+        kind(kind_),
         subject(std::move(p.subject)),
         found(std::move(p.found)),
         expected(std::move(p.expected)),

@@ -25,7 +25,7 @@ namespace tokamax {
 namespace detail {
 
 [[noreturn]] inline void throw_errno(const char* expected, const std::filesystem::path& path) {
-  throw error("file", std::strerror(errno), expected, path.string());
+  throw error(error_kind::file, "file", std::strerror(errno), expected, path.string());
 }
 
 // An open file. Each function throws an error that names the file.
@@ -48,7 +48,8 @@ class file {
     if (::fstat(number_, &about) != 0) throw_errno("a regular file", path_);
     if (S_ISDIR(about.st_mode)) errno = EISDIR, throw_errno("a regular file", path_);
     if (!S_ISREG(about.st_mode))
-      throw error("file", S_ISFIFO(about.st_mode) ? "a pipe" : "a device", "a regular file", path_.string());
+      throw error(error_kind::file, "file", S_ISFIFO(about.st_mode) ? "a pipe" : "a device", "a regular file",
+                  path_.string());
     return static_cast<std::uint64_t>(about.st_size);
   }
   void sync() {
@@ -118,7 +119,9 @@ class input_file : detail::file {
           ::pread(number(), bytes.data(), std::min(bytes.size(), detail::most_at_once), static_cast<off_t>(offset));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) detail::throw_errno("to read it", path());
-      if (count == 0) throw error("file", "its end at byte " + std::to_string(offset), "more bytes", path().string());
+      if (count == 0)
+        throw error(error_kind::file, "file", "its end at byte " + std::to_string(offset), "more bytes",
+                    path().string());
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       offset += static_cast<std::uint64_t>(count);
     }
@@ -133,15 +136,16 @@ class input_file : detail::file {
 inline std::string read_file(const std::filesystem::path& path, std::uint64_t most = ~std::uint64_t{0}) {
   const input_file file(path);
   const std::string found = std::to_string(file.size()) + " bytes";
-  if (file.size() > most) throw error("file", found, "at most " + std::to_string(most), path.string());
+  if (file.size() > most)
+    throw error(error_kind::file, "file", found, "at most " + std::to_string(most), path.string());
   try {
     std::string bytes(static_cast<std::size_t>(file.size()), '\0');
     file.read(0, std::as_writable_bytes(std::span(bytes)));
     return bytes;
   } catch (const std::bad_alloc&) {
-    throw error("file", found, "at most what memory holds", path.string());
+    throw error(error_kind::resource, "file", found, "at most what memory holds", path.string());
   } catch (const std::length_error&) {
-    throw error("file", found, "at most what memory holds", path.string());
+    throw error(error_kind::resource, "file", found, "at most what memory holds", path.string());
   }
 }
 

@@ -24,7 +24,8 @@ class file_lock : detail::file {
     int failed = 0;
     while ((failed = ::flock(number(), how)) != 0 && errno == EINTR) {}
     if (failed == 0 || errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK) return;
-    if (errno == EWOULDBLOCK) throw error("lock", "another process at work here", "one at a time", path.string());
+    if (errno == EWOULDBLOCK)
+      throw error(error_kind::file, "lock", "another process at work here", "one at a time", path.string());
     detail::throw_errno("a file that can be locked", path);
   }
 };

@@ -11,6 +11,8 @@
   #include <tokamax: found a g++ before 12, expected g++ 12, clang 16 or newer>
 #elif __cplusplus < 202002L
   #include <tokamax: found a language before C++20, expected -std=c++20>
+#elif defined(__GNUC__) && !defined(__cpp_exceptions)
+  #include <tokamax: found -fno-exceptions, expected exceptions, by which errors are reported at run time>
 #elif defined(__x86_64__) && !defined(__AVX2__) && !defined(TOKAMAX_ANY_X86) && !defined(__CUDACC__)
   #include <tokamax: found no AVX2, expected -march=x86-64-v3, or -DTOKAMAX_ANY_X86 for slower code without it>
 #endif

@@ -19,10 +19,11 @@ namespace detail {
 [[noreturn]] void too_many_axes();
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void axis_outside(int axis, int rank) {
-  throw error("axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
+  throw error(error_kind::shape, "axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
 }
 TOKAMAX_COMPILED_ONCE void too_many_axes() {
-  throw error("rank", "more than " + std::to_string(max_rank) + " axes", "at most " + std::to_string(max_rank));
+  throw error(error_kind::shape, "rank", "more than " + std::to_string(max_rank) + " axes",
+              "at most " + std::to_string(max_rank));
 }
 #endif
 }  // namespace detail

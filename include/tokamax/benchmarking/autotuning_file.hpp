@@ -29,13 +29,13 @@ inline std::string to_json(const autotuning_result& r, int indent = -1) {
 inline autotuning_result autotuning_result_from_json(std::string_view text, const std::string& where = "autotuning") {
   auto all = checkpoint::json_value::parse(text, where).as<detail::autotuning_text>("autotuning", where);
   if (all.format != detail::autotuning_format)
-    throw error("autotuning: format", "'" + all.format + "'", "'" + std::string(detail::autotuning_format) + "'",
-                where);
+    throw error(error_kind::file, "autotuning: format", "'" + all.format + "'",
+                "'" + std::string(detail::autotuning_format) + "'", where);
   autotuning_result r{.device_kind = all.device_kind, .version = all.version};
   for (tuned_call& c : all.calls) {
     for (const implementation_times& i : c.implementations)
       for (const double t : i.evaluation_times_ms)
-        if (!(t >= 0)) throw error("autotuning: time", std::to_string(t), "0 or more", where);
+        if (!(t >= 0)) throw error(error_kind::file, "autotuning: time", std::to_string(t), "0 or more", where);
     r.set(std::move(c));
   }
   return r;
@@ -48,11 +48,11 @@ inline autotuning_result autotuning_result_from_json(std::string_view text, cons
 inline autotuning_result load_autotuning(const std::filesystem::path& path, const device& where = host_device()) {
   autotuning_result r = autotuning_result_from_json(read_file(path), path.string());
   if (r.version != version)
-    throw error("autotuning: version", "'" + r.version + "'", "'" + std::string(version) + "': tune again",
-                path.string());
+    throw error(error_kind::file, "autotuning: version", "'" + r.version + "'",
+                "'" + std::string(version) + "': tune again", path.string());
   if (r.device_kind != where.kind())
-    throw error("autotuning: device kind", "'" + r.device_kind + "'", "'" + where.kind() + "': tune on this machine",
-                path.string());
+    throw error(error_kind::device, "autotuning: device kind", "'" + r.device_kind + "'",
+                "'" + where.kind() + "': tune on this machine", path.string());
   return r;
 }
 

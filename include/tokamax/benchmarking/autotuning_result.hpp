@@ -85,7 +85,8 @@ inline autotuning_result merged(autotuning_result a, const autotuning_result& b,
   if (b.calls.empty()) return a;
   if (a.calls.empty()) return b;
   if (a.device_kind != b.device_kind)
-    throw error("autotuning: device kind", "'" + a.device_kind + "'", "'" + b.device_kind + "'", where);
+    throw error(error_kind::device, "autotuning: device kind", "'" + a.device_kind + "'", "'" + b.device_kind + "'",
+                where);
   if (a.version != b.version) throw error("autotuning: version", "'" + a.version + "'", "'" + b.version + "'", where);
   for (const tuned_call& c : b.calls) a.set(c);
   return a;

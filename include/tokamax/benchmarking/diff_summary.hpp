@@ -31,7 +31,8 @@ struct diff_summary {
 namespace detail {
 inline void check_comparable(const char* what, const array& expected, const array& actual) {
   if (!(expected.shape() == actual.shape()) || expected.dtype() != actual.dtype())
-    throw error(what, std::string(message{actual.type()}.view()), std::string(message{expected.type()}.view()));
+    throw error(error_kind::shape, what, std::string(message{actual.type()}.view()),
+                std::string(message{expected.type()}.view()));
 }
 /// NumPy's isclose with the second argument as reference. Equal infinities are close, other infinities never.
 inline bool is_close(double actual, double expected, const diff_options& o) {

@@ -14,7 +14,8 @@ namespace tokamax {
 namespace detail {
 inline array random_of_type(const random::key& key, const array_type& type) {
   if (type.dtype == dtype::none || is_dynamic(type.shape))
-    throw error("random_initialize: array", std::string(message{type}.view()), "a dtype and known extents");
+    throw error(error_kind::shape, "random_initialize: array", std::string(message{type}.view()),
+                "a dtype and known extents");
   if (type.dtype == bool_) return random::bernoulli(key, 0.5, type.shape);
   if (is_floating(type.dtype)) {
     const dtype drawn = bits_of(type.dtype) < 16 ? f32 : type.dtype;

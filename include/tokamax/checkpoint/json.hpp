@@ -59,7 +59,8 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
   bool string(std::string&) override { return count(); }
   bool binary(nlohmann::json::binary_t&) override { return count(); }
   bool key(std::string& name) override {
-    if (!names_.back().insert(name).second) throw error("json: name", name + " twice", "distinct names", where_);
+    if (!names_.back().insert(name).second)
+      throw error(error_kind::file, "json: name", name + " twice", "distinct names", where_);
     return count();
   }
   bool start_object(std::size_t) override { return enter(); }
@@ -67,19 +68,19 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return leave(); }
   bool end_array() override { return leave(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
-    throw error("json", e.what(), "a text of the format", where_);
+    throw error(error_kind::file, "json", e.what(), "a text of the format", where_);
   }
 
  private:
   bool count() {
     if (++values_ > limits_.values)
-      throw error("json: values", "more", "at most " + std::to_string(limits_.values), where_);
+      throw error(error_kind::file, "json: values", "more", "at most " + std::to_string(limits_.values), where_);
     return true;
   }
   bool enter() {
     names_.emplace_back();
     if (names_.size() > limits_.depth)
-      throw error("json: depth", "more", "at most " + std::to_string(limits_.depth), where_);
+      throw error(error_kind::file, "json: depth", "more", "at most " + std::to_string(limits_.depth), where_);
     return count();
   }
   bool leave() {
@@ -98,9 +99,10 @@ class json_checker : public nlohmann::json_sax<nlohmann::json> {
 TOKAMAX_FILES_COMPILED_ONCE void check_json(std::string_view text, const std::string& where,
                                             const json_limits& limits) {
   if (text.size() > limits.bytes)
-    throw error("json", std::to_string(text.size()) + " bytes", "at most " + std::to_string(limits.bytes), where);
+    throw error(error_kind::file, "json", std::to_string(text.size()) + " bytes",
+                "at most " + std::to_string(limits.bytes), where);
   if (text.find('\0') != std::string_view::npos)  // the parser would take it for the end of the text
-    throw error("json", "a zero byte", "a text of the format", where);
+    throw error(error_kind::file, "json", "a zero byte", "a text of the format", where);
   detail::json_checker checker(limits, where);
   nlohmann::json::sax_parse(text, &checker);
 }

@@ -203,7 +203,7 @@ TOKAMAX_FILES_COMPILED_ONCE nlohmann::json& new_field(nlohmann::json& record, st
 }
 
 TOKAMAX_FILES_COMPILED_ONCE void expect_at(const json_place& at, bool fits, const char* expected) {
-  if (!fits) throw error("metadata " + at.path, brief(at.value), expected, at.where);
+  if (!fits) throw error(error_kind::file, "metadata " + at.path, brief(at.value), expected, at.where);
 }
 TOKAMAX_FILES_COMPILED_ONCE bool bool_at(const json_place& at) {
   expect_at(at, at.value.is_boolean(), "true or false");
@@ -238,7 +238,8 @@ TOKAMAX_FILES_COMPILED_ONCE json_place field_at(const json_place& record, std::s
   expect_at(record, record.value.is_object(), "a record");
   const std::string key(name);
   if (!record.value.contains(key))
-    throw error("metadata " + record.path, "no " + key, "a record with the field " + key, record.where);
+    throw error(error_kind::file, "metadata " + record.path, "no " + key, "a record with the field " + key,
+                record.where);
   return {record.value[key], record.path + "." + key, record.where};
 }
 

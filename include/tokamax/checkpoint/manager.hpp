@@ -141,8 +141,8 @@ TOKAMAX_FILES_COMPILED_ONCE metadata manager::restore_leaves(std::int64_t step, 
   if (!std::ranges::binary_search(all, step)) {
     std::string saved;
     for (const std::int64_t s : all) saved += (saved.empty() ? "" : ", ") + std::to_string(s);
-    throw error("checkpoint: step", std::to_string(step), saved.empty() ? "a checkpoint" : "one of " + saved,
-                root_.string());
+    throw error(error_kind::file, "checkpoint: step", std::to_string(step),
+                saved.empty() ? "a checkpoint" : "one of " + saved, root_.string());
   }
   return detail::restore_leaves(folder(step), leaves, options);
 }
@@ -170,8 +170,8 @@ TOKAMAX_FILES_COMPILED_ONCE error manager::with_a_way_out(const error& e, std::i
   std::vector<std::int64_t> older = steps();
   std::erase_if(older, [&](std::int64_t s) { return s >= step; });
   while (!older.empty() && !is_whole(older.back())) older.pop_back();
-  if (older.empty()) return error(e.subject, e.found, e.expected + "; no older checkpoint is whole", e.where);
-  return error(e.subject, e.found,
+  if (older.empty()) return error(e.kind, e.subject, e.found, e.expected + "; no older checkpoint is whole", e.where);
+  return error(e.kind, e.subject, e.found,
                e.expected + "; checkpoint " + std::to_string(older.back()) +
                    " is whole: move the folder of the damaged one elsewhere to go on from there",
                e.where);

@@ -55,13 +55,13 @@ TOKAMAX_FILES_COMPILED_ONCE stored_metadata read_metadata(const std::filesystem:
   const std::string where = path.string();
   nlohmann::json json = parse_json(read_file(path, json_limits{}.bytes), where);
   const auto expect = [&](bool fits, const std::string& found, const std::string& expected) {
-    if (!fits) throw error("checkpoint: damaged metadata", found, expected, where);
+    if (!fits) throw error(error_kind::file, "checkpoint: damaged metadata", found, expected, where);
   };
   expect(json.is_object() && json.size() == 5, brief(json), "a record of format, crc32c, step, entries and arrays");
   for (const char* name : {"format", "crc32c", "step", "entries", "arrays"})
     expect(json.contains(name), std::string("no ") + name, "the text that was saved");
   if (natural(json["format"]) != format_version)
-    throw error("checkpoint: format", brief(json["format"]), std::to_string(format_version), where);
+    throw error(error_kind::file, "checkpoint: format", brief(json["format"]), std::to_string(format_version), where);
   const std::optional<std::uint64_t> expected = natural(json["crc32c"]);
   json.erase("crc32c");
   expect(expected == crc32c_of(json.dump()), "another checksum", "the one that was saved");

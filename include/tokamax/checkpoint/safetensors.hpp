@@ -143,21 +143,22 @@ TOKAMAX_FILES_COMPILED_ONCE safetensors_file::safetensors_file(const std::filesy
 TOKAMAX_FILES_COMPILED_ONCE safetensors_file::~safetensors_file() = default;
 TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name) const {
   const auto found = arrays_.find(name);
-  if (found == arrays_.end()) throw error("safetensors: array " + name, "nothing", "an array", path().string());
+  if (found == arrays_.end())
+    throw error(error_kind::file, "safetensors: array " + name, "nothing", "an array", path().string());
   const stored_array& stored = found->second;
   if (stored.type.dtype == dtype::none)
-    throw error("safetensors: type of " + name, stored.text,
+    throw error(error_kind::file, "safetensors: type of " + name, stored.text,
                 "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
   array result = array::uninitialized(stored.type);
   if (is_packed(stored.type.dtype)) return read_packed(stored, result);
   const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));
   file_.read(data_ + stored.begin, bytes);
   if (stored.type.dtype == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
-    throw error("safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
+    throw error(error_kind::file, "safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
   return result;
 }
 TOKAMAX_FILES_COMPILED_ONCE void safetensors_file::fail(std::string found, std::string expected) const {
-  throw error("safetensors", std::move(found), std::move(expected), path().string());
+  throw error(error_kind::file, "safetensors", std::move(found), std::move(expected), path().string());
 }
 TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read_packed(const stored_array& stored, array& result) const {
   std::vector<std::byte> packed(static_cast<std::size_t>(stored.end - stored.begin));

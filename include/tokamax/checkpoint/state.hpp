@@ -101,7 +101,8 @@ TOKAMAX_FILES_COMPILED_ONCE array read_checked(const safetensors_file& file, con
   const array value = file.read(name);
   const auto expected = checksums.find(name);
   if (expected == checksums.end() || expected->second != crc32c(bytes_of(value)))
-    throw error("checkpoint: damaged leaf " + name, "another checksum", "the one that was saved", file.path().string());
+    throw error(error_kind::file, "checkpoint: damaged leaf " + name, "another checksum", "the one that was saved",
+                file.path().string());
   return value;
 }
 
@@ -115,13 +116,15 @@ TOKAMAX_FILES_COMPILED_ONCE std::vector<array> read_leaves(const safetensors_fil
   for (const auto& [name, leaf] : leaves) {
     const std::string expected(message{leaf.type()}.view());
     const auto found = file.arrays().find(name);
-    if (found == file.arrays().end()) throw error("checkpoint: leaf " + name, "nothing", expected, where);
-    if (found->second.type != leaf.type()) throw error("checkpoint: leaf " + name, found->second.text, expected, where);
+    if (found == file.arrays().end())
+      throw error(error_kind::file, "checkpoint: leaf " + name, "nothing", expected, where);
+    if (found->second.type != leaf.type())
+      throw error(error_kind::file, "checkpoint: leaf " + name, found->second.text, expected, where);
     names.insert(name);
   }
   for (const auto& [name, stored] : file.arrays()) {
     if (!options.partial && !names.contains(name))
-      throw error("checkpoint: leaf " + name, stored.text, "no such leaf", where);
+      throw error(error_kind::file, "checkpoint: leaf " + name, stored.text, "no such leaf", where);
   }
   std::vector<array> result;
   for (const auto& [name, leaf] : leaves) {
@@ -153,7 +156,8 @@ TOKAMAX_FILES_COMPILED_ONCE void write_folder(const std::filesystem::path& path,
   try {
     sync_folder(path.parent_path());
   } catch (const error& e) {
-    throw error("checkpoint: saved, but its name may not be on the disk yet", e.found, e.expected, path.string());
+    throw error(e.kind, "checkpoint: saved, but its name may not be on the disk yet", e.found, e.expected,
+                path.string());
   }
 }
 
@@ -161,9 +165,11 @@ TOKAMAX_FILES_COMPILED_ONCE void save_leaves(std::filesystem::path path, std::ve
                                              const metadata& about) {
   std::error_code failure;
   path = std::filesystem::absolute(path, failure).lexically_normal();
-  if (failure) throw error("checkpoint", failure.message(), "a path that can be made absolute", path.string());
+  if (failure)
+    throw error(error_kind::file, "checkpoint", failure.message(), "a path that can be made absolute", path.string());
   if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
-  if (file_exists(path)) throw error("checkpoint", "a folder that exists already", "a new one", path.string());
+  if (file_exists(path))
+    throw error(error_kind::file, "checkpoint", "a folder that exists already", "a new one", path.string());
   const auto checksums = checksums_of(leaves, path.string());
   write_folder(path, std::move(leaves), {about, checksums});
 }
@@ -187,8 +193,8 @@ TOKAMAX_FILES_COMPILED_ONCE void check(const std::filesystem::path& path) {
   const safetensors_file file(path / "arrays.safetensors");
   for (const auto& [name, stored] : file.arrays()) detail::read_checked(file, name, all.checksums);
   if (file.arrays().size() != all.checksums.size())
-    throw error("checkpoint: arrays", std::to_string(file.arrays().size()), std::to_string(all.checksums.size()),
-                file.path().string());
+    throw error(error_kind::file, "checkpoint: arrays", std::to_string(file.arrays().size()),
+                std::to_string(all.checksums.size()), file.path().string());
 }
 #endif
 

@@ -56,7 +56,7 @@ inline std::vector<std::uint64_t> naturals(const nlohmann::json& list, const std
   std::vector<std::uint64_t> result;
   for (const nlohmann::json& element : list) {
     const std::optional<std::uint64_t> number = natural(element);
-    if (!number) throw error(what, brief(element), "an integer from 0 to 2^64 - 1", where);
+    if (!number) throw error(error_kind::file, what, brief(element), "an integer from 0 to 2^64 - 1", where);
     result.push_back(*number);
   }
   return result;
@@ -86,7 +86,7 @@ TOKAMAX_FILES_COMPILED_ONCE nlohmann::json stored_entry(const array_type& type, 
 TOKAMAX_FILES_COMPILED_ONCE stored_array parse_stored(const std::string& name, const nlohmann::json& entry,
                                                       const std::string& where) {
   const auto expect = [&](bool fits, const char* expected) {
-    if (!fits) throw error("safetensors: entry of " + name, detail::brief(entry), expected, where);
+    if (!fits) throw error(error_kind::file, "safetensors: entry of " + name, detail::brief(entry), expected, where);
   };
   expect(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
              entry.contains("data_offsets"),
@@ -105,8 +105,8 @@ TOKAMAX_FILES_COMPILED_ONCE stored_array parse_stored(const std::string& name, c
 
   const std::optional<std::uint64_t> bytes = detail::bytes_of(known, extents);
   if (!bytes || result.end < result.begin || result.end - result.begin != *bytes)
-    throw error("safetensors: bytes of " + name, detail::brief(entry["data_offsets"]), "the size of " + result.text,
-                where);
+    throw error(error_kind::file, "safetensors: bytes of " + name, detail::brief(entry["data_offsets"]),
+                "the size of " + result.text, where);
   result.type.dtype = known;
   for (const std::uint64_t extent : extents) result.type.shape.push_back(static_cast<std::int64_t>(extent));
   return result;

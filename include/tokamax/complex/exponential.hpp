@@ -31,8 +31,8 @@ constexpr complex_parts sqrt_parts(const complex_parts& z) {
   const array w = sqrt(s.large) * sqrt(0.5f * (share + sqrt(1.0f + s.ratio * s.ratio)));
   const array zero = w == 0.0f, v = select(zero, zeros_like(w), b / (2.0f * select(zero, 1.0f, w)));
   const array right = z.re >= 0.0f, long_way = is_infinite(z.im);
-  const array re = select(long_way, infinity_like(w), select(right, w, v));
-  const array im = select(long_way, infinity_like(w), select(right, v, w)) * sign_of(z.im);
+  const array re = select(long_way, infinite_like(w), select(right, w, v));
+  const array im = select(long_way, infinite_like(w), select(right, v, w)) * sign_of(z.im);
   const array lost = logical_and(z.re != z.re, logical_not(long_way));
   return {select(lost, z.re, re), select(lost, z.re, im)};
 }

@@ -23,8 +23,8 @@ constexpr complex_parts holomorphic(const complex_parts& z, F f, Derivative) {
 
 /// -1 for negative numbers, else 1. x times it is |x| with the derivative 1 at 0, where that of abs is 0.
 constexpr array sign_of(const array& x) { return select(x < 0.0f, -1.0f, ones_like(x)); }
-constexpr array infinity_like(const array& x) { return full_like(x, std::numeric_limits<double>::infinity()); }
-constexpr array is_infinite(const array& x) { return abs(x) == infinity_like(x); }
+constexpr array infinite_like(const array& x) { return full_like(x, std::numeric_limits<double>::infinity()); }
+constexpr array is_infinite(const array& x) { return abs(x) == infinite_like(x); }
 /// a b, but 0 where a is 0, whatever b is.
 constexpr array product_or_zero(const array& a, const array& b) {
   const array y = a * b;

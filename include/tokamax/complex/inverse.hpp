@@ -36,7 +36,7 @@ constexpr arcsine_parts arcsine_of(const array& x, const array& y, dtype type) {
   base = select(flat, select(at_one, on_branch, select(inside, root, y * a / root)), base);
   // far away
   height = select(far, 0.69314718055994530942 + log_of_length(x, y), height);
-  height = select(logical_or(is_infinite(x), is_infinite(y)), infinity_like(x), height);
+  height = select(logical_or(is_infinite(x), is_infinite(y)), infinite_like(x), height);
   return {height, select(far, y, base)};
 }
 constexpr complex_parts asin_parts(const complex_parts& z) {

@@ -121,6 +121,16 @@ class array {
         value_{__builtin_is_constant_evaluated() ? 0 : g->life.number()} {}
   array(handle storage, array_type type) : type_(type), block_(std::move(storage)), holds_(contents::data) {}
 
+  constexpr array(const array&) = default;
+  constexpr array(array&&) = default;
+  constexpr array& operator=(const array&) & = default;
+  constexpr array& operator=(array&&) & = default;
+  /// `x[0] = y` does not compile, because it would change an array that ends with the statement, and not x.
+  template <class T = array>
+  void operator=(const T&) && {
+    static_assert(sizeof(T) == 0, "tokamax: x[0] = y and x(0) = y do not change x: write x = x.at(0).set(y)");
+  }
+
   /// A concrete array with a copy of `values`.
   /// errors  tokamax::error if the number of values is not that of the shape
   template <class T>
@@ -278,11 +288,12 @@ class array {
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void array::check_extents(const array_type& type) {
   const char* const expected = is_dynamic(type.shape) ? "known extents" : unmet(type);
-  if (expected) throw error("array: shape", std::string(message{type}.view()), expected);
+  if (expected) throw error(error_kind::shape, "array: shape", std::string(message{type}.view()), expected);
 }
 TOKAMAX_COMPILED_ONCE array array::copy_of(const void* values, std::size_t count, const array_type& type) {
   if (static_cast<std::int64_t>(count) != tokamax::size(type.shape))
-    throw error("array::from: number of values", std::to_string(count), std::string(message{type}.view()));
+    throw error(error_kind::shape, "array::from: number of values", std::to_string(count),
+                std::string(message{type}.view()));
   array a = uninitialized(type);
   std::copy_n(static_cast<const std::byte*>(values), count * static_cast<std::size_t>(tokamax::size_of(type.dtype)),
               a.block_->data);
@@ -302,7 +313,7 @@ TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
                                                                       : " (moved from)"),
                 "a concrete array; init or restore makes those of a model");
   if (element != type_.dtype)
-    throw error("data: element type", std::string(name(element)), std::string(name(type_.dtype)));
+    throw error(error_kind::shape, "data: element type", std::string(name(element)), std::string(name(type_.dtype)));
 }
 TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) const {
   require_data(element);
@@ -311,7 +322,8 @@ TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) c
   return detail::literal_data(block_, type_, literal_bits());
 }
 TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
-  if (size() != 1) throw error("item: number of elements", std::string(message{type_}.view()), "one element");
+  if (size() != 1)
+    throw error(error_kind::shape, "item: number of elements", std::string(message{type_}.view()), "one element");
   if (is_literal()) return literal_bits();
   return dispatch(type_.dtype, [this]<tokamax::dtype E>() {
     return element_bits::of(*reinterpret_cast<const element_t<E>*>(bytes_of(E)));

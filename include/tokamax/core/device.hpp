@@ -182,7 +182,7 @@ TOKAMAX_COMPILED_ONCE bool has_host_device() {
   #endif
 }
 TOKAMAX_COMPILED_ONCE device& host_device() {
-  if (!has_host_device()) throw error("no backend", "none", "#include <tokamax/backend/cpu.hpp>");
+  if (!has_host_device()) throw error(error_kind::device, "no backend", "none", "#include <tokamax/backend/cpu.hpp>");
   return detail::host_device_of_backend();
 }
 #endif

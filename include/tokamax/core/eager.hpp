@@ -21,7 +21,7 @@ arrays run_eagerly(const op& o, const array* in, int n, const words& w, location
 #if defined(TOKAMAX_COMPILED_ONCE)
 [[noreturn]] void reject_devices(const op* o, const array& a, const array& b, location where);
 TOKAMAX_COMPILED_ONCE void reject_devices(const op* o, const array& a, const array& b, location where) {
-  throw error("device: operands" + (o ? " of " + std::string(o->name) : std::string()),
+  throw error(error_kind::device, "device: operands" + (o ? " of " + std::string(o->name) : std::string()),
               std::string(a.device().name()) + " and " + std::string(b.device().name()),
               "one device: device_put moves arrays",
               where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());

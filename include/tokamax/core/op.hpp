@@ -75,14 +75,15 @@ namespace detail {
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void throw_error(const message& what, const message& found, const message& expected,
                                        location where) {
-  throw error(std::string(what.view()), std::string(found.view()), std::string(expected.view()),
+  throw error(found.names_type ? error_kind::shape : error_kind::argument, std::string(what.view()),
+              std::string(found.view()), std::string(expected.view()),
               where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
 }
 #endif
 }  // namespace detail
 
 /// Rejects the arguments of a function. While compiling, the trace records the first mistake. At run time, and without a
-/// trace, the mistake is thrown.
+/// trace, the mistake is thrown: of kind `shape` if a type or shape was found, and else of kind `argument`.
 constexpr void reject(graph* trace, location where, const message& what, const message& found,
                       const message& expected) {
   if (trace && std::is_constant_evaluated()) {

@@ -17,8 +17,8 @@ constexpr void note_wrong_tensor(const array_type& type, const array& a, source_
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void require_tensor(const array_type& type, const array& a, source_line l) {
   if (!a.exists() || fits(type, a.type())) return;
-  throw error("tensor: type", std::string(message(a.type()).view()), std::string(message(type).view()),
-              std::string(l.file_name()) + ":" + std::to_string(l.line()));
+  throw error(error_kind::shape, "tensor: type", std::string(message(a.type()).view()),
+              std::string(message(type).view()), std::string(l.file_name()) + ":" + std::to_string(l.line()));
 }
 #endif
 }  // namespace detail

@@ -57,6 +57,7 @@ struct message {
   static constexpr int capacity = 63;
   char chars[capacity + 1] = {};
   int length = 0;
+  bool names_type = false;  ///< a type or a shape of an array is part of it
 
   constexpr message() = default;
   constexpr message(std::string_view s) { *this << s; }  // NOLINT: a message is written as a string
@@ -85,6 +86,7 @@ struct message {
     return *this;
   }
   constexpr message& operator<<(const shape& s) {
+    names_type = true;
     *this << '[';
     for (int i = 0; i < s.rank(); ++i) {
       if (i) *this << ',';

@@ -24,7 +24,8 @@ array stack_tokens(const std::vector<Sequence>& rows, std::int64_t skip, std::in
   auto* to = result.mutable_data<std::int32_t>();
   for (const Sequence& row : rows) {
     if (row.size() != rows.front().size())
-      throw error("batch: length of a sequence", std::to_string(row.size()), std::to_string(rows.front().size()));
+      throw error(error_kind::shape, "batch: length of a sequence", std::to_string(row.size()),
+                  std::to_string(rows.front().size()));
     for (std::int64_t i = 0; i < length; ++i) *to++ = row[skip + i];
   }
   return result;
@@ -40,7 +41,7 @@ inline array stack_arrays(const std::vector<array>& rows) {
   std::byte* to = result.mutable_bytes();
   for (const array& row : rows) {
     if (!row.is_concrete() || row.type() != type)
-      throw error("batch: type of an element", std::string(tokamax::message{row.type()}.view()),
+      throw error(error_kind::shape, "batch: type of an element", std::string(tokamax::message{row.type()}.view()),
                   std::string(tokamax::message{type}.view()) + " with data, as in the first element");
     std::memcpy(to, row.bytes(), bytes);
     to += bytes;

@@ -18,7 +18,7 @@ class tokens : public dataset<tokens> {
       : bytes_(std::make_shared<const std::string>(std::move(bytes))),
         name_(std::make_shared<const std::string>(std::move(name))),
         size_(static_cast<std::int64_t>(bytes_->size())) {
-    if (size_ == 0) throw error("tokens: length of " + *name_, "0 bytes", "at least one");
+    if (size_ == 0) throw error(error_kind::file, "tokens: length of " + *name_, "0 bytes", "at least one");
   }
   std::int64_t size() const { return size_; }
   std::int32_t operator[](std::int64_t index) const {
@@ -50,7 +50,7 @@ class tokens : public dataset<tokens> {
 /// errors  tokamax::error that names the file if it is missing, not regular, unreadable or empty
 inline tokens text(const std::string& path) {
   std::string bytes = read_file(path);
-  if (bytes.empty()) throw error("text", "an empty file", "at least one byte", path);
+  if (bytes.empty()) throw error(error_kind::file, "text", "an empty file", "at least one byte", path);
   return tokens(std::move(bytes), path);
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>  // iota: argsort
+#include <tokamax/core/arrays_of.hpp>  // arrays_of
+#include <tokamax/lax/iota.hpp>        // iota: argsort
 
 namespace tokamax {
 
@@ -81,6 +82,12 @@ constexpr arrays sort(const arrays& operands, int axis = -1, bool descending = f
   if (operands.empty()) return detail::impossible(f32, "sort: operands", "none", "one or more", l);
   return detail::sort_all(described<sort_p>(), operands, {checked_axis("sort: axis", axis, operands[0], l), descending},
                           l);
+}
+/// The same for a list in braces: `auto [keys, values] = sort({keys, values})`.
+template <std::size_t Count>
+constexpr arrays_of<Count> sort(const array (&operands)[Count], int axis = -1, bool descending = false,
+                                source_line l = source_line::current()) {
+  return sort(arrays(operands, Count), axis, descending, l);
 }
 constexpr array sort(const array& x, int axis = -1, bool descending = false, source_line l = source_line::current()) {
   return sort(arrays{x}, axis, descending, l)[0];

@@ -3,6 +3,7 @@
 // tested by tests/linalg/functions.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>             // arrays_of
 #include <tokamax/linalg/least_squares.hpp>       // lstsq
 #include <tokamax/linalg/solve.hpp>               // inv
 #include <tokamax/numpy/creation/matrices.hpp>    // vander
@@ -74,8 +75,8 @@ constexpr array polyfit(const array& x, const array& y, int degree, const polyfi
 ///
 /// errors  those of polyfit_full, and "polyfit: points" unless there are more than degree + 1, which the factor needs
 /// source  jax.numpy.polyfit with cov=True or cov="unscaled"
-constexpr arrays polyfit_covariance(const array& x, const array& y, int degree, const polyfit_options& o = {},
-                                    bool unscaled = false, source_line l = source_line::current()) {
+constexpr arrays_of<2> polyfit_covariance(const array& x, const array& y, int degree, const polyfit_options& o = {},
+                                          bool unscaled = false, source_line l = source_line::current()) {
   const polyfit_result fit = polyfit_full(x, y, degree, o, l);
   const std::int64_t spare = (x.rank() == 1 ? x.extent(0) : 0) - degree - 1;
   if (!unscaled && spare <= 0) {

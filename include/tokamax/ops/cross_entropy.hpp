@@ -103,8 +103,17 @@ inline constexpr op cross_entropy_p{
 /// errors  "softmax_cross_entropy: labels"; a label outside [-V, V) gives NaN, a negative one counts from the end
 /// source  optax.softmax_cross_entropy_with_integer_labels, optax.softmax_cross_entropy
 constexpr array softmax_cross_entropy(const array& logits, const array& labels, source_line l) {
-  if (is_floating(labels.dtype()))
+  if (is_floating(labels.dtype())) {
+    bool fits = true;
+    const shape all = broadcast_shapes(logits.shape(), labels.shape(), fits);
+    if (!fits || all.rank() == 0) {
+      const array both[] = {logits, labels};
+      reject(both, 2, l, "softmax_cross_entropy: labels", labels.type(),
+             message("integers of the rows of ") << logits.type() << ", or floats of its shape");
+      return logits;
+    }
     return -sum(detail::carried(labels) * located(log_softmax(detail::carried(logits), -1, l), l), {{-1}}, l);
+  }
   const array in[] = {logits, detail::index_in_i32(labels)};
   return bind_all(described<cross_entropy_p>(), in, 2, words{}, l)[0];
 }

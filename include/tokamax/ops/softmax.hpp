@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>         // max, sum, exp, log
+#include <tokamax/lax/reduce.hpp>         // max, sum, exp, log, select
 #include <tokamax/lax/stop_gradient.hpp>  // the maximum is a constant shift
 #include <tokamax/lax/transpose.hpp>      // swapaxes
+
+#include <limits>  // infinity
 
 namespace tokamax {
 
@@ -101,6 +103,19 @@ constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l =
   for (int i = 0; i < x.rank(); ++i)
     if (!reduced.contains(i)) s.push_back(x.extent(i));
   return reshape(y, s, l);
+}
+/// The same over the elements at which `mask` holds; -inf where it holds nowhere.
+/// errors  "logsumexp: mask" that is not made of booleans
+/// source  jax.nn.logsumexp with where
+template <std::derived_from<array> Mask>
+constexpr array logsumexp(const array& x, const Mask& mask, reduce_options o = {},
+                          source_line l = source_line::current()) {
+  if (mask.dtype() != bool_) {
+    const array both[] = {mask, x};
+    reject(both, 2, l, "logsumexp: mask", mask.type(), "booleans");
+    return x;
+  }
+  return logsumexp(select(mask, x, array(-std::numeric_limits<double>::infinity()), l), o, l);
 }
 
 }  // namespace tokamax

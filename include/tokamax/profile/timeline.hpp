@@ -90,7 +90,7 @@ inline void write_trace(const std::vector<event>& events, const std::filesystem:
     out << "}}";
   }
   out << "\n]}\n" << std::flush;
-  if (!out) throw error("profile", "a file that cannot be written", "a writable file", file.string());
+  if (!out) throw error(error_kind::file, "profile", "a file that cannot be written", "a writable file", file.string());
 }
 
 }  // namespace tokamax::profile

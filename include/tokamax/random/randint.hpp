@@ -8,6 +8,7 @@
 #include <tokamax/numpy/arange.hpp>              // arange
 #include <tokamax/numpy/take.hpp>                // take
 #include <tokamax/random/key.hpp>                // key, split, bits
+#include <tokamax/random/sample_shape.hpp>       // check_bounds
 
 namespace tokamax::random {
 
@@ -27,7 +28,7 @@ constexpr array bits_as(const key& k, const shape& s, dtype type, source_line l)
 ///
 /// shapes  low and high broadcast to s
 /// dtypes  -> `type`, any integer dtype of 8 bits or more
-/// errors  "randint: dtype", "randint: bound" for a literal outside of it
+/// errors  "randint: dtype", "randint: bound" for a literal outside of it, "randint: bounds" that do not broadcast to s
 /// source  jax.random.randint
 constexpr array randint(const key& k, const shape& s, const array& low, const array& high, dtype type = i32,
                         source_line l = source_line::current()) {
@@ -35,6 +36,7 @@ constexpr array randint(const key& k, const shape& s, const array& low, const ar
     reject(k, l, "randint: dtype", name(type), "integers of 8 bits or more");
     return k;
   }
+  if (!detail::check_bounds("randint: bounds", s, low, high, l)) return zeros(s, type);
   const bool narrow = bits_of(type) < 32;  // drawn in i32, where the end of a range may be one more than its dtype has
   for (const array* bound : {&low, &high}) {
     const double end = highest_of(type) + (narrow && bound == &high);

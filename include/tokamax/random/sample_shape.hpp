@@ -26,4 +26,15 @@ constexpr shape sample_shape(const char* what, const shape& asked, const array& 
   return sample_shape(what, asked, a, array(0.0), l);
 }
 
+/// Do the bounds of samples broadcast to their shape s? If not, they are rejected: one draw would serve several elements.
+constexpr bool check_bounds(const char* what, const shape& s, const array& low, const array& high, source_line l) {
+  bool fits = true;
+  const shape both = broadcast_shapes(low.shape(), high.shape(), fits);
+  fits = fits && both.rank() <= s.rank() && broadcast_shapes(both, s, fits) == s && fits;
+  const array bounds[] = {low, high};
+  if (!fits)
+    reject(bounds, 2, l, what, message(low.type()) << ", " << high.type(), message("bounds that broadcast to ") << s);
+  return fits;
+}
+
 }  // namespace tokamax::random::detail

@@ -8,6 +8,7 @@
 #include <tokamax/lax/slice.hpp>                // slice_in_dim
 #include <tokamax/numpy/clip.hpp>               // clip
 #include <tokamax/random/key.hpp>               // key, bits
+#include <tokamax/random/sample_shape.hpp>      // sample_shape, check_bounds
 
 /// uniform, bernoulli, bits, randint, permutation, split and fold_in have JAX's bits. normal, truncated_normal, exponential
 /// and gumbel use a logarithm, whose last bits differ between libraries: they agree with JAX to 3 units in the last place.
@@ -44,6 +45,7 @@ constexpr array uniform_here(const key& k, const shape& s, dtype type, const arr
     reject(k, l, "uniform: dtype", name(type), "f16, bf16, f32 or f64");
     return k;
   }
+  if (!check_bounds("uniform: bounds", s, low, high, l)) return zeros(s, type);
   const array f = unit(k, s, type, l);
   if (low.is_literal() && high.is_literal() && low.literal() == 0 && high.literal() == 1) return f;
   const array from = convert_element_type(low, type), to = convert_element_type(high, type);
@@ -91,7 +93,7 @@ constexpr array times(const array& x, double factor) { return linked<random::det
 ///
 /// shapes  low and high broadcast to s
 /// dtypes  f32 (23 random bits an element), f64 (52), f16 (10) or bf16 (7)
-/// errors  "uniform: dtype", "random: shape" (so have all samplers)
+/// errors  "uniform: dtype", "random: shape" (so have all samplers), "uniform: bounds" that do not broadcast to s
 /// source  jax.random.uniform
 constexpr array uniform(const key& k, const shape& s = {}, dtype type = f32, const array& low = 0.0,
                         const array& high = 1.0, source_line l = source_line::current()) {
@@ -113,9 +115,13 @@ constexpr array truncated_normal(const key& k, double low, double high, const sh
 }
 
 /// True with probability p.
+///
+/// shapes  p broadcasts to s; s {} stands for the shape of p, so that each element has a draw of its own
+/// errors  "bernoulli: shape"
 /// source  jax.random.bernoulli
 constexpr array bernoulli(const key& k, const array& p, const shape& s = {}, source_line l = source_line::current()) {
-  return uniform(k, s, f32, 0.0, 1.0, l) < located(convert_element_type(p, f32), l);
+  const shape drawn = detail::sample_shape("bernoulli: shape", s, p, l);
+  return uniform(k, drawn, f32, 0.0, 1.0, l) < located(convert_element_type(p, f32), l);
 }
 
 /// The standard Gumbel distribution.

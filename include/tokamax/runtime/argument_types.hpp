@@ -21,7 +21,7 @@ template <class Parameter, class Given>
 void check_argument(const Given& given, std::size_t position) {
   if constexpr (typed_array<Parameter> && std::same_as<Given, array>)
     if (!fits(Parameter::static_type, given.type()))
-      throw error("jit: argument", std::string(message(given.type()).view()),
+      throw error(error_kind::shape, "jit: argument", std::string(message(given.type()).view()),
                   std::string(message(Parameter::static_type).view()), "argument " + std::to_string(position));
 }
 template <class F, class Result, class... Parameter, class... Given>

@@ -88,9 +88,9 @@ class composed_kernel {
   composed_kernel(const op& o, const kernel_arguments& like, std::string_view scope) {
     for (int k = 0; k < like.out_count; ++k)
       if (!is_row_major(like.out[k].extents, like.out[k].strides))
-        throw error("compose", "results that are parts of an array", "dense results");
+        throw error(error_kind::internal, "compose", "results that are parts of an array", "dense results");
     if (!make(o, like, scope, 0) && !make(o, like, scope, o.precision.product_operands))
-      throw error("compose", "results of other dtypes", "those of the kernel");
+      throw error(error_kind::internal, "compose", "results of other dtypes", "those of the kernel");
   }
   void run(const kernel_arguments& a) {
     pointers_.clear();
@@ -133,7 +133,8 @@ class composed_kernel {
     arrays in;
     for (int k = 0; k < like.in_count; ++k) {
       const strided_operand operand(like.in[k]);
-      if (!operand.possible()) throw error("compose", "operands that overlap", "views of separate elements");
+      if (!operand.possible())
+        throw error(error_kind::internal, "compose", "operands that overlap", "views of separate elements");
       const array_type t = operand.input_type();
       array x = operand(array(&g, g.input(t), t));
       if (k < widened && x.dtype() == bf16) x = convert_element_type(x, f32);
@@ -159,7 +160,8 @@ class composed_kernel {
 inline std::string_view names_in(std::string_view scope, std::string_view op) {
   std::string_view list = implementations_in(scope);
   if (list.empty() && scope.starts_with('{'))
-    throw error("implementation: names of all scopes", std::string(scope), "60 characters together");
+    throw error(error_kind::resource, "implementation: names of all scopes", std::string(scope),
+                "60 characters together");
   if (list.size() < 2) return {};
   list = list.substr(1, list.size() - 2);
   while (!list.empty()) {

@@ -4,6 +4,7 @@
 
 #include <tokamax/runtime/argument_types.hpp>     // check_arguments_of
 #include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
+#include <tokamax/runtime/known_arguments.hpp>    // known_while_compiling
 #include <tokamax/runtime/program.hpp>            // programs known while compiling
 #include <tokamax/runtime/static_program.hpp>     // static_program
 #include <tokamax/runtime/traced_program.hpp>     // programs traced at run time
@@ -22,38 +23,6 @@ inline constexpr trace_tag<trace_time::while_compiling> while_compiling{};
 inline constexpr trace_tag<trace_time::at_run_time> at_run_time{};
 
 namespace detail {
-
-template <class T>
-constexpr bool all_leaves_known() {
-  bool known = true;
-  T tree{};
-  for_each_leaf([&](const array& a) { known = known && a.exists() && !a.is_traced(); }, tree);
-  return known;
-}
-// g++ 12 does not instantiate the members of T inside of a requires-expression, but it does for a function like this one.
-template <class T>
-constexpr bool makes_default() {
-  [[maybe_unused]] const T tree{};
-  return true;
-}
-template <class T>
-concept constant_default = requires { typename std::bool_constant<makes_default<T>()>; };
-
-/// Do the types and default values of the arguments tell their structure, dtypes and shapes?
-template <class F, class... Args>
-consteval bool known_while_compiling() {
-  if constexpr (!is_stateless<F> || !std::is_default_constructible_v<F>)
-    return false;
-  else
-    return ([] {
-      if constexpr (!has_static_structure<Args>())
-        return false;
-      else if constexpr (!constant_default<Args>)
-        return false;
-      else
-        return all_leaves_known<Args>();
-    }() && ...);
-}
 
 /// Can the compiler trace F on arguments of these types? g++ reuses the trace that this test makes; clang traces twice.
 template <class F, class... Args>
@@ -113,9 +82,11 @@ class jit_function {
   template <class... Args>
   auto operator()(Args&&... args) const {
     constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
-    static_assert(known || When != trace_time::while_compiling,
-                  "tokamax: not known while compiling: f has state, or the type of an argument does not tell its "
-                  "structure, dtypes and shapes");
+    if constexpr (!known && When == trace_time::while_compiling) {
+      constexpr const auto& u = detail::unknown_of<F, std::remove_cvref_t<Args>...>;
+      static_cast<void>(sizeof(
+          unknown_while_compiling<detail::fixed<u.argument>(), detail::fixed<u.found>(), detail::fixed<u.expected>()>));
+    }
     if constexpr (known && When != trace_time::at_run_time) {
       return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
     } else {
@@ -177,7 +148,7 @@ class jit_function {
 /// traces, differentiates, fuses and plans it. Otherwise the same passes do so at the first call with new shapes. One
 /// program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
 /// Functions of vectors, optionals, variants, maps and unique_ptrs are traced at the first call, because the types of these do
-/// not tell their content.
+/// not tell their content. So are functions of models whose default value has an extent of 0: their sizes come later.
 ///
 /// Several threads may call the result at the same time, and so may both processes after a fork().
 ///

@@ -60,7 +60,8 @@ TOKAMAX_COMPILED_ONCE void program_run::add_input(const array& a, bool gives, de
   const array& own = literals.with_data(a, where);
   const buffer_block& b = *own.storage().get();
   if (b.where != (where.is_host() ? nullptr : &where))
-    throw error("jit: device of an argument", std::string(own.device().name()), std::string(where.name()));
+    throw error(error_kind::device, "jit: device of an argument", std::string(own.device().name()),
+                std::string(where.name()));
   inputs.push_back(b.data);
   donors.push_back(gives ? &own : nullptr);
   if (!where.is_host()) kept.push_back(own.storage());

@@ -126,7 +126,8 @@ TOKAMAX_COMPILED_ONCE void static_program::reject(std::size_t position, const vo
     const array &a = named.leaves[k].leaf(given), &expected = named.leaves[k].leaf(t.like);
     const bool lacks_data = concrete && !a.is_concrete();
     if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
-      throw error("jit: argument", std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
+      throw error(lacks_data ? error_kind::argument : error_kind::shape, "jit: argument",
+                  std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
                   std::string(message(expected.type()).view()), path[k]);
   }
   throw error("jit: argument", "another structure", "the one it was compiled with", "argument");

@@ -69,7 +69,8 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
     kernels.push_back(found.run);
     others.push_back(found.others);
     if (!kernels.back())
-      throw error("missing kernel", std::string(o->name), "a kernel or compose", std::string(table.device));
+      throw error(error_kind::device, "missing kernel", std::string(o->name), "a kernel or compose",
+                  std::string(table.device));
   }
   p->code = executable(view(p->tables), std::move(loops), std::move(kernels), std::move(others));
   std::vector<tile_function> tiles;
@@ -217,8 +218,8 @@ inline void find_symbols(given_trees given, std::int64_t* values) {
       if (!place.declared) continue;
       const array_type &found = place.leaf(given[k].tree).type(), &declared = place.declared_type(given[k].tree);
       if (!fits(declared, found, values))
-        throw error("jit: argument", std::string(message(found).view()), std::string(message(declared).view()),
-                    "argument " + std::to_string(k));
+        throw error(error_kind::shape, "jit: argument", std::string(message(found).view()),
+                    std::string(message(declared).view()), "argument " + std::to_string(k));
     }
   std::replace(values, values + max_symbols, std::int64_t{-1}, std::int64_t{1});
 }

@@ -37,8 +37,8 @@ class run_folder {
     for (const auto& file : {checkpoints(), metrics(), loss_curve(), trace()})
       if (file_exists(file)) found += (found.empty() ? "" : ", ") + file.filename().string();
     if (!found.empty())
-      throw error("run folder", found + " of an earlier run", "a new folder (--out), or --resume to go on in this one",
-                  path_.string());
+      throw error(error_kind::file, "run folder", found + " of an earlier run",
+                  "a new folder (--out), or --resume to go on in this one", path_.string());
   }
 
   std::filesystem::path path_;

@@ -53,7 +53,8 @@ void for_each_pair(const Record& a, const Record& b, const F& f, const std::stri
 inline void require_same(const run_settings& now, const checkpoint::metadata& saved, const std::string& where) {
   const std::string way_out = "; --allow-changes goes on all the same";
   if (!saved.has("run"))
-    throw error("resume", "a checkpoint that does not say how it was made", "one of this program" + way_out, where);
+    throw error(error_kind::file, "resume", "a checkpoint that does not say how it was made",
+                "one of this program" + way_out, where);
   const auto before = saved.get<run_settings>("run");
   std::string found, expected;
   detail::for_each_pair(now, before, [&](const std::string& name, auto a, auto b) {

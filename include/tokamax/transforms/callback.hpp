@@ -67,7 +67,8 @@ void run_callback(const kernel_arguments& a) {
     const array_view& v = a.out[k];
     const array_type wanted{v.type, false, v.extents};
     if (!out[k].is_concrete() || !(out[k].type() == wanted))
-      throw error("callback: result", std::string(message(out[k].type()).view()), std::string(message(wanted).view()));
+      throw error(error_kind::shape, "callback: result", std::string(message(out[k].type()).view()),
+                  std::string(message(wanted).view()));
     a.context->where.write_in_step(v.as<std::byte>(), out[k].bytes(),
                                    static_cast<std::size_t>(v.size() * size_of(v.type)));
   }

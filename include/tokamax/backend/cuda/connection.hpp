@@ -44,13 +44,14 @@ struct connection {
   /// errors  those of `compiled`; tokamax::error "cuda: folder of code" if it cannot be written
   void precompile(std::string_view text, contraction contracts) const {
     if (const std::string missing = compiler.missing(); !missing.empty())
-      throw error("cuda: NVRTC", missing, "CUDA 12.4 or newer");
+      throw error(error_kind::device, "cuda: NVRTC", missing, "CUDA 12.4 or newer");
     for (const std::string& architecture : precompiles) {
       const std::string key = key_of(text, architecture, contracts);
       if (shipped.find(key)) continue;
       const std::optional<std::string> kept = cache.find(versioned_key(text, architecture, contracts));
       shipped.keep(key, kept ? *kept : compile(text, architecture, contracts));
-      if (!shipped.find(key)) throw error("cuda: folder of code", shipped.folder(), "a folder that can be written");
+      if (!shipped.find(key))
+        throw error(error_kind::file, "cuda: folder of code", shipped.folder(), "a folder that can be written");
     }
   }
 

@@ -161,7 +161,8 @@ struct driver {
   /// errors  tokamax::error "cuda: WHAT NAME" with the driver's own text
   void check(int result, const char* what, const char* name = "") const {
     if (result == driver_success) return;
-    throw error(std::string("cuda: ") + what + (*name ? " " : "") + name, text_of(result), "success");
+    throw error(error_kind::device, std::string("cuda: ") + what + (*name ? " " : "") + name, text_of(result),
+                "success");
   }
 
  private:

@@ -60,7 +60,7 @@ inline instance::instance(int number, const kernel_table& table, connection to)
       staging_(driver_),
       put_memory_(driver_) {
   if (const std::string missing = missing_device(number, to_); !missing.empty())
-    throw error("cuda: device", missing, "cuda:" + std::to_string(number));
+    throw error(error_kind::device, "cuda: device", missing, "cuda:" + std::to_string(number));
   int major = 0, minor = 0;
   driver_.check(driver_.device_get(&device_, number), "device");
   driver_.check(driver_.device_attribute(&major, attribute_major, device_), "device");

@@ -164,7 +164,7 @@ class instance final : public program_device {
     if (const int result = driver_.synchronize_stream(stream_)) fail(result, last_step);
   }
   [[noreturn]] void fail(int result, const std::string& step) const {
-    throw error("cuda: work on " + std::string(name()), driver_.text_of(result),
+    throw error(error_kind::device, "cuda: work on " + std::string(name()), driver_.text_of(result),
                 "success of the steps up to " + step + " (TOKAMAX_CUDA_CHECK=1 waits after each step, to find which)");
   }
 

@@ -33,7 +33,8 @@ class kernel_record {
 
  private:
   kernel_record& add_word(std::int64_t v) {
-    if (count_ == most) throw error("cuda: parameters of a kernel", "more than 32 KiB", "a smaller loop");
+    if (count_ == most)
+      throw error(error_kind::resource, "cuda: parameters of a kernel", "more than 32 KiB", "a smaller loop");
     words_[count_++] = v;
     return *this;
   }

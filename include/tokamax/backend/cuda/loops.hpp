@@ -129,7 +129,8 @@ inline const plan_view& require_text(const plan_view& p) {
     for (int i = p.loops[k].first; i < p.loops[k].first + p.loops[k].count; ++i) {
       const instruction& l = p.instructions[i];
       if (l.kind == instruction_kind::apply && (!l.function || !l.function->spell))
-        throw error("cuda: op of a loop", l.function ? std::string(l.function->name) : "an unnamed op",
+        throw error(error_kind::device, "cuda: op of a loop",
+                    l.function ? std::string(l.function->name) : "an unnamed op",
                     "an op whose element function has a text (core/spelled.hpp)");
     }
   return p;

@@ -85,7 +85,7 @@ enum class contraction : bool { off, on };
 inline std::string compiled(std::string_view text, const std::string& architecture, const nvrtc& n = nvrtc::loaded(),
                             contraction contracts = contraction::off) {
   if (const std::string missing = n.missing(); !missing.empty())
-    throw error("cuda: NVRTC", missing, "CUDA 12.4 or newer");
+    throw error(error_kind::device, "cuda: NVRTC", missing, "CUDA 12.4 or newer");
   const std::string source(text), target = "--gpu-architecture=" + architecture;
   const char* flags[std::size(compile_flags) + 1];
   std::copy(std::begin(compile_flags), std::end(compile_flags), flags);
@@ -101,7 +101,7 @@ inline std::string compiled(std::string_view text, const std::string& architectu
   if (result != 0 && p && n.log_size(p, &size) == 0) n.log(p, messages.assign(size, '\0').data());
   if (p) n.destroy(&p);
   if (result != 0)
-    throw error("cuda: device text", std::string(n.error_text(result)) + "\n" + messages,
+    throw error(error_kind::device, "cuda: device text", std::string(n.error_text(result)) + "\n" + messages,
                 "text that NVRTC " + n.version_text() + " compiles for " + architecture);
   return code;
 }

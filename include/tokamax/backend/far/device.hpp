@@ -78,7 +78,7 @@ class far_instance final : public program_device {
     done->wait();
   }
   void require_present() const {
-    if (lost_) throw error("device: lost", std::string(name()), "a device that answers");
+    if (lost_) throw error(error_kind::device, "device: lost", std::string(name()), "a device that answers");
   }
   void run(device_work& work) {
     execution where(*this);
@@ -92,7 +92,7 @@ class far_instance final : public program_device {
       std::this_thread::sleep_for(std::chrono::microseconds(delays_() % static_cast<unsigned>(longest_delay_)));
     require_present();
     if (steps_to_failure_ > 0 && --steps_to_failure_ == 0)
-      throw error("device: step", std::string(name()) + " failed", "success");
+      throw error(error_kind::device, "device: step", std::string(name()) + " failed", "success");
   }
 
   kernel_table table_;

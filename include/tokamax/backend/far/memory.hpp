@@ -77,7 +77,9 @@ class far_memory {
  private:
   /// At least 64 bytes more than asked for, because kernels may read one vector behind the end.
   static std::size_t rounded(std::size_t bytes) { return (bytes + 127) / 64 * 64; }
-  [[noreturn]] static void fail() { throw error("far device: memory", std::strerror(errno), "memory"); }
+  [[noreturn]] static void fail() {
+    throw error(error_kind::resource, "far device: memory", std::strerror(errno), "memory");
+  }
   std::byte* map(int file, int access) const {
     void* const p = mmap(nullptr, size_, access, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (p == MAP_FAILED) fail();

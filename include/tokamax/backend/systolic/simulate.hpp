@@ -51,8 +51,9 @@ inline std::vector<double> check_vmem(const chip& c, const program& p) {
     for (const reserved& r : p.reservations())
       if (static_cast<std::size_t>(r.core) == core)
         table += fmt::format("{}{} {} x {:.0f}", table.empty() ? "" : ", ", r.name, r.buffers, r.bytes);
-    throw error("systolic VMEM of core " + std::to_string(core), fmt::format("{:.0f} bytes: {}", used[core], table),
-                fmt::format("at most {:.0f}", c.vmem.value), std::string(c.name));
+    throw error(error_kind::resource, "systolic VMEM of core " + std::to_string(core),
+                fmt::format("{:.0f} bytes: {}", used[core], table), fmt::format("at most {:.0f}", c.vmem.value),
+                std::string(c.name));
   }
   return used;
 }

@@ -28,7 +28,7 @@ namespace tokamax {
 /// source  jax.dlpack.from_dlpack
 inline array array_over(const std::byte* data, const array_type& type, std::function<void()> release = {}) {
   const std::string text(message{type}.view());
-  if (is_dynamic(type.shape)) throw error("array_over: shape", text, "known extents");
+  if (is_dynamic(type.shape)) throw error(error_kind::shape, "array_over: shape", text, "known extents");
   const auto element = static_cast<std::size_t>(size_of(type.dtype));
   const std::size_t bytes = static_cast<std::size_t>(size(type.shape)) * element;
   if (const std::size_t beyond = reinterpret_cast<std::uintptr_t>(data) % element; beyond != 0 && bytes != 0)
@@ -57,7 +57,7 @@ inline array array_over(const std::byte* data, const array_type& type, std::func
 ///         of the size of an element
 inline array map_file(const std::filesystem::path& path, std::size_t offset, const array_type& type) {
   const auto fail = [&](std::string found, std::string expected) {
-    throw error("file: mapped array", std::move(found), std::move(expected), path.string());
+    throw error(error_kind::file, "file: mapped array", std::move(found), std::move(expected), path.string());
   };
   if (is_dynamic(type.shape)) fail(std::string(message{type}.view()), "known extents");
   const auto element = static_cast<std::size_t>(size_of(type.dtype));

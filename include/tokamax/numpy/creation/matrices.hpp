@@ -3,6 +3,7 @@
 // tested by tests/numpy/creation.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>           // arrays_of
 #include <tokamax/lax/concatenate.hpp>          // concatenate, pad
 #include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/reverse.hpp>              // reverse
@@ -136,13 +137,13 @@ constexpr array vander(const array& x, std::int64_t n, bool increasing = false,
 
 /// Rows and columns of the elements on and below (above) the k-th diagonal of an [n, m] matrix.
 /// source  jax.numpy.tril_indices, triu_indices
-constexpr arrays tril_indices(std::int64_t n, std::int64_t m, std::int64_t k = 0) {
+constexpr arrays_of<2> tril_indices(std::int64_t n, std::int64_t m, std::int64_t k = 0) {
   vec<std::int64_t> rows, columns;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < m && j <= i + k; ++j) rows.push_back(i), columns.push_back(j);
   return {detail::index_list_of(rows), detail::index_list_of(columns)};
 }
-constexpr arrays triu_indices(std::int64_t n, std::int64_t m, std::int64_t k = 0) {
+constexpr arrays_of<2> triu_indices(std::int64_t n, std::int64_t m, std::int64_t k = 0) {
   vec<std::int64_t> rows, columns;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + k > 0 ? i + k : 0; j < m; ++j) rows.push_back(i), columns.push_back(j);
@@ -150,10 +151,10 @@ constexpr arrays triu_indices(std::int64_t n, std::int64_t m, std::int64_t k = 0
 }
 /// The same for the matrix x.
 /// source  jax.numpy.tril_indices_from, triu_indices_from
-constexpr arrays tril_indices_from(const array& x, std::int64_t k = 0) {
+constexpr arrays_of<2> tril_indices_from(const array& x, std::int64_t k = 0) {
   return tril_indices(x.extent(-2), x.extent(-1), k);
 }
-constexpr arrays triu_indices_from(const array& x, std::int64_t k = 0) {
+constexpr arrays_of<2> triu_indices_from(const array& x, std::int64_t k = 0) {
   return triu_indices(x.extent(-2), x.extent(-1), k);
 }
 /// The indices of a main diagonal, once for each of `count` axes.

@@ -3,6 +3,7 @@
 // tested by tests/numpy/creation.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>                 // arrays_of
 #include <tokamax/lax/concatenate.hpp>                // concatenate
 #include <tokamax/numpy/arange.hpp>                   // arange
 #include <tokamax/numpy/elementwise/exponential.hpp>  // log10
@@ -121,6 +122,12 @@ constexpr arrays meshgrid(const arrays& xs, meshgrid_options o = {}, source_line
   }
   return out;
 }
+/// The same for a list in braces: `auto [x, y] = meshgrid({arange(3), arange(4)})`.
+template <std::size_t Count>
+constexpr arrays_of<Count> meshgrid(const array (&xs)[Count], meshgrid_options o = {},
+                                    source_line l = source_line::current()) {
+  return meshgrid(arrays(xs, Count), o, l);
+}
 /// The index of each element along each axis of an array of shape s: one array for each axis, in place of the new first axis
 /// of NumPy. Sparse ones have extents of 1 along the other axes.
 /// source  jax.numpy.indices, mgrid and ogrid of ranges from 0
@@ -138,6 +145,10 @@ constexpr arrays indices(const shape& s, dtype type = i32, bool sparse = false,
 /// source  jax.numpy.ix_
 constexpr arrays ix_(const arrays& xs, source_line l = source_line::current()) {
   return meshgrid(xs, {.xy = false, .sparse = true}, l);
+}
+template <std::size_t Count>
+constexpr arrays_of<Count> ix_(const array (&xs)[Count], source_line l = source_line::current()) {
+  return ix_(arrays(xs, Count), l);
 }
 
 }  // namespace tokamax

@@ -3,6 +3,7 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>                // arrays_of
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/floor_divide.hpp>            // floor_divide, remainder
 
@@ -67,7 +68,7 @@ constexpr array fmod(const array& x, const array& y, source_line l = source_line
 }
 /// {floor_divide(x, y), remainder(x, y)}.
 /// source  jax.numpy.divmod
-constexpr arrays divmod(const array& x, const array& y, source_line l = source_line::current()) {
+constexpr arrays_of<2> divmod(const array& x, const array& y, source_line l = source_line::current()) {
   return {floor_divide(x, y, l), remainder(x, y, l)};
 }
 

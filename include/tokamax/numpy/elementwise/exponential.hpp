@@ -27,6 +27,10 @@ constexpr array log10(const array& x, source_line l = source_line::current()) {
   return y / located(detail::number_like(y, detail::ln_10), l);
 }
 
+/// `power` by its second name.
+/// source  jax.numpy.pow
+constexpr array pow(const array& x, const array& y, source_line l = source_line::current()) { return power(x, y, l); }
+
 /// log2(2^x + 2^y), without overflow.
 /// source  jax.numpy.logaddexp2
 constexpr array logaddexp2(const array& x, const array& y, source_line l = source_line::current()) {

@@ -3,6 +3,7 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>                // arrays_of
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan, signbit
 
 namespace tokamax {
@@ -45,7 +46,7 @@ constexpr array trunc(const array& x, source_line l = source_line::current()) {
 ///
 /// dtypes  integers become f32
 /// source  jax.numpy.modf
-constexpr arrays modf(const array& given, source_line l = source_line::current()) {
+constexpr arrays_of<2> modf(const array& given, source_line l = source_line::current()) {
   const array x = detail::in_floats(given), integer = trunc(x, l);
   return {x - located(integer, l), integer};
 }
@@ -54,7 +55,7 @@ constexpr arrays modf(const array& given, source_line l = source_line::current()
 ///
 /// dtypes  integers become f32; e is i32
 /// source  jax.numpy.frexp
-constexpr arrays frexp(const array& given, source_line l = source_line::current()) {
+constexpr arrays_of<2> frexp(const array& given, source_line l = source_line::current()) {
   const array real = detail::in_floats(given), x = astype(real, carrying(real.dtype()), l);
   const auto [fraction, bias, word] = detail::layout_of(x.dtype());
   const auto number = [&, w = word](std::int64_t v) { return array(v, {w, false, {}}); };

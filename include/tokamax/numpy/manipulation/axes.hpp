@@ -3,6 +3,7 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>               // arrays_of
 #include <tokamax/lax/elementwise/elementwise.hpp>  // broadcast_to
 #include <tokamax/lax/transpose.hpp>                // transpose
 
@@ -135,6 +136,10 @@ constexpr arrays broadcast_arrays(const arrays& xs, source_line l = source_line:
   arrays out;
   for (const array& x : xs) out.push_back(broadcast_to(x, s, l));
   return out;
+}
+template <std::size_t Count>
+constexpr arrays_of<Count> broadcast_arrays(const array (&xs)[Count], source_line l = source_line::current()) {
+  return broadcast_arrays(arrays(xs, Count), l);
 }
 
 }  // namespace tokamax

@@ -83,7 +83,8 @@ constexpr array std_(const array& x, const moment_options& o = {}, source_line l
 struct average_result {
   array average, sum_of_weights;
 };
-constexpr average_result average(const array& x, const array& weights, reduce_options o = {},
+template <std::derived_from<array> Weights>  // so that {} stands for the options of the other one
+constexpr average_result average(const array& x, const Weights& weights, reduce_options o = {},
                                  source_line l = source_line::current()) {
   array w = weights;
   if (w.shape() != x.shape()) {

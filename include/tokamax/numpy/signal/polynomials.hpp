@@ -4,6 +4,7 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
+#include <tokamax/core/arrays_of.hpp>             // arrays_of
 #include <tokamax/numpy/signal/calculus.hpp>      // convolve
 #include <tokamax/numpy/signal/contractions.hpp>  // outer
 
@@ -44,7 +45,7 @@ constexpr array polymul(const array& a, const array& b, source_line l = source_l
 }
 /// {quotient, remainder} of polynomial division; the remainder has as many coefficients as u.
 /// source  jax.numpy.polydiv
-constexpr arrays polydiv(const array& u, const array& v, source_line l = source_line::current()) {
+constexpr arrays_of<2> polydiv(const array& u, const array& v, source_line l = source_line::current()) {
   array rest = detail::in_floats(atleast_1d(u, l));
   const array divisor = astype(detail::in_floats(atleast_1d(v, l)), rest.dtype());
   const std::int64_t m = rest.extent(0), n = divisor.extent(0);

@@ -153,7 +153,7 @@ void dispatch_size(dtype t, F f) {
     case 8:
       return f(static_cast<std::uint64_t*>(nullptr));
   }
-  throw error("dtype", std::string(name(t)), "elements of 1, 2, 4 or 8 bytes");
+  throw error(error_kind::internal, "dtype", std::string(name(t)), "elements of 1, 2, 4 or 8 bytes");
 }
 
 }  // namespace tokamax::cpu_backend

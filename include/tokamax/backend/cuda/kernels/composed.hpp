@@ -32,7 +32,7 @@ inline void run_composed(const op& o, const kernel_arguments& a) {
     for (const chosen_implementation& i : all)
       if (i.composed) found = known.emplace(key, i).first;
     if (found == known.end())
-      throw error("cuda: " + call_text(o, a), refused.empty() ? "no rule" : refused[0],
+      throw error(error_kind::device, "cuda: " + call_text(o, a), refused.empty() ? "no rule" : refused[0],
                   "a call that the GPU has a kernel for");
   }
   found->second(a);

@@ -99,24 +99,26 @@ inline double measured_number(std::string_view text, const std::string& where) {
   if (m < std::size(memories)) return static_cast<double>(m);
   const std::size_t f = number_of(vector_functions, text, [](const vector_function& x) { return x.name; });
   if (f < vector_functions.size()) return static_cast<double>(f);
-  throw error("systolic measurements: number", std::string(text), "a number, a memory or a vector function", where);
+  throw error(error_kind::file, "systolic measurements: number", std::string(text),
+              "a number, a memory or a vector function", where);
 }
 /// One line of `read_measurements`.
 inline measurement measurement_of(std::string_view line, const std::string& where) {
   const std::vector<std::string_view> f = fields_of(line, '|');
   if (f.size() != 8)
-    throw error("systolic measurements: fields", std::to_string(f.size()),
+    throw error(error_kind::file, "systolic measurements: fields", std::to_string(f.size()),
                 "number | group | chip | case | numbers | value | fits | source", where);
   measurement m{
       .id = std::string(f[0]), .group = std::string(f[1]), .fits = std::string(f[6]), .source = std::string(f[7])};
   const std::size_t what = number_of(measured_case_names, f[3], [](std::string_view s) { return s; });
   if (what == std::size(measured_case_names))
-    throw error("systolic measurements: case", std::string(f[3]), "a name of measured_case", where);
+    throw error(error_kind::file, "systolic measurements: case", std::string(f[3]), "a name of measured_case", where);
   m.what = static_cast<measured_case>(what);
   if (m.what == measured_case::none) return m;
   for (const chip& c : tpus)
     if (c.name == f[2]) m.on = &c;
-  if (m.on == nullptr) throw error("systolic measurements: chip", std::string(f[2]), "a chip of `tpus`", where);
+  if (m.on == nullptr)
+    throw error(error_kind::file, "systolic measurements: chip", std::string(f[2]), "a chip of `tpus`", where);
   std::size_t k = 0;
   for (const std::string_view n : fields_of(f[4], ' '))
     if (!n.empty() && k < m.numbers.size()) m.numbers[k++] = measured_number(n, where);

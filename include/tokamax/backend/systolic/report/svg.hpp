@@ -78,7 +78,8 @@ class svg {
 inline void write_file(const std::filesystem::path& file, std::string_view text) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << text << std::flush;
-  if (!out) throw error("systolic report", "a file that cannot be written", "a writable file", file.string());
+  if (!out)
+    throw error(error_kind::file, "systolic report", "a file that cannot be written", "a writable file", file.string());
 }
 
 }  // namespace tokamax::systolic_backend

@@ -64,7 +64,8 @@ inline std::vector<swept> sweep_blocks(const chip& c, const product_shape& p, co
 ///
 /// errors  tokamax::error for a sweep without blocks: nothing fits
 inline const swept& fastest(const std::vector<swept>& all) {
-  if (all.empty()) throw error("systolic sweep: blocks that fit into VMEM", "none", "at least one");
+  if (all.empty())
+    throw error(error_kind::resource, "systolic sweep: blocks that fit into VMEM", "none", "at least one");
   return *std::ranges::min_element(all, {}, &swept::cycles);
 }
 

@@ -80,7 +80,8 @@ class gemm_choice {
     if (other.name == own || find_name(other.name) != nullptr)
       throw error("gemm_choice: name", std::string(other.name), "a name that is not taken");
     if (n == implementations)
-      throw error("gemm_choice: implementations", std::to_string(n + 1), "at most " + std::to_string(n));
+      throw error(error_kind::resource, "gemm_choice: implementations", std::to_string(n + 1),
+                  "at most " + std::to_string(n));
     others_[n] = other;
     count_.store(n + 1);
     detail::gemm_override.store(chosen);
@@ -128,7 +129,8 @@ class gemm_choice {
     std::size_t shapes = used_.load();
     for (const choice& c : read) shapes += place_of(c.key).load() == nullptr;
     if (shapes > most)
-      throw error("gemm_choice: shapes", std::to_string(shapes), "at most " + std::to_string(most), std::string(where));
+      throw error(error_kind::file, "gemm_choice: shapes", std::to_string(shapes), "at most " + std::to_string(most),
+                  std::string(where));
     for (choice& c : read) keep(std::move(c));
   }
 

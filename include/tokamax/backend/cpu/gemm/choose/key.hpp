@@ -100,7 +100,8 @@ class line_reader {
     refuse(name, found, expected);
   }
   [[noreturn]] void refuse(std::string_view name, std::string_view found, std::string_view expected) const {
-    throw error(fmt::format("gemm_choice: {}", name), std::string(found), std::string(expected), where_);
+    throw error(error_kind::file, fmt::format("gemm_choice: {}", name), std::string(found), std::string(expected),
+                where_);
   }
 
  private:
