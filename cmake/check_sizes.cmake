@@ -1,5 +1,5 @@
-# check_sizes.cmake: functions have at most 60 lines and folders at most 25 headers, both with the exceptions named here; each
-# folder has a comment on at least 12% of its lines, blank ones and the preprocessor's apart.
+# check_sizes.cmake: functions have at most 60 lines, with the exceptions named here; each folder has a comment on at least 12%
+# of its lines, blank ones and the preprocessor's apart. A folder of more than 25 headers is named, so that it is divided one day.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(longest_function 60)
@@ -10,7 +10,6 @@ set(comment_limit 12)
 set(long_functions
     "backend/cpu/attention/forward.hpp:attention_chunk"
     "backend/cpu/attention/backward.hpp:backward_block")
-set(large_folders)
 
 set(no_function "namespace|struct|class|enum|union|if|for|while|switch|do|else|catch|try|inline constexpr op|case|default|extern|static_assert|return|requires|using|template|public|private|protected")
 file(GLOB_RECURSE headers RELATIVE ${root}/include/tokamax ${root}/include/tokamax/*/*.hpp)
@@ -75,8 +74,8 @@ endforeach()
 list(REMOVE_DUPLICATES folders)
 set(shares "")
 foreach(folder IN LISTS folders)
-  if(count_of_${folder} GREATER most_headers AND NOT folder IN_LIST large_folders)
-    problem("include/tokamax/${folder}: ${count_of_${folder}} headers, expected at most ${most_headers}")
+  if(count_of_${folder} GREATER most_headers)
+    message(WARNING "include/tokamax/${folder}: ${count_of_${folder}} headers, more than ${most_headers}")
   endif()
   math(EXPR share "100 * ${comments_of_${folder}} / ${lines_of_${folder}}")
   string(APPEND shares " ${folder} ${share}%")

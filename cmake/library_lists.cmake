@@ -28,23 +28,34 @@ if(NOT version MATCHES "Free Software Foundation")
   return()
 endif()
 
-# The parts that the kernels are compiled in, which base/compiled_once.hpp names, and their files of backend/cpu/kernels/. A file
-# of none of these lists is in MOVEMENT, and an op without a kernel in ELEMENTWISE.
+# The parts that the kernels are compiled in, which base/compiled_once.hpp names, and their files of backend/cpu/kernels/. An op
+# without a kernel is in ELEMENTWISE.
 set(parts ELEMENTWISE REDUCE ROWS MOVEMENT PRODUCTS)
-set(files_of_REDUCE argmax cumulative lanes reduce)
-set(files_of_ROWS attention conv1d_sums cross_entropy floats norm norm_across rotary_embedding softmax)
+set(files_of_REDUCE argmax cumulative reduce)
+set(files_of_ROWS attention conv1d_sums cross_entropy norm norm_across rotary_embedding softmax)
+set(files_of_MOVEMENT concatenate dynamic_slice fft gather grid_loop max_pool pack_int4 pad paged_attention ragged_gather
+                      ragged_gather_reduce reverse scatter search_sorted sort take_along threefry top_k true_positions)
 set(files_of_PRODUCTS conv dot_general gated_delta_rule gemm_precision linear_cross_entropy mixed_dot ragged_dot scaled_dot)
 file(GLOB_RECURSE files RELATIVE ${include}/backend/cpu/kernels ${include}/backend/cpu/kernels/*.hpp)
 list(SORT files)
 foreach(file IN LISTS files)
   cmake_path(GET file STEM name)
-  set(part MOVEMENT)
-  foreach(other IN ITEMS REDUCE ROWS PRODUCTS)
+  set(part "")
+  foreach(other IN ITEMS REDUCE ROWS MOVEMENT PRODUCTS)
     if(name IN_LIST files_of_${other})
       set(part ${other})
+      list(REMOVE_ITEM files_of_${other} ${name})
     endif()
   endforeach()
+  if(NOT part)
+    message(FATAL_ERROR "backend/cpu/kernels/${file}: in no part; cmake/library_lists.cmake has their lists")
+  endif()
   string(APPEND includes_of_${part} "#include <tokamax/backend/cpu/kernels/${file}>\n")
+endforeach()
+foreach(part IN ITEMS REDUCE ROWS MOVEMENT PRODUCTS)
+  if(files_of_${part})
+    message(FATAL_ERROR "cmake/library_lists.cmake: the part ${part} lists kernels that are not there: ${files_of_${part}}")
+  endif()
 endforeach()
 # Functions with a copy in the library are of the folders that everyone includes. Programs that link the library include other
 # ops where they use them; the lists name these by declarations.

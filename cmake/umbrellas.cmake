@@ -8,10 +8,12 @@
 # tokamax.hpp includes the umbrellas that have no such line. In a folder where some headers have the line "// umbrella: not
 # tokamax.hpp", it includes the others one by one. Its second map has the umbrellas that it does not include as a whole.
 # A header with the line "// umbrella: in the map only" is named and not included.
+# For functions of these other umbrellas it has core/generated/declared_elsewhere.hpp, so that the compiler names the header.
 # The rooms of a backend (its folders) are in the map alone: kernels include them, and are compiled once.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(include ${root}/include/tokamax)
+set(elsewhere core/generated/declared_elsewhere.hpp)
 
 # The map of `headers` (relative to include/tokamax).
 function(map_of headers result)
@@ -61,7 +63,78 @@ function(umbrella_text file headers further result)
       string(APPEND includes "#include <tokamax/${header}>\n")
     endif()
   endforeach()
+  if(file STREQUAL tokamax.hpp)
+    string(APPEND includes "\n#include <tokamax/${elsewhere}>\n")
+  endif()
   set(${result} "${head}//\n${map}#pragma once\n\n${includes}" PARENT_SCOPE)
+endfunction()
+
+# The functions of `header` in the namespace tokamax itself.
+function(functions_of header result)
+  set(names "")
+  set(here OFF)
+  set(outside OFF)
+  file(STRINGS ${include}/${header} lines REGEX "^(namespace |}  // namespace|(constexpr|inline|auto) )")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^namespace (tokamax[a-z_:]*) {")
+      string(COMPARE EQUAL ${CMAKE_MATCH_1} tokamax outside)
+      set(here ${outside})
+    elseif(line MATCHES "^namespace ")  # one inside
+      set(here OFF)
+    elseif(line MATCHES "^}  // namespace ")
+      set(here ${outside})
+    elseif(here AND line MATCHES "^[^(=]* ([a-z][a-z0-9_]*)[(]")
+      list(APPEND names ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+# The functions of further umbrellas whose names none of the headers `everyday` has, declared so that a call of one does not
+# compile. Names of a namespace that is used are found only where a function of the same name is not declared.
+function(elsewhere_text everyday result)
+  set(known "")
+  foreach(header IN LISTS everyday)
+    string(REGEX REPLACE "\\.hpp$" "" folder ${header})
+    foreach(one IN LISTS header headers_of_${folder})
+      if(EXISTS ${include}/${one})
+        functions_of(${one} names)
+        list(APPEND known ${names})
+      endif()
+    endforeach()
+  endforeach()
+  set(text "// tokamax/${elsewhere}: functions that tokamax.hpp leaves to further headers, so that a call names the header.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by cmake/umbrellas.cmake. What a further header declares in tokamax itself hides what is here.
+#pragma once
+
+#include <tokamax/base/requirements.hpp>
+
+namespace tokamax {
+// clang-format off
+")
+  foreach(folder IN ITEMS complex linalg numpy ops scipy)  # the functions of arrays
+    set(umbrella ${folder}.hpp)
+    set(found "")
+    foreach(header IN LISTS headers_of_${folder})
+      functions_of(${header} names)
+      list(APPEND found ${names})
+    endforeach()
+    list(REMOVE_ITEM found "" ${known})
+    list(REMOVE_DUPLICATES found)
+    list(SORT found)
+    list(APPEND known ${found})
+    if(found)
+      string(REGEX REPLACE "[^a-z0-9]" "_" room ${umbrella})
+      string(APPEND text "namespace declared_in_${room} {\n")
+      foreach(name IN LISTS found)
+        string(APPEND text "template <int = 0> void ${name}(...) = delete;  // #include <tokamax/${umbrella}>\n")
+      endforeach()
+      string(APPEND text "}  // namespace declared_in_${room}\nusing namespace declared_in_${room};\n")
+    endif()
+  endforeach()
+  set(${result} "${text}// clang-format on\n}  // namespace tokamax\n" PARENT_SCOPE)
 endfunction()
 
 function(umbrella_write_or_check file headers further)
@@ -107,4 +180,6 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 umbrella_write_or_check(tokamax.hpp "${everyday}" "${further}")
+elsewhere_text("${everyday}" expected)
+write_or_check(${elsewhere} "${expected}" umbrellas)
 report_problems("umbrellas are complete")

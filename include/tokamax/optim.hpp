@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   optim/adam.hpp               adam, and adamw with decoupled weight decay.
+//   optim/apply_if_finite.hpp    an optimiser that leaves out gradients with NaN or infinity.
 //   optim/clip.hpp               bound updates, element by element or by their joint norm.
 //   optim/join_schedules.hpp     schedules made of others, or of pieces.
 //   optim/lion.hpp               steps by the sign of an average gradient.
 //   optim/masked.hpp             transforms for some of the parameters, chosen by path or array.
 //   optim/multi_steps.hpp        gradients averaged over several calls before an update.
+//   optim/onecycle.hpp           schedules that rise once and fall to almost nothing.
 //   optim/reduce_on_plateau.hpp  smaller steps when the loss stops falling.
 //   optim/rmsprop.hpp            rmsprop and adagrad, which divide by the root of squares seen so far.
 //   optim/scale.hpp              multiply updates, by a number or by the learning rate of the step, and add weight decay.
@@ -16,11 +18,13 @@
 #pragma once
 
 #include <tokamax/optim/adam.hpp>
+#include <tokamax/optim/apply_if_finite.hpp>
 #include <tokamax/optim/clip.hpp>
 #include <tokamax/optim/join_schedules.hpp>
 #include <tokamax/optim/lion.hpp>
 #include <tokamax/optim/masked.hpp>
 #include <tokamax/optim/multi_steps.hpp>
+#include <tokamax/optim/onecycle.hpp>
 #include <tokamax/optim/reduce_on_plateau.hpp>
 #include <tokamax/optim/rmsprop.hpp>
 #include <tokamax/optim/scale.hpp>

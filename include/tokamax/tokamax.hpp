@@ -153,3 +153,5 @@
 #include <tokamax/runtime.hpp>
 #include <tokamax/train.hpp>
 #include <tokamax/transforms.hpp>
+
+#include <tokamax/core/generated/declared_elsewhere.hpp>

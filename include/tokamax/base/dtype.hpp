@@ -148,9 +148,8 @@ constexpr promoted promote_floats(promoted a, promoted b) {
 }
 }  // namespace detail
 
-/// The least upper bound of two dtypes in JAX's lattice; dtype::none where there is none, as of two 8-bit floats
-/// or of i4 and i8. What has
-/// 64 bits there has 32 here unless an operand has 64: u32 and i32 have i32, u32 and i64 have i64.
+/// The least upper bound of two dtypes in JAX's lattice; dtype::none where there is none, as of two 8-bit floats or
+/// of i4 and i8. What has 64 bits there has 32 here unless an operand has 64: u32 and i32 have i32, u32 and i64 have i64.
 /// source  jax.dtypes.promote_types, docs "Type promotion semantics"
 constexpr promoted promote(promoted a, promoted b) {
   if (a.type == b.type) return {a.type, a.weak && b.weak};

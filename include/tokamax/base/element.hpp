@@ -241,9 +241,6 @@ constexpr element_bits extent_mark(dtype t) { return {t == f16 ? 0xfe5du : t == 
 constexpr bool becomes_mark(auto v, dtype t) {
   return lacks_extents(t) && __builtin_is_constant_evaluated() && may_be_extent(v);
 }
-}  // namespace detail
-
-namespace detail {
 // Numbers of the floating dtypes beside f32 and f64, which are written to and read from f32.
 constexpr element_bits narrowed(dtype to, float v) {
   return dispatch(to, [&]<dtype T>() -> element_bits {

@@ -17,6 +17,9 @@ constexpr plan_size size_of(const plan& p) {
           p.buffers.count(),      p.regions.count(), p.numbers.count(), p.scopes.count()};
 }
 
+/// The length of a table for n entries; no table is empty.
+constexpr std::size_t room(int n) { return static_cast<std::size_t>(n) + 1; }
+
 /// A plan as constant objects. A constant object cannot own memory, so its tables need a size. The program is evaluated
 /// once into tables of generous capacity, whose unused end costs the compiler nothing, and these are then copied into
 /// tables of the right size. Evaluating it twice, for the sizes and for the contents, would cost three times as much.
@@ -25,19 +28,19 @@ constexpr plan_size size_of(const plan& p) {
 /// descriptors, and each descriptor would bring all its rules along.
 template <plan_size Size>
 struct frozen_code {
-  instruction instructions[Size.instructions + 1];
-  loop_kernel loops[Size.loops + 1];
-  const op* ops[Size.ops + 1];
+  instruction instructions[room(Size.instructions)];
+  loop_kernel loops[room(Size.loops)];
+  const op* ops[room(Size.ops)];
 };
 /// The part of the plan that the executor reads.
 template <plan_size Size>
 struct frozen_plan {
-  plan_operand operands[Size.operands + 1];
-  plan_step steps[Size.steps + 1];
-  plan_buffer buffers[Size.buffers + 1];
-  plan_region regions[Size.regions + 1];
-  std::int64_t numbers[Size.numbers + 1];
-  message scopes[Size.scopes + 1];
+  plan_operand operands[room(Size.operands)];
+  plan_step steps[room(Size.steps)];
+  plan_buffer buffers[room(Size.buffers)];
+  plan_region regions[room(Size.regions)];
+  std::int64_t numbers[room(Size.numbers)];
+  message scopes[room(Size.scopes)];
 };
 
 inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19, 1 << 10};
@@ -147,18 +150,18 @@ struct graph_view {
 /// A graph as one constant object, in which a trace is passed to the planner.
 template <graph_size Size>
 struct frozen_graph {
-  frozen_node nodes[Size.nodes + 1];
-  int operands[Size.operands + 1];
-  std::int64_t words[Size.words + 1];
-  int inputs[Size.inputs + 1], outputs[Size.outputs + 1];
-  graph_extent graphs[Size.graphs + 1];
-  array_type types[Size.types + 1];
-  message scopes[Size.scopes + 1];
+  frozen_node nodes[room(Size.nodes)];
+  int operands[room(Size.operands)];
+  std::int64_t words[room(Size.words)];
+  int inputs[room(Size.inputs)], outputs[room(Size.outputs)];
+  graph_extent graphs[room(Size.graphs)];
+  array_type types[room(Size.types)];
+  message scopes[room(Size.scopes)];
 };
 /// Every op of a program, and every op of their compose rules.
 template <graph_size Size>
 struct frozen_ops {
-  const op* at[Size.ops + 1];
+  const op* at[room(Size.ops)];
 };
 
 inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13,

@@ -95,9 +95,6 @@ struct lowering {
   }
 };
 
-}  // namespace detail
-
-namespace detail {
 /// Nodes with one result that nothing reads become constants, which are no steps of a program.
 constexpr void drop_unused(graph& g) {
   const vec<char> live = live_nodes(g);

@@ -226,9 +226,8 @@ class materialization {
   /// reduction may read the result reshaped.
   constexpr void mark_producers(const auto& takes) {
     vec<int> counts(2 * g_.nodes.size(), 0);
-    int *const users = counts.data(), *const results =
-                                          users +
-                                          g_.count();  // how many users a node has, and how many results a group
+    int* const users = counts.data();         // how many users a node has
+    int* const results = users + g_.count();  // and how many results a group
     bool any = false;
     for (int i = 0; i < g_.count(); ++i) {
       const node& n = nodes_[i];

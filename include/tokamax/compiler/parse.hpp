@@ -52,7 +52,6 @@ class graph_parser {
     std::vector<int> nodes, inputs;
   };
 
-  // --- characters and words
   [[noreturn]] void fail(const std::string& expected, std::string found = {}) const {
     std::size_t line = 1, column = 1;
     for (std::size_t i = 0; i < at_; ++i) text_[i] == '\n' ? (++line, column = 1) : ++column;

@@ -28,7 +28,7 @@ struct get_attributes {
 };
 inline constexpr op get_p{.name = "get", .memory = {.kind = op_kind::alias}, .attributes = schema<get_attributes>};
 
-/// Stands for a value that is not known yet, in a trace that will be discarded (see core/open_graph.hpp).
+/// Stands for a value that is not known yet, in a trace that will be discarded (see core/graph/open_graph.hpp).
 inline constexpr op stand_in_p{.name = "stand_in", .unique = true};
 
 /// The value of a constant.
@@ -122,9 +122,6 @@ constexpr int capture(graph& g, const array& a) {
   return g.input(a.type());
 }
 
-}  // namespace detail
-
-namespace detail {
 [[noreturn]] void reject_leaked(const array& a, location where);
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void reject_leaked(const array& a, location where) {

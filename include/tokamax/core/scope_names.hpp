@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/vec.hpp>   // vec
-#include <tokamax/core/type.hpp>  // text
+#include <tokamax/core/type.hpp>  // message
 
 #include <string_view>  // string_view
 

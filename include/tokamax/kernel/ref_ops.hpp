@@ -68,9 +68,6 @@ constexpr array write_box(const array& ref, const array& value, const box_option
   const array box = reshape(value, o.sizes);
   return starts.empty() ? box : dynamic_update_slice(ref, box, starts);
 }
-}  // namespace detail
-
-namespace detail {
 /// What memory holds that was never written: NaN, the least integer, or 0 of a semaphore.
 constexpr array unwritten(const array_type& t, memory_space space) {
   const bool negative = is_signed(t.dtype) && space != memory_space::semaphore;

@@ -42,9 +42,6 @@ constexpr arrays dynamic_batch(const call& c) {
   ++o.batch;
   return dynamic_bind(*c.self, with_batch_axis(c), o, c.where);
 }
-}  // namespace detail
-
-namespace detail {
 constexpr array dynamic_update(const arrays& operands, const dynamic_slice_options& options, location where);
 }  // namespace detail
 

@@ -64,30 +64,26 @@ constexpr op reduction(op o) {
   if (!o.batch) o.batch = reduce_batch;
   return o;
 }
-}  // namespace detail
-
-namespace detail {
 /// The 32 bits in which narrower numbers are summed; truth values are counted.
 constexpr dtype summed_in(dtype t) { return is_floating(t) ? f32 : is_unsigned(t) ? u32 : i32; }
 }  // namespace detail
 
 /// The sum of narrow numbers in 32 bits: of floats before it is rounded to their dtype, of integers and truth values
 /// without a converted copy of them.
-inline constexpr op sum_in_32_bits_p = detail::reduction({
-    .name = "sum_in_32_bits",
-    .algebra = {.linear = true},
-    .reduction = {combiner::add},
-    .infer = [](const call& c) -> array_type {
-      if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
-      array_type t = detail::reduce_infer(c);
-      t.dtype = detail::summed_in(t.dtype);
-      return t;
-    },
-    .compose = [](const call& c) -> arrays {
-      return reduce_sum(astype(c[0], detail::summed_in(c[0].dtype())), c.attrs<reduce_attributes>().axis);
-    },
-    .kernels = kernels_of<sum_in_32_bits_p>,
-});
+inline constexpr op sum_in_32_bits_p = detail::reduction(
+    {.name = "sum_in_32_bits",
+     .algebra = {.linear = true},
+     .reduction = {combiner::add},
+     .infer = [](const call& c) -> array_type {
+       if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
+       array_type t = detail::reduce_infer(c);
+       t.dtype = detail::summed_in(t.dtype);
+       return t;
+     },
+     .compose = [](const call& c) -> arrays {
+       return reduce_sum(astype(c[0], detail::summed_in(c[0].dtype())), c.attrs<reduce_attributes>().axis);
+     },
+     .kernels = kernels_of<sum_in_32_bits_p>});
 
 inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max",
                                                       .reduction = {combiner::maximum},

@@ -55,7 +55,8 @@ constexpr std::array<gpt_block, sizeof...(I)> equal_blocks(const gpt_config& c, 
 template <gpt_config C>
 struct fixed_gpt {
   nn::embed token = detail::small_embed(C.vocabulary, C.width), position = detail::small_embed(C.context, C.width);
-  std::array<gpt_block, C.layers> blocks = detail::equal_blocks(C, std::make_integer_sequence<int, C.layers>{});
+  std::array<gpt_block, static_cast<std::size_t>(C.layers)> blocks =
+      detail::equal_blocks(C, std::make_integer_sequence<int, C.layers>{});
   nn::layer_norm norm{C.width};
 
   /// shapes  ids i32 [B, T], T at most the context -> logits [B, T, vocabulary]

@@ -44,8 +44,8 @@ struct attention {
     else if (head_size < 1 || (head_size == width / heads && width % heads != 0))
       reject(x, l, "nn::attention: width", message() << width, message("a multiple of ") << heads << " heads");
   }
-  constexpr arrays parts(const array& x,
-                         source_line l) const {  // queries [B, T, N, H], keys and values [B, T, K, H]: views
+  /// Queries [B, T, N, H], keys and values [B, T, K, H]: views.
+  constexpr arrays parts(const array& x, source_line l) const {
     require_heads(x, l);
     const std::int64_t n = heads * head_size, k = kv_heads * head_size;
     const arrays p = split(qkv(x, l), {n, k, k}, -1, l);

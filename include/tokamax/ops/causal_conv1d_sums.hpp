@@ -26,14 +26,14 @@ constexpr array conv1d_places(const array& weights) {
 constexpr array conv1d_weight(const array& places, std::int64_t place, dtype type) {
   return astype(squeeze(slice_in_dim(places, place, place + 1, 0), 0), type);
 }
-/// y[..., t, c] = sum over m < K of places[m, c] * x[..., t + m, c] for t < n; `turned` begins with the last place.
-constexpr array conv1d_windows(const array& x, const array& places, std::int64_t n, dtype sums, bool turned = false) {
+/// y[..., t, c] = sum over m < K of places[m, c] * x[..., t + m, c] for t < n; `reversed` begins with the last place.
+constexpr array conv1d_windows(const array& x, const array& places, std::int64_t n, dtype sums, bool reversed = false) {
   const std::int64_t count = places.extent(0);
   const int time = x.rank() - 2;
   array y;
   for (std::int64_t m = 0; m < count; ++m) {
     const array term = astype(slice_in_dim(x, m, add_extent(m, n), time), sums) *
-                       conv1d_weight(places, turned ? count - 1 - m : m, sums);
+                       conv1d_weight(places, reversed ? count - 1 - m : m, sums);
     y = m == 0 ? term : array(y + term);
   }
   return y;
@@ -99,10 +99,10 @@ inline constexpr op causal_conv1d_sums_p{
         return c.cotangents[k].exists() ? c.cotangents[k] : zeros(c.outputs[k].shape(), sums);
       };
       const array head = cotangent(0), tail = cotangent(1);
-      const auto turned = [&](const array& g, std::int64_t n) { return conv1d_windows(g, places, n, sums, true); };
-      arrays parts{turned(concatenate({head, conv1d_part(tail, 0, kept)}, time), kept)};
-      if (rest > kept) parts.push_back(turned(tail, rest - kept));
-      parts.push_back(turned(conv1d_padded(conv1d_part(tail, rest - kept, rest), 0, kept), kept));
+      const auto reversed = [&](const array& g, std::int64_t n) { return conv1d_windows(g, places, n, sums, true); };
+      arrays parts{reversed(concatenate({head, conv1d_part(tail, 0, kept)}, time), kept)};
+      if (rest > kept) parts.push_back(reversed(tail, rest - kept));
+      parts.push_back(reversed(conv1d_padded(conv1d_part(tail, rest - kept, rest), 0, kept), kept));
       for (array& part : parts) part = astype(part, x.dtype());
       const array start = conv1d_start(state, x, sums);
       axes tokens;
@@ -111,7 +111,7 @@ inline constexpr op causal_conv1d_sums_p{
       for (std::int64_t m = 0; m <= kept; ++m)
         rows.push_back(reduce_sum(head * conv1d_part(start, m, m + kept), tokens) +
                        reduce_sum(tail * astype(conv1d_part(x, m, m + rest), sums), tokens));
-      return {astype(turned(conv1d_padded(head, kept, 0), kept), state.dtype()), concatenate(parts, time),
+      return {astype(reversed(conv1d_padded(head, kept, 0), kept), state.dtype()), concatenate(parts, time),
               astype(stack(rows, 1), w.dtype())};
     },
     .kernels = kernels_of<causal_conv1d_sums_p>,

@@ -18,6 +18,7 @@ struct generate_options {
 
 /// The prompt with generated tokens after it. `logits(ids)` maps i32 [1, context] to [1, context, vocabulary]. It gets
 /// the last `context` tokens; if there are fewer, token 0 fills the rest, which a causal model does not see.
+/// Each token costs a call with the whole context; nothing is kept from one to the next.
 template <class Logits>
 std::vector<std::int32_t> generate(const Logits& logits, std::vector<std::int32_t> prompt, std::int64_t context,
                                    generate_options o = {}) {

@@ -23,7 +23,7 @@ namespace detail {
 template <int Count, int... Numbers>
 struct argument_numbers {
   static constexpr int count = sizeof...(Numbers);
-  static constexpr int number[count] = {(Numbers < 0 ? Numbers + Count : Numbers)...};
+  static constexpr int number[sizeof...(Numbers)] = {(Numbers < 0 ? Numbers + Count : Numbers)...};
   static_assert(((Numbers >= -Count && Numbers < Count) && ...),
                 "tokamax: an argument number that the function does not have");
   static constexpr int times(int argument) {

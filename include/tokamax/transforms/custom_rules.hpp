@@ -38,12 +38,12 @@ constexpr void require_like(graph& g, const char* what, const arrays& found, con
 }
 
 /// Binds a function with rules, traced as `bodies`, on the leaves of its arguments and on what the bodies close over.
-template <class Result, int Count, class... Args>
+template <class Result, std::size_t Count, class... Args>
 constexpr Result bind_rules(graph& g, const op& o, rule_body (&bodies)[Count], const Result& y, location where,
                             const Args&... args) {
   arrays operands = leaves(args...);
   words w(Count, 0), counts{operands.count()};  // of operands; those of the last body are the rest
-  for (int b = 0; b < Count; ++b) {
+  for (int b = 0; b < static_cast<int>(Count); ++b) {
     if (b > 0) counts.push_back(bodies[b - 1].captured.count());
     for (const array& a : bodies[b].captured) operands.push_back(a);
     w[b] = add_body(g, std::move(bodies[b].body));

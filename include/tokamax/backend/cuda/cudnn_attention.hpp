@@ -90,8 +90,8 @@ inline attention_graph forward_attention(const attention_problem& p, const cudnn
 inline attention_graph backward_attention(const attention_problem& p, const cudnn& library = cudnn::loaded()) {
   attention_graph r{.graph = cudnn_graph(library)};
   cudnn_graph& g = r.graph;
-  const cudnn_graph::extents turned{p.batch, p.heads, p.keys, p.queries},
-      turned_strides{p.heads * p.queries * p.keys, p.queries * p.keys, 1, p.keys};
+  const cudnn_graph::extents transposed{p.batch, p.heads, p.keys, p.queries},
+      transposed_strides{p.heads * p.queries * p.keys, p.queries * p.keys, 1, p.keys};
   r.q = g.array(p.type, p.query(), p.q, cudnn_graph::in_memory);
   r.k = r.transposed(p, p.k);
   r.v = r.transposed(p, p.v);
@@ -111,17 +111,18 @@ inline attention_graph backward_attention(const attention_problem& p, const cudn
   s = g.pointwise(cudnn::multiply, s, r.scale, r.scores(p));
   s = r.causal(p, g.pointwise(cudnn::subtract, s, r.lse, r.scores(p)));
   const int weights = g.pointwise(cudnn::exponential, s, 0, r.scores(p));
-  const int turned_weights = g.reshape(weights, g.array(p.type, turned, turned_strides, cudnn_graph::within));
+  const int transposed_weights =
+      g.reshape(weights, g.array(p.type, transposed, transposed_strides, cudnn_graph::within));
   r.dv = g.array(p.type, p.key(), p.dv, cudnn_graph::in_memory);
-  g.product(turned_weights, r.ct, r.dv);
+  g.product(transposed_weights, r.ct, r.dv);
 
   int ds = g.product(r.ct, r.v, r.scores(p));
   ds = g.pointwise(cudnn::subtract, ds, r.row_sums, r.scores(p));
   ds = g.pointwise(cudnn::multiply, ds, weights, r.scores(p));
   ds = g.pointwise(cudnn::multiply, ds, r.scale, r.scores(p));
-  const int turned_ds = g.reshape(ds, g.array(p.type, turned, turned_strides, cudnn_graph::within));
+  const int transposed_ds = g.reshape(ds, g.array(p.type, transposed, transposed_strides, cudnn_graph::within));
   r.dk = g.array(p.type, p.key(), p.dk, cudnn_graph::in_memory);
-  g.product(turned_ds, r.q, r.dk);
+  g.product(transposed_ds, r.q, r.dk);
 
   const int k = g.reshape(r.k, g.array(p.type, p.key(), p.k, cudnn_graph::within));
   r.dq = g.array(p.type, p.query(), p.dq, cudnn_graph::in_memory);

@@ -22,13 +22,15 @@ constexpr array_type signed_infer(const call& c) {
 template <class F, int Arity>
 constexpr op bitwise(std::string_view name, std::string_view stablehlo, bool commutative, kernel_set (*kernels)(),
                      array_type (*infer)(const call&) = nullptr) {
-  return elementwise<F, Arity, std::int64_t>({.name = name,
-                                              .stablehlo = stablehlo,
-                                              .dtypes = accepts::integers,
-                                              .algebra = {.commutative = commutative},
-                                              .infer = infer,
-                                              .vjp = no_gradient,
-                                              .kernels = kernels});
+  return elementwise<F, Arity, std::int64_t>({
+      .name = name,
+      .stablehlo = stablehlo,
+      .dtypes = accepts::integers,
+      .algebra = {.commutative = commutative},
+      .infer = infer,
+      .vjp = no_gradient,
+      .kernels = kernels,
+  });
 }
 }  // namespace detail
 

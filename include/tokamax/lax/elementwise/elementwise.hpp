@@ -96,8 +96,9 @@ constexpr void refuse_promotion(const op& o, const array* x, int n, dtype a, dty
          "dtypes that promote, or astype");
 }
 /// Gives the operands one dtype (JAX's promotion) and one shape (NumPy's broadcasting).
-template <int N>
-constexpr void unify(const op& o, array (&x)[N], location where, int first_value = 0) {
+template <std::size_t Count>
+constexpr void unify(const op& o, array (&x)[Count], location where, int first_value = 0) {
+  constexpr int N = static_cast<int>(Count);
   promoted p{x[first_value].dtype(), x[first_value].type().weak};
   for (int i = first_value + 1; i < N; ++i) {
     const promoted both = promote(p, {x[i].dtype(), x[i].type().weak});

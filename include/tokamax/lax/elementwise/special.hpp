@@ -48,10 +48,10 @@ constexpr array fma(const array& a, const array& b, const array& c, source_line 
 
 namespace detail {
 /// c[0] x^(n-1) + ... + c[n-1].
-template <int N>
+template <std::size_t N>
 constexpr double polynomial(const double (&c)[N], double x) {
   double p = c[0];
-  for (int i = 1; i < N; ++i) p = p * x + c[i];
+  for (std::size_t i = 1; i < N; ++i) p = p * x + c[i];
   return p;
 }
 /// The inverse error function in double: three polynomials, for w = -log(1 - x^2) below 6.25, below 16 and beyond.

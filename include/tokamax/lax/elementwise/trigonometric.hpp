@@ -12,10 +12,10 @@ namespace tokamax {
 
 namespace detail {
 /// c[0] z^(n - 1) + ... + c[n - 1].
-template <int N>
+template <std::size_t N>
 constexpr array polynomial_of(const double (&c)[N], const array& z) {
   array p = z * c[0] + c[1];
-  for (int i = 2; i < N; ++i) p = p * z + c[i];
+  for (std::size_t i = 2; i < N; ++i) p = p * z + c[i];
   return p;
 }
 /// (atan(t) / t - 1) / t^2 as a polynomial in z = t^2 for t up to tan(pi / 8), from the values at Chebyshev's points. Times

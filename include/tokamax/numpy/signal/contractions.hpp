@@ -117,9 +117,9 @@ constexpr array cross(const array& x, const array& y, int axis = -1, source_line
     if (i < v.extent(-1)) return squeeze(slice_in_dim(v, i, i + 1, -1), -1);
     return zeros_like(squeeze(slice_in_dim(v, 0, 1, -1), -1));
   };
-  const auto minor = [&](int i, int j) { return part(a, i) * part(b, j) - part(a, j) * part(b, i); };
-  if (m == 2 && n == 2) return minor(0, 1);
-  return moveaxis(stack({minor(1, 2), minor(2, 0), minor(0, 1)}, -1, l), -1, axis, l);
+  const auto minor_of = [&](int i, int j) { return part(a, i) * part(b, j) - part(a, j) * part(b, i); };
+  if (m == 2 && n == 2) return minor_of(0, 1);
+  return moveaxis(stack({minor_of(1, 2), minor_of(2, 0), minor_of(0, 1)}, -1, l), -1, axis, l);
 }
 
 }  // namespace tokamax

@@ -27,8 +27,8 @@ constexpr array quantized_ragged_dot(const quantized_array& lhs, const quantized
                                      ragged_dot_form form, const ragged_dot_options& o, source_line l) {
   const bool quantized[] = {lhs.scale.exists(), rhs.scale.exists()};
   if ((quantized[0] && !quantized_fits(lhs, l)) || (quantized[1] && !quantized_fits(rhs, l))) return lhs.qvalue;
-  const bool turned = form == ragged_dot_form::transposed_rhs && quantized[1] && rhs.rank() == 3;
-  const product_operand a{lhs, {}, {1}}, w{turned ? transpose(rhs, {0, 2, 1}, l) : rhs, {}, {1}};
+  const bool transposed = form == ragged_dot_form::transposed_rhs && quantized[1] && rhs.rank() == 3;
+  const product_operand a{lhs, {}, {1}}, w{transposed ? transpose(rhs, {0, 2, 1}, l) : rhs, {}, {1}};
   if (form == ragged_dot_form::ragged_contracting || !multiplies_integers(a, w, sizes, o.group_offset))
     return ragged_dot_general(quantized[0] ? dequantize(lhs, l) : lhs.qvalue,
                               quantized[1] ? dequantize(rhs, l) : rhs.qvalue, sizes, form, o, l);

@@ -47,10 +47,10 @@ inline constexpr double bessel_i1_far[] = {0.38928811750914011,     -0.009761097
                                            -1.9051427102567686e-15, 4.1744385725905888e-16,  2.509104035652854e-16};
 
 /// The sum of c[k] T_k(t) by Clenshaw's recurrence. Coefficients that f32 does not see are left out for it.
-template <int N>
+template <std::size_t N>
 constexpr array chebyshev(const double (&c)[N], const array& t) {
   array b = zeros_like(t), before = b;
-  for (int k = N - 1; k > 0; --k) {
+  for (std::size_t k = N - 1; k > 0; --k) {
     if (t.dtype() != f64 && c[k] < 1e-9 && c[k] > -1e-9) continue;
     const array next = 2.0 * t * b - before + c[k];
     before = b;

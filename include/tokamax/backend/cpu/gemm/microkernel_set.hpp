@@ -45,7 +45,7 @@ struct microkernel_set {
   int a_words = 1;                       ///< of 4 bytes that a packed step of a panel of A takes
   int b_words = 1;                       ///< and of a panel of B
   bool a_in_place;                       ///< may tiles read rows of A that are not packed?
-  bool b_in_place;                       ///< may wide and turned ones read B, f32 or, with two terms, bfloat16?
+  bool b_in_place;                       ///< may wide and transposed_b ones read B, f32 or, with two terms, bfloat16?
   int rows;                              ///< height of the packed panels of A
   int columns;                           ///< width of the packed panels of B
   int unit = 1;                          ///< packed steps come in multiples of this; zeros fill up

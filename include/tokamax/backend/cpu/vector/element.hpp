@@ -192,9 +192,6 @@ inline u32v float_to_unsigned(f32v v) noexcept {
   const u32v cut = select_bits(big, low + u32v(0x80000000u), low);
   return select_bits(v >= top, u32v(0xffffffffu), select_bits(v > f32v(0.0f), cut, u32v(0u)));
 }
-}  // namespace detail
-
-namespace detail {
 /// Conversions between the dtypes that registers hold.
 template <dtype To, dtype From>
 register_t<To> convert_words(register_t<From> v) noexcept {

@@ -90,9 +90,6 @@ auto apply_lanes(const pack<T>&... x) noexcept {
     return y;
   }
 }
-}  // namespace detail
-
-namespace detail {
 /// Loads n <= width floats of 8 or 16 bits; the other lanes are zero.
 template <class T>
 f32v load_floats(const T* p, std::int64_t n = width) noexcept {

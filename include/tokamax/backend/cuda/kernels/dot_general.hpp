@@ -40,15 +40,15 @@ struct product_operand {
   }
   /// Replaces the operand by a dense copy of a dtype.
   void make_dense(instance& gpu, dtype t) {
-    array_view turned = v;
+    array_view transposed = v;
     int i = 0;
     for (const axes* const some : {&batch, &rows, &columns})
       for (const std::int64_t axis : *some) {
-        turned.extents[i] = v.extent(static_cast<int>(axis));
-        turned.strides[i++] = v.stride(static_cast<int>(axis));
+        transposed.extents[i] = v.extent(static_cast<int>(axis));
+        transposed.strides[i++] = v.stride(static_cast<int>(axis));
       }
-    copy = dense_copy(gpu, turned, t);
-    v = {copy->data, t, turned.extents, row_major(turned.extents)};
+    copy = dense_copy(gpu, transposed, t);
+    v = {copy->data, t, transposed.extents, row_major(transposed.extents)};
     const int nb = batch.rank(), nr = rows.rank();
     batch = iota_axes(nb);
     rows = tokamax::detail::range_axes(nb, nr);

@@ -1,0 +1,41 @@
+# headers_together.cmake: all headers of include/tokamax in one file compile with COMPILER and the flags in the response file FLAGS:
+# in gnu++20, which is CMake's default, after the macros of Linux, X11 and Qt (tests/odr/foreign_macros.hpp), and in C++23 without
+# a change of sign by conversion.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
+
+# Headers of other libraries are read before the macros, which clash with them too.
+file(GLOB_RECURSE headers RELATIVE ${root}/include ${root}/include/tokamax/*.hpp)
+list(SORT headers)
+set(others "")
+set(own "")
+foreach(header IN LISTS headers)
+  file(STRINGS ${root}/include/${header} lines REGEX "^ *# *include <.*>|^// needs <.*>$")
+  set(needs "")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "<([^>]+)>" file "${line}")
+    if(line MATCHES "^// needs ")
+      set(needs ${file})
+    elseif(NOT file MATCHES "<tokamax")
+      string(APPEND others "#if __has_include(${file})\n#include ${file}\n#endif\n")
+    endif()
+  endforeach()
+  if(needs)
+    string(APPEND own "#if __has_include(${needs})\n#include <${header}>\n#endif\n")
+  else()
+    string(APPEND own "#include <${header}>\n")
+  endif()
+endforeach()
+
+function(compile source)
+  file(WRITE ${root}/build/headers_together.cpp "${source}")
+  execute_process(COMMAND ${COMPILER} @${FLAGS} ${ARGN} -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only
+                          ${root}/build/headers_together.cpp RESULT_VARIABLE code ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    problem("all headers together, with ${ARGN}:\n${output}")
+  endif()
+endfunction()
+compile("${others}#include \"odr/foreign_macros.hpp\"\n${own}" -std=gnu++20)
+compile("${own}" -std=c++23 -Wsign-conversion)
+list(LENGTH headers count)
+report_problems("${count} headers compile together")
