@@ -175,7 +175,7 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
     if (dbias != nullptr) std::fill_n(dbias, c.classes, 0.0f);
     return;
   }
-  const auto transposed = [](const void* data, std::int64_t row_stride, std::int64_t column_stride,
+  const auto transposed_view = [](const void* data, std::int64_t row_stride, std::int64_t column_stride,
                              gemm_element element) { return matrix_view{data, column_stride, row_stride, element}; };
   detail::for_logits(
       c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, float* logits) {
@@ -187,11 +187,11 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
         const matrix_view dlogits{logits, classes, 1};
         const matrix_view x{c.x.at(row, 0), c.x.row_stride, c.x.column_stride, c.x.element};
         gemm(rows, d, classes, dlogits,
-             transposed(c.weights.at(0, first), c.weights.row_stride, c.weights.column_stride, c.weights.element),
+             transposed_view(c.weights.at(0, first), c.weights.row_stride, c.weights.column_stride, c.weights.element),
              dx + row * d, d, first == 0 ? gemm_mode::assign : gemm_mode::accumulate, {}, c.precision);
         const auto mode = row == 0 ? gemm_mode::assign : gemm_mode::accumulate;
         if (transposed)
-          gemm(classes, d, rows, transposed(logits, classes, 1, gemm_element::f32), x, dweights + first * d, d, mode,
+          gemm(classes, d, rows, transposed_view(logits, classes, 1, gemm_element::f32), x, dweights + first * d, d, mode,
                {}, c.precision);
         else
           gemm(d, classes, rows, transposed(x.data, x.row_stride, x.column_stride, x.element), dlogits,
