@@ -1,6 +1,6 @@
 # headers_together.cmake: all headers of include/tokamax in one file compile with COMPILER and the flags in the response file FLAGS:
-# in gnu++20, which is CMake's default, after the macros of Linux, X11 and Qt (tests/odr/foreign_macros.hpp), and in C++23 without
-# a change of sign by conversion.
+# in gnu++20, which is CMake's default, after the macros of Linux, X11 and Qt (tests/odr/foreign_macros.hpp). What programs see that
+# link the libraries compiles in C++23, without a change of sign by conversion.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -9,6 +9,7 @@ file(GLOB_RECURSE headers RELATIVE ${root}/include ${root}/include/tokamax/*.hpp
 list(SORT headers)
 set(others "")
 set(own "")
+set(own_umbrellas "")
 foreach(header IN LISTS headers)
   file(STRINGS ${root}/include/${header} lines REGEX "^ *# *include <.*>|^// needs <.*>$")
   set(needs "")
@@ -25,6 +26,9 @@ foreach(header IN LISTS headers)
   else()
     string(APPEND own "#include <${header}>\n")
   endif()
+  if(header MATCHES "^tokamax/(backend/)?[a-z]+\\.hpp$")
+    string(APPEND own_umbrellas "#include <${header}>\n")
+  endif()
 endforeach()
 
 function(compile source)
@@ -36,6 +40,7 @@ function(compile source)
   endif()
 endfunction()
 compile("${others}#include \"odr/foreign_macros.hpp\"\n${own}" -std=gnu++20)
-compile("${own}" -std=c++23 -Wsign-conversion)
+compile("#include <tokamax/tokamax.hpp>\n${own_umbrellas}" -std=c++23 -Wsign-conversion -DTOKAMAX_SEPARATE_KERNELS -DTOKAMAX_SEPARATE_FILES
+        -DTOKAMAX_SEPARATE_CUDA)
 list(LENGTH headers count)
 report_problems("${count} headers compile together")

@@ -156,7 +156,7 @@ TEST_CASE("a step that is given the pool writes into its memory") {
   const auto expected = tk::causal_conv1d(x, w, pool, s);
   array mine = pool + 0.0f;
   const void* const memory = mine.data<float>();
-  const auto [out, state] = step(x, w, std::move(mine), s.query_start, s.slots);
+  const auto [out, state] = step(x, w, std::move(mine), s.query_start, s.entries);
   CHECK(tk::test::bit_difference({out, state}, {expected.out, expected.state}) == "");
   CHECK(static_cast<const void*>(state.data<float>()) == memory);
 }
@@ -172,7 +172,7 @@ TEST_CASE("causal_conv1d says what is wrong with its operands") {
   CHECK_THROWS_WITH(tk::causal_conv1d(x, w, {.state = x}), contains("causal_conv1d: state") && contains("[3,3]"));
   CHECK_THROWS_WITH(tk::causal_conv1d(array(floats({1, 5, 3})), w, pool, s), contains("causal_conv1d: x"));
   CHECK_THROWS_WITH(tk::causal_conv1d(x, w, x, s), contains("causal_conv1d: state"));
-  CHECK_THROWS_WITH(tk::causal_conv1d(x, w, pool, {s.slots, s.slots}), contains("causal_conv1d: sequences"));
-  CHECK_THROWS_WITH(tk::causal_conv1d(x, w, pool, {s.query_start, s.slots, s.slots}),
+  CHECK_THROWS_WITH(tk::causal_conv1d(x, w, pool, {s.entries, s.entries}), contains("causal_conv1d: sequences"));
+  CHECK_THROWS_WITH(tk::causal_conv1d(x, w, pool, {s.query_start, s.entries, s.entries}),
                     contains("causal_conv1d: sequences"));
 }

@@ -54,6 +54,14 @@ static_assert(unknown<outer>("argument 0.parts[0].b", "f32[2,0] as its default v
 static_assert(unknown<numbers, later>("argument 1", "a structure that its type does not tell"));
 static_assert(unknown<std::optional<numbers>>("argument 0", "a structure that its type does not tell"));
 static_assert(unknown<running>("argument 0", "a default value that needs the running program"));
+struct without_bias {
+  tk::nn::linear layer{.in = 4, .out = 2, .use_bias = false};
+};
+struct unsized_vector {
+  array scale = array({tk::f32, false, {0}});
+};
+static_assert(unknown<without_bias>("", ""));  // its bias is f32[0]
+static_assert(unknown<unsized_vector>("argument 0.scale", "f32[0] as its default value"));
 static_assert(unknown<tk::nn::linear>("argument 0.kernel", "f32[0,0] as its default value"));
 
 constexpr bool state_is_named() {

@@ -24,7 +24,7 @@ struct problem {
           .key_size = size,
           .value_size = size,
           .sequences = sequences,
-          .slots = sequences,
+          .slot_count = sequences,
           .scale = 0.1f} {
     const auto count = [](std::int64_t n) { return static_cast<std::size_t>(n); };
     q.assign(count(s.tokens * keys * size), 0.05f), k = q;

@@ -139,10 +139,11 @@ constexpr decltype(auto) dispatch(dtype t, F&& f) {
 }
 
 namespace detail {
-template <class T, std::size_t... I>
-consteval dtype find_dtype(std::index_sequence<I...>) {
+template <class T, std::size_t... Index>
+consteval dtype find_dtype(std::index_sequence<Index...>) {
   dtype found = dtype::none;
-  ((std::is_same_v<T, element_t<static_cast<dtype>(I + 1)>> ? void(found = static_cast<dtype>(I + 1)) : void()), ...);
+  ((std::is_same_v<T, element_t<static_cast<dtype>(Index + 1)>> ? void(found = static_cast<dtype>(Index + 1)) : void()),
+   ...);
   return found;
 }
 }  // namespace detail

@@ -31,9 +31,9 @@ struct fields_of<T> {
       return f(boost::hana::second(accessor)(it)...);
     });
   }
-  template <std::size_t I>
+  template <std::size_t Index>
   static constexpr std::string_view name() {
-    return boost::hana::to<const char*>(boost::hana::first(boost::hana::at_c<I>(boost::hana::accessors<T>())));
+    return boost::hana::to<const char*>(boost::hana::first(boost::hana::at_c<Index>(boost::hana::accessors<T>())));
   }
 };
 

@@ -93,12 +93,12 @@ class vec {
   constexpr std::size_t size() const { return size_; }
   constexpr int count() const { return static_cast<int>(size_); }  ///< size as the signed index type of the tables
   constexpr bool empty() const { return size_ == 0; }
-  template <class I>
-  constexpr T& operator[](I i) {
+  template <class Index>
+  constexpr T& operator[](Index i) {
     return data_[i];
   }
-  template <class I>
-  constexpr const T& operator[](I i) const {
+  template <class Index>
+  constexpr const T& operator[](Index i) const {
     return data_[i];
   }
   constexpr T& back() { return data_[size_ - 1]; }

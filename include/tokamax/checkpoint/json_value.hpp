@@ -70,8 +70,8 @@ void to_json(const T& value, nlohmann::json& to) {
   } else {
     static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors and plain structs of those");
     put_record(to);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (to_json(std::get<I>(fields(value)), new_field(to, field_name<T, I>)), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (to_json(std::get<Index>(fields(value)), new_field(to, field_name<T, Index>)), ...);
     }(std::make_index_sequence<field_count<T>>{});
   }
 }
@@ -96,8 +96,8 @@ void from_json(const json_place& from, T& value) {
     for (std::size_t i = 0; i < value.size(); ++i) from_json(element_at(from, i), value[i]);
   } else {
     static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors and plain structs of those");
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (from_json(field_at(from, field_name<T, I>), std::get<I>(fields(value))), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (from_json(field_at(from, field_name<T, Index>), std::get<Index>(fields(value))), ...);
     }(std::make_index_sequence<field_count<T>>{});
   }
 }

@@ -50,8 +50,8 @@ class loop_builder {
   }
 
   /// Is the loop within its bounds after so many more slots and lines?
-  constexpr bool has_room(int slots, int lines) const {
-    return slots_.count() + slots <= max_loop_slots && lines_.count() + lines <= max_loop_lines;
+  constexpr bool has_room(int slot_count, int lines) const {
+    return slots_.count() + slot_count <= max_loop_slots && lines_.count() + lines <= max_loop_lines;
   }
   /// Throws the unfinished loop away.
   constexpr void abandon() {
@@ -143,7 +143,7 @@ class loop_builder {
   constexpr int loop_index() {
     loop_kernel k;
     k.count = lines_.count();
-    k.slots = slots_.count();
+    k.slot_count = slots_.count();
     k.stores = stores_;
     k.constants = constants_.count();
     k.hash = 17;
@@ -155,7 +155,7 @@ class loop_builder {
                0x9E3779B97F4A7C15u;
     for (int j = 0; j < p_.loops.count(); ++j) {
       const loop_kernel& o = p_.loops[j];
-      if (o.hash != k.hash || o.count != k.count || o.slots != k.slots) continue;
+      if (o.hash != k.hash || o.count != k.count || o.slot_count != k.slot_count) continue;
       bool same = true;
       for (int i = 0; same && i < k.count; ++i) same = p_.instructions[o.first + i] == lines_[i];
       if (same) return j;

@@ -68,7 +68,7 @@ struct lowering {
       results = o.infer_all(c);
     else
       results.push_back(o.infer(c));
-    return emit(to, o, in.data(), c.count, w, c.where, &results);
+    return emit_op(to, o, in.data(), c.count, w, c.where, &results);
   }
   // x as bfloat16 if the program computes x. An input is returned as it is, because products round it while they read it.
   // A view is rounded by rounding the array that it is a view of.

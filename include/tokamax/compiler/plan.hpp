@@ -37,7 +37,7 @@ inline constexpr int max_loop_slots = 128, max_loop_lines = 1024;
 /// data of the step.
 struct loop_kernel {
   int first = 0, count = 0;  ///< instructions
-  int slots = 0, stores = 0, constants = 0;
+  int slot_count = 0, stores = 0, constants = 0;
   std::uint64_t hash = 0;
 };
 

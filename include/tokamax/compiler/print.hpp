@@ -147,7 +147,7 @@ TOKAMAX_COMPILED_ONCE std::string expression_text(const plan_view& p, int k) {
         v = detail::numbered("count", l.a);
         break;
       case instruction_kind::store:
-        s << detail::numbered("out", l.b - (loop.slots - loop.stores)) << " = " << at(l.a) << "; ";
+        s << detail::numbered("out", l.b - (loop.slot_count - loop.stores)) << " = " << at(l.a) << "; ";
         break;
       case instruction_kind::apply:
         v = std::string(l.function->name) + "(" + at(l.a) + (l.b >= 0 ? ", " + at(l.b) : "") +

@@ -39,7 +39,7 @@ class scheduler : materialization {
       at_[owner].head = i;
     }
     const int first = p_.steps.count();
-    for (int i : groups_.order) emit(i);
+    for (int i : groups_.order) emit_step(i);
     copy_outputs();
     if constexpr (requires { takes_.groups_loops; })
       if (takes_.groups_loops) group_loops(r, first);
@@ -124,7 +124,7 @@ class scheduler : materialization {
   }
 
   // --- steps
-  constexpr void emit(int i) {
+  constexpr void emit_step(int i) {
     const node& n = nodes_[i];
     if (!n.op || n.op == &get_p || n.op == &dense_p || is_barrier(n) || parts_.is_whole(i)) return;
     if (is_elementwise(nodes_[i])) {

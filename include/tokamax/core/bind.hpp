@@ -270,8 +270,8 @@ constexpr arrays emit_here(graph& g, const op& o, const array* in, int n, const 
     out.push_back(array(&g, add_node(g, get_p, &tuple, 1, {k}, ts[k], where), ts[k]));
   return out;
 }
-constexpr arrays emit(graph& g, const op& o, const array* in, int n, const words& w, location where,
-                      const types* known = nullptr) {
+constexpr arrays emit_op(graph& g, const op& o, const array* in, int n, const words& w, location where,
+                         const types* known = nullptr) {
   return linked<detail::emit_here>(g, o, in, n, w, where, known);
 }
 
@@ -325,7 +325,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   graph* g = detail::trace_of(in, n, owner);
   if (!std::is_constant_evaluated() && !g) g = ambient_graph;
   if (g) {
-    arrays out = detail::emit(*g, o, in, n, w, where);
+    arrays out = detail::emit_op(*g, o, in, n, w, where);
     if (owner && g->floating)
       for (array& a : out) a = array(a.trace(), a.id(), a.type(), owner);
     return out;
@@ -343,7 +343,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   }
   if (std::is_constant_evaluated()) {
     const handle shared = make_floating_graph();
-    arrays out = detail::emit(*shared->expression, o, in, n, w, where);
+    arrays out = detail::emit_op(*shared->expression, o, in, n, w, where);
     for (array& a : out) a = array(a.trace(), a.id(), a.type(), shared);
     return out;
   }

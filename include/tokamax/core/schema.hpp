@@ -49,12 +49,12 @@ attribute_kind kind_of_attribute() {
   else
     return std::is_same_v<T, dtype> ? attribute_kind::dtype : attribute_kind::integer;
 }
-template <class Options, std::size_t... I>
-vec<attribute_field> attribute_fields(std::index_sequence<I...>) {
+template <class Options, std::size_t... Index>
+vec<attribute_field> attribute_fields(std::index_sequence<Index...>) {
   const Options o{};
   return visit_fields(o, [](const auto&... field) {
     return vec<attribute_field>{
-        {name_of_field<Options, I>(), kind_of_attribute<std::remove_cvref_t<decltype(field)>>()}...};
+        {name_of_field<Options, Index>(), kind_of_attribute<std::remove_cvref_t<decltype(field)>>()}...};
   });
 }
 /// The number of words of a field that starts at `w`.

@@ -27,7 +27,7 @@ class trace_life {
   constexpr std::uint64_t number() const { return number_; }
   static bool has_ended(std::uint64_t number) {
     if (number == 0) return false;
-    return now_[number % slots].load(std::memory_order_relaxed) != number;
+    return now_[number % slot_count].load(std::memory_order_relaxed) != number;
   }
 
  private:
@@ -35,8 +35,8 @@ class trace_life {
   void end() noexcept;
 
   // A lifetime occupies the slot of its number until it ends. If all slots are taken, further graphs get the number 0.
-  static constexpr std::uint64_t slots = 4096;
-  inline static std::atomic<std::uint64_t> now_[slots] = {};
+  static constexpr std::uint64_t slot_count = 4096;
+  inline static std::atomic<std::uint64_t> now_[slot_count] = {};
   inline static std::atomic<std::uint64_t> last_{0};
 
   std::uint64_t number_ = 0;
@@ -44,14 +44,16 @@ class trace_life {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE std::uint64_t trace_life::start() {
-  for (std::uint64_t tries = 0; tries < slots; ++tries) {
+  for (std::uint64_t tries = 0; tries < slot_count; ++tries) {
     const std::uint64_t number = last_.fetch_add(1, std::memory_order_relaxed) + 1;
     std::uint64_t nobody = 0;
-    if (now_[number % slots].compare_exchange_strong(nobody, number, std::memory_order_relaxed)) return number;
+    if (now_[number % slot_count].compare_exchange_strong(nobody, number, std::memory_order_relaxed)) return number;
   }
   return 0;
 }
-TOKAMAX_COMPILED_ONCE void trace_life::end() noexcept { now_[number_ % slots].store(0, std::memory_order_relaxed); }
+TOKAMAX_COMPILED_ONCE void trace_life::end() noexcept {
+  now_[number_ % slot_count].store(0, std::memory_order_relaxed);
+}
 #endif
 
 }  // namespace tokamax

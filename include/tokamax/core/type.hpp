@@ -73,8 +73,8 @@ struct message {
     for (char c : s) *this << c;
     return *this;
   }
-  template <std::integral I>
-  constexpr message& operator<<(I v) {
+  template <std::integral Index>
+  constexpr message& operator<<(Index v) {
     char digits[20] = {};
     int n = 0;
     if (v < 0) *this << '-';

@@ -19,8 +19,8 @@ namespace detail {
 template <indexed Source>
 class read_ahead {
  public:
-  read_ahead(Source source, std::int64_t first, std::size_t slots)
-      : source_(std::move(source)), slots_(slots), thread_([this, first] { fill(first); }) {}
+  read_ahead(Source source, std::int64_t first, std::size_t slot_count)
+      : source_(std::move(source)), slots_(slot_count), thread_([this, first] { fill(first); }) {}
   read_ahead(const read_ahead&) = delete;
   ~read_ahead() {
     {
@@ -76,9 +76,9 @@ class read_ahead {
 template <indexed Source>
 class prefetch_reader : public endless<prefetch_reader<Source>> {
  public:
-  prefetch_reader(Source source, data::position at, std::size_t slots)
+  prefetch_reader(Source source, data::position at, std::size_t slot_count)
       : step_(step_of(at, source.size())),
-        queue_(std::make_unique<read_ahead<Source>>(std::move(source), step_, slots)) {}
+        queue_(std::make_unique<read_ahead<Source>>(std::move(source), step_, slot_count)) {}
   item<element<Source>> next() {
     item<element<Source>> result{step_, queue_->take()};
     ++step_;

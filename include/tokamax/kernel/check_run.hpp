@@ -243,7 +243,7 @@ inline checked_values check_run::bodies(frame& f, const node& n) {
     const graph& meaning = known != composed_.end() ? known->second : composed_.emplace(&n, composed(c)).first->second;
     return run(meaning, in, n.where);
   }
-  for (const array& y : emit(alone, *n.op, operands.data(), operands.count(), carry_words(f.g, n, alone), n.where))
+  for (const array& y : emit_op(alone, *n.op, operands.data(), operands.count(), carry_words(f.g, n, alone), n.where))
     alone.outputs.push_back(y.id());
   checked_values out;
   for (const array& a : execute_graph(alone, given)) out.push_back({a});

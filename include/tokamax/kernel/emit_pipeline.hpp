@@ -20,8 +20,8 @@ namespace detail {
 /// The blocks of one ref outside, and the memory for them.
 class pipeline_ref {
  public:
-  constexpr pipeline_ref(const ref& outside, const block_spec& spec, int slots)
-      : outside_(outside), spec_(spec), slots_(slots) {}
+  constexpr pipeline_ref(const ref& outside, const block_spec& spec, int slot_count)
+      : outside_(outside), spec_(spec), slots_(slot_count) {}
 
   /// Memory for the blocks, and the semaphores of their copies.
   constexpr void add_scratch(vec<kernel_scratch>& to) const {
@@ -47,7 +47,7 @@ class pipeline_ref {
       if (spec_.block[i] != squeezed) numbers[i] = numbers[i] * static_cast<std::int32_t>(spec_.block[i]);
     return numbers;
   }
-  constexpr std::int32_t slots() const { return static_cast<std::int32_t>(slots_); }
+  constexpr std::int32_t slot_count() const { return static_cast<std::int32_t>(slots_); }
   constexpr ref block(const array& slot) const { return ref(*trace_, blocks_).at({slot}); }
   /// The copy of the block of a step, in or out.
   constexpr async_copy copy(const arrays& indices, const array& slot, bool out) const {
@@ -104,23 +104,24 @@ constexpr void emit_pipeline(const kernel_program& p, const Body& body, const pi
   for (int k = 0; k < count; ++k) all[k].place(p, first + 2 * k);
   const auto steps = static_cast<std::int32_t>(size(o.grid));
   const array zero(0.0, {i32, false, {}});
-  const auto slot = [&](int k, const array& i) { return rem(i, all[k].slots()); };
+  const auto slot = [&](int k, const array& i) { return rem(i, all[k].slot_count()); };
   const auto fetch = [&](int k, const array& i) {
     all[k].copy(detail::indices_of(i, o.grid), slot(k, i), false).start();
   };
   for (int k = 0; k < inputs; ++k)
-    for (std::int32_t i = 0; i < all[k].slots() - 1 && i < steps; ++i)
+    for (std::int32_t i = 0; i < all[k].slot_count() - 1 && i < steps; ++i)
       fetch(k, array(static_cast<double>(i), {i32, false, {}}));
   p.fori_loop(0, steps, [&](const array& i) {
     for (int k = 0; k < inputs; ++k) {
-      const array ahead = i + (all[k].slots() - 1);
+      const array ahead = i + (all[k].slot_count() - 1);
       p.when(ahead < steps, [&] { fetch(k, ahead); });
     }
     const arrays now = detail::indices_of(i, o.grid), next = detail::indices_of(i + 1, o.grid);
     for (int k = 0; k < inputs; ++k) all[k].copy(now, slot(k, i), false).wait();
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const ref blocks[]{all[I].block(static_cast<int>(I) < inputs ? slot(static_cast<int>(I), i) : zero)...};
-      body(blocks[I]...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      const ref blocks[]{
+          all[Index].block(static_cast<int>(Index) < inputs ? slot(static_cast<int>(Index), i) : zero)...};
+      body(blocks[Index]...);
     }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
     for (int k = inputs; k < count; ++k)
       p.when(logical_or(i == steps - 1, detail::any_differs(all[k].start(now), all[k].start(next))), [&] {

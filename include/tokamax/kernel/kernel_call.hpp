@@ -278,9 +278,9 @@ class blocked_kernel {
       return out;
     }
     const auto call = [&](const kernel_program& p, detail::kernel_trace& t) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const ref refs[]{ref(t, static_cast<int>(I) + (I < Count ? 0 : hidden))...};
-        body_(p, refs[I]...);
+      [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+        const ref refs[]{ref(t, static_cast<int>(Index) + (Index < Count ? 0 : hidden))...};
+        body_(p, refs[Index]...);
       }(std::make_index_sequence<static_cast<std::size_t>(others + scratch)>{});
     };
     kernel_options options = options_;

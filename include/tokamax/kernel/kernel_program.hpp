@@ -99,11 +99,11 @@ namespace detail {
 /// called.
 template <class F, int Others, bool Program, int More = 0>
 consteval int scratch_refs() {
-  constexpr bool takes = []<std::size_t... I>(std::index_sequence<I...>) {
+  constexpr bool takes = []<std::size_t... Index>(std::index_sequence<Index...>) {
     if constexpr (Program)
-      return requires(const F& f, const kernel_program& p, const ref& r) { f(p, ((void)I, r)...); };
+      return requires(const F& f, const kernel_program& p, const ref& r) { f(p, ((void)Index, r)...); };
     else
-      return requires(const F& f, const ref& r) { f(((void)I, r)...); };
+      return requires(const F& f, const ref& r) { f(((void)Index, r)...); };
   }(std::make_index_sequence<static_cast<std::size_t>(Others + More)>{});
   if constexpr (takes)
     return More;
@@ -248,9 +248,9 @@ class kernel_program {
     if (scratch.count() != count)
       return reject(trace_->now, l, "run_scoped: refs", message() << count, message() << scratch.count());
     const int first = allocate(scratch, l);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const ref refs[]{ref(*trace_, first + static_cast<int>(I))...};
-      f(refs[I]...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      const ref refs[]{ref(*trace_, first + static_cast<int>(Index))...};
+      f(refs[Index]...);
     }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
     release(first);
   }
@@ -264,7 +264,7 @@ class kernel_program {
       detail::pack_value(w, s.type.dtype);
       detail::pack_value(w, s.type.shape);
       detail::pack_value(w, s.space);
-      t.states.push_back(detail::emit(*t.now, ref_empty_p, nullptr, 0, w, l)[0]);
+      t.states.push_back(detail::emit_op(*t.now, ref_empty_p, nullptr, 0, w, l)[0]);
       t.spaces.push_back(s.space);
       t.writable.push_back(1);
     }

@@ -24,8 +24,8 @@ inline constexpr range whole{};
 struct index_of_axis {
   range positions;
   bool single = false;
-  template <std::integral I>
-  constexpr index_of_axis(I i)
+  template <std::integral Index>
+  constexpr index_of_axis(Index i)
       : positions{static_cast<std::int64_t>(i), 0, 1}, single(true) {}  // NOLINT: an index is a number
   constexpr index_of_axis(const range& r) : positions(r) {}             // NOLINT: or a range
 };
@@ -36,8 +36,8 @@ struct index_list {
   index_of_axis one = 0;
   bool single = false;
   location where;
-  template <std::convertible_to<index_of_axis> I>
-  constexpr index_list(const I& i, source_line l = source_line::current())
+  template <std::convertible_to<index_of_axis> Index>
+  constexpr index_list(const Index& i, source_line l = source_line::current())
       : one(i), single(true), where(l) {}  // NOLINT
   constexpr index_list(std::initializer_list<index_of_axis> each, source_line l = source_line::current())
       : list(each), where(l) {}

@@ -70,37 +70,46 @@ constexpr dtype summed_in(dtype t) { return is_floating(t) ? f32 : is_unsigned(t
 
 /// The sum of narrow numbers in 32 bits: of floats before it is rounded to their dtype, of integers and truth values
 /// without a converted copy of them.
-inline constexpr op sum_in_32_bits_p = detail::reduction(
-    {.name = "sum_in_32_bits",
-     .algebra = {.linear = true},
-     .reduction = {combiner::add},
-     .infer = [](const call& c) -> array_type {
-       if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
-       array_type t = detail::reduce_infer(c);
-       t.dtype = detail::summed_in(t.dtype);
-       return t;
-     },
-     .compose = [](const call& c) -> arrays {
-       return reduce_sum(astype(c[0], detail::summed_in(c[0].dtype())), c.attrs<reduce_attributes>().axis);
-     },
-     .kernels = kernels_of<sum_in_32_bits_p>});
+inline constexpr op sum_in_32_bits_p = detail::reduction({
+    .name = "sum_in_32_bits",
+    .algebra = {.linear = true},
+    .reduction = {combiner::add},
+    .infer = [](const call& c) -> array_type {
+      if (bits_of(c[0].dtype()) > 32) return c.fail("sum_in_32_bits: dtype", c[0].type(), "at most 32 bits");
+      array_type t = detail::reduce_infer(c);
+      t.dtype = detail::summed_in(t.dtype);
+      return t;
+    },
+    .compose = [](const call& c) -> arrays {
+      return reduce_sum(astype(c[0], detail::summed_in(c[0].dtype())), c.attrs<reduce_attributes>().axis);
+    },
+    .kernels = kernels_of<sum_in_32_bits_p>,
+});
 
-inline constexpr op reduce_max_p = detail::reduction({.name = "reduce_max",
-                                                      .reduction = {combiner::maximum},
-                                                      .vjp = detail::choose_vjp,
-                                                      .kernels = kernels_of<reduce_max_p>});
-inline constexpr op reduce_min_p = detail::reduction({.name = "reduce_min",
-                                                      .reduction = {combiner::minimum},
-                                                      .vjp = detail::choose_vjp,
-                                                      .kernels = kernels_of<reduce_min_p>});
-inline constexpr op reduce_and_p = detail::reduction({.name = "reduce_and",
-                                                      .reduction = {combiner::logical_and},
-                                                      .vjp = detail::no_gradient,
-                                                      .kernels = kernels_of<reduce_and_p>});
-inline constexpr op reduce_or_p = detail::reduction({.name = "reduce_or",
-                                                     .reduction = {combiner::logical_or},
-                                                     .vjp = detail::no_gradient,
-                                                     .kernels = kernels_of<reduce_or_p>});
+inline constexpr op reduce_max_p = detail::reduction({
+    .name = "reduce_max",
+    .reduction = {combiner::maximum},
+    .vjp = detail::choose_vjp,
+    .kernels = kernels_of<reduce_max_p>,
+});
+inline constexpr op reduce_min_p = detail::reduction({
+    .name = "reduce_min",
+    .reduction = {combiner::minimum},
+    .vjp = detail::choose_vjp,
+    .kernels = kernels_of<reduce_min_p>,
+});
+inline constexpr op reduce_and_p = detail::reduction({
+    .name = "reduce_and",
+    .reduction = {combiner::logical_and},
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<reduce_and_p>,
+});
+inline constexpr op reduce_or_p = detail::reduction({
+    .name = "reduce_or",
+    .reduction = {combiner::logical_or},
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<reduce_or_p>,
+});
 
 /// Reductions over some axes (all, if none is given).
 ///

@@ -44,10 +44,11 @@ constexpr array gpt_logits(const auto& model, const array& ids, source_line l) {
 constexpr nn::embed small_embed(int count, int width) {
   return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>};
 }
-template <int... I>
-constexpr std::array<gpt_block, sizeof...(I)> equal_blocks(const gpt_config& c, std::integer_sequence<int, I...>) {
+template <int... Index>
+constexpr std::array<gpt_block, sizeof...(Index)> equal_blocks(const gpt_config& c,
+                                                               std::integer_sequence<int, Index...>) {
   const gpt_block block{c.width, c.heads};
-  return {(static_cast<void>(I), block)...};
+  return {(static_cast<void>(Index), block)...};
 }
 }  // namespace detail
 

@@ -134,12 +134,12 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
                                              source_line l = source_line::current()) {
   if (!detail::conv1d_operands(x, weights, bias, 2, l)) return {x, pool};
   const std::int64_t tokens = x.extent(0), kept = weights.extent(1) - 1;
-  const std::int64_t slots = pool.rank() == 3 ? pool.extent(0) : 0;
-  if (!detail::conv1d_state(x, pool, {slots, kept, x.extent(1)}, l) ||
+  const std::int64_t slot_count = pool.rank() == 3 ? pool.extent(0) : 0;
+  if (!detail::conv1d_state(x, pool, {slot_count, kept, x.extent(1)}, l) ||
       !detail::are_sequences(x, sequences, "causal_conv1d: sequences", l))
     return {x, pool};
   const dtype type = carrying(x.dtype());
-  const detail::sequence_places places(sequences, tokens, slots);
+  const detail::sequence_places places(sequences, tokens, slot_count);
   const detail::token_places at(tokens, places.first, places.length);
   const array all = pad(x, array(0.0, {x.dtype(), false, {}}), {kept, 0}, {0, 0}, {}, l);  // [K - 1 + T, C]
   const array rows = detail::conv1d_places(weights);
@@ -149,7 +149,7 @@ constexpr causal_conv1d_result causal_conv1d(const array& x, const array& weight
     const array seen = broadcast_in_dim(at.position >= static_cast<int>(kept - m), earlier.shape(), {0});
     y = y + select(seen, earlier, zeros_like(earlier)) * detail::conv1d_weight(rows, m, type);
   }
-  if (kept == 0 || slots == 0) return {detail::conv1d_finish(y, bias, activation, x.dtype(), l), pool};
+  if (kept == 0 || slot_count == 0) return {detail::conv1d_finish(y, bias, activation, x.dtype(), l), pool};
   const array before = detail::states_of(pool, places.from);  // [R, K - 1, C]
   y = detail::conv1d_from_states(y, before, rows, places);
   const array last = detail::conv1d_last_inputs(x, before, places);

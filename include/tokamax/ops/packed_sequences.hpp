@@ -14,7 +14,7 @@ namespace tokamax {
 /// says how much of them counts, so that one program serves every batch of prefill and decoding.
 struct packed_sequences {
   array query_start;  ///< i32 [R + 1]: tokens query_start[r] ... query_start[r + 1] - 1 belong to sequence r
-  array slots;        ///< i32 [R]: the entry of the pool that has the state; one outside of the pool is no state
+  array entries;      ///< i32 [R]: the entry of the pool that has the state; one outside of the pool is no state
   array continues =
       {};               ///< bool [R]: is there a state to go on from, or does the sequence begin? Without it, all go on
   array num_seqs = {};  ///< i32 [1]: the number of sequences; without it, R
@@ -25,14 +25,14 @@ namespace detail {
 /// Rejects sequences that do not fit each other. False if it has.
 constexpr bool are_sequences(const array& x, const packed_sequences& s, const char* what, source_line l) {
   const auto typed = [](const array& a, dtype t, std::int64_t n) { return a.dtype() == t && a.shape() == shape{n}; };
-  const std::int64_t sequences = s.slots.rank() == 1 ? s.slots.extent(0) : -1;
-  bool fit = s.slots.rank() == 1 && s.slots.dtype() == i32;
+  const std::int64_t sequences = s.entries.rank() == 1 ? s.entries.extent(0) : -1;
+  bool fit = s.entries.rank() == 1 && s.entries.dtype() == i32;
   fit = fit && typed(s.query_start, i32, add_extent(sequences, 1));
   fit = fit && (!s.continues.exists() || typed(s.continues, bool_, sequences));
   fit = fit && (!s.num_seqs.exists() || typed(s.num_seqs, i32, 1));
   if (fit) return true;
-  const array all[] = {x, s.query_start, s.slots};
-  reject(all, 3, l, what, message(s.query_start.type()) << ", " << s.slots.type(),
+  const array all[] = {x, s.query_start, s.entries};
+  reject(all, 3, l, what, message(s.query_start.type()) << ", " << s.entries.type(),
          "i32[R+1], i32[R], perhaps bool[R], i32[1]");
   return false;
 }
@@ -50,15 +50,15 @@ struct sequence_places {
   array first, length, from, to;
 
   constexpr sequence_places(const packed_sequences& s, std::int64_t tokens, std::int64_t pool) {
-    const std::int64_t n = s.slots.extent(0), ends = add_extent(n, 1);
+    const std::int64_t n = s.entries.extent(0), ends = add_extent(n, 1);
     const array bounds = minimum(maximum(s.query_start, 0), extent_operand(tokens, {}));
     const array before = iota(i32, {1, ends}, 1) <= iota(i32, {ends, 1}, 0);
     const array start = max(select(before, expand_dims(bounds, 0), 0), {{-1}});  // [R + 1], which does not decrease
     const array exists = s.num_seqs.exists() ? array(iota(i32, {n}, 0) < s.num_seqs) : full({n}, true, bool_);
-    const array counts = logical_and(exists, logical_and(s.slots >= 0, s.slots < extent_operand(pool, {})));
+    const array counts = logical_and(exists, logical_and(s.entries >= 0, s.entries < extent_operand(pool, {})));
     first = slice_in_dim(start, 0, n, 0);
     length = select(exists, slice_in_dim(start, 1, ends, 0) - first, 0);
-    to = from = select(counts, s.slots, -1);
+    to = from = select(counts, s.entries, -1);
     if (n == 0) return;
     to = select(has_later(expand_dims(to, 1) == expand_dims(to, 0), n), -1, to);
     from = s.continues.exists() ? select(s.continues, to, -1) : to;

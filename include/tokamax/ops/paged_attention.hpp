@@ -93,9 +93,9 @@ constexpr array paged_slots(std::int64_t tokens, const paged_batch& batch, std::
 /// source  the cache of vLLM (Kwon et al. 2023, arXiv:2309.06180), ragged_paged_attention of tpu-inference
 constexpr paged_cache update_paged_cache(paged_cache cache, const array& k, const array& v, const paged_batch& batch,
                                          source_line l = source_line::current()) {
-  const array slots = detail::paged_slots(k.extent(0), batch, cache.keys.extent(1), l);
-  cache.keys = scatter(cache.keys, slots, astype(k, cache.keys.dtype(), l), {.axes = 2}, l);
-  cache.values = scatter(cache.values, slots, astype(v, cache.values.dtype(), l), {.axes = 2}, l);
+  const array targets = detail::paged_slots(k.extent(0), batch, cache.keys.extent(1), l);
+  cache.keys = scatter(cache.keys, targets, astype(k, cache.keys.dtype(), l), {.axes = 2}, l);
+  cache.values = scatter(cache.values, targets, astype(v, cache.values.dtype(), l), {.axes = 2}, l);
   return cache;
 }
 

@@ -19,19 +19,19 @@ struct joined_schedules {
   constexpr array operator()(const array& step) const { return from<0>(step); }
 
  private:
-  template <std::size_t I>
+  template <std::size_t Index>
   constexpr array from(const array& step) const {
-    if constexpr (I == 0)
-      return until<I>(step, std::get<I>(schedules)(step));
+    if constexpr (Index == 0)
+      return until<Index>(step, std::get<Index>(schedules)(step));
     else
-      return until<I>(step, std::get<I>(schedules)(step - boundaries[I - 1]));
+      return until<Index>(step, std::get<Index>(schedules)(step - boundaries[Index - 1]));
   }
-  template <std::size_t I>
+  template <std::size_t Index>
   constexpr array until(const array& step, const array& value) const {
-    if constexpr (I + 1 == sizeof...(Schedules))
+    if constexpr (Index + 1 == sizeof...(Schedules))
       return value;
     else
-      return select(step < boundaries[I], value, from<I + 1>(step));
+      return select(step < boundaries[Index], value, from<Index + 1>(step));
   }
 };
 

@@ -114,13 +114,13 @@ struct chained {
   }
 
  private:
-  template <std::size_t I, class Updates, class State, class Params, class Extra>
+  template <std::size_t Index, class Updates, class State, class Params, class Extra>
   constexpr void step(Updates& updates, State& state, const Params& params, const Extra& extra) const {
-    if constexpr (I < sizeof...(Transforms)) {
-      auto next = update_with(std::get<I>(transforms), updates, std::get<I>(state), params, extra);
+    if constexpr (Index < sizeof...(Transforms)) {
+      auto next = update_with(std::get<Index>(transforms), updates, std::get<Index>(state), params, extra);
       updates = std::move(next.first);
-      std::get<I>(state) = std::move(next.second);
-      step<I + 1>(updates, state, params, extra);
+      std::get<Index>(state) = std::move(next.second);
+      step<Index + 1>(updates, state, params, extra);
     }
   }
 };

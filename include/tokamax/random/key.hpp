@@ -19,8 +19,8 @@ namespace tokamax::random {
 struct key : array {
   constexpr key() : array(array_type{u32, false, {2}}) {}
   constexpr explicit key(const array& words) : array(words) {}
-  template <std::integral I>
-  constexpr explicit key(I seed) : array(from_seed(static_cast<std::uint32_t>(seed))) {}
+  template <std::integral Index>
+  constexpr explicit key(Index seed) : array(from_seed(static_cast<std::uint32_t>(seed))) {}
 
  private:
   static constexpr array from_seed(std::uint32_t seed) {
@@ -46,9 +46,9 @@ template <int N = 2>
 constexpr std::array<key, static_cast<std::size_t>(N)> split(const key& k, source_line l = source_line::current()) {
   const array all = split(k, {N}, l);
   // made in place: g++ 12 releases a constant key twice that is assigned to one of an array
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::array<key, static_cast<std::size_t>(N)>{
-        key(squeeze(slice_in_dim(all, static_cast<int>(I), static_cast<int>(I) + 1, 0, l), 0, l))...};
+        key(squeeze(slice_in_dim(all, static_cast<int>(Index), static_cast<int>(Index) + 1, 0, l), 0, l))...};
   }(std::make_index_sequence<static_cast<std::size_t>(N)>{});
 }
 

@@ -78,8 +78,8 @@ loop_function loop_of() {
 template <class Device, class Program, bool Interpret = interprets_loops>
 executable executable_of(plan_view plan, std::vector<kernel_function> kernels, std::vector<implementation_list> others,
                          const op* const* (*descriptors)()) {
-  std::vector<loop_function> loops = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<loop_function>{loop_of<Device, Program, Interpret, static_cast<int>(I)>()...};
+  std::vector<loop_function> loops = []<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::vector<loop_function>{loop_of<Device, Program, Interpret, static_cast<int>(Index)>()...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   if constexpr (!Interpret && !prints_loops<Device>) {
     return executable(plan, std::move(loops), std::move(kernels), std::move(others));

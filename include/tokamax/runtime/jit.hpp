@@ -31,8 +31,8 @@ concept traceable = requires { typename std::bool_constant<(trace_program<F, Arg
 /// A table of descriptors for the running program.
 template <const auto& Table, int Count>
 [[gnu::cold]] const op* const* descriptors_of() {
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    static const op* const ops[] = {descriptor_of<*Table[I]>()..., nullptr};
+  return []<std::size_t... Index>(std::index_sequence<Index...>) {
+    static const op* const ops[] = {descriptor_of<*Table[Index]>()..., nullptr};
     return ops;
   }(std::make_index_sequence<static_cast<std::size_t>(Count)>{});
 }
@@ -50,14 +50,15 @@ template <class Program>
 template <class Device, class Program, class... Args>
 [[gnu::cold]] static_program bind_program() {
   constexpr auto ops = std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.ops)>{};
-  std::vector<kernel_function> kernels = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[I], Device>()...};
+  std::vector<kernel_function> kernels = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::vector<kernel_function>{kernel_for<*Program::plan::code.ops[Index], Device>()...};
   }(ops);
-  std::vector<implementation_list> others = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<implementation_list>{other_implementations<*Program::plan::code.ops[I], Device>()...};
+  std::vector<implementation_list> others = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::vector<implementation_list>{other_implementations<*Program::plan::code.ops[Index], Device>()...};
   }(ops);
-  static constexpr auto labels = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<loop_label, sizeof...(I)>{label_of(view(Program::plan::tables, Program::plan::code), I)...};
+  static constexpr auto labels = []<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::array<loop_label, sizeof...(Index)>{
+        label_of(view(Program::plan::tables, Program::plan::code), Index)...};
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   plan_view plan = view(Program::plan::tables);
   plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();

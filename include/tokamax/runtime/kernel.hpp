@@ -31,7 +31,7 @@ class device_code {
 /// The arguments of a fused loop. A slot is an operand or a result. For a slot that counts, the "pointer" is the number with
 /// which it starts.
 struct loop_arguments {
-  int rank = 0, slots = 0;
+  int rank = 0, slot_count = 0;
   const std::int64_t* extents = nullptr;
   std::byte* const* pointers = nullptr;         ///< one for each slot
   const std::int64_t* strides = nullptr;        ///< `rank` numbers for each slot, in elements

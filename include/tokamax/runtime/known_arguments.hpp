@@ -28,21 +28,29 @@ constexpr bool makes_default() {
 template <class T>
 concept constant_default = requires { typename std::bool_constant<makes_default<T>()>; };
 
-/// Does a leaf of a default value tell the type of the arrays that will stand in its place? An extent of 0 is what a layer has
-/// before it is given its sizes, unless the leaf is a tensor, whose type says so.
+/// Does a leaf of a default value tell the type of the arrays that will stand in its place? A layer has extents of 0 before it
+/// is given its sizes: all of them, or those of its matrices. A single vector without elements is a bias that is not used,
+/// and a tensor's type says itself that it is empty.
 template <class Leaf>
-constexpr bool tells_type(const Leaf& leaf) {
+constexpr bool tells_type(const Leaf& leaf, bool all_are_empty) {
   if (!leaf.exists() || leaf.is_traced()) return false;
-  if constexpr (!requires { Leaf::static_type; })
-    for (const std::int64_t e : leaf.shape())
-      if (e == 0) return false;
-  return true;
+  if constexpr (requires { Leaf::static_type; })
+    return true;
+  else
+    return leaf.size() != 0 || (leaf.rank() < 2 && !all_are_empty);
+}
+template <class T>
+constexpr bool no_leaf_has_elements(const T& tree) {
+  bool none = true;
+  for_each_leaf([&](const array& leaf) { none = none && leaf.exists() && leaf.size() == 0; }, tree);
+  return none;
 }
 template <class T>
 constexpr bool all_leaves_known() {
   bool known = true;
   T tree{};
-  for_each_leaf([&](const auto& leaf) { known = known && tells_type(leaf); }, tree);
+  const bool all_are_empty = no_leaf_has_elements(tree);
+  for_each_leaf([&](const auto& leaf) { known = known && tells_type(leaf, all_are_empty); }, tree);
   return known;
 }
 
@@ -75,9 +83,10 @@ constexpr void find_unknown(unknown_fact& u, int position) {
     u = {name, "a default value that needs the running program", "a constant expression"};
   } else {
     T tree{};
+    const bool all_are_empty = no_leaf_has_elements(tree);
     for_each_leaf_with_path(
         [&](std::string_view path, const auto& leaf) {
-          if (u.argument.length > 0 || tells_type(leaf)) return;
+          if (u.argument.length > 0 || tells_type(leaf, all_are_empty)) return;
           if (!leaf.exists())
             u.found = "an array of any dtype and shape";
           else

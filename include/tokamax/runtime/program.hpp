@@ -168,10 +168,10 @@ struct program_plan : Traced {
   using Traced::trace;
   using Traced::traced;
 
-  template <std::size_t... I>
-  static constexpr auto facts_of(std::index_sequence<I...>) {
-    return std::array<detail::kernel_fact, sizeof...(I)>{
-        detail::kernel_fact{ops.at[I], has_kernel<*ops.at[I], Device>, taken_by_kernel<*ops.at[I], Device>}...};
+  template <std::size_t... Index>
+  static constexpr auto facts_of(std::index_sequence<Index...>) {
+    return std::array<detail::kernel_fact, sizeof...(Index)>{detail::kernel_fact{
+        ops.at[Index], has_kernel<*ops.at[Index], Device>, taken_by_kernel<*ops.at[Index], Device>}...};
   }
   static constexpr auto facts = facts_of(std::make_index_sequence<static_cast<std::size_t>(traced.size.ops)>{});
 

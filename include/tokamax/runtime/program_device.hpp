@@ -130,7 +130,8 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<program_device::eager_program> program_dev
       operands.push_back(array(&g, g.input(in[k].type()), in[k].type()));
   }
 
-  for (const array& a : detail::emit(g, o, operands.data(), n, words(w, static_cast<std::size_t>(word_count)), where))
+  for (const array& a :
+       detail::emit_op(g, o, operands.data(), n, words(w, static_cast<std::size_t>(word_count)), where))
     g.outputs.push_back(a.id());
   auto e = std::make_shared<eager_program>();
   detail::each_number_of(o, in, n, w, word_count, [&](std::int64_t v) { e->signature.push_back(v); });

@@ -25,7 +25,7 @@ class running_loop final : public joined_loop {
 /// The one result of a producer is its last slot.
 TOKAMAX_COMPILED_ONCE void running_loop::run(std::int64_t first, std::int64_t count, std::byte* made) const {
   std::byte* pointers[max_loop_slots];
-  const int result = loop_.slots - 1;
+  const int result = loop_.slot_count - 1;
   std::copy_n(loop_.pointers, result, pointers);
   pointers[result] = made - first * loop_.element_bytes[result];
   loop_arguments part = loop_;

@@ -68,7 +68,7 @@ inline profile::event work_of(const loop_label& label, const loop_arguments& a) 
   for (int i = 0; i < a.rank; ++i) extents.push_back(a.extents[i]);
   e.name.append("loop ").append((message() << extents).view()).append(label.names.view());
   if (label.named < label.count) e.name.append(" +").append(std::to_string(label.count - label.named));
-  for (int k = 0; k < a.slots; ++k)
+  for (int k = 0; k < a.slot_count; ++k)
     e.bytes += touched_bytes(a.pointers[k], a.rank, a.extents, a.strides + k * a.rank, a.element_bytes[k]);
   const auto elements = static_cast<double>(size(extents));
   e.flops = label.flops * elements;

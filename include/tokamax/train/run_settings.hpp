@@ -35,14 +35,14 @@ namespace detail {
 
 template <class Record, class F>
 void for_each_pair(const Record& a, const Record& b, const F& f, const std::string& before = {}) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     const auto one = [&](std::string name, const auto& x, const auto& y) {
       if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>)
         f(before + name, x, y);
       else
         for_each_pair(x, y, f, before + name + " ");
     };
-    (one(std::string(field_name<Record, I>), std::get<I>(fields(a)), std::get<I>(fields(b))), ...);
+    (one(std::string(field_name<Record, Index>), std::get<Index>(fields(a)), std::get<Index>(fields(b))), ...);
   }(std::make_index_sequence<field_count<Record>>{});
 }
 

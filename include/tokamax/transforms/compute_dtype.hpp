@@ -115,7 +115,7 @@ class compute_dtype_pass {
       else
         in.push_back(as(operand, t));
     }
-    arrays out = emit(to_, *n.op, in.data(), in.count(), w, n.where);
+    arrays out = emit_op(to_, *n.op, in.data(), in.count(), w, n.where);
     if (!n.op->infer_all) return set(i, lift(to_, out[0]), f32_state);
     states_[i] = f32_state;
     tuple_of_.resize(from_.nodes.size(), -1);

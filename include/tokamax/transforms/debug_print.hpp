@@ -95,7 +95,7 @@ constexpr void debug_print(const print_format& line, const Args&... args) {
   if (braces != in.count())
     reject(in.data(), in.count(), line.where, "debug_print: arguments", message() << in.count(), message() << braces);
   if (graph* const g = detail::trace_of_line(in); g != nullptr && !g->floating)
-    detail::emit(*g, described<debug_print_p>(), in.data(), in.count(), w, line.where);
+    detail::emit_op(*g, described<debug_print_p>(), in.data(), in.count(), w, line.where);
   else
     bind_all(described<debug_print_p>(), in.data(), in.count(), w, line.where);
 }

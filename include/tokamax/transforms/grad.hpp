@@ -28,9 +28,9 @@ struct value_and_grad_function {
   }
 
  private:
-  template <class Numbers, std::size_t... I, class... Args>
-  constexpr auto start(std::index_sequence<I...>, const Args&... args) const {
-    return run<Numbers>(std::make_index_sequence<Numbers::count>{}, detail::as_argument<Numbers::has(I)>(args)...);
+  template <class Numbers, std::size_t... Index, class... Args>
+  constexpr auto start(std::index_sequence<Index...>, const Args&... args) const {
+    return run<Numbers>(std::make_index_sequence<Numbers::count>{}, detail::as_argument<Numbers::has(Index)>(args)...);
   }
   template <class Numbers, std::size_t... K, class... Args>
   constexpr auto run(std::index_sequence<K...> chosen, const Args&... args) const {
@@ -47,10 +47,10 @@ struct value_and_grad_function {
         },
         args...);
   }
-  template <class Numbers, class Result, class Grads, std::size_t... I, std::size_t... K, class... Args>
-  constexpr std::pair<Result, Grads> trace(graph& g, std::index_sequence<I...>, std::index_sequence<K...>,
+  template <class Numbers, class Result, class Grads, std::size_t... Index, std::size_t... K, class... Args>
+  constexpr std::pair<Result, Grads> trace(graph& g, std::index_sequence<Index...>, std::index_sequence<K...>,
                                            const Args&... args) const {
-    const std::tuple<Args...> variables{variables_of<Numbers::has(I)>(g, args)...};  // braces: from left to right
+    const std::tuple<Args...> variables{variables_of<Numbers::has(Index)>(g, args)...};  // braces: from left to right
     const Result result = std::apply(f, variables);
     const array scalar = lift(g, detail::differentiated<Aux>(result), where);
     detail::require_scalar(g, scalar, where);

@@ -114,9 +114,9 @@ struct jacobian_function {
   }
 
  private:
-  template <class Numbers, std::size_t... I, class... Args>
-  constexpr auto start(std::index_sequence<I...>, const Args&... args) const {
-    return run<Numbers>(detail::as_argument<Numbers::has(I)>(args)...);
+  template <class Numbers, std::size_t... Index, class... Args>
+  constexpr auto start(std::index_sequence<Index...>, const Args&... args) const {
+    return run<Numbers>(detail::as_argument<Numbers::has(Index)>(args)...);
   }
   template <class Numbers, class... Args>
   constexpr auto run(const Args&... args) const {
@@ -127,9 +127,9 @@ struct jacobian_function {
         },
         args...);
   }
-  template <class Numbers, std::size_t... I, std::size_t... K, class... Args>
-  constexpr auto trace(graph& g, std::index_sequence<I...>, std::index_sequence<K...>, const Args&... args) const {
-    const std::tuple<Args...> variables{variables_of<Numbers::has(I)>(g, args)...};  // braces: from left to right
+  template <class Numbers, std::size_t... Index, std::size_t... K, class... Args>
+  constexpr auto trace(graph& g, std::index_sequence<Index...>, std::index_sequence<K...>, const Args&... args) const {
+    const std::tuple<Args...> variables{variables_of<Numbers::has(Index)>(g, args)...};  // braces: from left to right
     const auto result = std::apply(f, variables);
     const auto& value = detail::differentiated<Aux>(result);
     arrays ys;

@@ -46,7 +46,7 @@ struct apply_policy {
     std::int64_t& algorithm = w[w.count() - 1];
     if (algorithm == static_cast<std::int64_t>(dot_algorithm::unspecified))
       algorithm = static_cast<std::int64_t>(policy.dots);
-    if (c.self->infer_all) return emit(*c.trace, *c.self, c.inputs, c.count, w, c.where);
+    if (c.self->infer_all) return emit_op(*c.trace, *c.self, c.inputs, c.count, w, c.where);
     return {emit_one(*c.trace, *c.self, c.inputs, c.count, w, c.where)};
   }
 };

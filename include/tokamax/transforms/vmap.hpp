@@ -75,8 +75,8 @@ constexpr void append_axes(vec<std::int64_t>& axes, const Tree& tree, const Give
     const auto entries = fields(given);
     static_assert(std::tuple_size_v<decltype(children)> == std::tuple_size_v<decltype(entries)>,
                   "tokamax: vmap: the tree of axes is not like the argument");
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (append_axes(axes, std::get<I>(children), std::get<I>(entries)), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (append_axes(axes, std::get<Index>(children), std::get<Index>(entries)), ...);
     }(std::make_index_sequence<std::tuple_size_v<decltype(children)>>{});
   } else if constexpr (kind == tree_kind::sequence) {
     for (std::size_t i = 0; i < std::size(tree) && i < std::size(given); ++i) append_axes(axes, tree[i], given[i]);

@@ -326,7 +326,7 @@ TEST_CASE("a step of decoding that is given the pool writes into its memory") {
   array mine = pool + 0.0f;
   const void* const memory = mine.data<float>();
   const auto [out, state] =
-      step(std::vector<array>{o.q, o.k, o.v, o.g, o.beta}, std::move(mine), s.query_start, s.slots);
+      step(std::vector<array>{o.q, o.k, o.v, o.g, o.beta}, std::move(mine), s.query_start, s.entries);
   CHECK(tk::test::bit_difference({out, state}, {expected[0], expected[1]}) == "");
   CHECK(static_cast<const void*>(state.data<float>()) == memory);
 }
@@ -345,6 +345,6 @@ TEST_CASE("gated_delta_rule says what is wrong with its operands") {
   CHECK_THROWS_WITH(tk::gated_delta_rule(q, q, v, g, g, g), contains("gated_delta_rule: state"));
   CHECK_THROWS_WITH(tk::gated_delta_rule(q, q, v, g, g, state, {.chunk = -1}), contains("gated_delta_rule: chunk"));
   CHECK_THROWS_WITH(tk::gated_delta_rule(q, q, v, g, g, state, s), contains("gated_delta_rule: state"));
-  CHECK_THROWS_WITH(tk::gated_delta_rule(q, q, v, g, g, pool, {s.slots, s.slots}),
+  CHECK_THROWS_WITH(tk::gated_delta_rule(q, q, v, g, g, pool, {s.entries, s.entries}),
                     contains("gated_delta_rule: sequences"));
 }

@@ -73,7 +73,7 @@ class program_code final : public device_code {
   static constexpr int most_devices = 32;
   struct loop_facts {
     std::vector<char> bytes;  ///< of each slot that moves with unit stride; 0 for the others
-    int slots = 0, constants = 0;
+    int slot_count = 0, constants = 0;
     int lanes = 1;  ///< at most
     int reads = 0;  ///< bytes for each element
     bool quick = false, is_short = false;
@@ -104,7 +104,7 @@ class program_code final : public device_code {
   /// How many loops one launch takes at most: as many records as fit into the parameters of a kernel.
   int most_members(int loop, int rank) const {
     const loop_facts& f = facts_[static_cast<std::size_t>(loop)];
-    return kernel_record::most / (2 + 2 * rank + f.slots * (1 + rank) + std::max(1, f.constants));
+    return kernel_record::most / (2 + 2 * rank + f.slot_count * (1 + rank) + std::max(1, f.constants));
   }
   static std::int64_t blocks_of(const loop_arguments& a, const loop_variant& v);
   void add_to(kernel_record& r, const loop_arguments& a, const loop_variant& v) const;
@@ -142,7 +142,7 @@ inline program_code::program_code(const plan_view& p) {
   functions_[1] = loops_to_cpp(p, has_16_bit_results);
   for (int k = 0; k < p.loop_count; ++k) {
     const loop_kernel& loop = p.loops[k];
-    loop_facts f{std::vector<char>(static_cast<std::size_t>(loop.slots), 0), loop.slots, loop.constants};
+    loop_facts f{std::vector<char>(static_cast<std::size_t>(loop.slot_count), 0), loop.slot_count, loop.constants};
     int least = 16, most = 1;
     for (int i = loop.first; i < loop.first + loop.count; ++i) {
       const instruction& l = p.instructions[i];
@@ -186,7 +186,7 @@ inline loop_variant program_code::variant_for(int loop, const geometry& g) const
   while (v.lanes > 1 && g.extents[rank - 1] % v.lanes != 0) v.lanes /= 2;
   std::int64_t elements = 1, farthest = 0;
   for (int a = 0; a < rank; ++a) elements *= g.extents[a];
-  for (int k = 0; k < f.slots; ++k) {
+  for (int k = 0; k < f.slot_count; ++k) {
     std::int64_t far = v.lanes;
     for (int a = 0; a < rank; ++a) far += (g.extents[a] - 1) * std::abs(g.strides[k * rank + a]);
     farthest = std::max(farthest, far);
@@ -202,7 +202,8 @@ inline loop_variant program_code::variant_for(int loop, const geometry& g) const
   if (!f.is_short) return v;
   constexpr int enough_bytes = 48, most_values = 96;
   while (v.vectors < 4 && v.vectors * v.lanes * f.reads < enough_bytes &&
-         2 * v.vectors * v.lanes * f.slots <= most_values && elements / (2 * v.vectors * v.lanes) >= enough_threads)
+         2 * v.vectors * v.lanes * f.slot_count <= most_values &&
+         elements / (2 * v.vectors * v.lanes) >= enough_threads)
     v.vectors *= 2;
   return v;
 }
@@ -227,10 +228,10 @@ inline void program_code::expect_group(const plan_view& p, int first, int count)
 }
 
 inline loop_variant program_code::expected_variant(const plan_view& p, const plan_step& s) const {
-  const int slots = s.in_count + s.out_count;
+  const int slot_count = s.in_count + s.out_count;
   std::vector<std::int64_t> extents, strides, addresses;
   for (int a = 0; a < s.rank; ++a) extents.push_back(resolve(p.numbers[s.numbers + a], one_of_each_symbol));
-  for (int k = 0; k < slots; ++k) {
+  for (int k = 0; k < slot_count; ++k) {
     const plan_operand& o = p.operands[s.operands + k];
     for (int a = 0; a < s.rank; ++a) strides.push_back(resolve(p.numbers[o.numbers + a], one_of_each_symbol));
     addresses.push_back(resolve(o.offset, one_of_each_symbol) * size_of(o.type));
@@ -246,7 +247,7 @@ inline std::string program_code::text_of(const std::set<loop_variant>& variants)
   for (const loop_variant& v : variants) {
     const loop_facts& f = facts_[static_cast<std::size_t>(v.loop)];
     const std::string data = "loop_record_" + v.name(), loop = std::to_string(v.loop);
-    s += "typedef loop_data<" + std::to_string(f.slots) + ", " + std::to_string(v.rank) + ", " +
+    s += "typedef loop_data<" + std::to_string(f.slot_count) + ", " + std::to_string(v.rank) + ", " +
          std::to_string(f.constants) + "> " + data + ";\n";
     if (v.members > 0) s += "typedef loop_group<" + data + ", " + std::to_string(v.members) + "> group_" + data + ";\n";
     s += "KERNEL(" + v.name() + (v.members > 0 ? ", group_" : ", ") + data + ") {\n  run_" +
@@ -320,7 +321,7 @@ inline std::int64_t elements_of(const loop_arguments& a) {
 }
 inline loop_variant program_code::variant_for(const loop_arguments& a) const {
   geometry g{a.rank, a.extents, a.strides, {}};
-  for (int k = 0; k < a.slots; ++k) g.addresses.push_back(reinterpret_cast<std::int64_t>(a.pointers[k]));
+  for (int k = 0; k < a.slot_count; ++k) g.addresses.push_back(reinterpret_cast<std::int64_t>(a.pointers[k]));
   return variant_for(a.number, g);
 }
 inline std::int64_t program_code::blocks_of(const loop_arguments& a, const loop_variant& v) {
@@ -333,8 +334,8 @@ inline void program_code::add_to(kernel_record& r, const loop_arguments& a, cons
   r.add(elements_of(a) / v.lanes);
   for (int i = 0; i < a.rank; ++i) r.add(extent(i));
   for (int i = 0; i < a.rank; ++i) r.add(divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, extent(i)))));
-  for (int k = 0; k < a.slots; ++k) r.add(a.pointers[k]);
-  for (int k = 0; k < a.slots * a.rank; ++k) r.add(a.strides[k]);
+  for (int k = 0; k < a.slot_count; ++k) r.add(a.pointers[k]);
+  for (int k = 0; k < a.slot_count * a.rank; ++k) r.add(a.strides[k]);
   for (int k = 0; k < constants; ++k) r.add(static_cast<std::int64_t>(a.constants[k].value));
   if (constants == 0) r.add(0);
 }

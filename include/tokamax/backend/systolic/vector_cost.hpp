@@ -69,8 +69,8 @@ constexpr vector_cycles vector_cost(const chip& c, const vector_function& f, dou
   if (f.on == unit::xlu) return last(registers, f.name == "lane_reduce" ? c.lane_reduce : c.lane_permute);
   // Several instructions of a register are of several kinds: they fill the slots.
   const int plain = f.instructions - f.transcendental;
-  const double slots = plain > 1 ? c.vector_slots : fact{1};
-  const vector_cycles vector = last(std::max(1.0, registers * plain / slots), c.vector_f32);
+  const double slot_count = plain > 1 ? c.vector_slots : fact{1};
+  const vector_cycles vector = last(std::max(1.0, registers * plain / slot_count), c.vector_f32);
   if (f.transcendental == 0) return vector;
   const vector_cycles eup = last(registers * f.transcendental, c.eup);
   return {std::max(vector.busy, eup.busy), plain * c.vector_f32.latency + f.transcendental * c.eup.latency};

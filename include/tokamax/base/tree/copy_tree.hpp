@@ -51,13 +51,13 @@ constexpr T copied(const T& from) {
 }
 
 // The index of a variant is known at run time only, so its alternatives are tried one after another.
-template <std::size_t I, class T>
+template <std::size_t Index, class T>
 constexpr void copy_alternative(T& to, const T& from) {
-  if constexpr (I < alternative_count<T>) {
-    if (from.index() == I)
-      to.template emplace<I>(copied(*get_if<I>(&from)));
+  if constexpr (Index < alternative_count<T>) {
+    if (from.index() == Index)
+      to.template emplace<Index>(copied(*get_if<Index>(&from)));
     else
-      copy_alternative<I + 1>(to, from);
+      copy_alternative<Index + 1>(to, from);
   }
 }
 
@@ -70,8 +70,8 @@ constexpr void copy_into(T& to, const T& from) {
   } else if constexpr (kind == tree_kind::record) {
     auto targets = fields(to);
     auto sources = fields(from);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (copy_into(std::get<I>(targets), std::get<I>(sources)), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (copy_into(std::get<Index>(targets), std::get<Index>(sources)), ...);
     }(std::make_index_sequence<field_count<T>>{});
   } else if constexpr (kind == tree_kind::sequence) {
     if constexpr (requires { to.resize(std::size(from)); }) to.resize(std::size(from));

@@ -51,18 +51,18 @@ struct any_empty_base_of {
 // second pair of braces: T{{...}}.
 enum class fields_lie { in_struct, in_base };
 
-template <class T, fields_lie Where, std::size_t... I>
-consteval bool takes(std::index_sequence<I...>) {
+template <class T, fields_lie Where, std::size_t... Index>
+consteval bool takes(std::index_sequence<Index...>) {
   if constexpr (Where == fields_lie::in_struct)
-    return requires { T{any_at<I>{}...}; };
+    return requires { T{any_at<Index>{}...}; };
   else
-    return requires { T{{any_at<I>{}...}}; };
+    return requires { T{{any_at<Index>{}...}}; };
 }
 // In braces an array member may take several initialisers: S{1, 2, 3} fills `int a[3]`. In parentheses it may not, so
 // S(a, b) tells the number of fields directly. nvcc accepts it for arrays too, and is therefore not asked.
-template <class T, std::size_t... I>
-consteval bool takes_unspread(std::index_sequence<I...>) {
-  return requires { T(any_at<I>{}...); };
+template <class T, std::size_t... Index>
+consteval bool takes_unspread(std::index_sequence<Index...>) {
+  return requires { T(any_at<Index>{}...); };
 }
 // The usual struct: each initialiser is a field of its own.
 template <class T>
@@ -71,9 +71,9 @@ struct any_field_of {
     requires(!std::is_base_of_v<U, T> && !std::is_convertible_v<any_except<U>, U>)
   operator U() const;
 };
-template <class T, std::size_t... I>
-consteval bool takes_own_fields(std::index_sequence<I...>) {
-  return requires { T((static_cast<void>(I), any_field_of<T>{})...); };
+template <class T, std::size_t... Index>
+consteval bool takes_own_fields(std::index_sequence<Index...>) {
+  return requires { T((static_cast<void>(Index), any_field_of<T>{})...); };
 }
 #if defined(__CUDACC__)
 inline constexpr bool parentheses_spread = true;
@@ -131,22 +131,22 @@ consteval std::size_t initialiser_count() {
 
 // How many initialisers the field takes that initialiser I of Count belongs to: an array member `int a[3]` takes three.
 // It is the largest number that can be replaced by one `{}`.
-template <class T, fields_lie Where, std::size_t Count, std::size_t I, std::size_t Extent = 1>
+template <class T, fields_lie Where, std::size_t Count, std::size_t Index, std::size_t Extent = 1>
 consteval std::size_t spread() {
-  if constexpr (I + Extent > Count)
+  if constexpr (Index + Extent > Count)
     return 1;
-  else if constexpr (takes_braces_between<T, Where>(std::make_index_sequence<I>{},
-                                                    std::make_index_sequence<Count - I - Extent>{}))
+  else if constexpr (takes_braces_between<T, Where>(std::make_index_sequence<Index>{},
+                                                    std::make_index_sequence<Count - Index - Extent>{}))
     return Extent;
   else
-    return spread<T, Where, Count, I, Extent + 1>();
+    return spread<T, Where, Count, Index, Extent + 1>();
 }
-template <class T, fields_lie Where, std::size_t Count, std::size_t I = 0>
+template <class T, fields_lie Where, std::size_t Count, std::size_t Index = 0>
 consteval std::size_t count_spread_fields() {
-  if constexpr (I >= Count)
+  if constexpr (Index >= Count)
     return 0;
   else
-    return 1 + count_spread_fields<T, Where, Count, I + spread<T, Where, Count, I>()>();
+    return 1 + count_spread_fields<T, Where, Count, Index + spread<T, Where, Count, Index>()>();
 }
 
 // How many of the Count initialisers are for base classes. These come first.

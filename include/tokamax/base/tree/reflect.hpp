@@ -158,10 +158,10 @@ template <described_record T>
 struct fields_of<T> {
   static constexpr std::size_t count = std::tuple_size_v<decltype(T::tokamax_fields(std::declval<T&>()))>;
   static constexpr decltype(auto) visit(auto& it, auto&& f) { return std::apply(f, T::tokamax_fields(it)); }
-  template <std::size_t I>
-    requires requires { T::tokamax_field_names[I]; }
+  template <std::size_t Index>
+    requires requires { T::tokamax_field_names[Index]; }
   static constexpr std::string_view name() {
-    return T::tokamax_field_names[I];
+    return T::tokamax_field_names[Index];
   }
 };
 
@@ -226,9 +226,9 @@ template <class Pointer>
 struct address {
   Pointer pointer;
 };
-template <class T, std::size_t I>
+template <class T, std::size_t Index>
 constexpr auto field_address() {
-  auto& field = std::get<I>(fields(ghost_value<T>()));
+  auto& field = std::get<Index>(fields(ghost_value<T>()));
   return address<decltype(&field)>{&field};
 }
 #if defined(__clang__)
@@ -243,18 +243,18 @@ constexpr std::string_view last_name() {
   return text.substr(text.find_last_of(".:>&") + 1);
 }
 
-template <class T, std::size_t I>
+template <class T, std::size_t Index>
 constexpr std::string_view name_of_field() {
-  if constexpr (requires { fields_of<T>::template name<I>(); })
-    return fields_of<T>::template name<I>();
+  if constexpr (requires { fields_of<T>::template name<Index>(); })
+    return fields_of<T>::template name<Index>();
   else
-    return last_name<field_address<T, I>()>();
+    return last_name<field_address<T, Index>()>();
 }
 
 }  // namespace detail
 
 /// The name of field `I` of `T`, as it is written in the struct.
-template <record T, std::size_t I>
-inline constexpr std::string_view field_name = detail::name_of_field<std::remove_cv_t<T>, I>();
+template <record T, std::size_t Index>
+inline constexpr std::string_view field_name = detail::name_of_field<std::remove_cv_t<T>, Index>();
 
 }  // namespace tokamax

@@ -23,8 +23,8 @@ struct record_like {
   static constexpr auto tokamax_fields(auto& self) {
     return std::apply([](auto&... each) { return std::tie(each...); }, self.values);
   }
-  static constexpr auto tokamax_field_names = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<std::string_view, sizeof...(I)>{field_name<Record, I>...};
+  static constexpr auto tokamax_field_names = []<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::array<std::string_view, sizeof...(Index)>{field_name<Record, Index>...};
   }(std::index_sequence_for<Fields...>{});
 
   /// The field with this name: `axes.get<"kernel">()`.
@@ -98,13 +98,13 @@ constexpr auto optional_like(const F& leaf_of, const Optional<T, Rest...>& tree)
   }
   return out;
 }
-template <std::size_t I, class Leaf, class F, class Variant, class Out>
+template <std::size_t Index, class Leaf, class F, class Variant, class Out>
 constexpr void alternative_like(const F& leaf_of, const Variant& tree, Out& out) {
-  if constexpr (I < alternative_count<Variant>) {
-    if (tree.index() == I)
-      out.template emplace<I>(like<Leaf>(leaf_of, *get_if<I>(&tree)));
+  if constexpr (Index < alternative_count<Variant>) {
+    if (tree.index() == Index)
+      out.template emplace<Index>(like<Leaf>(leaf_of, *get_if<Index>(&tree)));
     else
-      alternative_like<I + 1, Leaf>(leaf_of, tree, out);
+      alternative_like<Index + 1, Leaf>(leaf_of, tree, out);
   }
 }
 template <class Leaf, class F, template <class...> class Variant, class... T>

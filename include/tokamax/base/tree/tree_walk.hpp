@@ -101,16 +101,16 @@ template <class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest);
 
 // A tuple of references. It compiles faster than std::tuple, and every walk over a record makes one.
-template <std::size_t I, class T>
+template <std::size_t Index, class T>
 struct reference_at {
   T& value;
 };
 template <class Indices, class... T>
 struct references;
-template <std::size_t... I, class... T>
-struct references<std::index_sequence<I...>, T...> : reference_at<I, T>... {};
-template <std::size_t I, class T>
-constexpr T& get_reference(const reference_at<I, T>& r) {
+template <std::size_t... Index, class... T>
+struct references<std::index_sequence<Index...>, T...> : reference_at<Index, T>... {};
+template <std::size_t Index, class T>
+constexpr T& get_reference(const reference_at<Index, T>& r) {
   return r.value;
 }
 template <class T>
@@ -120,18 +120,18 @@ constexpr auto references_to(T& it) {
         {field}...};
   });
 }
-template <class Record, std::size_t I, class Visitor, class Path, class... Fields>
+template <class Record, std::size_t Index, class Visitor, class Path, class... Fields>
 constexpr void walk_field(Visitor& visitor, const Path& path, const Fields&... fields) {
   if constexpr (!Path::named)
-    walk(visitor, path, get_reference<I>(fields)...);
+    walk(visitor, path, get_reference<Index>(fields)...);
   else if constexpr (requires { fields_of<Record>::positional; })
-    walk(visitor, path.element(I), get_reference<I>(fields)...);
+    walk(visitor, path.element(Index), get_reference<Index>(fields)...);
   else
-    walk(visitor, path.field(field_name<Record, I>), get_reference<I>(fields)...);
+    walk(visitor, path.field(field_name<Record, Index>), get_reference<Index>(fields)...);
 }
-template <class Record, class Visitor, class Path, std::size_t... I, class... Fields>
-constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequence<I...>, const Fields&... fields) {
-  (walk_field<Record, I>(visitor, path, fields...), ...);
+template <class Record, class Visitor, class Path, std::size_t... Index, class... Fields>
+constexpr void walk_fields(Visitor& visitor, const Path& path, std::index_sequence<Index...>, const Fields&... fields) {
+  (walk_field<Record, Index>(visitor, path, fields...), ...);
 }
 
 // The value in an optional or a unique_ptr, constant if the owner is constant: a unique_ptr would not pass that on.
@@ -148,13 +148,13 @@ inline constexpr std::size_t alternative_count = 0;
 template <template <class...> class Variant, class... T>
 inline constexpr std::size_t alternative_count<Variant<T...>> = sizeof...(T);
 
-template <std::size_t I, class Visitor, class Path, class Tree, class... Rest>
+template <std::size_t Index, class Visitor, class Path, class Tree, class... Rest>
 constexpr void walk_alternative(Visitor& visitor, const Path& path, Tree& tree, Rest&... rest) {
-  if constexpr (I < alternative_count<std::remove_cv_t<Tree>>) {
-    if (tree.index() == I)
-      walk(visitor, path, *get_if<I>(&tree), *get_if<I>(&rest)...);
+  if constexpr (Index < alternative_count<std::remove_cv_t<Tree>>) {
+    if (tree.index() == Index)
+      walk(visitor, path, *get_if<Index>(&tree), *get_if<Index>(&rest)...);
     else
-      walk_alternative<I + 1>(visitor, path, tree, rest...);
+      walk_alternative<Index + 1>(visitor, path, tree, rest...);
   }
 }
 // Do two maps have the same keys? Both are ordered, so they are compared element by element.

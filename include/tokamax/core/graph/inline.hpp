@@ -123,7 +123,7 @@ class inliner {
       id_[i] = lift(to_, out[0]).id();
       return;
     }
-    if (out.empty()) out = emit(to_, *n.op, in.data(), in.count(), w, n.where);
+    if (out.empty()) out = emit_op(to_, *n.op, in.data(), in.count(), w, n.where);
     tuple_of_.resize(from_.nodes.size(), -1);
     tuple_of_[i] = tuples_.count();
     tuples_.push_back(std::move(out));

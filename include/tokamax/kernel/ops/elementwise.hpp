@@ -33,8 +33,8 @@ constexpr array elementwise(const F& f, const elementwise_options& options, cons
   block_spec part{extents, index};
   const auto body = [&](const auto&, const auto& first, const auto&... others) {
     const auto refs = std::tie(first, others...);
-    std::get<sizeof...(More) + 1>(refs).set([&]<std::size_t... I>(std::index_sequence<I...>) {
-      return f(std::get<I>(refs).get()...);
+    std::get<sizeof...(More) + 1>(refs).set([&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return f(std::get<Index>(refs).get()...);
     }(std::make_index_sequence<sizeof...(More) + 1>{}));
   };
   array_type t = x.type();

@@ -19,17 +19,19 @@ struct add_fn {
     return a + b;
   }
 };
-inline constexpr op add_p = elementwise<add_fn, 2>({.name = "add",
-                                                    .stablehlo = "stablehlo.add",
-                                                    .dtypes = accepts::numbers,
-                                                    .algebra = {.linear = true,
-                                                                .commutative = true,
-                                                                .left_neutral = 0,
-                                                                .right_neutral = 0,
-                                                                .fold_integers = fold<add_fn, 2, std::int64_t>},
-                                                    .memory = {.recomputed = true},
-                                                    .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
-                                                    .kernels = kernels_of<add_p>});
+inline constexpr op add_p = elementwise<add_fn, 2>({
+    .name = "add",
+    .stablehlo = "stablehlo.add",
+    .dtypes = accepts::numbers,
+    .algebra = {.linear = true,
+                .commutative = true,
+                .left_neutral = 0,
+                .right_neutral = 0,
+                .fold_integers = fold<add_fn, 2, std::int64_t>},
+    .memory = {.recomputed = true},
+    .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
+    .kernels = kernels_of<add_p>,
+});
 template <>
 struct element_of<add_p> : add_fn {};
 
@@ -39,14 +41,15 @@ struct sub_fn {
     return a - b;
   }
 };
-inline constexpr op sub_p = elementwise<sub_fn, 2>(
-    {.name = "sub",
-     .stablehlo = "stablehlo.subtract",
-     .dtypes = accepts::numbers,
-     .algebra = {.linear = true, .right_neutral = 0, .fold_integers = fold<sub_fn, 2, std::int64_t>},
-     .memory = {.recomputed = true},
-     .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
-     .kernels = kernels_of<sub_p>});
+inline constexpr op sub_p = elementwise<sub_fn, 2>({
+    .name = "sub",
+    .stablehlo = "stablehlo.subtract",
+    .dtypes = accepts::numbers,
+    .algebra = {.linear = true, .right_neutral = 0, .fold_integers = fold<sub_fn, 2, std::int64_t>},
+    .memory = {.recomputed = true},
+    .vjp = [](const call& c) -> arrays { return {c.ct(), c.needs(1) ? -c.ct() : array()}; },
+    .kernels = kernels_of<sub_p>,
+});
 template <>
 struct element_of<sub_p> : sub_fn {};
 
@@ -56,19 +59,18 @@ struct mul_fn {
     return a * b;
   }
 };
-inline constexpr op mul_p =
-    elementwise<mul_fn, 2>({.name = "mul",
-                            .stablehlo = "stablehlo.multiply",
-                            .dtypes = accepts::numbers,
-                            .algebra = {.commutative = true,
-                                        .left_neutral = 1,
-                                        .right_neutral = 1,
-                                        .fold_integers = fold<mul_fn, 2, std::int64_t>},
-                            .memory = {.recomputed = true},
-                            .vjp = [](const call& c) -> arrays {
-                              return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
-                            },
-                            .kernels = kernels_of<mul_p>});
+inline constexpr op mul_p = elementwise<mul_fn, 2>({
+    .name = "mul",
+    .stablehlo = "stablehlo.multiply",
+    .dtypes = accepts::numbers,
+    .algebra =
+        {.commutative = true, .left_neutral = 1, .right_neutral = 1, .fold_integers = fold<mul_fn, 2, std::int64_t>},
+    .memory = {.recomputed = true},
+    .vjp = [](const call& c) -> arrays {
+      return {c.needs(0) ? c.ct() * c[1] : array(), c.needs(1) ? c.ct() * c[0] : array()};
+    },
+    .kernels = kernels_of<mul_p>,
+});
 template <>
 struct element_of<mul_p> : mul_fn {};
 
@@ -78,15 +80,17 @@ struct div_fn {
     return a / b;
   }
 };
-inline constexpr op div_p = elementwise<div_fn, 2>({.name = "div",
-                                                    .stablehlo = "stablehlo.divide",
-                                                    .dtypes = accepts::floating,
-                                                    .algebra = {.right_neutral = 1},
-                                                    .vjp = [](const call& c) -> arrays {
-                                                      const array scaled = c.ct() / c[1];
-                                                      return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
-                                                    },
-                                                    .kernels = kernels_of<div_p>});
+inline constexpr op div_p = elementwise<div_fn, 2>({
+    .name = "div",
+    .stablehlo = "stablehlo.divide",
+    .dtypes = accepts::floating,
+    .algebra = {.right_neutral = 1},
+    .vjp = [](const call& c) -> arrays {
+      const array scaled = c.ct() / c[1];
+      return {scaled, c.needs(1) ? -(scaled * c.out()) : array()};
+    },
+    .kernels = kernels_of<div_p>,
+});
 template <>
 struct element_of<div_p> : div_fn {};
 
@@ -96,13 +100,14 @@ struct neg_fn {
     return -a;
   }
 };
-inline constexpr op neg_p =
-    elementwise<neg_fn, 1>({.name = "neg",
-                            .stablehlo = "stablehlo.negate",
-                            .dtypes = accepts::numbers,
-                            .algebra = {.linear = true, .fold_integers = fold<neg_fn, 1, std::int64_t>},
-                            .vjp = [](const call& c) -> arrays { return -c.ct(); },
-                            .kernels = kernels_of<neg_p>});
+inline constexpr op neg_p = elementwise<neg_fn, 1>({
+    .name = "neg",
+    .stablehlo = "stablehlo.negate",
+    .dtypes = accepts::numbers,
+    .algebra = {.linear = true, .fold_integers = fold<neg_fn, 1, std::int64_t>},
+    .vjp = [](const call& c) -> arrays { return -c.ct(); },
+    .kernels = kernels_of<neg_p>,
+});
 template <>
 struct element_of<neg_p> : neg_fn {};
 
@@ -133,12 +138,14 @@ struct max_fn {
   }
   static spelled apply(spelled a, spelled b) { return spelled::call("maximum", {a, b}); }
 };
-inline constexpr op max_p = elementwise<max_fn, 2>({.name = "max",
-                                                    .stablehlo = "stablehlo.maximum",
-                                                    .dtypes = accepts::numbers,
-                                                    .algebra = {.fold_integers = fold<max_fn, 2, std::int64_t>},
-                                                    .vjp = detail::chooser_vjp,
-                                                    .kernels = kernels_of<max_p>});
+inline constexpr op max_p = elementwise<max_fn, 2>({
+    .name = "max",
+    .stablehlo = "stablehlo.maximum",
+    .dtypes = accepts::numbers,
+    .algebra = {.fold_integers = fold<max_fn, 2, std::int64_t>},
+    .vjp = detail::chooser_vjp,
+    .kernels = kernels_of<max_p>,
+});
 template <>
 struct element_of<max_p> : max_fn {};
 
@@ -157,12 +164,14 @@ struct min_fn {
   }
   static spelled apply(spelled a, spelled b) { return spelled::call("minimum", {a, b}); }
 };
-inline constexpr op min_p = elementwise<min_fn, 2>({.name = "min",
-                                                    .stablehlo = "stablehlo.minimum",
-                                                    .dtypes = accepts::numbers,
-                                                    .algebra = {.fold_integers = fold<min_fn, 2, std::int64_t>},
-                                                    .vjp = detail::chooser_vjp,
-                                                    .kernels = kernels_of<min_p>});
+inline constexpr op min_p = elementwise<min_fn, 2>({
+    .name = "min",
+    .stablehlo = "stablehlo.minimum",
+    .dtypes = accepts::numbers,
+    .algebra = {.fold_integers = fold<min_fn, 2, std::int64_t>},
+    .vjp = detail::chooser_vjp,
+    .kernels = kernels_of<min_p>,
+});
 template <>
 struct element_of<min_p> : min_fn {};
 
@@ -173,12 +182,13 @@ struct abs_fn {
     return abs(a);
   }
 };
-inline constexpr op abs_p =
-    elementwise<abs_fn, 1>({.name = "abs",
-                            .stablehlo = "stablehlo.abs",
-                            .dtypes = accepts::numbers,
-                            .vjp = [](const call& c) -> arrays { return select(c[0] >= 0.0, c.ct(), -c.ct()); },
-                            .kernels = kernels_of<abs_p>});
+inline constexpr op abs_p = elementwise<abs_fn, 1>({
+    .name = "abs",
+    .stablehlo = "stablehlo.abs",
+    .dtypes = accepts::numbers,
+    .vjp = [](const call& c) -> arrays { return select(c[0] >= 0.0, c.ct(), -c.ct()); },
+    .kernels = kernels_of<abs_p>,
+});
 template <>
 struct element_of<abs_p> : abs_fn {};
 
@@ -189,11 +199,13 @@ struct sign_fn {
     return select(a > V(0), V(1), select(a < V(0), -V(1), a));
   }
 };
-inline constexpr op sign_p = elementwise<sign_fn, 1>({.name = "sign",
-                                                      .stablehlo = "stablehlo.sign",
-                                                      .dtypes = accepts::numbers,
-                                                      .vjp = detail::no_gradient,
-                                                      .kernels = kernels_of<sign_p>});
+inline constexpr op sign_p = elementwise<sign_fn, 1>({
+    .name = "sign",
+    .stablehlo = "stablehlo.sign",
+    .dtypes = accepts::numbers,
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<sign_p>,
+});
 template <>
 struct element_of<sign_p> : sign_fn {};
 

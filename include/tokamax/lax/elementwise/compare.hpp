@@ -178,31 +178,30 @@ struct select_fn {
     return select(c, a, b);
   }
 };
-inline constexpr op select_p =
-    elementwise<select_fn, 3>({.name = "select",
-                               .stablehlo = "stablehlo.select",
-                               .infer = [](const call& c) -> array_type {
-                                 if (c[0].dtype() != bool_ || !(c[0].shape() == c[1].shape()))
-                                   return c.fail("select: condition", c[0].type(), message("bool") << c[1].shape());
-                                 if (!(c[1].type() == c[2].type()))
-                                   return c.fail("select: operand types", c[2].type(), c[1].type());
-                                 return {c[1].dtype(), c[1].type().weak && c[2].type().weak, c[1].shape()};
-                               },
-                               .vjp = [](const call& c) -> arrays {
-                                 const array zero(0.0, c.ct().type());
-                                 return {array(), c.needs(1) ? select(c[0], c.ct(), zero) : array(),
-                                         c.needs(2) ? select(c[0], zero, c.ct()) : array()};
-                               },
-                               .jvp = [](const call& c) -> arrays {
-                                 const array zero(0.0, c.out().type());
-                                 return select(c[0], c.tangents[1].exists() ? c.tangents[1] : zero,
-                                               c.tangents[2].exists() ? c.tangents[2] : zero);
-                               },
-                               .simplify = [](const call& c) -> array {
-                                 if (c[1].id() == c[2].id() || detail::is_constant(c[0], 1)) return c[1];
-                                 return detail::is_constant(c[0], 0) ? c[2] : array();
-                               },
-                               .kernels = kernels_of<select_p>});
+inline constexpr op select_p = elementwise<select_fn, 3>({
+    .name = "select",
+    .stablehlo = "stablehlo.select",
+    .infer = [](const call& c) -> array_type {
+      if (c[0].dtype() != bool_ || !(c[0].shape() == c[1].shape()))
+        return c.fail("select: condition", c[0].type(), message("bool") << c[1].shape());
+      if (!(c[1].type() == c[2].type())) return c.fail("select: operand types", c[2].type(), c[1].type());
+      return {c[1].dtype(), c[1].type().weak && c[2].type().weak, c[1].shape()};
+    },
+    .vjp = [](const call& c) -> arrays {
+      const array zero(0.0, c.ct().type());
+      return {array(), c.needs(1) ? select(c[0], c.ct(), zero) : array(),
+              c.needs(2) ? select(c[0], zero, c.ct()) : array()};
+    },
+    .jvp = [](const call& c) -> arrays {
+      const array zero(0.0, c.out().type());
+      return select(c[0], c.tangents[1].exists() ? c.tangents[1] : zero, c.tangents[2].exists() ? c.tangents[2] : zero);
+    },
+    .simplify = [](const call& c) -> array {
+      if (c[1].id() == c[2].id() || detail::is_constant(c[0], 1)) return c[1];
+      return detail::is_constant(c[0], 0) ? c[2] : array();
+    },
+    .kernels = kernels_of<select_p>,
+});
 template <>
 struct element_of<select_p> : select_fn {};
 

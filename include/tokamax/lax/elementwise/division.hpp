@@ -51,26 +51,30 @@ struct rem_fn {
 };
 
 /// Integer division toward zero.
-inline constexpr op quotient_p = elementwise<quotient_fn, 2>({.name = "quotient",
-                                                              .stablehlo = "stablehlo.divide",
-                                                              .dtypes = accepts::integers,
-                                                              .vjp = detail::no_gradient,
-                                                              .kernels = kernels_of<quotient_p>});
+inline constexpr op quotient_p = elementwise<quotient_fn, 2>({
+    .name = "quotient",
+    .stablehlo = "stablehlo.divide",
+    .dtypes = accepts::integers,
+    .vjp = detail::no_gradient,
+    .kernels = kernels_of<quotient_p>,
+});
 template <>
 struct element_of<quotient_p> : quotient_fn {};
 
-inline constexpr op rem_p = elementwise<rem_fn, 2>({.name = "rem",
-                                                    .stablehlo = "stablehlo.remainder",
-                                                    .dtypes = accepts::numbers,
-                                                    .vjp = [](const call& c) -> arrays {
-                                                      array gb;
-                                                      if (c.needs(1)) {
-                                                        const array q = c[0] / c[1];
-                                                        gb = -(c.ct() * (sign(q) * floor(abs(q))));
-                                                      }
-                                                      return {c.ct(), gb};
-                                                    },
-                                                    .kernels = kernels_of<rem_p>});
+inline constexpr op rem_p = elementwise<rem_fn, 2>({
+    .name = "rem",
+    .stablehlo = "stablehlo.remainder",
+    .dtypes = accepts::numbers,
+    .vjp = [](const call& c) -> arrays {
+      array gb;
+      if (c.needs(1)) {
+        const array q = c[0] / c[1];
+        gb = -(c.ct() * (sign(q) * floor(abs(q))));
+      }
+      return {c.ct(), gb};
+    },
+    .kernels = kernels_of<rem_p>,
+});
 template <>
 struct element_of<rem_p> : rem_fn {};
 

@@ -43,8 +43,8 @@ struct index_expression {
   source_line where = {};
 
   constexpr index_expression() = default;
-  template <std::integral I>
-  constexpr index_expression(I i, source_line l = source_line::current())  // NOLINT: an index is a number
+  template <std::integral Index>
+  constexpr index_expression(Index i, source_line l = source_line::current())  // NOLINT: an index is a number
       : what(kind::number), positions{static_cast<std::int64_t>(i), 0, 1}, where(l) {}
   constexpr index_expression(const tokamax::range& r, source_line l = source_line::current())  // NOLINT: a range
       : what(kind::range), positions(r), where(l) {}

@@ -33,10 +33,10 @@ constexpr types gated_delta_rule_types(const call& c) {
   const array_type gates{type, false, {tokens, heads}};
   if (g.type() != gates || beta.type() != gates)
     return bad("gated_delta_rule: g, beta", message(g.type()) << ", " << beta.type(), message() << gates);
-  const std::int64_t slots = state.rank() == 4 ? state.extent(0) : 0;
-  const array_type states{type, false, {slots, heads, q.extent(2), v.extent(2)}};
+  const std::int64_t slot_count = state.rank() == 4 ? state.extent(0) : 0;
+  const array_type states{type, false, {slot_count, heads, q.extent(2), v.extent(2)}};
   if (state.type() != states) return bad("gated_delta_rule: state", state.type(), message() << states);
-  if (c.count == 6 && (slots == 0 ? tokens != 0 : tokens % slots != 0))
+  if (c.count == 6 && (slot_count == 0 ? tokens != 0 : tokens % slot_count != 0))
     return bad("gated_delta_rule: state", state.type(), message("a divisor of ") << tokens << " sequences");
   for (int i = 6; i < c.count; ++i)
     if (c[i].type() != array_type{i32, false, {c[6].rank() == 1 ? c[6].extent(0) : 0}})
@@ -56,13 +56,13 @@ constexpr arrays gated_delta_rule_meaning(const call& c) {
 
 /// All entries of the batch become sequences of one call.
 constexpr arrays gated_delta_rule_batch(const call& c) {
-  const std::int64_t slots = c[5].extent(c.batched(5) ? 1 : 0), tokens = c[0].extent(c.batched(0) ? 1 : 0);
+  const std::int64_t slot_count = c[5].extent(c.batched(5) ? 1 : 0), tokens = c[0].extent(c.batched(0) ? 1 : 0);
   const array entry = iota(i32, {c.batch_size, 1}, 0);
   arrays in;
   for (int i = 0; i < c.count; ++i) {
     array x = with_batch_axis(c, i);
     if (i == 6) x = x + entry * extent_operand(tokens, {});
-    if (i >= 8) x = batch_indices(c, x, true, slots);
+    if (i >= 8) x = batch_indices(c, x, true, slot_count);
     in.push_back(joined_rows(x, 2));
   }
   arrays out = bind_all(*c.self, in.data(), in.count(), c.attribute_words(), c.where);

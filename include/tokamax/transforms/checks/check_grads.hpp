@@ -228,7 +228,7 @@ class gradient_check {
         operands.push_back(body_input(alone, f[f.operand(n, k)].type));
       }
       const words w = carry_words(f, n, alone);
-      for (const array& y : emit(alone, *n.op, operands.data(), operands.count(), w, n.where))
+      for (const array& y : emit_op(alone, *n.op, operands.data(), operands.count(), w, n.where))
         alone.outputs.push_back(lift(alone, y).id());
       const gradient_mismatch m = compare(alone, at, forward_mode);
       if (m.operand >= 0)

@@ -128,7 +128,7 @@ class check_pass {
     bool effect = o.effect != effect_kind::none;
     for (int b = 0; b < body_count(n); ++b) effect = drop_checks(to_.bodies[w[b]]) || effect;
     if (effect && only_errors_) return {};
-    const arrays out = emit(to_, o, in.data(), in.count(), w, n.where);
+    const arrays out = emit_op(to_, o, in.data(), in.count(), w, n.where);
     const int bodies = body_count(n);
     if (bodies > 0 && o.compose) {  // a function with rules: its errors are computed beside it, so that the rules stay
       const int index = static_cast<int>(n.word_count ? from_.words_of(n)[0] : 0);
@@ -185,7 +185,7 @@ class check_pass {
                   any_error ? arrays{e.code, widened(e.payload, width)} : arrays());
       to_.bodies[w[b]] = std::move(bodies[b].g);
     }
-    const arrays out = emit(to_, *n.op, in.data(), in.count(), w, n.where);
+    const arrays out = emit_op(to_, *n.op, in.data(), in.count(), w, n.where);
     return any_error ? without_error(out, out.count() - 2) : out;
   }
 
@@ -226,7 +226,7 @@ class check_pass {
     for (int b = 0; b < last; ++b) drop_checks(to_.bodies[w[b]]);
     to_.bodies[w[last]] = std::move(step.g);
     for (int k = carries; k < in.count(); ++k) operands.push_back(in[k]);
-    const arrays out = emit(to_, *n.op, operands.data(), operands.count(), w, n.where);
+    const arrays out = emit_op(to_, *n.op, operands.data(), operands.count(), w, n.where);
     return any_error ? without_error(out, carries) : out;
   }
   /// The two inputs that were added last become the ones from number `first` on.

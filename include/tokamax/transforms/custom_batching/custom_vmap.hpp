@@ -21,8 +21,8 @@ template <class Rule, std::size_t Count>
 constexpr arrays custom_vmap_batch(const call& c) {
   std::array<bool, Count> batched{};
   for (std::size_t k = 0; k < Count; ++k) batched[k] = c.batched(static_cast<int>(k));
-  const std::pair<array, bool> result = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return Rule{}(c.batch_size, batched, c[static_cast<int>(I)]...);
+  const std::pair<array, bool> result = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return Rule{}(c.batch_size, batched, c[static_cast<int>(Index)]...);
   }(std::make_index_sequence<Count>{});
   const array_type wanted = types_of_first_body(c)[0];
   const array y = result.second ? result.first : with_leading_axis(result.first, c.batch_size);

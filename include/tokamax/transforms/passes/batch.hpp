@@ -123,7 +123,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
     r.c.axis = axis;
     batched_arrays out;
     if (!any) {  // an operand is new but has no batch axis: the same op, on the new operands
-      out.values = detail::emit(g, *o, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
+      out.values = detail::emit_op(g, *o, r.inputs.data(), r.inputs.count(), r.attributes, r.c.where);
       out.mapped = vec<char>(out.values.size(), 0);
     } else if (o->batch) {
       out.values = o->batch(r.c);

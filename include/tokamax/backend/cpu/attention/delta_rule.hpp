@@ -19,11 +19,11 @@ inline void prepare_delta_rule(const delta_rule_shape& s, const float* from, flo
   const auto each = static_cast<std::size_t>(s.heads * s.state_size()) * sizeof(float);
   std::memset(out, 0, static_cast<std::size_t>(s.tokens * s.heads * s.value_size) * sizeof(float));
   if (from == to) return;
-  bool* const written = scratch<delta_rule_written, bool>(s.slots + 4);
-  std::fill_n(written, s.slots, false);
+  bool* const written = scratch<delta_rule_written, bool>(s.slot_count + 4);
+  std::fill_n(written, s.slot_count, false);
   for (std::int64_t r = 0; r < s.sequences; ++r)
-    if (s.to[r] >= 0 && s.to[r] < s.slots) written[s.to[r]] = true;
-  parallel_for(s.slots, [=, &s](std::int64_t i) {
+    if (s.to[r] >= 0 && s.to[r] < s.slot_count) written[s.to[r]] = true;
+  parallel_for(s.slot_count, [=, &s](std::int64_t i) {
     const std::int64_t at = i * s.heads * s.state_size();
     if (!written[i]) std::memcpy(to + at, from + at, each);
   });
@@ -46,7 +46,7 @@ inline void delta_rule(const delta_rule_shape& s, const delta_rule_operands& x, 
     if (s.first != nullptr) {
       t = std::clamp<std::int64_t>(s.first[r], 0, s.tokens);
       n = std::clamp<std::int64_t>(s.length[r], 0, s.tokens - t);
-      reads = s.from[r] < s.slots ? s.from[r] : -1, writes = s.to[r] < s.slots ? s.to[r] : -1;
+      reads = s.from[r] < s.slot_count ? s.from[r] : -1, writes = s.to[r] < s.slot_count ? s.to[r] : -1;
     }
     if (n == 0 && writes < 0) return;
     float* const state = writes >= 0 ? to + (writes * s.heads + head) * size : scratch<delta_rule_dropped>(size + 1);

@@ -13,7 +13,7 @@ namespace tokamax::cpu_backend {
 /// The sizes of a call, and where its sequences are.
 struct delta_rule_shape {
   std::int64_t tokens, key_heads, heads, key_size, value_size;
-  std::int64_t sequences, slots;
+  std::int64_t sequences, slot_count;
   float scale;
   /// Of each sequence: its first token, its number of tokens, the slot that it reads and the one that it writes, or -1. Null:
   /// sequences of the same length have the slots in order.

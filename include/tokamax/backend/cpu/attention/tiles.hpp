@@ -53,8 +53,9 @@ template <int Rows, class Term, int Steps>
 }
 
 template <class Term, int Steps>
-inline constexpr auto by_lane_tiles = []<std::size_t... I>(std::index_sequence<I...>) {
-  return std::array<by_lane_tile_fn, sizeof...(I) + 1>{nullptr, tile_by_lane<static_cast<int>(I) + 1, Term, Steps>...};
+inline constexpr auto by_lane_tiles = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array<by_lane_tile_fn, sizeof...(Index) + 1>{nullptr,
+                                                           tile_by_lane<static_cast<int>(Index) + 1, Term, Steps>...};
 }(std::make_index_sequence<14>());
 #endif
 

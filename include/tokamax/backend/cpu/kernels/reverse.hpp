@@ -18,9 +18,9 @@ namespace tokamax {
 namespace cpu_backend::detail {
 
 /// The elements of a register in reverse order.
-template <class V, std::size_t... I>
-V reversed(V v, std::index_sequence<I...>) noexcept {
-  return __builtin_shufflevector(v, v, (sizeof...(I) - 1 - I)...);
+template <class V, std::size_t... Index>
+V reversed(V v, std::index_sequence<Index...>) noexcept {
+  return __builtin_shufflevector(v, v, (sizeof...(Index) - 1 - Index)...);
 }
 
 /// to[i] = from[n - 1 - i]

@@ -27,16 +27,16 @@ struct line {
 
 namespace detail {
 // The registers of a row: a tuple whose elements are bases. It compiles much faster than std::tuple, and every loop has one.
-template <std::size_t I, class V>
+template <std::size_t Index, class V>
 struct cell {
   V value;
 };
 template <class Indices, class... V>
 struct cells;
-template <std::size_t... I, class... V>
-struct cells<std::index_sequence<I...>, V...> : cell<I, V>... {};
-template <std::size_t I, class V>
-V& at(cell<I, V>& c) noexcept {
+template <std::size_t... Index, class... V>
+struct cells<std::index_sequence<Index...>, V...> : cell<Index, V>... {};
+template <std::size_t Index, class V>
+V& at(cell<Index, V>& c) noexcept {
   return c.value;
 }
 
@@ -63,61 +63,61 @@ struct expression {
 
   // The part of a row that one evaluation works on.
   struct row {
-    std::byte* const* slots;
+    std::byte* const* bases;
     const std::int64_t* strides;
     const element_bits* constants;
     std::int64_t at = 0, count = 0;  // the first element, and the number of elements: `width`, or less at the end
   };
 
   /// Evaluates line L, which is number I. `Full` promises that all `width` elements exist.
-  template <class L, std::size_t I, bool Full>
+  template <class L, std::size_t Index, bool Full>
   [[gnu::always_inline]] static void evaluate(registers& r, const row& w) noexcept {
     using enum instruction_kind;
     if constexpr (L::kind == constant) {
-      detail::at<I>(r) = splat<L::type>(w.constants[L::a]);
+      detail::at<Index>(r) = splat<L::type>(w.constants[L::a]);
     } else if constexpr (L::kind == load) {
-      const std::byte* p = w.slots[L::a];
+      const std::byte* p = w.bases[L::a];
       constexpr std::int64_t bytes = tokamax::size_of(L::type);
       if constexpr (L::inner == instruction::step::none)
-        detail::at<I>(r) = read_strided<L::type>(p, 0, width);
+        detail::at<Index>(r) = read_strided<L::type>(p, 0, width);
       else if constexpr (L::inner == instruction::step::unit)
-        detail::at<I>(r) = read<L::type, Full>(p + w.at * bytes, w.count);
+        detail::at<Index>(r) = read<L::type, Full>(p + w.at * bytes, w.count);
       else
-        detail::at<I>(r) = read_strided<L::type>(p + w.at * w.strides[L::a] * bytes, w.strides[L::a], w.count);
+        detail::at<Index>(r) = read_strided<L::type>(p + w.at * w.strides[L::a] * bytes, w.strides[L::a], w.count);
     } else if constexpr (L::kind == iota) {
       const std::int64_t step = L::inner == instruction::step::none   ? 0
                                 : L::inner == instruction::step::unit ? 1
                                                                       : w.strides[L::a];
-      detail::at<I>(r) = count_from<L::type>(reinterpret_cast<std::int64_t>(w.slots[L::a]) + w.at * step, step);
+      detail::at<Index>(r) = count_from<L::type>(reinterpret_cast<std::int64_t>(w.bases[L::a]) + w.at * step, step);
     } else if constexpr (L::kind == store) {
-      write<L::type, Full>(w.slots[L::b] + w.at * tokamax::size_of(L::type), detail::at<L::a>(r), w.count);
+      write<L::type, Full>(w.bases[L::b] + w.at * tokamax::size_of(L::type), detail::at<L::a>(r), w.count);
     } else if constexpr (L::function == &convert_element_type_p) {
-      detail::at<I>(r) = convert<L::type, L::operand>(detail::at<L::a>(r));
+      detail::at<Index>(r) = convert<L::type, L::operand>(detail::at<L::a>(r));
     } else if constexpr (L::c >= 0) {
-      detail::at<I>(r) =
+      detail::at<Index>(r) =
           apply_element<*L::function, L::type>(detail::at<L::a>(r), detail::at<L::b>(r), detail::at<L::c>(r));
     } else if constexpr (L::b >= 0) {
-      detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r), detail::at<L::b>(r));
+      detail::at<Index>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r), detail::at<L::b>(r));
     } else {
-      detail::at<I>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r));
+      detail::at<Index>(r) = apply_element<*L::function, L::type>(detail::at<L::a>(r));
     }
   }
   /// Evaluates all lines that are invariant, or all that are not. The lambdas are inlined, so that values stay in registers
   /// from line to line.
-  template <bool Full, bool Invariant, std::size_t... I>
-  [[gnu::always_inline]] static void evaluate_all(registers& r, const row& w, std::index_sequence<I...>) noexcept {
+  template <bool Full, bool Invariant, std::size_t... Index>
+  [[gnu::always_inline]] static void evaluate_all(registers& r, const row& w, std::index_sequence<Index...>) noexcept {
     (
         [&]() __attribute__((always_inline)) {
-          if constexpr (Lines::invariant == Invariant) evaluate<Lines, I, Full>(r, w);
+          if constexpr (Lines::invariant == Invariant) evaluate<Lines, Index, Full>(r, w);
         }(),
         ...);
   }
 
   /// One row of n elements: first the invariant lines, then whole vectors, then the rest.
-  static void inner(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
+  static void inner(std::int64_t n, std::byte* const* bases, const std::int64_t* strides,
                     const loop_arguments& loop) noexcept {
     registers r;
-    row w{slots, strides, loop.constants, 0, width};
+    row w{bases, strides, loop.constants, 0, width};
     evaluate_all<true, true>(r, w, indices{});
     for (; w.at + width <= n; w.at += width) evaluate_all<true, false>(r, w, indices{});
     if (w.at < n) {
@@ -134,12 +134,12 @@ struct expression {
 
 namespace detail {
 // Here constant tables become types: the instructions of a frozen plan are the template arguments of lines.
-template <const auto& Plan, int First, std::size_t... I>
-auto expression_of(std::index_sequence<I...>) {
-  return expression<
-      line<Plan.instructions[First + I].kind, Plan.instructions[First + I].function, Plan.instructions[First + I].type,
-           Plan.instructions[First + I].operand, Plan.instructions[First + I].inner, Plan.instructions[First + I].a,
-           Plan.instructions[First + I].b, Plan.instructions[First + I].c>...>{};
+template <const auto& Plan, int First, std::size_t... Index>
+auto expression_of(std::index_sequence<Index...>) {
+  return expression<line<Plan.instructions[First + Index].kind, Plan.instructions[First + Index].function,
+                         Plan.instructions[First + Index].type, Plan.instructions[First + Index].operand,
+                         Plan.instructions[First + Index].inner, Plan.instructions[First + Index].a,
+                         Plan.instructions[First + Index].b, Plan.instructions[First + Index].c>...>{};
 }
 }  // namespace detail
 

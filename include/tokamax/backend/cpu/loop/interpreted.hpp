@@ -154,7 +154,7 @@ struct tile_scratch;
 /// A block of a loop that fits into registers. Its rows follow one another in a register.
 struct tile_block {
   std::int64_t rows, columns;  // of the block; rows * columns <= tile_size
-  std::byte* const* slots;     // the first element of the block in each slot
+  std::byte* const* bases;     // the first element of the block in each slot
   const loop_arguments& loop;
   std::int64_t elements() const { return rows * columns; }
   std::int64_t column_stride(int slot) const { return loop.strides[slot * loop.rank + loop.rank - 1]; }
@@ -182,7 +182,7 @@ void load_row(std::byte* to, const std::byte* p, std::int64_t stride, std::int64
 template <dtype T>
 void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
   const std::int64_t stride = b.column_stride(slot), apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
-  const std::byte* p = b.slots[slot];
+  const std::byte* p = b.bases[slot];
   if (apart == columns * stride) return load_row<T>(to, p, stride, rows * columns);
   for (std::int64_t r = 0; r < rows; ++r)
     load_row<T>(to + r * columns * tile_bytes<T>, p + r * apart * tokamax::size_of(T), stride, columns);
@@ -190,7 +190,7 @@ void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
 // Fills a register with the elements of a slot that counts.
 template <dtype T>
 void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
-  const auto first = reinterpret_cast<std::int64_t>(b.slots[slot]);
+  const auto first = reinterpret_cast<std::int64_t>(b.bases[slot]);
   for (std::int64_t r = 0; r < b.rows; ++r)
     for (std::int64_t j = 0; j < b.columns; j += width)
       set_tile<T>(to, r * b.columns + j,
@@ -206,7 +206,7 @@ void store_row(std::byte* p, const std::byte* from, std::int64_t at, std::int64_
 template <dtype T>
 void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
   const std::int64_t apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
-  std::byte* const p = b.slots[slot];
+  std::byte* const p = b.bases[slot];
   if (apart == columns) return store_row<T>(p, from, 0, rows * columns);
   for (std::int64_t r = 0; r < rows; ++r) store_row<T>(p + r * apart * tokamax::size_of(T), from, r * columns, columns);
 }
@@ -270,22 +270,22 @@ inline void interpret(const tile_block& b, const tile_registers& registers, cons
         break;
       case instruction_kind::load:
         if (memory.loads && lies_as_computed(l.type) && is_dense(b, l.a))
-          place[i] = b.slots[l.a];
+          place[i] = b.bases[l.a];
         else if (!is_scalar(loop, l.a))
           dispatch(l.type, [&]<dtype T>() { load_block<T>(place[i], b, l.a); });
         else if (fresh)  // a later block may be larger
-          dispatch(l.type, [&]<dtype T>() { load_row<T>(place[i], b.slots[l.a], 0, tile_size); });
+          dispatch(l.type, [&]<dtype T>() { load_row<T>(place[i], b.bases[l.a], 0, tile_size); });
         break;
       case instruction_kind::iota:
         dispatch(l.type, [&]<dtype T>() { count_block<T>(place[i], b, l.a); });
         break;
       case instruction_kind::store:
-        if (place[l.a] != b.slots[l.b]) dispatch(l.type, [&]<dtype T>() { store_block<T>(place[l.a], b, l.b); });
+        if (place[l.a] != b.bases[l.b]) dispatch(l.type, [&]<dtype T>() { store_block<T>(place[l.a], b, l.b); });
         break;
       case instruction_kind::apply: {
         const void* in[3] = {place[l.a], place[l.b < 0 ? 0 : l.b], place[l.c < 0 ? 0 : l.c]};
         if (const int slot = loop.instructions[loop.kernel->count - 1].b; i == memory.last_result && is_dense(b, slot))
-          place[i] = b.slots[slot];
+          place[i] = b.bases[slot];
         if (l.function == &convert_element_type_p) {
           convert_tile(l.type, l.operand, place[i], in, b.elements());
         } else {

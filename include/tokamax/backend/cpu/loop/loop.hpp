@@ -13,18 +13,18 @@
 namespace tokamax::cpu_backend {
 
 /// Computes one row: n elements of every slot. Slot k advances by strides[k] elements.
-using inner_function = void (*)(std::int64_t n, std::byte* const* slots, const std::int64_t* strides,
+using inner_function = void (*)(std::int64_t n, std::byte* const* bases, const std::int64_t* strides,
                                 const loop_arguments& loop);
 
 namespace detail {
 /// Finds the pointers of all slots at row number `row` of the outer axes, and element `first` of that row.
 inline void locate(const loop_arguments& a, std::int64_t row, std::int64_t first, std::byte** p) noexcept {
-  for (int k = 0; k < a.slots; ++k)
+  for (int k = 0; k < a.slot_count; ++k)
     p[k] = a.pointers[k] + first * a.strides[k * a.rank + a.rank - 1] * a.element_bytes[k];
   for (int axis = a.rank - 2; axis >= 0; --axis) {
     const std::int64_t i = row % a.extents[axis];
     row /= a.extents[axis];
-    for (int k = 0; k < a.slots; ++k) p[k] += i * a.strides[k * a.rank + axis] * a.element_bytes[k];
+    for (int k = 0; k < a.slot_count; ++k) p[k] += i * a.strides[k * a.rank + axis] * a.element_bytes[k];
   }
 }
 }  // namespace detail
@@ -45,7 +45,7 @@ void each_part(const loop_arguments& a, F f) {
 inline void run_loop(const loop_arguments& a, inner_function inner) {
   const std::int64_t n = a.extents[a.rank - 1];
   std::int64_t strides[max_loop_slots];
-  for (int k = 0; k < a.slots; ++k) strides[k] = a.strides[k * a.rank + a.rank - 1];
+  for (int k = 0; k < a.slot_count; ++k) strides[k] = a.strides[k * a.rank + a.rank - 1];
   each_part(a, [&](std::int64_t at, std::int64_t count) {
     std::byte* p[max_loop_slots];
     std::int64_t row = at / n, column = at % n;

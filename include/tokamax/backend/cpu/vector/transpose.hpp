@@ -11,10 +11,10 @@
 namespace tokamax::cpu_backend {
 
 namespace detail {
-template <class T, std::size_t Lanes, class Index, std::size_t... I>
+template <class T, std::size_t Lanes, class Index, std::size_t... Lane>
 [[gnu::always_inline]] inline auto shuffle_native(vector_t<T, Lanes> a, vector_t<T, Lanes> b, Index,
-                                                  std::index_sequence<I...>) noexcept {
-  return __builtin_shufflevector(a, b, static_cast<int>(Index{}(I, Lanes))...);
+                                                  std::index_sequence<Lane...>) noexcept {
+  return __builtin_shufflevector(a, b, static_cast<int>(Index{}(Lane, Lanes))...);
 }
 }  // namespace detail
 

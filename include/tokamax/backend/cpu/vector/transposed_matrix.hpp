@@ -21,10 +21,10 @@ template <class T>
 using square_row = vector_t<T, square_extent<T>>;
 
 /// The low, or the high, halves of two registers, element by element in turns.
-template <bool High, class V, std::size_t... I>
-V in_turns(V a, V b, std::index_sequence<I...>) noexcept {
-  constexpr std::size_t n = sizeof...(I), first = High ? n / 2 : 0;
-  return __builtin_shufflevector(a, b, (first + I / 2 + (I % 2 ? n : 0))...);
+template <bool High, class V, std::size_t... Index>
+V in_turns(V a, V b, std::index_sequence<Index...>) noexcept {
+  constexpr std::size_t n = sizeof...(Index), first = High ? n / 2 : 0;
+  return __builtin_shufflevector(a, b, (first + Index / 2 + (Index % 2 ? n : 0))...);
 }
 
 /// Makes columns of the rows of a square. Each round deals out the rows of the upper and of the lower half in turns.

@@ -54,7 +54,7 @@ bool factor_in_blocks(matrix<T>& x) {
   for (Eigen::Index j = 0; j < n; j += width) {
     const Eigen::Index w = std::min(width, n - j), begin = j + w;
     Eigen::LLT<matrix<T>> factor(x.block(j, j, w, w));
-    if (factor.info() != Eigen::Success) return false;
+    if (!succeeded(factor)) return false;
     const matrix<T>& l = factor.matrixLLT();
     x.block(j, j, w, w) = l;
     for_each_part(begin, n, [&](Eigen::Index at, Eigen::Index count) {

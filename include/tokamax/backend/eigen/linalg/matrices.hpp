@@ -28,6 +28,9 @@ using row_major = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 template <class T>
 using vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
+/// Has an algorithm of Eigen succeeded? Its name for that is a macro of X11.
+bool succeeded(const auto& solver) { return solver.info() == Eigen::ComputationInfo{}; }
+
 /// Calls f(arguments) with operands and results in memory of the host. On another device they are copied there and back.
 template <class F>
 void on_host(const kernel_arguments& a, const F& f) {

@@ -24,7 +24,7 @@ void singular_values(const kernel_arguments& a, std::int64_t i, const svd_attrib
   const bool finite = x.allFinite();
   const Eigen::BDCSVD<matrix<T>> factor(finite ? x : matrix<T>::Zero(x.rows(), x.cols()).eval(),
                                         o.compute_uv ? vectors : 0u);
-  if (!finite || factor.info() != Eigen::Success) {
+  if (!finite || !succeeded(factor)) {
     fill_with_nan<T>(a.out[s], i, 1);
     if (o.compute_uv) {
       fill_with_nan<T>(a.out[0], i, 2);
@@ -53,7 +53,7 @@ TOKAMAX_BODY void run_eigh(const kernel_arguments& call) {
     const bool finite = symmetric.allFinite();
     Eigen::SelfAdjointEigenSolver<matrix<T>> solver;
     if (finite) solver.compute(symmetric, vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
-    if (!finite || solver.info() != Eigen::Success) {
+    if (!finite || !succeeded(solver)) {
       fill_with_nan<T>(a.out[0], i, 1);
       if (vectors) fill_with_nan<T>(a.out[1], i, 2);
       return;
@@ -70,7 +70,7 @@ TOKAMAX_BODY void run_eig(const kernel_arguments& call) {
     const bool finite = x.allFinite();
     Eigen::EigenSolver<matrix<T>> solver;
     if (finite) solver.compute(x, true);
-    if (!finite || solver.info() != Eigen::Success) {
+    if (!finite || !succeeded(solver)) {
       for (int k = 0; k < 4; ++k) fill_with_nan<T>(a.out[k], i, k < 2 ? 1 : 2);
       return;
     }

@@ -26,8 +26,8 @@ struct alignas(64) amx_configuration {
   }
 };
 [[gnu::target("amx-tile")]] inline void begin_amx(std::int64_t rows) noexcept {
-  static constexpr auto of_height = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array{amx_configuration(I + 1)...};
+  static constexpr auto of_height = []<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::array{amx_configuration(Index + 1)...};
   }(std::make_index_sequence<16>());
   _tile_loadconfig(&of_height[static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 1, 16) - 1)]);
 }

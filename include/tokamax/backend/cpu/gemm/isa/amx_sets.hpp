@@ -41,8 +41,8 @@ inline constexpr microkernel_set gemm_amx_bfloat16 = [] {
                     .pack_a_bfloat16 = pack_pairs_by_lane<std::uint16_t>,
                     .begin = begin_amx,
                     .end = end_amx};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, false>), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((k.tile[Index + 1] = tile_amx<static_cast<int>(Index) + 1, false>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();
@@ -68,8 +68,8 @@ inline constexpr microkernel_set gemm_amx_int8 = [] {
                     .integer = true,
                     .begin = begin_amx,
                     .end = end_amx};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx<static_cast<int>(I) + 1, true>), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((k.tile[Index + 1] = tile_amx<static_cast<int>(Index) + 1, true>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();

@@ -127,8 +127,8 @@ inline constexpr microkernel_set gemm_amx_split_bf16 = [] {
                     .pack_a_bfloat16 = pack_split_bf16_by_lane<Parts, std::uint16_t>,
                     .begin = begin_amx,
                     .end = end_amx};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_amx_split_bf16<static_cast<int>(I) + 1, Parts>), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((k.tile[Index + 1] = tile_amx_split_bf16<static_cast<int>(Index) + 1, Parts>), ...);
   }(std::make_index_sequence<32>());
   return k;
 }();

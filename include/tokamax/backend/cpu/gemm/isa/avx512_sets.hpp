@@ -56,8 +56,8 @@ inline constexpr microkernel_set gemm_avx512_int8 = [] {
                     .integer = true,
                     .initial_sums = 1,
                     .fill_initial_sums = fill_quad_initial_sums};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = tile_avx512<static_cast<int>(I) + 1, 2, int8_quad>), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((k.tile[Index + 1] = tile_avx512<static_cast<int>(Index) + 1, 2, int8_quad>), ...);
   }(std::make_index_sequence<14>());
   return k;
 }();

@@ -56,8 +56,8 @@ inline constexpr microkernel_set gemm_portable_int8 = [] {
                     .pack_bfloat16 = nullptr,
                     .pack_int8 = pack_int8_widened,
                     .integer = true};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((k.tile[I + 1] = whole_tile<f32.tile[I + 1], static_cast<int>(I) + 1, f32.columns>), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((k.tile[Index + 1] = whole_tile<f32.tile[Index + 1], static_cast<int>(Index) + 1, f32.columns>), ...);
   }(std::make_index_sequence<static_cast<std::size_t>(f32.rows)>());
   return k;
 }();

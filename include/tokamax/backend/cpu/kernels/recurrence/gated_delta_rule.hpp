@@ -20,7 +20,7 @@ inline void kernel(op_c<gated_delta_rule_p>, cpu_tag, const kernel_arguments& a)
                                   .key_size = q.extent(2),
                                   .value_size = v.extent(2),
                                   .sequences = packed ? a.in[6].extent(0) : state.extent(0),
-                                  .slots = state.extent(0),
+                                  .slot_count = state.extent(0),
                                   .scale = static_cast<float>(a.attrs<gated_delta_rule_attributes>().scale)};
   if (s.heads == 0) return;
   if (packed) {
