@@ -176,7 +176,9 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
     return;
   }
   const auto transposed_view = [](const void* data, std::int64_t row_stride, std::int64_t column_stride,
-                             gemm_element element) { return matrix_view{data, column_stride, row_stride, element}; };
+                                  gemm_element element) {
+    return matrix_view{data, column_stride, row_stride, element};
+  };
   detail::for_logits(
       c, [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t classes, float* logits) {
         for_rows(rows, classes, [=, &c](std::int64_t r) {
@@ -191,10 +193,10 @@ inline void linear_cross_entropy_backward(const linear_classes& c, const float* 
              dx + row * d, d, first == 0 ? gemm_mode::assign : gemm_mode::accumulate, {}, c.precision);
         const auto mode = row == 0 ? gemm_mode::assign : gemm_mode::accumulate;
         if (transposed)
-          gemm(classes, d, rows, transposed_view(logits, classes, 1, gemm_element::f32), x, dweights + first * d, d, mode,
-               {}, c.precision);
+          gemm(classes, d, rows, transposed_view(logits, classes, 1, gemm_element::f32), x, dweights + first * d, d,
+               mode, {}, c.precision);
         else
-          gemm(d, classes, rows, transposed(x.data, x.row_stride, x.column_stride, x.element), dlogits,
+          gemm(d, classes, rows, transposed_view(x.data, x.row_stride, x.column_stride, x.element), dlogits,
                dweights + first, c.classes, mode, {}, c.precision);
       });
 }
