@@ -34,7 +34,7 @@ struct wrong_call {
 /// Calls that fail, in the order of the folders.
 std::vector<wrong_call> wrong_calls() {
   static const temporary_folder folder;
-  const auto x = tk::ones({2, 3}), ids = tk::zeros({2}, tk::i32);
+  const auto x = array::from<float>({1, 2, 3, 4, 5, 6}, {2, 3}), ids = tk::zeros({2}, tk::i32);
   const auto sum_of = tk::jit([](const array& a, const array& b) { return tk::sum(a + b); }, tk::cpu);
   const auto fixed = tk::jit([](const tk::tensor<tk::f32, 2>& a) { return a * 2.0f; }, tk::cpu);
   const auto path = [](const char* name) { return folder.path / name; };
@@ -54,9 +54,9 @@ std::vector<wrong_call> wrong_calls() {
       {"device: operands of add", device, [=] { (void)(x + tk::device_put(x, tk::far_device(1))); }},
       {"add: shapes", shape, [=] { (void)(x + tk::ones({4})); }},
       {"reshape: number of elements", shape, [=] { tk::reshape(x, {5}); }},
-      {"sum: axis", argument, [=] { (void)tk::sum(x, {{2}}); }},
+      {"reduce_sum: axis", shape, [=] { (void)tk::sum(x, {{2}}); }},
       {"index: position", argument, [=] { (void)x[2]; }},
-      {"matmul: operand", shape, [=] { tk::matmul(x, x); }},
+      {"matmul: inner extents", shape, [=] { tk::matmul(x, x); }},
       {"choice: number", argument, [=] { tk::random::choice(tk::random::key(1), ids, {3}, {.replace = false}); }},
       {"uniform: bounds", shape, [=] { tk::random::uniform(tk::random::key(1), {}, tk::f32, x, x); }},
       {"graph", file, [] { tk::parse_graph("nonsense"); }},
@@ -77,9 +77,9 @@ std::vector<wrong_call> wrong_calls() {
       {"multi_steps: every", argument, [] { tk::optim::multi_steps(tk::optim::sgd(0.1), 0); }},
       {"cosine: steps", argument, [] { tk::optim::cosine({.steps = 0}); }},
       {"text", file, [=] { tk::data::text(folder.write("t", "")); }},
-      {"json", file, [=] { tk::checkpoint::about(folder.write("7", "{")); }},
+      {"json", file, [=] { folder.write("metadata.json", "{"), tk::checkpoint::about(folder.path); }},
       {"safetensors", file, [=] { tk::checkpoint::safetensors_file f(folder.write("s.safetensors", "{}")); }},
-      {"checkpoint: leaf tree", argument, [=] { tk::checkpoint::save(path("8"), array(x.type())); }},
+      {"checkpoint: leaf value", argument, [=] { tk::checkpoint::save(path("8"), array(x.type())); }},
       {"profile", file, [=] { tk::profile::write_trace({}, path("none") / "trace.json"); }},
       {"benchmark: iterations", argument,
        [=] { tk::benchmark([](const array& a) { return a; }, {.iterations = 0}, x); }},

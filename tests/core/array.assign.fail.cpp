@@ -1,5 +1,5 @@
 // expects: x\[0\] = y and x\(0\) = y do not change x: write x = x\.at\(0\)\.set\(y\)
-// lines: 14
+// lines: 20
 // tests/core/array.assign.fail.cpp: a part of an array is assigned to, which would change nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/numpy/indexing/at.hpp>

@@ -146,7 +146,7 @@ TEST_CASE("results of a known number can be taken apart") {
   CHECK((rows.size() == 6 && columns.size() == 6));
   const auto [quotient, rest] = polydiv(array::from<float>({1, 5, 6}), array::from<float>({1, 2}));
   check_pair(quotient, rest, 3, 0);
-  CHECK(sort({a})[0].size() == 3);
+  CHECK(sort({a}).size() == 3);
   CHECK(bit_difference({pow(a, 2.0f)}, {power(a, 2.0f)}) == "");
 
   constexpr auto f = [](const tensor<f32, 3>& p, const tensor<f32, 3>& s) {  // and while compiling
