@@ -154,3 +154,18 @@ TEST_CASE("a chain of matrices is multiplied in the cheapest order") {
   CHECK(order.split[2] == 2);  // the first two, then the last one
   CHECK_THROWS_WITH(linalg::multi_dot({}), contains("multi_dot: operands: found 0, expected two or more"));
 }
+
+TEST_CASE("norms of 16-bit floats are rounded once, and so are their gradients") {
+  const auto number = [](const array& x) { return astype(x, f64).item<double>(); };
+  const array many = full({10000}, 100.0f, f16);  // whose sum of squares is 1e8
+  CHECK(number(linalg::norm(many)) == 10000);
+  CHECK(number(linalg::norm(many, {3})) == Approx(100 * std::cbrt(10000)).epsilon(1e-3));
+  CHECK(number(linalg::norm(many * 0.01f, {1})) == Approx(10000).epsilon(1e-2));
+  CHECK(number(linalg::norm(reshape(many, {100, 100}), {linalg::fro})) == 10000);
+  CHECK(number(linalg::norm(reshape(many, {100, 100}), {-1})) == 10000);
+  CHECK(number(linalg::norm(full({3}, 1e-4f, f16))) == Approx(1.7329e-4).epsilon(2e-3));  // squares vanish in f16
+  CHECK(linalg::norm(many).dtype() == f16);
+  const array g = grad([](const array& x) { return linalg::norm(x); })(many);
+  CHECK(number(g[17]) == Approx(0.01).epsilon(1e-3));
+  CHECK(number(max(abs(g - full({10000}, 0.01f, f16)))) == 0);
+}

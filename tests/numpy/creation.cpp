@@ -68,3 +68,17 @@ TEST_CASE("created arrays are those of jax.numpy") {
   add_matrices(table);
   check_cases("numpy/creation.txt", table);
 }
+
+TEST_CASE("ranges of integers are counted in integers") {
+  const std::int64_t big = std::int64_t{1} << 53, least = std::numeric_limits<std::int64_t>::min();
+  CHECK(arange(big + 1, big + 4, 1, i64).values<std::int64_t>()[2] == big + 3);
+  CHECK(arange(big + 1, big + 4, 2, i64).shape() == shape{2});
+  CHECK(arange(big, big + 1, 1, i64).shape() == shape{1});
+  CHECK(arange(big, big - 3, -1, i64).values<std::int64_t>()[2] == big - 2);
+  CHECK(arange(big, big - 3, std::int64_t{-1} << 60, i64).shape() == shape{1});
+  CHECK(arange(least, std::int64_t{0}, std::int64_t{1} << 62, i64).values<std::int64_t>()[1] == least / 2);
+  CHECK(arange(std::uint64_t{1} << 63, (std::uint64_t{1} << 63) + 2, 1, u64).shape() == shape{2});
+  CHECK(arange(-1, 3u).shape() == shape{4});
+  CHECK(arange(5, 5).shape() == shape{0});
+  CHECK(arange(5, 2).shape() == shape{0});
+}

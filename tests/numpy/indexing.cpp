@@ -107,3 +107,64 @@ TEST_CASE("parts are known while compiling") {
   static_assert(std::is_same_v<decltype(f(array())), array>);
   CHECK(f(arange(3)).shape() == shape{3, 1});
 }
+
+TEST_CASE("indices of any integer dtype mean what they say") {
+  const array x = array::from<float>({1, 2, 3, 4});
+  const auto set = [&](const array& i) { return to_values(arrays{x.at(i).set(9.0f)}); };
+  const auto is = [](const values& found, std::initializer_list<float> v) {
+    return difference(found, to_values(arrays{array::from<float>(v)}), 0) == "";
+  };
+  CHECK(is(set(array::from<std::uint32_t>({4294967295u})), {1, 2, 3, 4}));
+  CHECK(is(set(array::from<std::uint64_t>({4294967297u})), {1, 2, 3, 4}));
+  CHECK(is(set(array::from<std::int64_t>({4294967297})), {1, 2, 3, 4}));
+  CHECK(is(set(array::from<std::uint8_t>({1})), {1, 9, 3, 4}));
+  CHECK(is(set(array::from<std::int64_t>({-1})), {1, 2, 3, 9}));
+  CHECK(is(to_values(arrays{x(array::from<std::uint32_t>({4294967295u, 1u}))}), {4, 2}));  // the nearest one
+  CHECK(is(to_values(arrays{choose(array::from<std::uint32_t>({4294967295u}), {array(1.0f), array(2.0f)})}), {2}));
+  CHECK(is(to_values(arrays{choose(array::from<std::int64_t>({4294967296}), {array(1.0f), array(2.0f)})}), {2}));
+  CHECK(is(to_values(arrays{roll(x, array::from<std::int64_t>({4294967297}, {}), {0})}), {4, 1, 2, 3}));
+  CHECK(is(to_values(arrays{ldexp(x, array::from<std::int64_t>({-4294967296}, {}))}), {0, 0, 0, 0}));
+  CHECK(is(to_values(arrays{take(x, array(std::int64_t{1} << 32))}), {std::numeric_limits<float>::quiet_NaN()}));
+}
+
+TEST_CASE("places in tables of more than 2^31 rows are i64") {
+  const std::int64_t n = std::int64_t{1} << 31;
+  const array x(array_type{i8, false, {n + 8}}), wide(array_type{i8, false, {1 << 16, 1 << 16}}),
+      few(array_type{i8, false, {4, 5}});
+  const array i(array_type{i64, false, {3}}), narrow(array_type{i32, false, {3}});
+  const auto type_of_places = [](const array& a, std::initializer_list<index_expression> list) {
+    vec<const index_expression*> each;
+    for (const index_expression& e : list) each.push_back(&e);
+    return tokamax::detail::places_of_plan(tokamax::detail::plan_of(a, each.data(), each.count()), a, index_mode::drop)
+        .rows.dtype();
+  };
+  CHECK(type_of_places(x, {i}) == i64);
+  CHECK(type_of_places(wide, {narrow, narrow}) == i64);
+  CHECK(type_of_places(wide, {narrow}) == i32);
+  CHECK(type_of_places(few, {i, i}) == i32);
+}
+
+TEST_CASE("an ellipsis that stands for no axis still lies between arrays") {
+  const array x = reshape(arange(24), {2, 3, 4}), i = array::from<std::int32_t>({1, 0, 1, 1, 0}), j = i;
+  CHECK(x(whole, i, ellipsis, j).shape() == shape{5, 2});
+  CHECK(x(whole, i, j).shape() == shape{2, 5});
+  CHECK(x(whole, i, j, ellipsis).shape() == shape{2, 5});
+  CHECK(x(ellipsis, whole, i, j).shape() == shape{2, 5});
+  CHECK(x(i, ellipsis, j).shape() == shape{5, 3});
+}
+
+TEST_CASE("a quotient is one division, and repeated exponents are multiplied") {
+  vec<float> whole_numbers;
+  for (int k = 1; k <= 200; ++k) whole_numbers.push_back(static_cast<float>(k));
+  const array k = array::from<float>(std::span<const float>(whole_numbers.data(), 200), {200}), all = arange(200);
+  CHECK(difference(to_values(arrays{k.at(all).divide(k)}), to_values(arrays{ones({200})}), 0) == "");
+  const array seven = array::from<std::int32_t>({7, 8}).at(0).divide(2);
+  CHECK(difference(to_values(arrays{seven}), to_values(arrays{array::from<float>({3.5f, 8})}), 0) == "");
+  const array twice = array::from<std::int32_t>({1, 1});
+  const array x = array::from<float>({5, 3});
+  CHECK(difference(to_values(arrays{x.at(twice).power(2.0f)}), to_values(arrays{array::from<float>({5, 81})}), 1e-6) ==
+        "");
+  CHECK(difference(to_values(arrays{x.at(twice).divide(2.0f)}), to_values(arrays{array::from<float>({5, 0.75f})}), 0) ==
+        "");
+  CHECK(array::from<std::int32_t>({5, 3}).at(twice).power(2)(1).item<int>() == 81);
+}

@@ -84,3 +84,17 @@ TEST_CASE("functions that move elements are those of jax.numpy") {
   add_joins(table);
   check_cases("numpy/manipulation.txt", table);
 }
+
+TEST_CASE("odd mirror images on both sides go on as the first ones do") {
+  const array x = array::from<float>({1, 4, 9});
+  const auto is = [](const array& found, std::initializer_list<float> v) {
+    return difference(to_values(arrays{found}), to_values(arrays{array::from<float>(v)}), 0) == "";
+  };
+  const auto odd = [&](pad_mode mode, std::int64_t before, std::int64_t after) {
+    return pad(x, {{before, after}}, {.mode = mode, .odd = true});
+  };
+  // np.pad([1, 4, 9], (b, a), mode, reflect_type="odd") of NumPy 2
+  CHECK(is(odd(pad_mode::reflect, 1, 7), {-2, 1, 4, 9, 14, 17, 20, 25, 30, 33, 36}));
+  CHECK(is(odd(pad_mode::reflect, 5, 1), {-18, -15, -12, -7, -2, 1, 4, 9, 14}));
+  CHECK(is(odd(pad_mode::symmetric, 1, 7), {1, 1, 4, 9, 9, 14, 17, 17, 20, 25, 25}));
+}

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/numpy.hpp>
 #include <tokamax/transforms/cumulative.hpp>
+#include <tokamax/transforms/grad.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden_cases.hpp"
+
+#include <cmath>
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -101,4 +104,27 @@ TEST_CASE("average takes options alone, and weights") {
   CHECK(average(x, {{0}}).shape() == shape{2});
   CHECK(average(x, {.axis = {1}, .keepdims = true}).shape() == shape{2, 1});
   CHECK(average(x, array::from<float>({1, 0}), {{1}}).average.values<float>()[1] == 3);
+}
+
+TEST_CASE("what follows a sum of 16-bit floats is computed before it is rounded") {
+  const auto number = [](const array& x) { return astype(x, f64).item<double>(); };
+  const array large = concatenate({full({50}, 400.0f, f16), full({50}, -400.0f, f16)}, 0);
+  CHECK(number(nanstd(large)) == 400);  // the variance is 160,000
+  CHECK(number(std_(large)) == 400);
+  const array tiny = concatenate({full({50}, 1e-4f, f16), full({50}, -1e-4f, f16)}, 0);
+  CHECK(number(nanstd(tiny)) == number(tiny(0)));
+  const auto [mean_of, total] = average(full({10000}, 20.0f, f16), full({10000}, 30.0f, f16));
+  CHECK(number(mean_of) == 20);
+  CHECK(std::isinf(number(total)));
+  CHECK(nanstd(array::from<std::int32_t>({1, 3})).item() == 1);
+}
+
+TEST_CASE("the gradient of an extreme is shared among all that tie, whose number f16 cannot hold") {
+  for (const dtype t : {f16, bf16, f32}) {
+    const auto largest = [](const array& x) { return max(x); };
+    const auto smallest = [](const array& x) { return nanmin(x); };
+    const array x = ones({70000}, t);
+    for (const array& g : {grad(largest)(x), grad(smallest)(x)})
+      CHECK(astype(g, f64)(3).item<double>() == Approx(1.0 / 70000).epsilon(t == f32 ? 1e-6 : 5e-3));
+  }
 }

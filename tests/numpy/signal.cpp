@@ -148,3 +148,41 @@ TEST_CASE("long convolutions are the sums of their products") {
     CHECK(kept.values<float>()[0] == y.values<float>()[static_cast<std::size_t>(m - 1)]);
   }
 }
+
+TEST_CASE("sums of 16-bit floats are rounded at the end") {
+  const auto number = [](const array& x) { return astype(x, f64).item<double>(); };
+  const array rows = astype(reshape(array::from<float>({-400, 400, -400, 400, 800, -800, 800, -800}), {2, 4}), f16);
+  CHECK(number(corrcoef(rows)(0, 1)) == -1);  // the covariances are infinite in f16
+  CHECK(number(cov(rows * 0.25f)(0, 0)) == Approx(40000.0 / 3).epsilon(1e-3));
+  const array x = full({2000}, 1.0f, bf16), taps = full({400}, 1.0f, bf16);
+  CHECK(number(convolve(x, taps)(1000)) == 400);
+  CHECK(number(max(convolve(x * 0.3f, taps * 0.3f))) ==
+        Approx(400 * number(array(0.3f, {bf16, false, {}})) * number(array(0.3f, {bf16, false, {}}))).epsilon(4e-3));
+  CHECK(number(trapezoid(full({1001}, 1.0f, bf16))) == 1000);
+}
+
+TEST_CASE("operands are promoted before they are computed with") {
+  const array y = array::from<double>({1, 1}), x = array::from<float>({1, 1.0f + 0x1p-20f});
+  CHECK(trapezoid(y, x).dtype() == f64);
+  CHECK(trapezoid(y, x).item<double>() == 0x1p-20);
+  const array at = astype(array::from<float>({100}), bf16), places = array::from<float>({0, 1000.5f});
+  CHECK(interp(at, places, places).dtype() == f32);
+  CHECK(interp(at, places, places)(0).item() == 100);
+  CHECK(convolve(full({3}, 1.0f, bf16), array::from<std::int32_t>({1, 1})).dtype() == bf16);
+}
+
+TEST_CASE("products of truth values are their conjunction") {
+  const array t = array::from<bool>({true, false});
+  CHECK(difference(to_values(arrays{outer(t, t)}),
+                   to_values(arrays{array::from<bool>({true, false, false, false}, {2, 2})}), 0) == "");
+  CHECK(difference(to_values(arrays{kron(t, t)}), to_values(arrays{array::from<bool>({true, false, false, false})}),
+                   0) == "");
+}
+
+TEST_CASE("bincount leaves out what its counts have no place for, whatever the dtype") {
+  const auto counts = [](const array& x) { return to_values(arrays{bincount(x, 3)}); };
+  const values one = to_values(arrays{array::from<std::int32_t>({1, 0, 0})});
+  CHECK(difference(counts(array::from<std::int64_t>({0, 4294967297, std::int64_t{1} << 40})), one, 0) == "");
+  CHECK(difference(counts(array::from<std::uint32_t>({0, 4294967295u, 4294967294u})), one, 0) == "");
+  CHECK(difference(counts(array::from<std::int64_t>({-4294967295, 7})), one, 0) == "");
+}

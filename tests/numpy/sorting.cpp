@@ -63,3 +63,25 @@ TEST_CASE("partitions have the k-th element in its place") {
   CHECK(array_equal(take_along_axis(x, i, -1), y).item<bool>());
   CHECK_THROWS_AS(partition(x, 7), error);
 }
+
+TEST_CASE("edges that decrease have the intervals of NumPy") {
+  const array x = array::from<float>({-1, 0, 0.5f, 1, 2.5f, 3, 4}), down = array::from<float>({3, 1, 0});
+  const auto is = [](const array& found, std::initializer_list<std::int32_t> v) {
+    return difference(to_values(arrays{found}), to_values(arrays{array::from<std::int32_t>(v)}), 0) == "";
+  };
+  CHECK(is(digitize(x, down), {3, 2, 2, 1, 1, 0, 0}));
+  CHECK(is(digitize(x, down, true), {3, 3, 2, 2, 1, 1, 0}));
+  CHECK(is(digitize(astype(x, i32), astype(down, i32)), {3, 2, 2, 1, 1, 0, 0}));
+}
+
+TEST_CASE("NaN is in exactly one of two sets") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto is = [](const array& found, std::initializer_list<float> v) {
+    return difference(to_values(arrays{found}), to_values(arrays{array::from<float>(v)}), 0) == "";
+  };
+  const array a = array::from<float>({nan, nan, 1}), b = array::from<float>({2, 1}), c = array::from<float>({nan, 2});
+  CHECK(is(setxor1d(a, b), {2, nan}));
+  CHECK(is(setxor1d(b, a), {2, nan}));
+  CHECK(is(setxor1d(a, c), {1, 2, nan, nan}));
+  CHECK(is(setxor1d(b, b), {}));
+}

@@ -10,6 +10,9 @@
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace tk = tokamax;
 using tk::array;
 
@@ -97,4 +100,16 @@ TEST_CASE("float labels that do not fit the logits are labels of softmax_cross_e
                     contains("softmax_cross_entropy: labels: found f32[4], expected") && contains("f32[4,3]"));
   CHECK_THROWS_WITH(tk::softmax_cross_entropy(tk::zeros({}), tk::ones({})), contains("softmax_cross_entropy: labels"));
   CHECK(tk::softmax_cross_entropy(logits, tk::ones({3})).shape() == tk::shape{4});
+}
+
+TEST_CASE("a class without a share may be impossible: 0 log 0 is 0") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const array logits = array::from<float>({1, -inf, 1}, {1, 3}), labels = array::from<float>({0.5f, 0, 0.5f}, {1, 3});
+  CHECK(tk::softmax_cross_entropy(logits, labels)[0].item() == Approx(std::log(2.0f)));
+  const auto total = [](const array& x, const array& p) { return tk::sum(tk::softmax_cross_entropy(x, p)); };
+  CHECK(tk::test::distance(tk::grad(total)(logits, labels), tk::zeros({1, 3})) < 1e-6);
+  const array by_label = tk::grad<1>(total)(logits, labels);
+  CHECK(tk::test::distance(by_label, array::from<float>({std::log(2.0f), 0, std::log(2.0f)}, {1, 3})) < 1e-6);
+  const array impossible = array::from<float>({0.5f, 0.25f, 0.25f}, {1, 3});
+  CHECK(tk::softmax_cross_entropy(logits, impossible)[0].item() == inf);
 }

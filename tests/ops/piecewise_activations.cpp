@@ -57,3 +57,9 @@ case_functions activations() {
 }  // namespace
 
 TEST_CASE("activations are those of jax.nn") { check_cases("ops/activations.txt", activations()); }
+
+TEST_CASE("logmeanexp of many f16 is their mean") {
+  const tokamax::array y = tokamax::logmeanexp(tokamax::full({100000}, 2.0f, tokamax::f16));
+  CHECK(y.dtype() == tokamax::f16);
+  CHECK(tokamax::astype(y, tokamax::f32).item() == 2);
+}

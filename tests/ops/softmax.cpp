@@ -9,6 +9,9 @@
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace tk = tokamax;
 using tk::array;
 
@@ -85,4 +88,25 @@ TEST_CASE("logsumexp over the elements of a mask") {
   CHECK(g.values<float>()[0] == Approx(1 / (1 + std::exp(1.0))));
   CHECK((g.values<float>()[2] == 0 && g.values<float>()[3] == 0));
   CHECK_THROWS_WITH(tk::logsumexp(x, x), contains("logsumexp: mask: found f32[2,3], expected booleans"));
+}
+
+TEST_CASE("rows of 16-bit floats are summed, and what follows computed, in f32") {
+  const auto number = [](const array& x) { return tk::astype(x, tk::f64).item<double>(); };
+  const array zeros = tk::zeros({100000}, tk::f16);
+  CHECK(number(tk::max(tk::log_softmax(zeros))) == Approx(-11.5129).epsilon(1e-3));
+  CHECK(number(tk::logsumexp(zeros)) == Approx(11.5129).epsilon(1e-3));
+  CHECK(tk::log_softmax(zeros).dtype() == tk::f16);
+  const auto loss = [](const array& x) { return tk::logsumexp(x) * array(1000.0f, {tk::f16, false, {}}); };
+  CHECK(number(tk::max(tk::grad(loss)(zeros))) == Approx(0.01).epsilon(1e-2));
+}
+
+TEST_CASE("elements of -inf have no gradient, and no NaN") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const auto slope = [](const array& x) { return tk::grad([](const array& v) { return tk::logsumexp(v); })(x); };
+  CHECK(tk::test::distance(slope(array::from<float>({-inf, -inf})), tk::zeros({2})) == 0);
+  CHECK(tk::test::distance(slope(array::from<float>({-inf, 3, 3})), array::from<float>({0, 0.5f, 0.5f})) < 1e-6);
+  CHECK(tk::test::distance(slope(array::from<float>({3, -50, -inf})), array::from<float>({1, 0, 0})) < 1e-6);
+  CHECK(tk::logsumexp(array::from<float>({-inf, -inf})).item() == -inf);
+  CHECK(tk::logsumexp(array::from<float>({inf, 1})).item() == inf);
+  CHECK(std::isnan(tk::logsumexp(array::from<float>({std::nanf(""), 1})).item()));
 }

@@ -98,3 +98,17 @@ TEST_CASE("choice follows its probabilities") {
   CHECK_THROWS_WITH(random::choice(k, x, {1}, {.p = ones({4}, i32)}), contains("choice: p"));
   CHECK_THROWS_WITH(random::choice(k, zeros({0}), {1}, {.p = zeros({0})}), contains("choice: number"));
 }
+
+TEST_CASE("a Rayleigh sample is finite where the uniform one is 0") {
+  const array x = random::rayleigh(random::key(1), array(2.0f), {1 << 12}, bf16);  // u has 128 values
+  CHECK(min(random::uniform(random::key(1), {1 << 12}, bf16)).item<bfloat16>() == bfloat16(0.0f));
+  CHECK(all(isfinite(x)).item<bool>());
+}
+
+TEST_CASE("double_sided_maxwell takes parameters that broadcast to its shape") {
+  const random::key one(1);
+  const array loc = zeros({3}), scale = ones({2, 1});
+  CHECK(random::double_sided_maxwell(one, loc, scale).shape() == shape{2, 3});
+  CHECK(random::double_sided_maxwell(one, loc, scale, {4, 2, 3}).shape() == shape{4, 2, 3});
+  CHECK_THROWS_WITH(random::double_sided_maxwell(one, loc, scale, {2, 2}), contains("double_sided_maxwell: shape"));
+}

@@ -95,3 +95,36 @@ TEST_CASE("bounds that do not broadcast to the shape are refused, as in JAX") {
   CHECK_THROWS_WITH(random::uniform(k, {1}, f32, low), contains("uniform: bounds"));
   CHECK_THROWS_WITH(random::uniform(k, {3}, f32, low, ones({2})), contains("uniform: bounds"));
 }
+
+TEST_CASE("truncated normal samples in the tails have the means of the tails, and are inside") {
+  const float inf = std::numeric_limits<float>::infinity();
+  // mean of the part above a: the density at a over the probability to be above it
+  const std::pair<double, double> tails[] = {
+      {3, 3.2830986543}, {6, 6.1584826045}, {20, 20.0497525}, {1000, 1000.000999998}};
+  for (const auto& [a, expected] : tails)
+    for (const bool left : {false, true}) {
+      const array x = random::truncated_normal(k, left ? -inf : a, left ? -a : inf, {20000}) * (left ? -1.0f : 1.0f);
+      CAPTURE(a, left);
+      CHECK(min(x).item() > static_cast<float>(a));
+      CHECK(static_cast<double>(mean(x - static_cast<float>(a)).item()) == Approx(expected - a).epsilon(0.03));
+      CHECK(static_cast<double>(max(x).item()) < a + 16 / a);
+    }
+  const array narrow = random::truncated_normal(k, 5, 5.125, {1000});
+  CHECK(min(narrow).item() > 5);
+  CHECK(max(narrow).item() < 5.125f);
+  CHECK(static_cast<double>(mean(narrow).item()) == Approx(5.0566).epsilon(1e-3));
+  const array half = random::truncated_normal(k, -inf, 0.0, {1 << 16});
+  CHECK(min(half).item() > -6);
+  CHECK(max(half).item() < 0);
+}
+
+TEST_CASE("a bound that is excluded is not returned where rounding reaches it") {
+  const float next = std::nextafter(1000.0f, 2000.0f);
+  for (const dtype t : {f32, bf16, f16}) {
+    const array low = astype(array(1000.0f, {f32, false, {}}), t), x = random::uniform(k, {64}, t, low, low * 1.01f);
+    CHECK(all(x >= low).item<bool>());
+    CHECK(all(x < low * 1.01f).item<bool>());
+  }
+  CHECK(max(random::uniform(k, {64}, f32, 1000.0f, next)).item() == 1000.0f);
+  CHECK(max(random::uniform(k, {1 << 14}, bf16, 0.0f, 3.0f)).item<bfloat16>() < bfloat16(3.0f));
+}

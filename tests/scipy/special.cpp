@@ -143,3 +143,29 @@ TEST_CASE("a program that is known while compiling has the same values") {
   CHECK(known.data<float>()[0] == late.data<float>()[0]);
   CHECK(known.data<float>()[3] == late.data<float>()[3]);
 }
+
+TEST_CASE("special values that JAX does not have") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto at = [](const array& y) { return static_cast<double>(y.item()); };
+  CHECK(at(sp::rel_entr(array(inf), array(1.0))) == inf);
+  CHECK(at(sp::rel_entr(array(0.0), array(0.0))) == 0);
+  CHECK(at(sp::gammaincc(array(inf), array(2.0))) == 1);
+  CHECK(at(sp::gammainc(array(inf), array(2.0))) == 0);
+  CHECK(std::isnan(at(sp::gammainc(array(inf), array(inf)))));
+  CHECK(at(grad([](const array& x) { return cbrt(x); })(array(0.0f))) == inf);
+  CHECK(at(grad([](const array& x) { return cbrt(x); })(array(8.0f))) == Approx(1.0 / 12));
+}
+
+TEST_CASE("products with a logarithm have finite gradients where the factor is 0") {
+  const auto both = [](auto f, float x, float y) {
+    const auto [dx, dy] = grad<0, 1>(f)(array(x), array(y));
+    return std::pair{dx.item(), dy.item()};
+  };
+  const auto xlogy = [](const array& x, const array& y) { return sp::xlogy(x, y); };
+  const auto xlog1py = [](const array& x, const array& y) { return sp::xlog1py(x, y); };
+  CHECK(both(xlogy, 0, 0) == std::pair{0.0f, 0.0f});
+  CHECK(both(xlog1py, 0, -1) == std::pair{0.0f, 0.0f});
+  CHECK(both(xlogy, 0, 1) == std::pair{0.0f, 0.0f});
+  CHECK(both(xlogy, 0, 4).first == Approx(std::log(4.0f)));
+  CHECK(both(xlogy, 2, 4).second == 0.5f);
+}

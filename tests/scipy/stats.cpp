@@ -135,3 +135,44 @@ TEST_CASE("gradients of densities are finite where the density is 0") {
   const array g = grad(f)(array::from<float>({-1.0f, 0.5f, 2.0f}));
   for (const float v : g.values<float>()) CHECK(std::isfinite(v));
 }
+
+TEST_CASE("NaN stays NaN, and a quantile of no probability is NaN") {
+  const array nan(std::numeric_limits<double>::quiet_NaN());
+  const array two(2.0), half(0.5), five(5.0);
+  const std::pair<const char*, array> rows[] = {
+      {"gamma logpdf", st::gamma::logpdf(nan, two)},
+      {"gamma cdf", st::gamma::cdf(nan, two)},
+      {"gamma sf", st::gamma::sf(nan, two)},
+      {"chi2 logpdf", st::chi2::logpdf(nan, two)},
+      {"chi2 cdf", st::chi2::cdf(nan, two)},
+      {"chi2 sf", st::chi2::sf(nan, two)},
+      {"beta logpdf", st::beta::logpdf(nan, two, two)},
+      {"beta cdf", st::beta::cdf(nan, two, two)},
+      {"expon logpdf", st::expon::logpdf(nan)},
+      {"expon cdf", st::expon::cdf(nan)},
+      {"uniform logpdf", st::uniform::logpdf(nan)},
+      {"uniform cdf", st::uniform::cdf(nan)},
+      {"pareto logpdf", st::pareto::logpdf(nan, two)},
+      {"bernoulli logpmf", st::bernoulli::logpmf(nan, half)},
+      {"bernoulli cdf", st::bernoulli::cdf(nan, half)},
+      {"binom logpmf", st::binom::logpmf(nan, five, half)},
+      {"poisson logpmf", st::poisson::logpmf(nan, two)},
+      {"poisson cdf", st::poisson::cdf(nan, two)},
+      {"geom logpmf", st::geom::logpmf(nan, half)},
+      {"nbinom logpmf", st::nbinom::logpmf(nan, five, half)},
+      {"expon ppf below", st::expon::ppf(array(-0.5))},
+      {"expon ppf above", st::expon::ppf(array(1.5))},
+      {"uniform ppf below", st::uniform::ppf(array(-0.5))},
+      {"uniform ppf above", st::uniform::ppf(array(1.5))},
+      {"dirichlet logpdf", st::dirichlet::logpdf(array::from<float>({std::nanf(""), 0.5f}), ones({2}))},
+      {"multinomial logpmf", st::multinomial::logpmf(array::from<float>({std::nanf(""), 1}), two, full({2}, 0.5f))},
+  };
+  for (const auto& [name, y] : rows) {
+    CAPTURE(name);
+    CHECK(std::isnan(y.item()));
+  }
+  CHECK(st::gamma::logpdf(array(-1.0), two).item() == -std::numeric_limits<float>::infinity());
+  CHECK(st::poisson::cdf(array(-1.0), two).item() == 0);
+  CHECK(st::expon::ppf(array(1.0)).item() == std::numeric_limits<float>::infinity());
+  CHECK(st::uniform::ppf(array(0.25), two, five).item() == 3.25f);
+}

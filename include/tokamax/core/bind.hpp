@@ -69,7 +69,10 @@ constexpr void order_operands(const graph& g, int* ids) {
 constexpr int fold_neutral(const graph& g, const op& o, const int* ids) {
   const auto holds = [&](int id, double value) {
     const node& n = g.nodes[id];
-    return n.op == &constant_p && as_double(constant_bits(g, n), n.type.dtype) == value;
+    if (n.op != &constant_p) return false;
+    const double v = as_double(constant_bits(g, n), n.type.dtype);
+    if (v != 0 || !is_floating(n.type.dtype)) return v == value;
+    return std::bit_cast<std::uint64_t>(v) == std::bit_cast<std::uint64_t>(value);  // 0 and -0 differ
   };
   return holds(ids[0], o.algebra.left_neutral) ? 1 : holds(ids[1], o.algebra.right_neutral) ? 0 : -1;
 }

@@ -84,6 +84,17 @@ constexpr array astype(const array& x, dtype type, source_line l = source_line::
 namespace detail {
 /// x as its sums are carried: f64 as it is, other floats in f32.
 constexpr array carried(const array& x) { return astype(x, carrying(x.dtype())); }
+/// f(x) with x as its sums are carried, rounded once to the dtype of x: a sum of many f16 that is rounded before its root or
+/// logarithm is taken may be infinite.
+template <class F>
+constexpr array rounded_once(const array& x, const F& f) {
+  return astype(f(carried(x)), x.dtype());
+}
+/// The same of two operands of one dtype.
+template <class F>
+constexpr array rounded_once(const array& x, const array& y, const F& f) {
+  return astype(f(carried(x), carried(y)), x.dtype());
+}
 }  // namespace detail
 
 /// Attributes of bitcast_convert_type.

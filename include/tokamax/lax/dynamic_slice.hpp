@@ -23,8 +23,9 @@ constexpr arrays dynamic_operands(const call& c, const array& x, const array* up
 }
 /// A literal start may have been written as any integer.
 constexpr array start_value(const array& s) {
-  if (s.is_literal() && is_integer(s.dtype())) return convert_element_type(s, i32);
-  return s;
+  if (!s.is_literal() || !is_integer(s.dtype())) return s;
+  const double v = s.literal();
+  return convert_element_type(s, v < -0x1p31 || v >= 0x1p31 ? i64 : i32);
 }
 constexpr array dynamic_bind(const op& o, const arrays& in, const dynamic_slice_options& options, location where) {
   return bind_all(o, in.data(), in.count(), pack(options), where)[0];

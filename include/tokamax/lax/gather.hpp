@@ -26,6 +26,11 @@ constexpr array index_in_i32(const array& x) {
   const array low(-most_indices - 1, {i64, false, {}}), high(most_indices, {i64, false, {}});
   return astype(minimum(maximum(x, low), high), i32);
 }
+/// The same of integers of any dtype: those that i32 has not become the nearest end.
+constexpr array integers_in_i32(const array& x, source_line l) {
+  if (!is_unsigned(x.dtype()) || bits_of(x.dtype()) < 32) return astype(index_in_i32(x), i32, l);
+  return astype(minimum(x, array(most_indices, {x.dtype(), false, {}})), i32, l);
+}
 /// Indices into a batch of tables, when the tables are joined into one: the rows of entry b begin at b * rows.
 constexpr array batch_indices(const call& c, const array& indices, bool batched, std::int64_t rows) {
   if (const std::int64_t joint = mul_extent(c.batch_size, rows); joint > most_indices)

@@ -50,12 +50,14 @@ constexpr std::int64_t reduced_count(const array& x, const axes& axis) {
   for (std::int64_t a : normalized(axis, x.rank())) n = mul_extent(n, x.extent(static_cast<int>(a)));
   return n;
 }
-/// The gradient of max and min goes to the chosen elements, in equal shares where several tie.
+/// The gradient of max and min goes to the chosen elements, in equal shares where several tie. Ties are counted in f32 at
+/// least; JAX counts them in the dtype of x, which may have no number for them.
 constexpr arrays choose_vjp(const call& c) {
   const axes axis = c.attrs<reduce_attributes>().axis;
-  const array chosen = astype(c[0] == expand_reduced(c.out(), c[0].shape(), axis), c[0].dtype());
-  const array share = c.ct() / reduce_sum(chosen, axis);
-  return chosen * expand_reduced(share, c[0].shape(), axis);
+  const array ct = carried(c.ct());
+  const array chosen = astype(c[0] == expand_reduced(c.out(), c[0].shape(), axis), ct.dtype());
+  const array share = ct / reduce_sum(chosen, axis);
+  return astype(chosen * expand_reduced(share, c[0].shape(), axis), c.ct().dtype());
 }
 constexpr op reduction(op o) {
   o.stablehlo = "stablehlo.reduce";

@@ -21,6 +21,8 @@ inline constexpr op true_positions_p{
       const std::int64_t size = c.attrs<true_positions_options>().size;
       if (c[0].dtype() != bool_ || c[0].rank() != 1)
         return c.fail("true_positions: operand", c[0].type(), "booleans with one axis");
+      if (c[0].extent(0) > most_indices)
+        return c.fail("true_positions: elements", c[0].type(), message("at most ") << most_indices);
       if (size < 0) return c.fail("true_positions: size", message() << size, "0 or more");
       return {i32, false, {size}};
     },
@@ -39,7 +41,7 @@ inline constexpr op true_positions_p{
 ///
 /// shapes  mask [n] -> [size]
 /// dtypes  bool -> i32
-/// errors  "true_positions: operand", "true_positions: size"
+/// errors  "true_positions: operand", "true_positions: size", "true_positions: elements" for more than 2147483647
 /// source  jax.numpy.flatnonzero with size and a fill_value of n
 constexpr array true_positions(const array& mask, std::int64_t size, source_line l = source_line::current()) {
   return bind(described<true_positions_p>(), {mask}, true_positions_options{size}, l);

@@ -33,24 +33,25 @@ struct vector_norm_options {
 /// The norm of vectors along some axes; of all elements, if no axis is given.
 ///
 /// shapes  x [...] -> x without `axis` (extent 1 with .keepdims)
-/// dtypes  floating; integers become f32
+/// dtypes  floating, computed in f32 or f64 and rounded once; integers become f32
 /// errors  "norm: ord" for the name of a matrix norm, "reduce_sum: axis", "max: extents" of no elements
 /// source  jax.numpy.linalg.vector_norm. The derivative of the norm of zeros is NaN, as there
 constexpr array vector_norm(const array& x, const vector_norm_options& o = {}, source_line l = source_line::current()) {
-  const array v = tokamax::detail::in_floats(x);
   const reduce_options along{o.axis, o.keepdims};
   const double p = o.ord.p;
   if (o.ord.kind != order::name::usual && o.ord.kind != order::name::number) {
     reject(x, l, "norm: ord", "the name of a matrix norm", "a number");
-    return v;
+    return x;
   }
-  if (p == inf && v.size() == 0) return sum(v, along, l);  // of no elements the largest is 0
-  if (p == inf) return max(abs(v), along, l);
-  if (p == -inf) return min(abs(v), along, l);
-  if (p == 0) return sum(astype(v != zeros_like(v), v.dtype()), along, l);
-  if (p == 1) return sum(abs(v), along, l);
-  if (p == 2) return sqrt(sum(v * v, along, l), l);
-  return power(sum(power(abs(v), array(p)), along, l), array(1 / p), l);
+  return tokamax::detail::rounded_once(tokamax::detail::in_floats(x), [&](const array& v) {
+    if (p == inf && v.size() == 0) return sum(v, along, l);  // of no elements the largest is 0
+    if (p == inf) return max(abs(v), along, l);
+    if (p == -inf) return min(abs(v), along, l);
+    if (p == 0) return sum(astype(v != zeros_like(v), v.dtype()), along, l);
+    if (p == 1) return sum(abs(v), along, l);
+    if (p == 2) return sqrt(sum(v * v, along, l), l);
+    return power(sum(power(abs(v), array(p)), along, l), array(1 / p), l);
+  });
 }
 
 /// The options of norms of matrices.
@@ -62,7 +63,8 @@ struct matrix_norm_options {
 /// The norm of matrices, which are the last two axes.
 ///
 /// shapes  x [..., m, n] -> [...] ([..., 1, 1] with .keepdims)
-/// dtypes  floating; integers become f32; f32 or f64 where singular values are needed
+/// dtypes  floating, sums computed in f32 or f64 and rounded once; integers become f32; f32 or f64 where singular values
+///         are needed
 /// errors  "norm: matrix", "norm: ord", "max: extents" of no elements
 /// source  jax.numpy.linalg.matrix_norm
 constexpr array matrix_norm(const array& x, const matrix_norm_options& o = {}, source_line l = source_line::current()) {
@@ -71,7 +73,8 @@ constexpr array matrix_norm(const array& x, const matrix_norm_options& o = {}, s
   const double p = o.ord.p;
   array result;
   if (o.ord.kind == order::name::usual || o.ord.kind == order::name::frobenius) {
-    result = sqrt(sum(a * a, {.axis = {-2, -1}}, l), l);
+    result =
+        tokamax::detail::rounded_once(a, [&](const array& v) { return sqrt(sum(v * v, {.axis = {-2, -1}}, l), l); });
   } else if (o.ord.kind == order::name::nuclear) {
     result = sum(svdvals(a, l), {.axis = {-1}}, l);
   } else if (p == 2) {

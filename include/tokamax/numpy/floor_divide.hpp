@@ -22,17 +22,20 @@ struct dividends {
 };
 }  // namespace detail
 
-/// The remainder of flooring division: it has the sign of b. The remainder of an integer by zero is 0.
+/// The remainder of flooring division: it has the sign of b, also where it is 0, which in JAX has that of a. The remainder
+/// of an integer by zero is 0.
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.remainder
 constexpr array remainder(const array& dividend, const array& divisor, source_line l = source_line::current()) {
   auto [a, b, zero] = detail::dividends(described<rem_p>(), dividend, divisor, l);
   if (is_integer(b.dtype())) b = select(b == zero, array(1.0, b.type()), b, l);
   const array r = rem(a, b, l);
-  return select(logical_and((r < zero) != (b < zero), r != zero), r + b, r, l);
+  const array y = select(logical_and((r < zero) != (b < zero), r != zero), r + b, r, l);
+  if (is_integer(y.dtype())) return y;
+  return select(r == zero, select(b < zero, array(-0.0, b.type()), array(0.0, b.type())), y, l);
 }
 
-/// floor(a / b). An integer divided by zero gives -1; for signed dtypes it gives -2 unless a is 0, as in JAX.
+/// floor(a / b); a quotient of 0 has the sign of a / b, as in NumPy. An integer divided by zero gives -1; for signed dtypes it gives -2 unless a is 0, as in JAX.
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.floor_divide
 constexpr array floor_divide(const array& dividend, const array& divisor, source_line l = source_line::current()) {
@@ -45,7 +48,7 @@ constexpr array floor_divide(const array& dividend, const array& divisor, source
   }
   const array q = (a - r) / b;
   const array nearest = round(select(logical_and(r != zero, (b < zero) != (r < zero)), q - one, q, l), l);
-  return select(b == zero, a / b, nearest, l);
+  return select(b == zero, a / b, select(nearest == zero, a / b * zero, nearest), l);
 }
 
 }  // namespace tokamax

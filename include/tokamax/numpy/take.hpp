@@ -22,7 +22,7 @@ constexpr array take(const array& x, const array& indices, int axis = 0, source_
     return x;
   }
   array i = indices;
-  if (i.is_literal() && is_integer(i.dtype())) i = convert_element_type(indices, i32);
+  if (i.is_literal() && is_integer(i.dtype())) i = detail::integers_in_i32(indices, l);
   i = select(i < 0, i + detail::extent_operand(x.extent(axis), l), i, l);
   if (axis == 0) return gather(x, i, l);
   axes front{axis};

@@ -95,7 +95,7 @@ inline constexpr op cross_entropy_p{
 /// The cross entropy between labels and the softmax of logits, one value a row.
 ///
 ///   loss = log(sum(exp(logits))) - logits[label]            for integer labels
-///   loss = -sum(labels * log_softmax(logits))               for a distribution over the classes
+///   loss = -sum(labels * log_softmax(logits))               for a distribution over the classes, where 0 log 0 = 0
 ///
 /// shapes  logits [..., V], labels [...] or [..., V] -> [...]
 /// dtypes  logits any float; labels i32 or i64, or floats for a distribution; the loss is f32 (Optax keeps bf16),
@@ -112,7 +112,9 @@ constexpr array softmax_cross_entropy(const array& logits, const array& labels, 
              message("integers of the rows of ") << logits.type() << ", or floats of its shape");
       return logits;
     }
-    return -sum(detail::carried(labels) * located(log_softmax(detail::carried(logits), -1, l), l), {{-1}}, l);
+    const array share = detail::carried(labels), log_share = log_softmax(detail::carried(logits), -1, l);
+    const array none = logical_and(share == 0.0, log_share == -std::numeric_limits<double>::infinity());
+    return -sum(share * located(select(none, 0.0, log_share), l), {{-1}}, l);
   }
   const array in[] = {logits, detail::index_in_i32(labels)};
   return bind_all(described<cross_entropy_p>(), in, 2, words{}, l)[0];

@@ -83,20 +83,28 @@ constexpr array softmax_vjp(const array& y, const array& ct, source_line l) {
 ///   y = s - log(sum(exp(s)))  with s = x - max(x)
 ///
 /// shapes  x [...] -> the same
+/// dtypes  any float, computed in f32 or f64 and rounded once; integers become f32
 /// source  jax.nn.log_softmax
 constexpr array log_softmax(const array& x, int axis = -1, source_line l = source_line::current()) {
-  const array s = x - located(stop_gradient(detail::reduce(described<reduce_max_p>(), x, {{axis}, true}, l), l), l);
-  return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
+  return detail::rounded_once(detail::in_floats(x), [&](const array& v) {
+    const array s = v - located(stop_gradient(detail::reduce(described<reduce_max_p>(), v, {{axis}, true}, l), l), l);
+    return s - located(log(sum(exp(s, l), {{axis}, true}, l), l), l);
+  });
 }
 
-/// log(sum(exp(x))) without overflow. It is -inf if all elements are -inf, and inf if one of them is.
+/// log(sum(exp(x))) without overflow. It is -inf if all elements are -inf, and inf if one of them is. Elements of -inf have
+/// the gradient 0, also where all of them are, for which JAX has NaN.
 ///
 /// shapes  x [...] -> x without `axis` (all axes, if none is given)
+/// dtypes  any float, computed in f32 or f64 and rounded once; integers become f32
 /// source  jax.nn.logsumexp
 constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
-  const array top = stop_gradient(detail::reduce(described<reduce_max_p>(), x, {o.axis, true}, l), l);
-  const array shift = select(isfinite(top, l), top, zeros_like(top), l);
-  const array y = log(sum(exp(x - shift, l), {o.axis, true}, l), l) + shift;
+  const array y = detail::rounded_once(detail::in_floats(x), [&](const array& v) {
+    const array top = stop_gradient(detail::reduce(described<reduce_max_p>(), v, {o.axis, true}, l), l);
+    const array shift = select(isfinite(top, l), top, zeros_like(top), l);
+    const array total = sum(exp(v - shift, l), {o.axis, true}, l);  // 1 or more, or 0 if all elements are -inf
+    return log(maximum(total, 0.5, l), l) + top;
+  });
   if (o.keepdims) return y;
   shape s;
   const axes reduced = detail::normalized(o.axis, x.rank());

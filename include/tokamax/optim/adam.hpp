@@ -8,8 +8,8 @@ namespace tokamax::optim {
 
 template <class Params>
 struct adam_state {
-  array count = zeros({}, i32);  ///< updates so far
-  Params mu{}, nu{};             ///< averages of gradients and of their squares
+  array count = zeros({}, i32);                                     ///< updates so far
+  Params mu = for_averages(Params{}), nu = for_averages(Params{});  ///< averages of gradients and of their squares
 };
 
 /// Divides the average gradient by the root of the average square. Both averages are corrected for starting at zero.
@@ -17,13 +17,15 @@ struct adam_state {
 ///   mu = b1 mu + (1 - b1) g,  nu = b2 nu + (1 - b2) g^2
 ///   u  = mu / (1 - b1^t) / (sqrt(nu / (1 - b2^t) + eps_root) + eps)
 ///
+/// dtypes  mu and nu of leaves of 16 bits are f32, where Optax has the dtype of the leaf and divides by 0; u has that of g
 /// source  optax.scale_by_adam; Kingma, Ba 2015, arXiv:1412.6980, algorithm 1
 struct scale_by_adam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
-    return {zeros({}, i32), zeros_like(params), zeros_like(params)};
+    const Params start = for_averages(zeros_like(params));
+    return {zeros({}, i32), start, start};
   }
   template <class Params>
   constexpr std::pair<Params, adam_state<Params>> update(const Params& g, const adam_state<Params>& s,
@@ -32,13 +34,20 @@ struct scale_by_adam {
     auto average = [](double decay, const array& now, const array& before) {
       return (1.0 - decay) * now + decay * before;
     };
-    const Params mu = map_floating([&](const array& m, const array& x) { return average(b1, x, m); }, s.mu, g);
-    const Params nu = map_floating([&](const array& n, const array& x) { return average(b2, x * x, n); }, s.nu, g);
-    const array mu_share = 1.0 - power(array(b1), t), nu_share = 1.0 - power(array(b2), t);
-    auto step = [&](const array& m, const array& n) {
-      return m / astype(mu_share, m.dtype()) / (sqrt(n / astype(nu_share, n.dtype()) + eps_root) + eps);
+    auto average_of_squares = [&](const array& n, const array& x) {
+      const array wide = astype(x, n.dtype());
+      return average(b2, wide * wide, n);
     };
-    return {map_floating(step, mu, nu), {count, mu, nu}};
+    const Params mu =
+        map_floating([&](const array& m, const array& x) { return average(b1, astype(x, m.dtype()), m); }, s.mu, g);
+    const Params nu = map_floating(average_of_squares, s.nu, g);
+    const array mu_share = 1.0 - power(array(b1), t), nu_share = 1.0 - power(array(b2), t);
+    auto step = [&](const array& m, const array& n, const array& x) {
+      array square = n / astype(nu_share, n.dtype());
+      if (eps_root != 0) square = square + eps_root;
+      return astype(m / astype(mu_share, m.dtype()) / (sqrt(square) + eps), x.dtype());
+    };
+    return {map_floating(step, mu, nu, g), {count, mu, nu}};
   }
 };
 

@@ -8,50 +8,62 @@ namespace tokamax::optim {
 
 template <class Params>
 struct squares_state {
-  Params squares{};
+  Params squares = for_averages(Params{});
 };
 
 namespace detail {
 template <class Params>
-constexpr Params full_tree(const Params& params, double value) {
-  return map_floating([&](const array& p) { return full(p.shape(), value, p.dtype()); }, params);
+constexpr squares_state<Params> squares_from(const Params& params, double value) {
+  return {map_floating([&](const array& p) { return full(p.shape(), value, carrying(p.dtype())); }, params)};
+}
+/// g / sqrt(n + eps), in the dtype of g.
+constexpr array over_root(const array& g, const array& n, double eps) {
+  return astype(astype(g, n.dtype()) * rsqrt(n + eps), g.dtype());
 }
 }  // namespace detail
 
 /// n = decay n + (1 - decay) g^2, u = g / sqrt(n + eps).
+/// dtypes  n of leaves of 16 bits is f32; u has the dtype of g
 /// source  optax.scale_by_rms
 struct scale_by_rms {
   double decay = 0.9, eps = 1e-8, initial = 0;
 
   template <class Params>
   constexpr squares_state<Params> init(const Params& params) const {
-    return {detail::full_tree(params, initial)};
+    return detail::squares_from(params, initial);
   }
   template <class Params>
   constexpr std::pair<Params, squares_state<Params>> update(const Params& g, const squares_state<Params>& s,
                                                             const Params&) const {
-    const Params n = map_floating(
-        [this](const array& m, const array& x) { return (1.0 - decay) * (x * x) + decay * m; }, s.squares, g);
-    return {map_floating([this](const array& x, const array& m) { return x * rsqrt(m + eps); }, g, n), {n}};
+    auto average = [this](const array& m, const array& x) {
+      const array wide = astype(x, m.dtype());
+      return (1.0 - decay) * (wide * wide) + decay * m;
+    };
+    const Params n = map_floating(average, s.squares, g);
+    return {map_floating([this](const array& x, const array& m) { return detail::over_root(x, m, eps); }, g, n), {n}};
   }
 };
 
 /// n = n + g^2, u = g / sqrt(n + eps), and u = 0 where n is 0.
+/// dtypes  as scale_by_rms
 /// source  optax.scale_by_rss; Duchi et al. 2011
 struct scale_by_rss {
   double initial = 0.1, eps = 1e-7;
 
   template <class Params>
   constexpr squares_state<Params> init(const Params& params) const {
-    return {detail::full_tree(params, initial)};
+    return detail::squares_from(params, initial);
   }
   template <class Params>
   constexpr std::pair<Params, squares_state<Params>> update(const Params& g, const squares_state<Params>& s,
                                                             const Params&) const {
-    const Params n = map_floating([](const array& m, const array& x) { return x * x + m; }, s.squares, g);
-    return {
-        map_floating([this](const array& x, const array& m) { return select(m > 0, x * rsqrt(m + eps), 0.0f); }, g, n),
-        {n}};
+    auto add = [](const array& m, const array& x) {
+      const array wide = astype(x, m.dtype());
+      return wide * wide + m;
+    };
+    auto step = [this](const array& x, const array& m) { return select(m > 0, detail::over_root(x, m, eps), 0.0f); };
+    const Params n = map_floating(add, s.squares, g);
+    return {map_floating(step, g, n), {n}};
   }
 };
 

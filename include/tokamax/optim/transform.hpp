@@ -65,6 +65,20 @@ constexpr Tree zeros_like(const Tree& tree) {
   return result;
 }
 
+/// A copy of `tree` with zeros of f32 in place of floating leaves of fewer bits. Averages are kept in such trees, because
+/// squares of small f16 gradients are 0 in f16, and because averages in bf16 stop moving.
+template <class Tree>
+constexpr Tree for_averages(const Tree& tree) {
+  Tree result = copy_tree(tree);
+  for_each_leaf(
+      [](auto& leaf) {
+        if (!is_floating(leaf.dtype()) || carrying(leaf.dtype()) == leaf.dtype()) return;
+        static_cast<array&>(leaf) = zeros(leaf.shape(), carrying(leaf.dtype()));
+      },
+      result);
+  return result;
+}
+
 /// One more step, without wrapping around.
 constexpr array incremented(const array& count) {
   return minimum(count, array(2147483646.0, {i32, false, {}})) + array(1.0, {i32, false, {}});

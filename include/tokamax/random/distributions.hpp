@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/cumulative.hpp>     // cumsum
-#include <tokamax/lax/search_sorted.hpp>  // search_sorted
-#include <tokamax/random/randint.hpp>     // randint, permutation
-#include <tokamax/random/samplers.hpp>    // uniform, normal
+#include <tokamax/lax/cumulative.hpp>       // cumsum
+#include <tokamax/lax/search_sorted.hpp>    // search_sorted
+#include <tokamax/random/randint.hpp>       // randint, permutation
+#include <tokamax/random/sample_shape.hpp>  // sample_shape
+#include <tokamax/random/samplers.hpp>      // uniform, normal
 
 namespace tokamax::random {
 
@@ -60,7 +61,9 @@ constexpr array pareto(const key& k, const array& b, const shape& s = {}, dtype 
 constexpr array rayleigh(const key& k, const array& scale, const shape& s = {}, dtype type = f32,
                          source_line l = source_line::current()) {
   const shape drawn = detail::sample_shape("rayleigh: shape", s, scale, l);
-  return astype(scale, type) * located(sqrt(log(uniform(k, drawn, type, 0.0, 1.0, l)) * -2.0), l);
+  const array smallest = detail::literal(detail::smallest(type), type);  // in place of 0, whose logarithm is infinite
+  const array u = maximum(uniform(k, drawn, type, 0.0, 1.0, l), smallest);
+  return astype(scale, type) * located(sqrt(log(u) * -2.0), l);
 }
 constexpr array maxwell(const key& k, const shape& s = {}, dtype type = f32, source_line l = source_line::current()) {
   shape triples = s;
@@ -72,12 +75,15 @@ constexpr array weibull_min(const key& k, const array& scale, const array& conce
   const shape drawn = detail::sample_shape("weibull_min: shape", s, scale, concentration, l);
   return power(exponential(k, drawn, type, l), 1.0 / astype(concentration, type), l) * located(astype(scale, type), l);
 }
-/// A Maxwell sample with a random sign, times scale, plus loc; loc and scale are scalars.
+/// A Maxwell sample with a random sign, times scale, plus loc.
+/// shapes  loc and scale broadcast to s; s {} stands for their own shape
+/// errors  "double_sided_maxwell: shape"
 /// source  jax.random.double_sided_maxwell
 constexpr array double_sided_maxwell(const key& k, const array& loc, const array& scale, const shape& s = {},
                                      dtype type = f32, source_line l = source_line::current()) {
   const auto [magnitude, signs] = split(k, l);
-  return rademacher(signs, s, type, l) * maxwell(magnitude, s, type, l) * located(astype(scale, type), l) +
+  const shape drawn = detail::sample_shape("double_sided_maxwell: shape", s, loc, scale, l);
+  return rademacher(signs, drawn, type, l) * maxwell(magnitude, drawn, type, l) * located(astype(scale, type), l) +
          located(astype(loc, type), l);
 }
 /// Between left and right, with a density that rises to `mode` and falls from there.

@@ -56,8 +56,12 @@ constexpr array uniform_here(const key& k, const shape& s, dtype type, const arr
   } else {
     span = to - from;
   }
-  if (type == bf16 || type == f16) return maximum(from, f * span + from, l);
-  return maximum(from, fma(f, span, from, l), l);
+  array x;
+  if (type == bf16 || type == f16)
+    x = maximum(from, f * span + from, l);
+  else
+    x = maximum(from, fma(f, span, from, l), l);
+  return select(x < to, x, from, l);  // rounding may have made it `to`, as it does in JAX
 }
 constexpr array normal_here(const key& k, const shape& s, dtype type, source_line l) {
   if (!is_sampled(type)) {
@@ -72,11 +76,37 @@ constexpr array normal_here(const key& k, const shape& s, dtype type, source_lin
 }
 /// The smallest normal number.
 constexpr double smallest(dtype t) { return t == f16 ? 0x1p-14 : t == f64 ? 0x1p-1022 : 0x1p-126; }
+/// The density of a standard normal variable over the probability Q to be above x >= 3: x + 1 / (x + 2 / (x + 3 / ...)).
+constexpr array hazard(const array& x) {
+  array h = x;
+  for (int k = 12; k > 0; --k) h = x + static_cast<double>(k) / h;
+  return h;
+}
+/// Samples d of how far above `low` >= 3 a variable lies that is in (low, high): Newton's steps from the right for
+/// log(Q(low + d) / Q(low)) = log(1 - f (1 - Q(high) / Q(low))), whose sides keep their digits where Q itself vanishes.
+constexpr array beyond(const array& f, const array& low, const array& high) {
+  const array at_low = hazard(low);
+  const auto log_ratio = [&](const array& d) { return -d * (0.5 * d + low) - log(hazard(low + d) / at_low); };
+  const array wanted = log1p(f * expm1(log_ratio(high - low)));
+  array d = -2.0 * wanted / (sqrt(low * low - 2.0 * wanted) + low);
+  for (int step = 0; step < 4; ++step) d = d + (log_ratio(d) - wanted) / hazard(low + d);
+  return d;
+}
 constexpr array truncated_normal_here(const key& k, double low, double high, const shape& s, source_line l) {
   const double root = float_round(1.4142135623730951);
-  const array a = erf(literal(low / root, f32), l), b = erf(literal(high / root, f32), l);
-  const array f = unit(k, s, f32, l), from = broadcast_to(a, s, l);
-  const array x = erf_inv(maximum(from, fma(f, b - a, a, l), l), l) * literal(root, f32);
+  const array f = unit(k, s, f32, l);
+  array x;
+  if (low >= 3) {
+    x = literal(low, f32) + beyond(f, literal(low, f32), literal(high, f32));
+  } else if (high <= -3) {
+    x = literal(high, f32) - beyond(f, literal(-high, f32), literal(-low, f32));
+  } else {
+    const array a = erf(literal(low / root, f32), l), b = erf(literal(high / root, f32), l);
+    const array from = broadcast_to(a, s, l);
+    const array u =
+        clip(maximum(from, fma(f, b - a, a, l), l), literal(0x1p-24 - 1, f32), literal(1 - 0x1p-24, f32), l);
+    x = erf_inv(u, l) * literal(root, f32);
+  }
   auto next = [](double v, int step) {  // the float after v, away from or toward zero
     const auto bit = std::bit_cast<std::int32_t>(static_cast<float>(v));
     return static_cast<double>(
@@ -108,7 +138,8 @@ constexpr array normal(const key& k, const shape& s = {}, dtype type = f32, sour
 }
 
 /// Normal restricted to (low, high).
-/// source  jax.random.truncated_normal, to 3 units in the last place
+/// source  jax.random.truncated_normal, to 3 units in the last place unless both bounds are 3 or more on one side: there JAX
+///         takes differences of numbers near 1 and returns few numbers, and here the samples are those of the tail
 constexpr array truncated_normal(const key& k, double low, double high, const shape& s = {},
                                  source_line l = source_line::current()) {
   return linked<random::detail::truncated_normal_here>(k, low, high, s, l);
@@ -147,7 +178,8 @@ constexpr array exponential(const key& k, const shape& s = {}, dtype type = f32,
 constexpr array categorical(const key& k, const array& logits, int axis = -1, source_line l = source_line::current()) {
   return argmax(gumbel(k, logits.shape(), f32, l) + located(convert_element_type(logits, f32), l), axis, l);
 }
-/// `draws` classes for one row of logits: [draws..., rows...].
+/// `draws` classes for each row of logits: [draws..., rows...]. JAX's `shape` has the extents of the rows at its end, which are
+/// not given here.
 constexpr array categorical(const key& k, const array& logits, int axis, const shape& draws,
                             source_line l = source_line::current()) {
   shape s = draws;

@@ -61,11 +61,10 @@ constexpr array convolved(const char* what, array x, array w, convolution_mode m
 /// Both in the floating dtype that they promote to.
 struct two_signals {
   array x, y;
-  constexpr two_signals(const array& a, const array& b)
-      : x(tokamax::detail::in_floats(a)), y(tokamax::detail::in_floats(b)) {
-    const promoted both = promote({x.dtype(), x.type().weak}, {y.dtype(), y.type().weak});
-    x = astype(x, both.type);
-    y = astype(y, both.type);
+  constexpr two_signals(const array& a, const array& b) {
+    const promoted both = promote({a.dtype(), a.type().weak}, {b.dtype(), b.type().weak});
+    x = astype(a, floating_for(both.type));
+    y = astype(b, floating_for(both.type));
   }
 };
 }  // namespace detail
@@ -129,15 +128,16 @@ enum class trend : std::uint8_t { linear, constant };
 /// source  jax.scipy.signal.detrend without breakpoints
 constexpr array detrend(const array& given, int axis = -1, trend type = trend::linear,
                         source_line l = source_line::current()) {
-  const array x = tokamax::detail::in_floats(given);
-  axis = checked_axis("detrend: axis", axis, x, l);
-  if (x.rank() == 0) return x;
-  const array centred = x - located(mean(x, {{axis}, true}, l), l);
-  if (type == trend::constant || x.extent(axis) < 2) return centred;
-  const double n = static_cast<double>(x.extent(axis));
-  const array time = iota(x.dtype(), x.shape(), axis, l) - (n - 1) / 2;
-  const array slope = sum(centred * located(time, l), {{axis}, true}, l) / (n * (n * n - 1) / 12);
-  return centred - located(slope * time, l);
+  axis = checked_axis("detrend: axis", axis, given, l);
+  if (given.rank() == 0) return tokamax::detail::in_floats(given);
+  return tokamax::detail::rounded_once(tokamax::detail::in_floats(given), [&](const array& x) {
+    const array centred = x - located(mean(x, {{axis}, true}, l), l);
+    if (type == trend::constant || x.extent(axis) < 2) return centred;
+    const double n = static_cast<double>(x.extent(axis));
+    const array time = iota(x.dtype(), x.shape(), axis, l) - (n - 1) / 2;
+    const array slope = sum(centred * located(time, l), {{axis}, true}, l) / (n * (n * n - 1) / 12);
+    return centred - located(slope * time, l);
+  });
 }
 
 }  // namespace tokamax::scipy::signal

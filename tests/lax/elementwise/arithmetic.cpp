@@ -150,3 +150,28 @@ TEST_CASE("constants of 32 bits wrap around where their product needs 64") {
     CHECK(y.values<std::uint32_t>()[1] == 294967297u);
   }
 }
+
+TEST_CASE("0 is not neutral for -0: eager, traced and static sums agree") {
+  const auto plus = [](const array& x) { return x + 0.0f; };
+  const auto minus = [](const array& x) { return x - 0.0f; };
+  const auto from_left = [](const array& x) { return 0.0f + x; };
+  const array x = array::from<float>({-0.0f, 0.0f, 1.0f});
+  for (const dtype t : {f32, bf16, f16, f64}) {
+    const array v = astype(x, t);
+    const auto bits = [](const array& y) { return std::signbit(astype(y, f32).values<float>()[0]); };
+    CHECK(!bits(plus(v)));
+    CHECK(!bits(from_left(v)));
+    CHECK(bits(minus(v)));
+    CHECK(!bits(jit(plus, cpu, at_run_time)(v)));
+    CHECK(!bits(jit(from_left, cpu, at_run_time)(v)));
+    CHECK(bits(jit(minus, cpu, at_run_time)(v)));
+  }
+  const auto nodes = [](const auto& f, dtype t) {
+    const graph g = make_graph(f, array({t, false, {3}}));
+    return g[g.outputs[0]].op;
+  };
+  CHECK(nodes([](const array& v) { return v + (-0.0f); }, f32) == nullptr);  // the argument itself
+  CHECK(nodes([](const array& v) { return v - 0.0f; }, f32) == nullptr);
+  CHECK(nodes([](const array& v) { return v + 0; }, i32) == nullptr);
+  CHECK(nodes(plus, f32) == &add_p);
+}

@@ -61,3 +61,15 @@ TEST_CASE("truth values combine as logic, floats are rejected") {
   CHECK_THROWS_WITH(bitwise_and(zeros({2}), zeros({2})),
                     contains("bitwise_and: dtype: found f32[2], expected an integer dtype"));
 }
+
+TEST_CASE("bits of floats and truth values are refused") {
+  for (const dtype t : {f32, f16, bool_}) {
+    const array x = zeros({2}, t), i = ones({2}, i32);
+    CHECK_THROWS_WITH(clz(x), contains("clz: dtype"));
+    CHECK_THROWS_WITH(population_count(x), contains("population_count: dtype"));
+    CHECK_THROWS_WITH(shift_left(x, i), contains("shift_left: dtype"));
+    CHECK_THROWS_WITH(shift_left(i, x), contains("shift_left: dtype"));
+    CHECK_THROWS_WITH(shift_right_logical(x, i), contains("shift_right_logical: dtype"));
+    CHECK_THROWS_WITH(shift_right_arithmetic(i, x), contains("shift_right_arithmetic: dtype"));
+  }
+}

@@ -29,3 +29,15 @@ TEST_CASE("a quotient of floats is rejected") {
   CHECK_THROWS_WITH(quotient(zeros({2}), zeros({2})),
                     contains("quotient: dtype: found f32[2], expected an integer dtype"));
 }
+
+TEST_CASE("a remainder of 0 has the sign of the divisor, and a quotient of 0 that of a / b") {
+  const array a = array::from<float>({-1, 1, -0.0f, 0, 6, -6}), b = array::from<float>({1, -1, 3, -3, 3, -3});
+  const auto minus = [](const array& x) { return to_values(arrays{astype(1.0f / x < 0.0f, i32)}); };
+  for (const dtype t : {f32, bf16, f16, f64}) {
+    const array r = remainder(astype(a, t), astype(b, t)), q = floor_divide(astype(a, t), astype(b, t));
+    CHECK(difference(to_values(arrays{astype(abs(r), f32)}), to_values(arrays{zeros({6})}), 0) == "");
+    CHECK(difference(minus(r), minus(b), 0) == "");
+    CHECK(difference(minus(q), to_values(arrays{array::from<std::int32_t>({1, 1, 1, 1, 0, 0})}), 0) == "");
+  }
+  CHECK(remainder(array(-7), array(7)).item<int>() == 0);
+}

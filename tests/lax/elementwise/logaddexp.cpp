@@ -37,3 +37,12 @@ TEST_CASE("logaddexp broadcasts, promotes and rejects as the operators do") {
   static_assert(logaddexp(count, count).type() == array_type{f32, false, {}});
   CHECK_THROWS_WITH(logaddexp(zeros({3}), zeros({4})), contains("logaddexp: shapes: found"));
 }
+
+TEST_CASE("equal infinities share the gradient") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const array x = array::from<float>({-inf, inf, -inf, 1, 1}), y = array::from<float>({-inf, inf, 2, -inf, 1});
+  const auto total = [](const array& a, const array& b) { return sum(logaddexp(a, b)); };
+  const auto [dx, dy] = grad<0, 1>(total)(x, y);
+  CHECK(difference(to_values(arrays{dx}), to_values(arrays{array::from<float>({0.5f, 0.5f, 0, 1, 0.5f})}), 1e-6) == "");
+  CHECK(difference(to_values(arrays{dy}), to_values(arrays{array::from<float>({0.5f, 0.5f, 1, 0, 0.5f})}), 1e-6) == "");
+}

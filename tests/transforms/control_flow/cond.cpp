@@ -43,6 +43,10 @@ TEST_CASE("switch_ keeps the contract for each branch, and takes the nearest one
   CHECK(difference(value(array(-5)), value(array(0)), 0) == "");
   CHECK(difference(value(array(7)), value(array(2)), 0) == "");
   CHECK(difference(value(array(7u)), value(array(2)), 0) == "");
+  const std::int64_t beyond = std::int64_t{1} << 32;  // its low bits are those of 0
+  CHECK(difference(value(array::from<std::int64_t>({beyond}, {})), value(array(2)), 0) == "");
+  CHECK(difference(value(array::from<std::int64_t>({1 - beyond}, {})), value(array(0)), 0) == "");
+  CHECK(difference(value(array::from<std::uint32_t>({4294967295u}, {})), value(array(2)), 0) == "");
 }
 
 TEST_CASE("only the branch that is chosen runs: a loop that would not end is not entered") {
@@ -57,6 +61,33 @@ TEST_CASE("only the branch that is chosen runs: a loop that would not end is not
   CHECK(f(array(-1.0f)).item() == -2.0f);
   CHECK(f(array(1.0f)).item() == 2.0f);
   CHECK(grad(f)(array(-1.0f)).item() == 2.0f);
+}
+
+TEST_CASE(
+    "a derivative that is not finite where a branch is not taken stays there, also of a value that it closes over") {
+  const array x = array::from<float>({4, 0, -1}), w = array(2.0f);
+  const auto loss = [](const array& v, const array& factor) {
+    const auto one = [&](const array& u) {
+      return cond(
+          u > 0.0f, [&](const array& a) { return sqrt(a) * log(a) * factor; }, [](const array& a) { return a * 0.0f; },
+          u);
+    };
+    return sum(vmap(one)(v));
+  };
+  const auto [dx, dw] = grad<0, 1>(loss)(x, w);
+  CHECK(difference({to_value(dx)}, {to_value(array::from<float>({std::log(4.0f) / 2 + 1, 0, 0}))}, 1e-5) == "");
+  CHECK(dw.item() == Approx(2 * std::log(4.0f)));
+  const auto chosen = [](const array& v) {
+    const auto one = [](const array& u) {
+      return switch_(astype(u > 0.0f, i32),
+                     std::tuple{[](const array&) { return zeros({}); }, [](const array& a) { return 1.0f / a; }}, u);
+    };
+    return vmap(one)(v);
+  };
+  CHECK(difference({to_value(jvp(chosen, x, ones({3})).second)}, {to_value(array::from<float>({-1.0f / 16, 0, 0}))},
+                   1e-5) == "");
+  CHECK(difference({to_value(grad([&](const array& v) { return sum(chosen(v)); })(x))},
+                   {to_value(array::from<float>({-1.0f / 16, 0, 0}))}, 1e-5) == "");
 }
 
 TEST_CASE("operands may be trees with integers, or none; the predicate may be a constant") {

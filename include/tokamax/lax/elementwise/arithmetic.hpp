@@ -25,8 +25,8 @@ inline constexpr op add_p = elementwise<add_fn, 2>({
     .dtypes = accepts::numbers,
     .algebra = {.linear = true,
                 .commutative = true,
-                .left_neutral = 0,
-                .right_neutral = 0,
+                .left_neutral = -0.0,  // -0 + 0 is 0
+                .right_neutral = -0.0,
                 .fold_integers = fold<add_fn, 2, std::int64_t>},
     .memory = {.recomputed = true},
     .vjp = [](const call& c) -> arrays { return {c.ct(), c.ct()}; },
@@ -214,7 +214,6 @@ struct element_of<sign_p> : sign_fn {};
 /// shapes  a, b broadcast together
 /// dtypes  their promotion; `/` of integers is computed in f32, and that of 64-bit integers in f64
 /// errors  "add: shapes" (and so on) if the shapes do not broadcast
-/// zeros   adding or subtracting a constant 0 is dropped, so in a program -0 + 0.0 is -0, where IEEE 754 has 0
 /// source  jax.numpy
 constexpr array operator+(const array& a, const located& b) {
   return detail::binary(described<add_p>(), a, b.value, b.where);

@@ -135,6 +135,15 @@ constexpr array bits_in_word(const array& a, source_line l) {
   if (bits_of(a.dtype()) == bits_of(type) || is_unsigned(a.dtype())) return word;
   return binary(described<bitwise_and_p>(), word, array((1 << bits_of(a.dtype())) - 1, {type, false, {}}), l);
 }
+/// Refuses floats and truth values, whose bits would otherwise be those of the integers that they are converted to.
+constexpr bool are_integers(const char* what, const array& a, const array& b, source_line l) {
+  for (const array* x : {&a, &b})
+    if (!is_integer(x->dtype())) {
+      reject(*x, l, what, x->type(), "an integer dtype");
+      return false;
+    }
+  return true;
+}
 }  // namespace detail
 
 /// Bit by bit, with broadcasting and promotion; truth values combine as logic.
@@ -159,19 +168,23 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
 /// of the sign (arithmetic). An amount outside of [0, number of bits) moves all bits out.
 ///
 /// dtypes  integers
+/// errors  "shift_left: dtype" (and so on) for others
 /// source  jax.lax.shift_left, shift_right_logical, shift_right_arithmetic
 constexpr array shift_left(const array& a, const array& amount, source_line l = source_line::current()) {
+  if (!detail::are_integers("shift_left: dtype", a, amount, l)) return a;
   const dtype word = size_of(a.dtype()) < 4 ? i32 : a.dtype();  // the amount may be larger than the dtype of a holds
   const array moved =
       detail::binary(described<shift_left_p>(), convert_element_type(a, word), convert_element_type(amount, word), l);
   return convert_element_type(moved, a.dtype(), false, l);
 }
 constexpr array shift_right_logical(const array& a, const array& amount, source_line l = source_line::current()) {
+  if (!detail::are_integers("shift_right_logical: dtype", a, amount, l)) return a;
   return convert_element_type(detail::binary(described<shift_right_logical_p>(), detail::bits_in_word(a, l),
                                              convert_element_type(amount, detail::unsigned_word(a.dtype())), l),
                               a.dtype());
 }
 constexpr array shift_right_arithmetic(const array& a, const array& amount, source_line l = source_line::current()) {
+  if (!detail::are_integers("shift_right_arithmetic: dtype", a, amount, l)) return a;
   const dtype word = bits_of(a.dtype()) == 64 ? i64 : i32;
   const array with_sign = convert_element_type(a, narrowest(dtype_kind::signed_integer, bits_of(a.dtype())));
   return convert_element_type(
@@ -181,8 +194,10 @@ constexpr array shift_right_arithmetic(const array& a, const array& amount, sour
 }
 
 /// Number of ones among the bits, and number of zeros above the highest one.
+/// errors  "population_count: dtype", "clz: dtype" for other than integers
 /// source  jax.lax.population_count, jax.lax.clz
 constexpr array population_count(const array& a, source_line l = source_line::current()) {
+  if (!detail::are_integers("population_count: dtype", a, a, l)) return a;
   const dtype type = detail::unsigned_word(a.dtype());
   auto word = [&](std::uint64_t v) { return array(v, {type, false, {}}); };  // the low bits, of a u32
   auto shifted = [&](const array& x, int by) { return shift_right_logical(x, by, l); };
@@ -193,6 +208,7 @@ constexpr array population_count(const array& a, source_line l = source_line::cu
   return convert_element_type(shifted(x * word(0x0101010101010101), bits_of(type) - 8), a.dtype());
 }
 constexpr array clz(const array& a, source_line l = source_line::current()) {
+  if (!detail::are_integers("clz: dtype", a, a, l)) return a;
   array x = detail::bits_in_word(a, l);
   const int bits = bits_of(x.dtype());
   for (int by = 1; by < bits; by *= 2) x = bitwise_or(x, shift_right_logical(x, by, l), l);

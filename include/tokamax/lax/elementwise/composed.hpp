@@ -3,7 +3,7 @@
 // tested by tests/lax/elementwise/trigonometric.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/elementwise.hpp>  // unify, in_floats
+#include <tokamax/lax/elementwise/elementwise.hpp>  // unify_in_floats
 
 namespace tokamax::detail {
 
@@ -43,13 +43,13 @@ constexpr op special(op o) {
 }
 /// Applies such an op to operands of any dtype and of shapes that broadcast.
 constexpr array special_binary(const op& o, const array& a, const array& b, location where) {
-  array x[2] = {in_floats(a), in_floats(b)};
-  unify(o, x, where);
+  array x[2] = {a, b};
+  unify_in_floats(o, x, where);
   return bind_one(o, x, 2, words{}, where);
 }
 constexpr array special_ternary(const op& o, const array& a, const array& b, const array& c, location where) {
-  array x[3] = {in_floats(a), in_floats(b), in_floats(c)};
-  unify(o, x, where);
+  array x[3] = {a, b, c};
+  unify_in_floats(o, x, where);
   return bind_one(o, x, 3, words{}, where);
 }
 

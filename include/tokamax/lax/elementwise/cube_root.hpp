@@ -15,7 +15,7 @@ constexpr array cbrt_value(const arrays& v) {
   const array better = r - (r - a / (r * r)) * (1.0 / 3);
   return sign(v[0]) * select(a + a == a, a, better);
 }
-constexpr array cbrt_slope(const arrays& v, const array& y) { return y / (3.0 * v[0]); }
+constexpr array cbrt_slope(const arrays&, const array& y) { return (1.0 / 3) / y / y; }
 
 constexpr array exp2_value(const arrays& v) { return power(array(2.0, v[0].type()), v[0]); }
 constexpr array exp2_slope(const arrays&, const array& y) { return y * 0.69314718055994531; }
@@ -29,7 +29,8 @@ inline constexpr op exp2_p = detail::special({.name = "exp2",
                                               .compose = detail::special_compose<detail::exp2_value>,
                                               .vjp = detail::special_vjp<detail::exp2_slope>});
 
-/// The real cube root, also of negative numbers, within 1.5 units in the last place. The gradient at 0 is NaN, as in JAX.
+/// The real cube root, also of negative numbers, within 1.5 units in the last place. The gradient at 0 is
+/// infinite.
 ///
 /// dtypes  any float, composed in f32 or f64; integers become f32
 /// source  jax.lax.cbrt, jax.numpy.cbrt

@@ -124,6 +124,17 @@ constexpr void unify(const op& o, array (&x)[Count], location where, int first_v
     if (!(x[i].shape() == s)) x[i] = broadcast_to(x[i], s, l);
   }
 }
+/// The same for functions of real numbers: integers and truth values are converted to the floating dtype that all operands
+/// promote to, so that an i32 beside a bf16 becomes a bf16.
+template <int N>
+constexpr void unify_in_floats(const op& o, array (&x)[N], location where) {
+  promoted p{x[0].dtype(), x[0].type().weak};
+  for (int i = 1; i < N; ++i) p = promote(p, {x[i].dtype(), x[i].type().weak});
+  if (p.type != dtype::none)
+    for (array& v : x)
+      if (!is_floating(v.dtype())) v = convert_element_type(v, floating_for(p.type), p.weak, std::source_location{});
+  unify(o, x, where);
+}
 /// A fast path for most of a trace: an op on one or two nodes of the same type, which is also that of the result. It
 /// returns -1, so that the general path is taken, if all operands are constants, if the op has rules of its own, or after
 /// a mistake.

@@ -21,7 +21,8 @@ inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
     .algebra = {.commutative = true},
     .cost = {.flops = 8, .transcendentals = 2},
     .vjp = [](const call& c) -> arrays {
-      const array share = logistic(c[0] - c[1]);  // of x in the sum
+      const array apart = select(c[0] == c[1], array(0.0, c[0].type()), c[0] - c[1]);  // equal infinities are not apart
+      const array share = logistic(apart);                                             // of x in the sum
       return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};
     },
     .kernels = kernels_of<logaddexp_p>,
@@ -36,10 +37,11 @@ struct element_of<logaddexp_p> : logaddexp_fn {};
 /// shapes  x, y broadcast together
 /// dtypes  their promotion; integers become f32 first
 /// errors  "logaddexp: shapes" if the shapes do not broadcast
-/// source  jax.numpy.logaddexp; where both are infinity the gradient is NaN
+/// source  jax.numpy.logaddexp. Equal infinities have half of the gradient each, where JAX has NaN
 constexpr array logaddexp(const array& x, const array& y, source_line l = source_line::current()) {
-  if (is_floating(x.dtype()) || is_floating(y.dtype())) return detail::binary(described<logaddexp_p>(), x, y, l);
-  return detail::binary(described<logaddexp_p>(), detail::in_floats(x), detail::in_floats(y), l);
+  array v[2] = {x, y};
+  detail::unify_in_floats(described<logaddexp_p>(), v, l);
+  return bind(described<logaddexp_p>(), {v[0], v[1]}, words{}, l);
 }
 
 }  // namespace tokamax

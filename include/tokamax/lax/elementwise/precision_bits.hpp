@@ -33,8 +33,8 @@ constexpr array bits_like(const array& bits, std::uint64_t v) {
 /// errors  "nextafter: shapes", "nextafter: dtype"
 /// source  jax.lax.nextafter, which has no derivative either: the result does not depend on tangents
 constexpr array nextafter(const array& x, const array& y, source_line l = source_line::current()) {
-  array v[2] = {detail::in_floats(x), detail::in_floats(y)};
-  detail::unify(described<sub_p>(), v, l);
+  array v[2] = {x, y};
+  detail::unify_in_floats(described<sub_p>(), v, l);
   const dtype type = v[0].dtype(), word = detail::bits_dtype(type);
   if (bits_of(type) < 16) {
     reject(v[0], l, "nextafter: dtype", v[0].type(), "f16, bf16, f32 or f64");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // operators for the derivative rules
+#include <tokamax/lax/elementwise/bitwise.hpp>     // bits of exponents
 
 namespace tokamax {
 
@@ -329,9 +330,10 @@ constexpr array ceil(const array& x, source_line l = source_line::current()) {
   if (!is_floating(x.dtype())) return x;
   return detail::unary(described<ceil_p>(), x, l);
 }
-/// nearest integer, halves to the even one
+/// nearest integer, halves to the even one; integers stay as they are, and bool is refused
 constexpr array round(const array& x, source_line l = source_line::current()) {
-  return detail::float_unary(described<round_p>(), x, l);
+  if (is_integer(x.dtype())) return x;
+  return detail::unary(described<round_p>(), x, l);
 }
 
 constexpr array power(const array& x, const array& y, source_line l = source_line::current());
@@ -364,14 +366,50 @@ inline constexpr op pow_p = elementwise<pow_fn, 2>({
 template <>
 struct element_of<pow_p> : pow_fn {};
 
-/// x to the power y, for floating x and y; special values as in IEEE 754.
-/// source  jax.lax.pow
+namespace detail {
+/// x^y of integers, by the squares x^(2^k) for the bits k of y.
+constexpr array integer_power(array x, const array& y) {
+  const auto number = [type = x.dtype()](std::int64_t v) { return array(v, {type, false, {}}); };
+  const bool known = y.is_literal() && y.literal() >= 0 && y.literal() < 0x1p31;
+  const std::int64_t exponent = known ? static_cast<std::int64_t>(y.literal()) : -1;
+  const array base = x;
+  array result(1, {x.dtype(), false, y.is_literal() ? x.shape() : y.shape()});
+  for (int k = 0; k < bits_of(x.dtype()) - is_signed(x.dtype()); ++k) {
+    if (known && exponent >> k == 0) break;
+    if (k > 0) x = x * x;
+    const std::int64_t bit = std::int64_t{1} << k;  // of u64 the highest one is negative, with the same bits
+    if (!known)
+      result = select(bitwise_and(y, number(bit)) != number(0), result * x, result);
+    else if (exponent & bit)
+      result = result * x;
+  }
+  if (known || !is_signed(y.dtype())) return result;
+  const array whole = logical_or(base == number(1), base == number(-1));  // its inverse is an integer
+  return select(logical_or(y >= number(0), whole), result, number(0));
+}
+}  // namespace detail
+
+/// x to the power y; special values as in IEEE 754. A negative power of an integer is 0, but for those of 1 and -1.
+///
+/// shapes  x, y broadcast together
+/// dtypes  their promotion; integers stay integers, whose powers keep their low bits, and bool becomes i32
+/// source  jax.numpy.power, which has other values of exponents below 0 and from 64 on
 constexpr array power(const array& x, const array& y, source_line l) {
-  return detail::binary(described<pow_p>(), detail::in_floats(x), y, l);
+  array v[2] = {x, y};
+  if (is_floating(x.dtype()) || is_floating(y.dtype())) {
+    detail::unify_in_floats(described<pow_p>(), v, l);
+    return bind(described<pow_p>(), {v[0], v[1]}, words{}, l);
+  }
+  detail::unify(described<pow_p>(), v, l);
+  if (is_floating(v[0].dtype())) return bind(described<pow_p>(), {v[0], v[1]}, words{}, l);  // of i64 and u64
+  for (array& a : v)
+    if (a.dtype() == bool_) a = convert_element_type(a, i32, false, l);
+  return detail::integer_power(v[0], v[1]);
 }
 
-/// Is x neither infinite nor NaN?
+/// Is x neither infinite nor NaN? Integers and truth values always are.
 constexpr array isfinite(const array& x, source_line l = source_line::current()) {
+  if (!is_floating(x.dtype())) return array(true, {bool_, false, x.shape()});
   const array d = detail::binary(described<sub_p>(), x, x, l);
   return d == 0.0;
 }

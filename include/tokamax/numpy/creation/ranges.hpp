@@ -10,7 +10,27 @@
 #include <tokamax/numpy/elementwise/predicates.hpp>   // operand_pair
 #include <tokamax/numpy/manipulation/axes.hpp>        // moveaxis
 
+#include <utility>  // cmp_less
+
 namespace tokamax {
+
+namespace detail {
+/// How many of start, start + step and so on lie before stop.
+template <class Start, class Stop, class Step>
+constexpr std::int64_t steps_between(Start start, Stop stop, Step step) {
+  if constexpr (std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>) {
+    const auto word = [](auto v) { return static_cast<std::uint64_t>(v); };  // differences are right modulo 2^64
+    const bool up = std::cmp_greater(step, 0);
+    if (up ? !std::cmp_less(start, stop) : !std::cmp_greater(start, stop)) return 0;
+    const std::uint64_t distance = up ? word(stop) - word(start) : word(start) - word(stop);
+    return static_cast<std::int64_t>((distance - 1) / (up ? word(step) : 0 - word(step)) + 1);
+  } else {
+    const double steps = (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step);
+    const std::int64_t n = steps > 0 ? static_cast<std::int64_t>(steps) : 0;
+    return steps > static_cast<double>(n) ? n + 1 : n;
+  }
+}
+}  // namespace detail
 
 /// start, start + step and so on before stop: integers for integer arguments, f32 otherwise.
 ///
@@ -22,9 +42,7 @@ constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype
                        source_line l = source_line::current()) {
   constexpr bool counts = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
   if (step == 0) return detail::impossible(f32, "arange: step", "0", "another number", l);
-  const double steps = (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step);
-  std::int64_t n = steps > 0 ? static_cast<std::int64_t>(steps) : 0;
-  if (steps > static_cast<double>(n)) ++n;
+  const std::int64_t n = detail::steps_between(start, stop, step);
   const dtype counted = counts ? i32 : f32, wanted = type == dtype::none ? counted : type;
   const array count = iota(is_integer(wanted) && !counts ? f32 : wanted, {n}, 0, l);
   const array y = array(start, {count.dtype(), false, {}}) + count * array(step, {count.dtype(), false, {}});

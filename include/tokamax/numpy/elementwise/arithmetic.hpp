@@ -29,16 +29,15 @@ constexpr array multiply(const array& x, const array& y, source_line l = source_
   return x * located(y, l);
 }
 constexpr array divide(const array& x, const array& y, source_line l = source_line::current()) {
-  return detail::in_floats(x) / located(detail::in_floats(y), l);
+  return x / located(y, l);
 }
 constexpr array true_divide(const array& x, const array& y, source_line l = source_line::current()) {
   return divide(x, y, l);
 }
 constexpr array negative(const array& x, source_line l = source_line::current()) { return -located(x, l); }
 constexpr array positive(const array& x) { return x; }
-/// 1 / x; of an integer, 0 unless x is 1 or -1, and -1 for 0.
+/// 1 / x; integers become f32.
 constexpr array reciprocal(const array& x, source_line l = source_line::current()) {
-  if (is_integer(x.dtype())) return quotient(array(1, {x.dtype(), false, {}}), x, l);
   return detail::number_like(detail::in_floats(x), 1) / located(detail::in_floats(x), l);
 }
 
@@ -140,6 +139,6 @@ constexpr array around(const array& x, int decimals = 0, source_line l = source_
 }
 /// The nearest integer as a float, halves to the even one.
 /// source  jax.numpy.rint
-constexpr array rint(const array& x, source_line l = source_line::current()) { return round(x, l); }
+constexpr array rint(const array& x, source_line l = source_line::current()) { return round(detail::in_floats(x), l); }
 
 }  // namespace tokamax

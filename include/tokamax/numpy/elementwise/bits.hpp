@@ -7,6 +7,7 @@
 #include <tokamax/lax/elementwise/bitwise.hpp>  // shifts
 #include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/transpose.hpp>            // swapaxes
+#include <tokamax/numpy/floor_divide.hpp>       // dividends
 
 namespace tokamax {
 
@@ -29,16 +30,17 @@ constexpr array bitwise_count(const array& x, source_line l = source_line::curre
 /// x with its bits moved by y; a shift to the right copies the sign of signed dtypes.
 ///
 /// shapes  x, y broadcast together
-/// dtypes  integers, promoted
+/// dtypes  integers, promoted; bool becomes i32
+/// errors  "shift_left: dtype" and "shift_right_arithmetic: dtype" for floats
 /// source  jax.numpy.bitwise_left_shift, left_shift, bitwise_right_shift, right_shift
 constexpr array bitwise_left_shift(const array& x, const array& y, source_line l = source_line::current()) {
-  const promoted p = promote({x.dtype(), x.type().weak}, {y.dtype(), y.type().weak});
-  return shift_left(astype(x, p.type), y, l);
+  const auto [a, b, zero] = detail::dividends(described<shift_left_p>(), x, y, l);
+  return shift_left(a, b, l);
 }
 constexpr array bitwise_right_shift(const array& x, const array& y, source_line l = source_line::current()) {
-  const promoted p = promote({x.dtype(), x.type().weak}, {y.dtype(), y.type().weak});
-  if (is_unsigned(p.type)) return shift_right_logical(astype(x, p.type), y, l);
-  return shift_right_arithmetic(astype(x, p.type), y, l);
+  const auto [a, b, zero] = detail::dividends(described<shift_right_arithmetic_p>(), x, y, l);
+  if (is_unsigned(a.dtype())) return shift_right_logical(a, b, l);
+  return shift_right_arithmetic(a, b, l);
 }
 constexpr array left_shift(const array& x, const array& y, source_line l = source_line::current()) {
   return bitwise_left_shift(x, y, l);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/core/arrays_of.hpp>                // arrays_of
+#include <tokamax/lax/gather.hpp>                    // integers_in_i32
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan, signbit
 
 namespace tokamax {
@@ -81,7 +82,7 @@ constexpr arrays_of<2> frexp(const array& given, source_line l = source_line::cu
 /// errors  "ldexp: exponent" if n is no integer
 /// source  jax.numpy.ldexp
 constexpr array ldexp(const array& given, const array& n, source_line l = source_line::current()) {
-  if (!is_integer(n.dtype())) {
+  if (is_floating(n.dtype())) {
     reject(n, l, "ldexp: exponent", n.type(), "an integer dtype");
     return given;
   }
@@ -89,7 +90,7 @@ constexpr array ldexp(const array& given, const array& n, source_line l = source
   const int most = x.dtype() == f64 ? 1022 : 126;
   const auto limit = [&](int v) { return array(v, {i32, false, {}}); };
   // Four steps, each by a power that normal numbers have, reach all floats from all floats.
-  array left = maximum(minimum(astype(n, i32), limit(4 * most)), limit(-4 * most)), y = x;
+  array left = maximum(minimum(detail::integers_in_i32(n, l), limit(4 * most)), limit(-4 * most)), y = x;
   for (int step = 0; step < 4; ++step) {
     const array now = maximum(minimum(left, limit(most)), limit(-most));
     y = y * located(detail::power_of_two(now, x.dtype()), l);

@@ -23,9 +23,10 @@ struct operand_pair {
   array a, b;
   constexpr operand_pair(const op& o, const array& left, const array& right, source_line l, bool any_dtype = false) {
     array x[2] = {left, right};
-    unify(o, x, l);
-    if (!any_dtype)
-      for (array& v : x) v = in_floats(v);
+    if (any_dtype)
+      unify(o, x, l);
+    else
+      unify_in_floats(o, x, l);
     a = x[0];
     b = x[1];
   }

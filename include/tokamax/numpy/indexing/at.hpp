@@ -109,8 +109,8 @@ struct at_options {
 /// shapes  y broadcasts to the part
 /// dtypes  y is converted to the dtype of x
 /// errors  those of the indices; "broadcast_to: shape" for y
-/// source  jax.numpy.ndarray.at; an element that is named several times gets all updates of add, multiply, min and max,
-///         and the last one of the others, where JAX leaves the order open
+/// source  jax.numpy.ndarray.at; an element that is named several times gets all updates of add, multiply, divide, min, max
+///         and power, the last one of set, where JAX leaves the order open, and f once, which JAX applies each time
 class indexed_part {
  public:
   constexpr indexed_part(const array& x, const index_expression* const* list, int n)
@@ -138,18 +138,27 @@ class indexed_part {
   constexpr array max(const array& y, at_options o = {}) const {
     return combine(y, o, [](const array& a, const array& b) { return maximum(a, b); });
   }
-  /// x / y there, for floats.
-  constexpr array divide(const array& y, at_options o = {}) const { return multiply(1.0 / y, o); }
-  constexpr array power(const array& y, at_options o = {}) const {
-    return apply([&](const array& part) { return tokamax::power(part, y); }, o);
+  /// x / y there: one division by the product of all divisors of an element. Integers become floats first.
+  constexpr array divide(const array& y, at_options o = {}) const {
+    const indexed_part floats(detail::in_floats(x_), plan_);
+    const auto product = [](const array& a, const array& b) { return a * b; };
+    return floats.combine(y, o, product, [](const array& a, const array& b) { return a / b; });
   }
-  /// f(part) there.
+  /// x^y there, with the product of all exponents of an element.
+  constexpr array power(const array& y, at_options o = {}) const {
+    const auto product = [](const array& a, const array& b) { return a * b; };
+    return combine(y, o, product,
+                   [](const array& a, const array& b) { return astype(tokamax::power(a, b), a.dtype()); });
+  }
+  /// f(part) there, once for each element, however often it is named.
   template <class F>
   constexpr array apply(const F& f, at_options o = {}) const {
     return set(f(get()), o);
   }
 
  private:
+  constexpr indexed_part(const array& x, const detail::index_plan& plan) : x_(x), plan_(plan) {}
+
   /// The table of rows, the places of the updates in it, and the updates as rows.
   struct target {
     array table, rows, updates;
@@ -176,7 +185,12 @@ class indexed_part {
   /// Updates of one row are combined in log2(n) steps after sorting them by row, and each row is then written once more
   /// than it need be, with the complete combination last.
   template <class F>
-  constexpr array combine(const array& y, const at_options& o, F f) const {
+  constexpr array combine(const array& y, const at_options& o, const F& f) const {
+    return combine(y, o, f, f);
+  }
+  /// The same with `join` for the updates of one row and `change` for the row and their combination.
+  template <class Join, class Change>
+  constexpr array combine(const array& y, const at_options& o, const Join& join, const Change& change) const {
     if (changes_nothing(y, o)) return x_;
     const target t(*this, y, o);
     const std::int64_t n = t.rows.size();
@@ -187,11 +201,11 @@ class indexed_part {
     for (std::int64_t d = 1; d < n; d *= 2) {
       const array before = slice_in_dim(total, 0, n - d, 0), here = slice_in_dim(total, d, n, 0);
       const array same = slice_in_dim(order[0], 0, n - d, 0) == slice_in_dim(order[0], d, n, 0);
-      const array joined = select(detail::over_rows(same, here), f(before, here), here);
+      const array joined = select(detail::over_rows(same, here), join(before, here), here);
       total = concatenate({slice_in_dim(total, 0, d, 0), joined}, 0);
     }
-    const array inside = maximum(order[0], array(0, {i32, false, {}}));
-    return back(scatter(t.table, order[0], f(gather(t.table, inside), total), {}, plan_.where));
+    const array inside = maximum(order[0], zeros_like(order[0]));
+    return back(scatter(t.table, order[0], change(gather(t.table, inside), total), {}, plan_.where));
   }
 
   array x_;

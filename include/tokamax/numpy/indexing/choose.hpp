@@ -41,12 +41,13 @@ constexpr array piecewise(const array& x, const arrays& conditions, const array&
 constexpr array choose(const array& which, const arrays& choices, bool wrap = false,
                        source_line l = source_line::current()) {
   if (choices.empty()) return detail::impossible(f32, "choose: choices", "none", "one or more", l);
-  const array n(choices.count(), {i32, false, {}}), zero(0, {i32, false, {}}), one(1, {i32, false, {}});
-  array number = astype(which, i32, l);
-  if (wrap)
-    number = remainder(number, n);
+  array number = detail::integers_in_i32(which, l);
+  if (wrap && bits_of(which.dtype()) >= 32)
+    number = astype(remainder(which, array(choices.count(), {which.dtype(), false, {}})), i32);
+  else if (wrap)
+    number = remainder(number, array(choices.count(), {i32, false, {}}));
   else
-    number = maximum(minimum(number, n - one), zero);
+    number = maximum(minimum(number, array(choices.count() - 1, {i32, false, {}})), array(0, {i32, false, {}}));
   array y = choices[0];
   for (int k = 1; k < choices.count(); ++k) y = select(number == array(k, {i32, false, {}}), choices[k], y, l);
   return broadcast_to(y, [&] {
@@ -104,26 +105,31 @@ constexpr array place(const array& x, const array& mask, const array& v, source_
 }
 
 /// Indices along each axis as one number in row-major order; those outside become the nearest.
+/// dtypes  integers -> i32, or i64 for more than 2147483647 elements
 /// errors  "ravel_multi_index: indices" if there are not as many as extents
 /// source  jax.numpy.ravel_multi_index with mode "clip"
 constexpr array ravel_multi_index(const arrays& indices, const shape& s, source_line l = source_line::current()) {
   if (indices.count() != s.rank() || s.rank() == 0)
     return detail::impossible(i32, "ravel_multi_index: indices", message() << indices.count(), message() << s, l);
   const shape strides = row_major(s);
-  array y = array(0, {i32, false, {}});
+  const dtype type = size(s) > most_indices ? i64 : i32;
+  const auto number = [&](std::int64_t v) { return array(v, {type, false, {}}); };
+  array y = number(0);
   for (int k = 0; k < s.rank(); ++k) {
-    const array i = astype(indices[k], i32, l), last(s[k] - 1, {i32, false, {}});
-    y = y + maximum(minimum(i, last), array(0, {i32, false, {}})) * array(strides[k], {i32, false, {}});
+    const array i = detail::place_in(type, indices[k], l);
+    y = y + maximum(minimum(i, number(s[k] - 1)), number(0)) * number(strides[k]);
   }
   return y;
 }
 /// The index along each axis of elements by their number in row-major order; negative numbers count from the end, and
 /// those outside become the nearest.
+/// dtypes  integers -> i32, or i64 for more than 2147483647 elements
 /// source  jax.numpy.unravel_index
 constexpr arrays unravel_index(const array& number, const shape& s, source_line l = source_line::current()) {
-  const auto constant_of = [](std::int64_t v) { return array(v, {i32, false, {}}); };
   const std::int64_t n = size(s);
-  array i = astype(number, i32, l);
+  const dtype type = n > most_indices ? i64 : i32;
+  const auto constant_of = [&](std::int64_t v) { return array(v, {type, false, {}}); };
+  array i = detail::place_in(type, number, l);
   i = select(i < constant_of(0), i + constant_of(n), i);
   i = maximum(minimum(i, constant_of(n - 1)), constant_of(0));
   const shape strides = row_major(s);

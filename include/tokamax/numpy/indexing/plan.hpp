@@ -7,6 +7,8 @@
 #include <tokamax/lax/reverse.hpp>                      // reverse
 #include <tokamax/numpy/indexing/index_expression.hpp>  // index_expression
 
+#include <limits>  // numeric_limits
+
 namespace tokamax {
 
 /// What happens to indices outside of an axis: they become the nearest inside; they read as a fill value and are not
@@ -20,9 +22,10 @@ namespace detail {
 struct axis_index {
   index_expression::kind what = index_expression::kind::range;
   std::int64_t start = 0, count = 1,
-               step = 1;  ///< of ranges; of numbers the start, where negative ones count from the end
-  array indices = {};     ///< i32
-  int axis = -1;          ///< of x; -1: a new one
+               step = 1;         ///< of ranges; of numbers the start, where negative ones count from the end
+  array indices = {};            ///< integers
+  int axis = -1;                 ///< of x; -1: a new one
+  bool behind_ellipsis = false;  ///< is it the first one behind an ellipsis, which may stand for no axis?
 };
 /// All of them: the axes of x in order with new ones between them.
 struct index_plan {
@@ -85,9 +88,7 @@ constexpr void append_index(index_plan& p, const index_expression& e, const arra
     p.ok = false;
     return;
   }
-  for (const array& i : each)
-    p.list.push_back(
-        {.what = kind::array, .indices = index_in_i32(is_index(i.dtype()) ? i : astype(i, i32)), .axis = axis++});
+  for (const array& i : each) p.list.push_back({.what = kind::array, .indices = i, .axis = axis++});
 }
 /// How many axes of x an index takes.
 constexpr int axes_taken(const index_expression& e) {
@@ -115,7 +116,9 @@ constexpr index_plan plan_of(const array& x, const index_expression* const* list
   int axis = 0;
   for (int k = 0; k < n && p.ok; ++k) {
     if (list[k]->what != kind::others) {
+      const int before = p.list.count();
       append_index(p, *list[k], x, axis);
+      if (p.list.count() > before) p.list[before].behind_ellipsis = k > 0 && list[k - 1]->what == kind::others;
       p.leading = axis;
       continue;
     }
@@ -127,11 +130,25 @@ constexpr index_plan plan_of(const array& x, const index_expression* const* list
 
 /// Where the elements are: the place of each in the table whose rows are the leading axes, the lowest number if it has none.
 struct index_places {
-  array rows;    ///< i32, with the axes of the result that come of leading axes
+  array rows;    ///< i32 or i64, with the axes of the result that come of leading axes
   shape kept;    ///< the extents of those axes, then of the others
   array inside;  ///< bool like `rows`; does not exist if all are
 };
 
+/// The dtype of places in the table of so many leading axes: i64 where i32 cannot tell its rows apart.
+constexpr dtype place_type(const array& x, int leading) {
+  std::int64_t rows = 1;
+  for (int i = 0; i < leading; ++i) rows = mul_extent(rows, x.extent(i));
+  return rows > most_indices ? i64 : i32;
+}
+/// Integers in such a dtype.
+constexpr array place_in(dtype type, const array& indices, source_line l) {
+  return type == i64 ? astype(indices, i64, l) : integers_in_i32(indices, l);
+}
+/// The lowest number of such a dtype, which is no place.
+constexpr array no_place(dtype type) {
+  return array(type == i64 ? std::numeric_limits<std::int64_t>::min() : -most_indices - 1, {type, false, {}});
+}
 /// The shape to which the arrays broadcast.
 constexpr shape shape_of_arrays(const index_plan& p, const array& x) {
   shape s;
@@ -144,10 +161,10 @@ constexpr shape shape_of_arrays(const index_plan& p, const array& x) {
 /// Adds index a, of which `i` are the positions with the axes of the result, to the places.
 constexpr void add_positions(index_places& out, const axis_index& a, array i, const array& x, std::int64_t stride,
                              index_mode mode, location where) {
-  const auto number = [](std::int64_t v) { return array(v, {i32, false, {}}); };
+  const auto number = [type = i.dtype()](std::int64_t v) { return array(v, {type, false, {}}); };
   const std::int64_t n = x.extent(a.axis);
   if (a.what != index_expression::kind::range) {
-    const array lowest = number(-2147483648);  // marks the missing elements of masks
+    const array lowest = no_place(i.dtype());  // marks the missing elements of masks
     i = select(logical_and(i < number(0), i != lowest), i + number(n), i);
     if (!std::is_constant_evaluated() && index_observer) index_observer(i, a.axis, n, where);
     if (mode == index_mode::clip) {
@@ -165,22 +182,22 @@ constexpr void add_positions(index_places& out, const axis_index& a, array i, co
 }
 /// The positions of one index with the axes of the result: a range has them along axis `place`, an array along `common`
 /// axes from `place` on, of which it may lack the first ones.
-constexpr array positions_of(const axis_index& a, int place, int rank, int common) {
-  const array start(a.start, {i32, false, {}});
+constexpr array positions_of(const axis_index& a, int place, int rank, int common, dtype type) {
+  const array start(a.start, {type, false, {}});
   shape s;
   if (a.what == index_expression::kind::range) {
     for (int d = 0; d < rank; ++d) s.push_back(d == place ? a.count : 1);
-    return iota(i32, s, place) * array(a.step, {i32, false, {}}) + start;
+    return iota(type, s, place) * array(a.step, {type, false, {}}) + start;
   }
   if (a.what == index_expression::kind::number) return start;
   for (int d = 0; d < rank; ++d) {
     const int of_array = d - place - (common - a.indices.rank());
     s.push_back(of_array >= 0 && of_array < a.indices.rank() ? a.indices.extent(of_array) : 1);
   }
-  return reshape(a.indices, s);
+  return reshape(place_in(type, a.indices, {}), s);
 }
 /// The places of the elements that a plan names. With arrays, numbers count as arrays without axes; the axes of the arrays
-/// stand where the first of them is, or in front if an axis that is kept lies between them.
+/// stand where the first of them is, or in front if an axis that is kept, or an ellipsis, lies between them.
 constexpr index_places places_of_plan(const index_plan& p, const array& x, index_mode mode) {
   using kind = index_expression::kind;
   const shape common = shape_of_arrays(p, x);
@@ -193,7 +210,7 @@ constexpr index_places places_of_plan(const index_plan& p, const array& x, index
     if (a.axis >= p.leading) continue;
     if (advanced(a)) {
       if (first < 0) first = k, kept_before = kept_axes;
-      if (last >= 0 && k != last + 1) apart = 1;
+      if (last >= 0 && (k != last + 1 || a.behind_ellipsis)) apart = 1;
       last = k;
     } else if (a.what != kind::number) {
       ++kept_axes;
@@ -201,7 +218,8 @@ constexpr index_places places_of_plan(const index_plan& p, const array& x, index
   }
   if (apart) kept_before = 0;
   const int rank = kept_axes + common.rank();
-  index_places out{array(0, {i32, false, {}}), {}, {}};
+  const dtype type = place_type(x, p.leading);
+  index_places out{array(0, {type, false, {}}), {}, {}};
   shape result;
   for (int i = 0; i < rank; ++i) result.push_back(1);
   for (int i = 0; i < common.rank(); ++i) result[kept_before + i] = common[i];
@@ -218,13 +236,13 @@ constexpr index_places places_of_plan(const index_plan& p, const array& x, index
     if (is_kept) ++kept;
     if (a.what == kind::new_axis) continue;
     if (a.what == kind::range) result[place] = a.count;
-    const array i = positions_of(a, a.what == kind::range ? place : kept_before, rank, common.rank());
+    const array i = positions_of(a, a.what == kind::range ? place : kept_before, rank, common.rank(), type);
     add_positions(out, a, i, x, strides[a.axis], mode, p.where);
   }
   out.rows = broadcast_to(out.rows, result);
   if (out.inside.exists()) {
     out.inside = broadcast_to(out.inside, result);
-    out.rows = select(out.inside, out.rows, array(-2147483648, {i32, false, {}}));
+    out.rows = select(out.inside, out.rows, no_place(type));
   }
   out.kept = result;
   for (int i = p.leading; i < x.rank(); ++i) out.kept.push_back(x.extent(i));

@@ -93,7 +93,10 @@ constexpr array roll(const array& x, const array& shift, const axes& axis, sourc
     const int a = checked_axis("roll: axis", given, x, l);
     if (x.rank() == 0 || x.extent(a) == 0) continue;
     const array n(x.extent(a), {i32, false, {}});
-    y = take(y, remainder(iota(i32, {x.extent(a)}, 0) - astype(shift, i32), n), a, l);
+    array by = shift;
+    if (bits_of(shift.dtype()) < 32) by = astype(shift, i32);
+    by = astype(remainder(by, array(x.extent(a), {by.dtype(), false, {}})), i32);
+    y = take(y, remainder(iota(i32, {x.extent(a)}, 0) - by, n), a, l);
   }
   return y;
 }

@@ -58,12 +58,14 @@ constexpr vec<std::int64_t> pad_sources(pad_mode mode, std::int64_t n, pad_width
   }
   return from;
 }
-/// Mirror images that are turned around the edge too: each piece as long as the array allows, one after the other.
+/// Mirror images that are turned around the edge too. Each piece ends where the next mirror stands: a whole number of lengths
+/// of the array from the last one.
 constexpr array pad_odd(array x, int axis, pad_width w, bool with_edge, source_line l) {
+  const std::int64_t skip = with_edge ? 0 : 1, apart = x.extent(axis) - skip;  // between mirrors
   for (int side = 0; side < 2; ++side) {
     std::int64_t left = side ? w.after : w.before;
     while (left > 0) {
-      const std::int64_t n = x.extent(axis), skip = with_edge ? 0 : 1, most = n - skip;
+      const std::int64_t n = x.extent(axis), most = apart < 1 ? 0 : (n - skip) / apart * apart;
       const std::int64_t take_now = most < 1 ? left : left < most ? left : most;
       const array edge = slice_in_dim(x, side ? n - 1 : 0, side ? n : 1, axis, l);
       shape s = x.shape();

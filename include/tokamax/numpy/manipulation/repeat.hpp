@@ -56,7 +56,7 @@ constexpr array repeat(const array& x, const array& times, int axis, std::int64_
     return x;
   }
   // An element begins behind the copies of those before it; counting the beginnings gives its number.
-  const array count = astype(times, i32), begin = cumsum(count) - count;
+  const array count = detail::integers_in_i32(times, l), begin = cumsum(count) - count;
   const array begins = scatter_add(begin, array(1, {i32, false, {n}}), total);
   const array number = minimum(maximum(cumsum(begins) - 1, 0), array(n - 1, {i32, false, {}}));
   return take(x, number, axis, l);

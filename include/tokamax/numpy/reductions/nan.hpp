@@ -52,21 +52,25 @@ constexpr array nanmean(const array& x, reduce_options o = {}, source_line l = s
   const dtype wide = carrying(x.dtype());
   return astype(nansum(astype(x, wide, l), o, l) / detail::count_of_numbers(x, o, wide), x.dtype());
 }
+namespace detail {
+constexpr array nanvar_of_wide(const array& y, const moment_options& o, source_line l) {
+  const dtype wide = y.dtype();
+  const array m = nansum(y, {o.axis, true}, l) / count_of_numbers(y, {o.axis, true}, wide);
+  const array centred = select(isnan(y), zeros_like(y), y - m);
+  const array n = count_of_numbers(y, {o.axis, o.keepdims}, wide) - number_like(y, o.ddof);
+  const array v = sum(centred * centred, {o.axis, o.keepdims}) / n;
+  return select(n <= 0.0, number_like(v, not_a_number), v);
+}
+}  // namespace detail
 /// Variance of the numbers that are not NaN, and its root; NaN where there are no more than ddof.
 /// source  jax.numpy.nanvar, nanstd
 constexpr array nanvar(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
   if (!is_floating(x.dtype())) return var(x, o, l);
-  const dtype wide = carrying(x.dtype());
-  const array y = astype(x, wide, l);
-  const array m = nansum(y, {o.axis, true}, l) / detail::count_of_numbers(y, {o.axis, true}, wide);
-  const array centred = select(isnan(y), zeros_like(y), y - m);
-  const array n = detail::count_of_numbers(y, {o.axis, o.keepdims}, wide) - detail::number_like(y, o.ddof);
-  const array v = sum(centred * centred, {o.axis, o.keepdims}) / n;
-  return astype(select(n <= 0.0, detail::number_like(v, detail::not_a_number), v), x.dtype());
+  return detail::rounded_once(x, [&](const array& y) { return detail::nanvar_of_wide(y, o, l); });
 }
 constexpr array nanstd(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
-  const array v = nanvar(x, o, l);
-  return astype(sqrt(astype(v, carrying(v.dtype()))), v.dtype());
+  if (!is_floating(x.dtype())) return std_(x, o, l);
+  return detail::rounded_once(x, [&](const array& y) { return sqrt(detail::nanvar_of_wide(y, o, l), l); });
 }
 /// Index of the first largest (smallest) number that is not NaN along one axis; -1 where all are NaN.
 ///

@@ -77,7 +77,7 @@ constexpr array std_(const array& x, const moment_options& o = {}, source_line l
 /// {sum(weights x) / sum(weights), sum(weights)} over one axis, or over all elements.
 ///
 /// shapes  weights like x, or [extent of the axis]
-/// dtypes  the promotion of both, floating
+/// dtypes  the promotion of both, floating; computed in f32 or f64 and rounded once
 /// errors  "average: weights"
 /// source  jax.numpy.average with returned
 struct average_result {
@@ -97,8 +97,10 @@ constexpr average_result average(const array& x, const Weights& weights, reduce_
   }
   const promoted p = promote({x.dtype(), x.type().weak}, {w.dtype(), w.type().weak});
   const dtype type = floating_for(p.type);
-  const array total = sum(astype(w, type), o, l);
-  return {sum(astype(x, type) * astype(w, type), o, l) / total, total};
+  const dtype wide = carrying(type);
+  w = astype(astype(w, type), wide);
+  const array total = sum(w, o, l), products = astype(astype(x, type), wide) * w;
+  return {astype(sum(products, o, l) / total, type), astype(total, type)};
 }
 /// The mean of x.
 constexpr array average(const array& x, reduce_options o = {}, source_line l = source_line::current()) {

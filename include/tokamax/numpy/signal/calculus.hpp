@@ -54,6 +54,14 @@ struct convolve_parts {
     return slice_in_dim(reshape(swapaxes(y, 1, 2, l), {count * part}, l), 0, all, 0, l);
   }
 };
+/// The floating dtype that two operands promote to; none if there is none, which is an error.
+constexpr dtype common_float(const op& o, const array& a, const array& b, source_line l) {
+  const promoted p = promote({a.dtype(), a.type().weak}, {b.dtype(), b.type().weak});
+  if (p.type != dtype::none) return floating_for(p.type);
+  const array both[] = {a, b};
+  refuse_promotion(o, both, 2, a.dtype(), b.dtype(), l);
+  return dtype::none;
+}
 /// y[k] = sum over i of a[i] b[k - i], as a sum of moved copies of the longer operand.
 constexpr array convolve_full(const array& a, const array& b, source_line l) {
   const std::int64_t n = a.extent(0), m = b.extent(0);
@@ -71,7 +79,7 @@ constexpr array convolve_full(const array& a, const array& b, source_line l) {
 ///   y[k] = sum over i of x[i] v[k - i]
 ///
 /// shapes  [n], [m] -> [n + m - 1], [max(n, m)] or [max(n, m) - min(n, m) + 1]
-/// dtypes  promoted to one; integers become f32
+/// dtypes  promoted to one; integers become f32; 16-bit floats are multiplied and summed in f32
 /// errors  "convolve: operand" of other than one axis, or of no elements
 /// source  jax.numpy.convolve
 constexpr array convolve(const array& x, const array& v, convolve_mode mode = convolve_mode::full,
@@ -82,9 +90,11 @@ constexpr array convolve(const array& x, const array& v, convolve_mode mode = co
       return x;
     }
   const bool swapped = x.extent(0) < v.extent(0);
-  const array longer = detail::in_floats(swapped ? v : x), shorter = detail::in_floats(swapped ? x : v);
+  const dtype type = detail::common_float(described<mul_p>(), x, v, l);
+  if (type == dtype::none) return x;
+  const array longer = astype(swapped ? v : x, carrying(type)), shorter = astype(swapped ? x : v, carrying(type));
   const std::int64_t n = longer.extent(0), m = shorter.extent(0);
-  const array y = detail::convolve_full(longer, shorter, l);
+  const array y = astype(detail::convolve_full(longer, shorter, l), type);
   if (mode == convolve_mode::full) return y;
   if (mode == convolve_mode::same) return slice_in_dim(y, (m - 1) / 2, (m - 1) / 2 + n, 0);
   return slice_in_dim(y, m - 1, n, 0);
@@ -117,7 +127,9 @@ constexpr array interp(const array& x, const array& xp, const array& fp, const i
     reject(xp, l, "interp: samples", fp.type(), message("as many values as positions ") << xp.type());
     return x;
   }
-  array at = detail::in_floats(x), px = astype(detail::in_floats(xp), at.dtype()), py = detail::in_floats(fp);
+  const dtype type = detail::common_float(described<sub_p>(), x, xp, l);
+  if (type == dtype::none) return x;
+  array at = astype(x, type), px = astype(xp, type), py = detail::in_floats(fp);
   if (o.period != 0) {
     const double period = o.period < 0 ? -o.period : o.period;
     const array p = detail::number_like(at, period);
@@ -147,20 +159,20 @@ constexpr array interp(const array& x, const array& xp, const array& fp, const i
 ///
 ///   sum over i of (y[i] + y[i + 1]) / 2 (x[i + 1] - x[i])
 ///
+/// dtypes  the promotion of y and x, floating; 16-bit floats are summed in f32
 /// errors  "trapezoid: axis"
 /// source  jax.numpy.trapezoid
 constexpr array trapezoid(const array& y, const array& x, int axis = -1, source_line l = source_line::current()) {
   axis = checked_axis("trapezoid: axis", axis, y, l);
-  const array f = moveaxis(detail::in_floats(y), axis, -1);
-  array dx;
-  if (x.rank() == 1 || x.rank() == 0)
-    dx = x;
-  else
-    dx = moveaxis(x, axis, -1);
-  if (dx.rank() > 0) dx = diff(detail::in_floats(dx), 1, -1, l);
+  const dtype type = detail::common_float(described<mul_p>(), y, x, l);
+  if (type == dtype::none) return y;
+  const array f = astype(moveaxis(y, axis, -1), carrying(type));
+  array dx = astype(x, carrying(type));
+  if (x.rank() > 1) dx = moveaxis(dx, axis, -1);
+  if (dx.rank() > 0) dx = diff(dx, 1, -1, l);
   const std::int64_t n = f.extent(-1);
   const array pairs = slice_in_dim(f, n < 1 ? 0 : 1, n, -1) + slice_in_dim(f, 0, n < 1 ? 0 : n - 1, -1);
-  return 0.5 * sum(pairs * located(dx, l), {{-1}});
+  return astype(0.5 * sum(pairs * located(dx, l), {{-1}}), type);
 }
 /// A scalar array is the distance of all samples.
 constexpr array trapezoid(const array& y, double dx = 1, int axis = -1, source_line l = source_line::current()) {

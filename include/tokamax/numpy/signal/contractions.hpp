@@ -4,10 +4,11 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // stack
-#include <tokamax/lax/reduce.hpp>               // sum
-#include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis, ravel
-#include <tokamax/numpy/matmul.hpp>             // matmul
+#include <tokamax/lax/concatenate.hpp>               // stack
+#include <tokamax/lax/reduce.hpp>                    // sum
+#include <tokamax/numpy/elementwise/arithmetic.hpp>  // multiply
+#include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis, ravel
+#include <tokamax/numpy/matmul.hpp>                  // matmul
 
 namespace tokamax {
 
@@ -36,7 +37,7 @@ constexpr array inner(const array& x, const array& y, source_line l = source_lin
 /// All products of an element of x and one of y: [m, n].
 /// source  jax.numpy.outer
 constexpr array outer(const array& x, const array& y, source_line l = source_line::current()) {
-  return expand_dims(ravel(x, l), 1) * located(expand_dims(ravel(y, l), 0), l);
+  return multiply(expand_dims(ravel(x, l), 1), expand_dims(ravel(y, l), 0), l);
 }
 
 /// The sum of products over some axes of x and as many of y, whose other axes follow each other.
@@ -97,7 +98,7 @@ constexpr array kron(const array& x, const array& y, source_line l = source_line
     sy.push_back(1), sy.push_back(n);
     s.push_back(mul_extent(m, n));
   }
-  return reshape(reshape(x, sx, l) * located(reshape(y, sy, l), l), s, l);
+  return reshape(multiply(reshape(x, sx, l), reshape(y, sy, l), l), s, l);
 }
 
 /// The cross product along one axis of extent 3, or of extent 2 for vectors in a plane, whose product is one number if

@@ -24,7 +24,7 @@ constexpr array bincount(const array& x, std::int64_t length, const array& weigh
     reject(x, l, "bincount: operand", x.type(), "integers along one axis");
     return x;
   }
-  const array place = maximum(astype(x, i32, l), array(0, {i32, false, {}}));
+  const array place = maximum(detail::integers_in_i32(x, l), array(0, {i32, false, {}}));
   if (!weights.exists()) return scatter_add(place, ones(x.shape(), i32), length, l);
   return scatter_add(place, weights, length, l);
 }
@@ -75,12 +75,24 @@ struct cov_options {
   bool bias = false;   ///< divide by n, not by n - 1
   double ddof = -1;    ///< if not negative: divide by n - ddof
 };
+namespace detail {
+/// cov of floats of 32 bits or more.
+constexpr array covariances(const array& x, const cov_options& o, source_line l) {
+  array rows = atleast_2d(x, l);
+  if (!o.rowvar && x.rank() == 2) rows = transpose(rows, l);
+  const array centred = rows - located(mean(rows, {{1}, true}), l);
+  const double n = static_cast<double>(rows.extent(1)) - (o.ddof >= 0 ? o.ddof : o.bias ? 0 : 1);
+  const array products = matmul(centred, transpose(centred));
+  return squeeze(products / detail::number_like(products, n > 0 ? n : 0));
+}
+}  // namespace detail
+
 /// The covariances of variables.
 ///
 ///   c[i, j] = sum over k of (x[i, k] - mean(x[i])) (x[j, k] - mean(x[j])) / (n - ddof)
 ///
 /// shapes  x [variables, n] or [n] -> [variables, variables], or [] for one
-/// dtypes  floats; integers become f32
+/// dtypes  floats, computed in f32 or f64 and rounded once; integers become f32
 /// errors  "cov: operand" of more than two axes
 /// source  jax.numpy.cov
 constexpr array cov(const array& x, cov_options o = {}, source_line l = source_line::current()) {
@@ -88,20 +100,19 @@ constexpr array cov(const array& x, cov_options o = {}, source_line l = source_l
     reject(x, l, "cov: operand", x.type(), "at most two axes");
     return x;
   }
-  array rows = atleast_2d(detail::in_floats(x), l);
-  if (!o.rowvar && x.rank() == 2) rows = transpose(rows, l);
-  const array centred = rows - located(mean(rows, {{1}, true}), l);
-  const double n = static_cast<double>(rows.extent(1)) - (o.ddof >= 0 ? o.ddof : o.bias ? 0 : 1);
-  const array products = matmul(centred, transpose(centred));
-  return squeeze(products / detail::number_like(products, n > 0 ? n : 0));
+  return detail::rounded_once(detail::in_floats(x), [&](const array& v) { return detail::covariances(v, o, l); });
 }
 /// The correlations of variables: covariances over the products of both standard deviations, within -1 and 1.
+/// dtypes  as cov
 /// source  jax.numpy.corrcoef
 constexpr array corrcoef(const array& x, bool rowvar = true, source_line l = source_line::current()) {
-  const array c = cov(x, {.rowvar = rowvar}, l);
-  if (c.rank() == 0) return c / located(c, l);
-  const array deviation = sqrt(diag(c)), y = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);
-  return maximum(minimum(y, 1.0), -1.0);
+  if (x.rank() > 2) return cov(x, {}, l);  // which says what is wrong
+  return detail::rounded_once(detail::in_floats(x), [&](const array& v) {
+    const array c = detail::covariances(v, {.rowvar = rowvar}, l);
+    if (c.rank() == 0) return c / located(c, l);
+    const array deviation = sqrt(diag(c)), y = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);
+    return maximum(minimum(y, 1.0), -1.0);
+  });
 }
 
 }  // namespace tokamax

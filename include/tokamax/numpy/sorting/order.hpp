@@ -81,9 +81,8 @@ constexpr array digitize(const array& x, const array& bins, bool right = false,
   const std::int64_t n = bins.extent(0);
   if (n == 0) return zeros(x.shape(), i32);
   const search_side side = right ? search_side::left : search_side::right;
-  const search_side other = right ? search_side::right : search_side::left;
   const array up = searchsorted(bins, x, side, l);
-  const array down = array(n, {i32, false, {}}) - searchsorted(reverse(bins, {0}), x, other, l);
+  const array down = array(n, {i32, false, {}}) - searchsorted(reverse(bins, {0}), x, side, l);
   const array increasing = take(bins, array(n - 1, {i32, false, {}})) >= take(bins, array(0, {i32, false, {}}));
   return select(broadcast_to(increasing, x.shape()), up, down);
 }

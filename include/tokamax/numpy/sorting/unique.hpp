@@ -124,7 +124,7 @@ constexpr array subset(const char* what, const array& x, const array& chosen_by,
 /// shapes  a, b [...] -> [size]
 /// dtypes  promoted to one
 /// errors  "union1d: size" (and so on) if a trace does not know it
-/// source  jax.numpy.union1d, intersect1d, setdiff1d, setxor1d
+/// source  jax.numpy.union1d, intersect1d, setdiff1d, setxor1d, in which NaN of one set is not that of the other
 constexpr array union1d(const array& a, const array& b, const unique_options& o = {},
                         source_line l = source_line::current()) {
   return unique(concatenate({ravel(a, l), ravel(b, l)}, 0, l), o, l);
@@ -142,7 +142,12 @@ constexpr array intersect1d(const array& a, const array& b, const unique_options
 constexpr array setxor1d(const array& a, const array& b, const unique_options& o = {},
                          source_line l = source_line::current()) {
   const array sorted = sort(concatenate({ravel(a, l), ravel(b, l)}, 0, l), 0);
-  const array mask = logical_and(detail::starts_of_runs(sorted), isin(sorted, a) != isin(sorted, b));
+  array mask = logical_and(detail::starts_of_runs(sorted), isin(sorted, a) != isin(sorted, b));  // false for NaN
+  if (is_floating(sorted.dtype())) {  // NaN is in neither set: one of each that has some is kept, of those at the end
+    const array kept = astype(any(isnan(a)), i32) + astype(any(isnan(b)), i32);
+    const array from_end = detail::extent_operand(sorted.extent(0), l) - iota(i32, sorted.shape(), 0);  // n, ..., 1
+    mask = logical_or(mask, logical_and(isnan(sorted), from_end <= kept));
+  }
   const std::int64_t size = detail::size_or_count("setxor1d: size", mask, o.size, l);
   array fill = o.fill_value;
   if (!fill.exists()) fill = array(0, {sorted.dtype(), false, {}});

@@ -12,14 +12,23 @@ constexpr array xlogy_value(const arrays& v) {
   const array zero = logical_and(v[0] == 0.0, v[1] == v[1]);
   return where(zero, zeros_like(v[0]), v[0] * log(where(zero, ones_like(v[1]), v[1])));
 }
-constexpr array xlogy_slope_by_x(const arrays& v, const array&) { return log(v[1]); }
-constexpr array xlogy_slope_by_y(const arrays& v, const array&) { return v[0] / v[1]; }
+/// 0 where x is 0 and the logarithm is not finite: a slope of infinity would become NaN beside a cotangent of 0.
+constexpr array slope_by_factor(const array& x, const array& log_y) {
+  return where(logical_and(x == 0.0, log_y <= -std::numeric_limits<double>::max()), zeros_like(x), log_y);
+}
+/// x / y, and 0 where x is 0 and y is any number.
+constexpr array slope_by_argument(const array& x, const array& y) {
+  const array zero = logical_and(x == 0.0, y == y);
+  return where(zero, zeros_like(x), x / where(zero, ones_like(y), y));
+}
+constexpr array xlogy_slope_by_x(const arrays& v, const array&) { return slope_by_factor(v[0], log(v[1])); }
+constexpr array xlogy_slope_by_y(const arrays& v, const array&) { return slope_by_argument(v[0], v[1]); }
 constexpr array xlog1py_value(const arrays& v) {
   const array zero = logical_and(v[0] == 0.0, v[1] == v[1]);
   return where(zero, zeros_like(v[0]), v[0] * log1p(where(zero, zeros_like(v[1]), v[1])));
 }
-constexpr array xlog1py_slope_by_x(const arrays& v, const array&) { return log1p(v[1]); }
-constexpr array xlog1py_slope_by_y(const arrays& v, const array&) { return v[0] / (1.0 + v[1]); }
+constexpr array xlog1py_slope_by_x(const arrays& v, const array&) { return slope_by_factor(v[0], log1p(v[1])); }
+constexpr array xlog1py_slope_by_y(const arrays& v, const array&) { return slope_by_argument(v[0], 1.0 + v[1]); }
 }  // namespace detail
 
 inline constexpr op xlogy_p =
@@ -35,14 +44,15 @@ inline constexpr op xlog1py_p =
 
 namespace tokamax::scipy::special {
 
-/// x log(y), and 0 where x is 0 and y is any number.
+/// x log(y), and 0 where x is 0 and y is any number. There the derivative by y is 0, and that by x is 0 if y is 0, where
+/// JAX has NaN.
 ///
 /// shapes  broadcast together
 /// source  jax.scipy.special.xlogy
 constexpr array xlogy(const array& x, const array& y, source_line l = source_line::current()) {
   return tokamax::detail::special_binary(described<xlogy_p>(), x, y, l);
 }
-/// x log(1 + y), and 0 where x is 0.
+/// x log(1 + y), and 0 where x is 0. Its derivatives there are those of xlogy.
 /// source  jax.scipy.special.xlog1py
 constexpr array xlog1py(const array& x, const array& y, source_line l = source_line::current()) {
   return tokamax::detail::special_binary(described<xlog1py_p>(), x, y, l);
@@ -53,8 +63,8 @@ constexpr array expit(const array& x, source_line l = source_line::current()) { 
 /// log(p / (1 - p)): infinite at 0 and 1, NaN outside.
 /// source  jax.scipy.special.logit
 constexpr array logit(const array& p, source_line l = source_line::current()) {
-  const array x = tokamax::detail::in_floats(p);
-  return tokamax::log(x, l) - tokamax::log1p(-x, l);
+  return tokamax::detail::rounded_once(tokamax::detail::in_floats(p),
+                                       [&](const array& x) { return tokamax::log(x, l) - tokamax::log1p(-x, l); });
 }
 /// -x log(x); 0 at 0, and minus infinity below.
 /// source  jax.scipy.special.entr
@@ -68,18 +78,23 @@ constexpr array entr(const array& x, source_line l = source_line::current()) {
 /// shapes  broadcast together
 /// source  jax.scipy.special.rel_entr
 constexpr array rel_entr(const array& x, const array& y, source_line l = source_line::current()) {
-  array v[2] = {tokamax::detail::in_floats(x), tokamax::detail::in_floats(y)};
-  tokamax::detail::unify(described<xlogy_p>(), v, l);
+  array v[2] = {x, y};
+  tokamax::detail::unify_in_floats(described<xlogy_p>(), v, l);
+  const dtype type = v[0].dtype();
+  for (array& a : v) a = tokamax::detail::carried(a);
   const array positive = logical_and(v[0] > 0.0, v[1] > 0.0), zero = logical_and(v[0] == 0.0, v[1] >= 0.0);
   const array p = where(positive, v[0], ones_like(v[0])), q = where(positive, v[1], ones_like(v[1]));
-  const array value = where(positive, p * tokamax::log(p) - p * tokamax::log(q),
+  const array value = where(positive, p * (tokamax::log(p) - tokamax::log(q)),
                             where(zero, zeros_like(p), tokamax::detail::infinity_like(p)));
-  return where(logical_or(v[0] != v[0], v[1] != v[1]), v[0] + v[1], value);
+  return astype(where(logical_or(v[0] != v[0], v[1] != v[1]), v[0] + v[1], value), type);
 }
 /// rel_entr(x, y) - x + y
 /// source  jax.scipy.special.kl_div
 constexpr array kl_div(const array& x, const array& y, source_line l = source_line::current()) {
-  return rel_entr(x, y, l) - x + y;
+  array v[2] = {x, y};
+  tokamax::detail::unify_in_floats(described<xlogy_p>(), v, l);
+  return tokamax::detail::rounded_once(v[0], v[1],
+                                       [&](const array& a, const array& b) { return rel_entr(a, b, l) - a + b; });
 }
 /// (x^lambda - 1) / lambda, and log(x) where lambda is 0.
 /// source  jax.scipy.special.boxcox

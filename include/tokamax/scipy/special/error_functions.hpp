@@ -102,9 +102,10 @@ inline constexpr op dawsn_p = detail::special({.name = "dawsn",
 
 /// 1 - erf(x), without cancellation.
 /// dtypes  any float; integers become f32
-/// source  jax.lax.erfc. Errors are 2 x^2 roundings of the value, because x is multiplied by the root of 2
+/// source  jax.lax.erfc. Errors are 2 x^2 roundings of the value in f32 or f64, because x is multiplied by the root of 2
 constexpr array erfc(const array& x, source_line l = source_line::current()) {
-  return 2.0 * normal_cdf(x * -1.4142135623730950488, l);
+  return detail::rounded_once(detail::in_floats(x),
+                              [&](const array& v) { return 2.0 * normal_cdf(v * -1.4142135623730950488, l); });
 }
 
 }  // namespace tokamax

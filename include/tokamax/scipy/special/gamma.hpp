@@ -136,8 +136,8 @@ constexpr array zeta(const array& s, const array& q, source_line l = source_line
 /// errors  "zeta: derivative" by n
 /// source  jax.lax.polygamma
 constexpr array polygamma(const array& n, const array& x, source_line l = source_line::current()) {
-  array both[2] = {detail::in_floats(n), detail::in_floats(x)};
-  detail::unify(described<zeta_p>(), both, l);
+  array both[2] = {n, x};
+  detail::unify_in_floats(described<zeta_p>(), both, l);
   const array &order = both[0], &at = both[1];
   const array even = floor(order * 0.5) * 2.0 == order;
   const array size = exp(lgamma(order + 1.0, l)) * zeta(order + 1.0, at, l);

@@ -97,8 +97,9 @@ template <gamma_part Part>
 constexpr array incomplete_gamma_value(const arrays& operands) {
   const array &a = operands[0], &x = operands[1];
   const double inf = std::numeric_limits<double>::infinity();
-  const array invalid = logical_or(logical_or(x < 0.0, logical_or(a < 0.0, a == inf)), logical_or(a != a, x != x));
-  const array edge = logical_or(logical_or(x == 0.0, x == inf), logical_or(invalid, a == 0.0));
+  const array both_infinite = logical_and(a == inf, x == inf);
+  const array invalid = logical_or(logical_or(x < 0.0, logical_or(a < 0.0, both_infinite)), logical_or(a != a, x != x));
+  const array edge = logical_or(logical_or(x == 0.0, x == inf), logical_or(invalid, logical_or(a == 0.0, a == inf)));
   const array sa = where(edge, ones_like(a), a), sx = where(edge, ones_like(x), x);
   const array by_fraction = logical_and(sx > 1.0, sx > sa);
   const array log_scale = sa * log(sx) - sx - lgamma(sa), scale = exp(log_scale);
@@ -120,7 +121,7 @@ constexpr array incomplete_gamma_value(const arrays& operands) {
       at_infinity = zeros_like(a);
     }
   }
-  const array low_end = x == 0.0, high_end = logical_or(x == inf, a == 0.0);
+  const array low_end = logical_or(x == 0.0, a == inf), high_end = logical_or(x == inf, a == 0.0);
   value = where(low_end, at_zero, where(high_end, at_infinity, value));
   return where(invalid, nan_like(a), value);
 }

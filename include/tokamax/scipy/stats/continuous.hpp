@@ -45,18 +45,18 @@ namespace tokamax::scipy::stats::gamma {
 constexpr array logpdf(const array& x, const array& a, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale), inside = z >= 0.0;
   const array y = detail::standing_in(inside, z, 1);
-  return detail::or_nothing(inside, detail::xlogy(a - 1.0, y) - y - detail::gammaln(a) - tokamax::log(scale));
+  return detail::or_nothing(inside, detail::xlogy(a - 1.0, y) - y - detail::gammaln(a) - tokamax::log(scale), z);
 }
 constexpr array pdf(const array& x, const array& a, const array& loc = 0.0, const array& scale = 1.0) {
   return exp(logpdf(x, a, loc, scale));
 }
 constexpr array cdf(const array& x, const array& a, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale);
-  return igamma(a, where(z > 0.0, z, zeros_like(z)));
+  return igamma(a, maximum(z, zeros_like(z)));
 }
 constexpr array sf(const array& x, const array& a, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale);
-  return igammac(a, where(z > 0.0, z, zeros_like(z)));
+  return igammac(a, maximum(z, zeros_like(z)));
 }
 constexpr array logcdf(const array& x, const array& a, const array& loc = 0.0, const array& scale = 1.0) {
   return tokamax::log(cdf(x, a, loc, scale));
@@ -73,7 +73,7 @@ constexpr array logpdf(const array& x, const array& a, const array& b, const arr
   const array z = detail::standardized(x, loc, scale), inside = logical_and(z >= 0.0, z <= 1.0);
   const array y = detail::standing_in(inside, z, 0.5);
   const array log_shape = detail::xlogy(a - 1.0, y) + detail::xlog1py(b - 1.0, -y);
-  return detail::or_nothing(inside, log_shape - special::betaln(a, b) - tokamax::log(scale));
+  return detail::or_nothing(inside, log_shape - special::betaln(a, b) - tokamax::log(scale), z);
 }
 constexpr array pdf(const array& x, const array& a, const array& b, const array& loc = 0.0, const array& scale = 1.0) {
   return exp(logpdf(x, a, b, loc, scale));
@@ -140,7 +140,7 @@ constexpr array pdf(const array& x, const array& loc = 0.0, const array& scale =
 namespace tokamax::scipy::stats::expon {
 constexpr array logpdf(const array& x, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale);
-  return detail::or_nothing(z >= 0.0, -z - tokamax::log(scale));
+  return detail::or_nothing(z >= 0.0, -z - tokamax::log(scale), z);
 }
 constexpr array pdf(const array& x, const array& loc = 0.0, const array& scale = 1.0) {
   return exp(logpdf(x, loc, scale));
@@ -152,7 +152,7 @@ constexpr array sf(const array& x, const array& loc = 0.0, const array& scale = 
   return exp(-maximum(detail::standardized(x, loc, scale), array(0.0)));
 }
 constexpr array ppf(const array& q, const array& loc = 0.0, const array& scale = 1.0) {
-  return loc - located(scale * log1p(-q));
+  return detail::of_probability(q, loc - located(scale * log1p(-q)));
 }
 }  // namespace tokamax::scipy::stats::expon
 
@@ -197,7 +197,7 @@ constexpr array isf(const array& q, const array& loc = 0.0, const array& scale =
 namespace tokamax::scipy::stats::uniform {
 constexpr array logpdf(const array& x, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale);
-  return detail::or_nothing(logical_and(z >= 0.0, z <= 1.0), zeros_like(z) - tokamax::log(scale));
+  return detail::or_nothing(logical_and(z >= 0.0, z <= 1.0), zeros_like(z) - tokamax::log(scale), z);
 }
 constexpr array pdf(const array& x, const array& loc = 0.0, const array& scale = 1.0) {
   return exp(logpdf(x, loc, scale));
@@ -205,7 +205,9 @@ constexpr array pdf(const array& x, const array& loc = 0.0, const array& scale =
 constexpr array cdf(const array& x, const array& loc = 0.0, const array& scale = 1.0) {
   return minimum(maximum(detail::standardized(x, loc, scale), array(0.0)), array(1.0));
 }
-constexpr array ppf(const array& q, const array& loc = 0.0, const array& scale = 1.0) { return q * scale + loc; }
+constexpr array ppf(const array& q, const array& loc = 0.0, const array& scale = 1.0) {
+  return detail::of_probability(q, q * scale + loc);
+}
 }  // namespace tokamax::scipy::stats::uniform
 
 /// b x^-(b + 1) for x >= 1
@@ -213,7 +215,7 @@ namespace tokamax::scipy::stats::pareto {
 constexpr array logpdf(const array& x, const array& b, const array& loc = 0.0, const array& scale = 1.0) {
   const array z = detail::standardized(x, loc, scale), inside = z >= 1.0;
   const array y = detail::standing_in(inside, z, 1);
-  return detail::or_nothing(inside, tokamax::log(b) - tokamax::log(scale) - (b + 1.0) * tokamax::log(y));
+  return detail::or_nothing(inside, tokamax::log(b) - tokamax::log(scale) - (b + 1.0) * tokamax::log(y), z);
 }
 constexpr array pdf(const array& x, const array& b, const array& loc = 0.0, const array& scale = 1.0) {
   return exp(logpdf(x, b, loc, scale));

@@ -12,11 +12,11 @@
 namespace tokamax::scipy::stats::detail {
 /// k - loc, and whether it is a whole number from 0 on.
 struct count {
-  array k, inside;
-  constexpr count(const array& given, const array& loc) {
-    const array moved = in_floats(given) - located(loc);
-    inside = logical_and(moved >= 0.0, moved == floor(moved));
-    k = standing_in(inside, moved, 0);
+  array given, k, inside;
+  constexpr count(const array& x, const array& loc) {
+    given = in_floats(x) - located(loc);
+    inside = logical_and(given >= 0.0, given == floor(given));
+    k = standing_in(inside, given, 0);
   }
 };
 /// log of n over k.
@@ -30,12 +30,12 @@ namespace tokamax::scipy::stats::bernoulli {
 constexpr array logpmf(const array& k, const array& p, const array& loc = 0.0) {
   const detail::count c(k, loc);
   const array inside = logical_and(c.inside, c.k <= 1.0), y = detail::standing_in(inside, c.k, 0);
-  return detail::or_nothing(inside, detail::xlogy(y, p) + detail::xlog1py(1.0 - y, -p));
+  return detail::or_nothing(inside, detail::xlogy(y, p) + detail::xlog1py(1.0 - y, -p), c.given);
 }
 constexpr array pmf(const array& k, const array& p, const array& loc = 0.0) { return exp(logpmf(k, p, loc)); }
 constexpr array cdf(const array& k, const array& p) {
   const array x = detail::in_floats(k);
-  return where(x < 0.0, array(0.0), where(x < 1.0, 1.0 - p, array(1.0)));
+  return where(x < 0.0, array(0.0), where(x < 1.0, 1.0 - p, where(x == x, ones_like(x), x)));
 }
 }  // namespace tokamax::scipy::stats::bernoulli
 
@@ -45,8 +45,8 @@ constexpr array logpmf(const array& k, const array& n, const array& p, const arr
   const detail::count c(k, loc);
   const array all = detail::in_floats(n), inside = logical_and(c.inside, c.k <= all);
   const array y = detail::standing_in(inside, c.k, 0);
-  return detail::or_nothing(inside,
-                            detail::log_choose(all, y) + detail::xlogy(y, p) + detail::xlog1py(all - located(y), -p));
+  return detail::or_nothing(
+      inside, detail::log_choose(all, y) + detail::xlogy(y, p) + detail::xlog1py(all - located(y), -p), c.given);
 }
 constexpr array pmf(const array& k, const array& n, const array& p, const array& loc = 0.0) {
   return exp(logpmf(k, n, p, loc));
@@ -57,12 +57,12 @@ constexpr array pmf(const array& k, const array& n, const array& p, const array&
 namespace tokamax::scipy::stats::poisson {
 constexpr array logpmf(const array& k, const array& mu, const array& loc = 0.0) {
   const detail::count c(k, loc);
-  return detail::or_nothing(c.inside, detail::xlogy(c.k, mu) - detail::gammaln(c.k + 1.0) - mu);
+  return detail::or_nothing(c.inside, detail::xlogy(c.k, mu) - detail::gammaln(c.k + 1.0) - mu, c.given);
 }
 constexpr array pmf(const array& k, const array& mu, const array& loc = 0.0) { return exp(logpmf(k, mu, loc)); }
 constexpr array cdf(const array& k, const array& mu, const array& loc = 0.0) {
-  const array x = detail::in_floats(k) - located(loc), inside = x >= 0.0;
-  return where(inside, igammac(floor(detail::standing_in(inside, x, 0)) + 1.0, mu), array(0.0));
+  const array x = detail::in_floats(k) - located(loc), below = x < 0.0;
+  return where(below, array(0.0), igammac(floor(where(below, zeros_like(x), x)) + 1.0, mu));
 }
 }  // namespace tokamax::scipy::stats::poisson
 
@@ -71,7 +71,7 @@ namespace tokamax::scipy::stats::geom {
 constexpr array logpmf(const array& k, const array& p, const array& loc = 0.0) {
   const detail::count c(k, loc);
   const array inside = logical_and(c.inside, c.k >= 1.0), y = detail::standing_in(inside, c.k, 1);
-  return detail::or_nothing(inside, detail::xlog1py(y - 1.0, -p) + tokamax::log(p));
+  return detail::or_nothing(inside, detail::xlog1py(y - 1.0, -p) + tokamax::log(p), c.given);
 }
 constexpr array pmf(const array& k, const array& p, const array& loc = 0.0) { return exp(logpmf(k, p, loc)); }
 }  // namespace tokamax::scipy::stats::geom
@@ -81,7 +81,7 @@ namespace tokamax::scipy::stats::nbinom {
 constexpr array logpmf(const array& k, const array& n, const array& p, const array& loc = 0.0) {
   const detail::count c(k, loc);
   const array ways = detail::gammaln(c.k + n) - detail::gammaln(c.k + 1.0) - detail::gammaln(n);
-  return detail::or_nothing(c.inside, ways + n * tokamax::log(p) + detail::xlog1py(c.k, -p));
+  return detail::or_nothing(c.inside, ways + n * tokamax::log(p) + detail::xlog1py(c.k, -p), c.given);
 }
 constexpr array pmf(const array& k, const array& n, const array& p, const array& loc = 0.0) {
   return exp(logpmf(k, n, p, loc));
@@ -94,7 +94,7 @@ constexpr array logpmf(const array& x, const array& n, const array& p) {
   const array k = detail::in_floats(x), total = detail::in_floats(n);
   const array parts = detail::xlogy(k, p) - detail::gammaln(k + 1.0);
   const array value = detail::gammaln(total + 1.0) + sum(parts, {.axis = {-1}});
-  return detail::or_nothing(sum(k, {.axis = {-1}}) == total, value);
+  return detail::or_nothing(sum(k, {.axis = {-1}}) == total, value, sum(k, {.axis = {-1}}));
 }
 constexpr array pmf(const array& x, const array& n, const array& p) { return exp(logpmf(x, n, p)); }
 }  // namespace tokamax::scipy::stats::multinomial

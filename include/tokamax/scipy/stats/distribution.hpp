@@ -13,10 +13,14 @@ namespace tokamax::scipy::stats::detail {
 constexpr array standardized(const array& x, const array& loc, const array& scale) {
   return (tokamax::detail::in_floats(x) - located(loc)) / scale;
 }
-/// Where `inside` is false a density is 0, so its logarithm is minus infinity. Formulas get `standing_in(inside, x, v)` there,
-/// with some v for which they and their derivatives are finite.
-constexpr array or_nothing(const array& inside, const array& log_density) {
-  return where(inside, log_density, array(-std::numeric_limits<double>::infinity()));
+/// Where `inside` is false a density is 0, so its logarithm is minus infinity, but NaN if x is that. Formulas get
+/// `standing_in(inside, x, v)` there, with some v for which they and their derivatives are finite.
+constexpr array or_nothing(const array& inside, const array& log_density, const array& x) {
+  return where(inside, log_density, where(x == x, -tokamax::detail::infinity_like(x), x));
+}
+/// A quantile, and NaN where q is no probability.
+constexpr array of_probability(const array& q, const array& quantile) {
+  return where(logical_and(q >= 0.0, q <= 1.0), quantile, tokamax::detail::nan_like(quantile));
 }
 constexpr array standing_in(const array& inside, const array& x, double v) { return where(inside, x, array(v)); }
 

@@ -38,8 +38,9 @@ constexpr array logpdf(const array& x, const array& alpha, source_line l = sourc
   array along = a;  // alpha beside the vectors: its only axis is the first one
   for (int i = 1; i < v.rank(); ++i) along = expand_dims(along, -1, l);
   const array log_beta = sum(detail::gammaln(a), {}, l) - detail::gammaln(sum(a, {}, l));
-  const array inside = logical_and(all(v >= 0.0, {.axis = {0}}, l), abs(sum(v, {.axis = {0}}, l) - 1.0) < 1e-3);
-  return detail::or_nothing(inside, sum(detail::xlogy(along - 1.0, v), {.axis = {0}}, l) - log_beta);
+  const array total = sum(v, {.axis = {0}}, l);
+  const array inside = logical_and(all(v >= 0.0, {.axis = {0}}, l), abs(total - 1.0) < 1e-3);
+  return detail::or_nothing(inside, sum(detail::xlogy(along - 1.0, v), {.axis = {0}}, l) - log_beta, total);
 }
 constexpr array pdf(const array& x, const array& alpha, source_line l = source_line::current()) {
   return exp(logpdf(x, alpha, l));

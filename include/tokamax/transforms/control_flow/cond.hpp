@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>          // maximum, minimum
+#include <tokamax/lax/gather.hpp>                          // integers_in_i32
 #include <tokamax/transforms/control_flow/cond_rules.hpp>  // cond_p
 
 #include <tuple>  // apply
@@ -12,8 +12,8 @@ namespace tokamax {
 namespace detail {
 /// The number of a branch: 0 or 1 for a truth value, and for an integer the nearest number in [0, branches).
 constexpr array branch_number(const array& index, int branches) {
-  const array number = convert_element_type(index, i32);
-  return index.dtype() == bool_ ? number : minimum(maximum(number, 0), branches - 1);
+  if (index.dtype() == bool_) return convert_element_type(index, i32);
+  return minimum(maximum(integers_in_i32(index, {}), 0), branches - 1);
 }
 /// Calls the branch with number `index`.
 template <class Branches, class... Args>

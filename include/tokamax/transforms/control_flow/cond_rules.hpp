@@ -7,6 +7,7 @@
 #include <tokamax/base/linked.hpp>              // linked
 #include <tokamax/core/kernel_arguments.hpp>    // body_runs
 #include <tokamax/lax/elementwise/compare.hpp>  // select
+#include <tokamax/lax/stop_gradient.hpp>        // stop_gradient
 #include <tokamax/transforms/body.hpp>          // forward_body, batched_body
 
 namespace tokamax {
@@ -92,21 +93,32 @@ constexpr arrays cond_jvp_here(const call& c) {
 }
 constexpr arrays cond_jvp(const call& c) { return linked<detail::cond_jvp_here>(c); }
 
-/// Runs one branch for the whole batch. If each example has its own branch, all branches run and results are selected.
+/// Runs one branch for the whole batch. If each example has its own branch, all branches run and results are selected. A
+/// branch gets floating operands through a `select` of the examples that take it, whose other side has no gradient: the
+/// derivative where it is not taken may be infinite, and does not reach the operands.
 constexpr arrays cond_batch_here(const call& c) {
   const vec<char> results(c.body(0).outputs.size(), 1);
   vec<char> batched;
   for (int k = 1; k < c.count; ++k) batched.push_back(c.batched(k));
   const auto on_batches = [&](const graph& branch) { return batched_body(branch, c, batched, results); };
   if (!c.batched(0)) return bind_branches(c, c.operands(), on_batches);
-  arrays chosen;
+  arrays chosen, operands, constants;  // the operands, with batches of floats
+  for (int k = 1; k < c.count; ++k) {
+    const bool moves = is_floating(c[k].dtype());
+    operands.push_back(moves ? with_batch_axis(c, k) : c[k]);
+    constants.push_back(moves ? stop_gradient(operands.back()) : array());
+    if (moves) batched[k - 1] = 1;
+  }
   for (int b = 0; b < c.attribute_count; ++b) {
     const graph branch(c.body(b));
     if (has_ordered_effect(branch)) refuse_effects(c, "a predicate that all examples share");
-    arrays ys = inline_graph(*c.trace, on_batches(branch), c.inputs + 1);
     const array here = equal(c[0], array(static_cast<double>(b), {i32, false, {}}));  // [n]
-    for (int k = 0; k < ys.count() && b > 0; ++k)
-      ys[k] = select(broadcast_in_dim(here, ys[k].shape(), {0}), ys[k], chosen[k]);
+    const auto by_example = [&](const array& like) { return broadcast_in_dim(here, like.shape(), {0}); };
+    arrays in = operands;
+    for (int k = 0; k < in.count(); ++k)
+      if (constants[k].exists()) in[k] = select(by_example(in[k]), in[k], constants[k]);
+    arrays ys = inline_graph(*c.trace, on_batches(branch), in.data());
+    for (int k = 0; k < ys.count() && b > 0; ++k) ys[k] = select(by_example(ys[k]), ys[k], chosen[k]);
     chosen = std::move(ys);
   }
   return chosen;
