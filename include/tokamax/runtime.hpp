@@ -14,6 +14,7 @@
 //   runtime/interpreted_loops.hpp  the loops of programs that are known while compiling, also without optimisation.
 //   runtime/jit.hpp                compile a function on trees once, run it many times.
 //   runtime/kernel.hpp             how the kernel of an op on a device is found, and the arguments of loops.
+//   runtime/passes_of.hpp          what each pass makes of a program, as text and as drawings.
 //   runtime/program.hpp            a function on trees as a plan that the compiler has made.
 //   runtime/program_cache.hpp      the programs that were used last, found in constant time.
 //   runtime/program_device.hpp     devices that run plans, for graphs and for eager ops.
@@ -39,6 +40,7 @@
 #include <tokamax/runtime/interpreted_loops.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/kernel.hpp>
+#include <tokamax/runtime/passes_of.hpp>
 #include <tokamax/runtime/program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
 #include <tokamax/runtime/program_device.hpp>
