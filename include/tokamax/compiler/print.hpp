@@ -171,7 +171,7 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
     for (int i = region.first_step; i < region.first_step + region.step_count; ++i) {
       const plan_step& st = p.steps[i];
       const std::string number = std::to_string(i), step = detail::step_text(p, st);
-      s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step);
+      s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step + ' ') << ' ';
       for (int k = 0; k < st.in_count + st.out_count; ++k)
         s << (k == st.in_count ? " -> " : k ? ", " : "") << detail::operand_place(p, p.operands[st.operands + k]);
       if (st.scope) s << " in " << p.scope_of(st);

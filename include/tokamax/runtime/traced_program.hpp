@@ -95,7 +95,7 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
 
 TOKAMAX_COMPILED_ONCE void owned_program::verify(const kernel_table& table) const {
   const taken_by_table taken{table};
-  verify_lowered(lowered, {[&](const op& o) { return table.find(o).run != nullptr; }, taken});
+  verify_lowered(lowered, [&](const op& o) { return table.find(o).run != nullptr; }, taken);
   std::vector<kernel_takes> takes;
   for (const op* o : tables.ops) takes.push_back(taken(*o));
   verify_plan(view(tables), takes.data(), &lowered);

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/plan.hpp>       // plan_view
-#include <tokamax/core/op.hpp>             // graph, op
 
-#include <string>  // string
+#if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <tokamax/compiler/plan.hpp>  // plan_view
+  #include <tokamax/core/op.hpp>        // graph, op
+
+  #include <string>  // string
 
 namespace tokamax::detail {
 
-#if defined(TOKAMAX_COMPILED_ONCE)
 /// What an error says of a node or step: `add %5`, and `blocks[3].attend, model.cpp:17`.
 struct named_part {
   std::string name, where;
@@ -46,6 +48,6 @@ inline named_part name_of_step(const plan_view& p, int s, const graph* lowered) 
   throw error("verify: " + what + " of " + of.name, found, expected, of.where);
 }
 inline std::string text_of(const array_type& t) { return std::string(message(t).view()); }
-#endif
 
 }  // namespace tokamax::detail
+#endif

@@ -4,50 +4,30 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/plan.hpp>       // kernel_takes
-#include <tokamax/core/op.hpp>             // graph, op
-
-#include <functional>  // function
-
-namespace tokamax {
-
-/// Checks a traced graph and its bodies:
-///
-///   order       operands are earlier nodes, outputs and effects are nodes, effects in the order of the program
-///   types       those that `infer` gives for the types of the operands; `get` picks a result that exists
-///   attributes  the words are those of the schema: their number, lists, truth values and dtypes; constants have their elements
-///   bodies      inputs and outputs of loops and branches fit operands and results; captured data is there
-///
-/// errors  tokamax::error "verify: ..." with the op, the number, the scope and the line of the node
-void verify_graph(const graph& g);
-
-/// What a device has for the ops of a lowered graph.
-struct lowered_for {
-  std::function<bool(const op&)> has_kernel;
-  std::function<kernel_takes(const op&)> takes;
-};
-/// The same for a lowered graph: types may also be those of operands that products round, and of joined sums. Markers are gone,
-/// and so is each op that has a meaning in smaller ops and no kernel.
-void verify_lowered(const graph& g, const lowered_for& device);
-
-}  // namespace tokamax
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
+  #include <tokamax/compiler/plan.hpp>          // kernel_takes
   #include <tokamax/compiler/verify/fault.hpp>  // throw_fault
   #include <tokamax/core/effect.hpp>            // has_effect
   #include <tokamax/core/graph/inline.hpp>      // live_nodes
 
-  #include <map>     // map
-  #include <vector>  // vector
+  #include <functional>  // function
+  #include <map>         // map
+  #include <vector>      // vector
 
-namespace tokamax {
-namespace detail {
+namespace tokamax::detail {
+
+/// What a device has for the ops of a lowered graph.
+struct device_facts {
+  std::function<bool(const op&)> has_kernel;
+  std::function<kernel_takes(const op&)> takes;
+};
 
 class graph_verifier {
  public:
   using schemas = std::map<const op*, attribute_schema>;
-  graph_verifier(const graph& g, const lowered_for* device, schemas& known)
+  graph_verifier(const graph& g, const device_facts* device, schemas& known)
       : g_(g), device_(device), schemas_(known), is_input_(g.nodes.size(), 0) {}
 
   void run() {
@@ -111,13 +91,15 @@ class graph_verifier {
     const std::int64_t* w = g_.words_of(n);
     int left = n.word_count;
     for (const attribute_field& f : schema.fields) {
-      const std::string what = "attribute " + std::string(f.name);
-      if (left == 0 && f.kind != attribute_kind::rest) fail(i, what, "no word", "one");
+      const auto refuse = [&](const std::string& found, const char* expected) {
+        fail(i, "attribute " + std::string(f.name), found, expected);
+      };
+      if (left == 0 && f.kind != attribute_kind::rest) refuse("no word", "one");
       if (f.kind == attribute_kind::list && (*w < 0 || *w > max_rank || *w >= left))
-        fail(i, what, std::to_string(*w) + " numbers", "those of a list");
-      if (f.kind == attribute_kind::boolean && *w != 0 && *w != 1) fail(i, what, std::to_string(*w), "0 or 1");
+        refuse(std::to_string(*w) + " numbers", "those of a list");
+      if (f.kind == attribute_kind::boolean && *w != 0 && *w != 1) refuse(std::to_string(*w), "0 or 1");
       if (f.kind == attribute_kind::dtype && (*w < 0 || *w > static_cast<int>(f64)))
-        fail(i, what, std::to_string(*w), "a dtype");
+        refuse(std::to_string(*w), "a dtype");
       const int count = words_of_field(f.kind, w, left);
       w += count, left -= count;
     }
@@ -277,23 +259,12 @@ class graph_verifier {
   }
 
   const graph& g_;
-  const lowered_for* device_;
+  const device_facts* device_;
   schemas& schemas_;
   vec<char> is_input_;
   std::vector<types> results_;  // of nodes with several
   arrays in_;
 };
 
-}  // namespace detail
-
-TOKAMAX_COMPILED_ONCE void verify_graph(const graph& g) {
-  detail::graph_verifier::schemas known;
-  detail::graph_verifier(g, nullptr, known).run();
-}
-TOKAMAX_COMPILED_ONCE void verify_lowered(const graph& g, const lowered_for& device) {
-  detail::graph_verifier::schemas known;
-  detail::graph_verifier(g, &device, known).run();
-}
-
-}  // namespace tokamax
+}  // namespace tokamax::detail
 #endif

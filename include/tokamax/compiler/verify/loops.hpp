@@ -3,16 +3,18 @@
 // tested by tests/compiler/verify.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/verify/fault.hpp>  // throw_fault
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#include <string>   // string
-#include <utility>  // move
-#include <vector>   // vector
+#if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <tokamax/compiler/verify/fault.hpp>  // throw_fault
+
+  #include <string>   // string
+  #include <utility>  // move
+  #include <vector>   // vector
 
 namespace tokamax::detail {
 
-#if defined(TOKAMAX_COMPILED_ONCE)
 /// The lines of one loop: registers are computed before they are used and have the dtype that is asked of them, every slot is
 /// loaded or stored once, and stores come last, so that a result may be written over an operand.
 class loop_verifier {
@@ -41,7 +43,7 @@ class loop_verifier {
   void check_line(int i) {
     const instruction& l = line(i);
     const int operands = loop_.slots - loop_.stores;
-    if (stored_ && l.kind != instruction_kind::store) fail(i, "line", "after a store", "one before the stores");
+    if (stored_ && l.kind != instruction_kind::store) fail(i, "order", "after a store", "one before the stores");
     switch (l.kind) {
       case instruction_kind::load:
       case instruction_kind::iota:
@@ -100,6 +102,6 @@ class loop_verifier {
   std::vector<char> seen_;  // of each slot: has a line used it?
   arrays in_;
 };
-#endif
 
 }  // namespace tokamax::detail
+#endif

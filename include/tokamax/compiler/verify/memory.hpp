@@ -3,18 +3,20 @@
 // tested by tests/compiler/verify.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/verify/fault.hpp>  // throw_fault
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#include <algorithm>   // sort, unique
-#include <functional>  // greater
-#include <limits>      // max
-#include <string>      // string
-#include <vector>      // vector
+#if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <tokamax/compiler/verify/fault.hpp>  // throw_fault
+
+  #include <algorithm>   // sort, unique
+  #include <functional>  // greater
+  #include <limits>      // max
+  #include <string>      // string
+  #include <vector>      // vector
 
 namespace tokamax::detail {
 
-#if defined(TOKAMAX_COMPILED_ONCE)
 /// The elements of an operand, for some values of dynamic extents: those at offset + i * strides[0] + ...
 struct element_box {
   shape extents, strides;
@@ -194,8 +196,8 @@ class region_memory {
     if (x.space != y.space || x.begin >= y.end || y.begin >= x.end) return;
     const life& l = life_of(c);
     const std::string what = "result " + std::to_string(r);
-    if (l.last > begin_) fail(s, what, "memory that " + name(l.reader) + " reads later", "memory that is free");
     if (l.first == begin_) fail(s, what, "memory that " + name(l.writer) + " writes too", "memory of its own");
+    if (l.last > begin_) fail(s, what, "memory that " + name(l.reader) + " reads later", "memory that is free");
     for (int t = begin_; t < end_; ++t)
       for (int k = 0; k < p_.steps[t].in_count; ++k)
         if (operand(t, k).buffer == c && (t != s || !may_overwrite(s, k, r)))
@@ -231,6 +233,6 @@ class region_memory {
   std::vector<life> lives_;  // of each buffer
   std::vector<int> live_;    // the buffers with values that are used later
 };
-#endif
 
 }  // namespace tokamax::detail
+#endif

@@ -4,27 +4,6 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/plan.hpp>       // plan_view
-
-namespace tokamax {
-
-struct graph;
-
-/// Checks a plan:
-///
-///   tables   ranges, kinds and dtypes; the lines of loops; effects in the order of the program; bodies that fit their calls
-///   strides  offset + strides x extents of each operand inside of its buffer
-///   order    nothing is read before it is written in full, and each part of a buffer has one writer
-///   memory   a result lies where nothing is that is read later, unless the plan lets the step write over its operand; this holds
-///            whether inputs are donated or not. Offsets in the arena are multiples of 64 bytes
-///
-/// A plan with dynamic extents is laid out and checked for several values of its symbols, 0 among them. `takes` are the facts of
-/// the kernels of `p.ops`. With the graph, each node has its step, with its types and attributes, and errors name the line.
-///
-/// errors  tokamax::error "verify: ..." with the number of the step, its op or loop, scope and line
-void verify_plan(const plan_view& p, const kernel_takes* takes = nullptr, const graph* lowered = nullptr);
-
-}  // namespace tokamax
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
@@ -36,8 +15,7 @@ void verify_plan(const plan_view& p, const kernel_takes* takes = nullptr, const 
   #include <string>     // string
   #include <vector>     // vector
 
-namespace tokamax {
-namespace detail {
+namespace tokamax::detail {
 
 /// The checks of a plan that is laid out for some values of its symbols.
 class plan_layout {
@@ -181,25 +159,6 @@ inline constexpr std::int64_t symbol_samples[][max_symbols] = {{0, 0, 0, 0, 0, 0
                                                                {257, 257, 257, 257, 257, 257, 257, 257},
                                                                {2, 3, 5, 7, 11, 13, 17, 19},
                                                                {19, 17, 13, 11, 7, 5, 3, 2}};
-}  // namespace detail
 
-TOKAMAX_COMPILED_ONCE void verify_plan(const plan_view& p, const kernel_takes* takes, const graph* lowered) {
-  detail::plan_tables tables(p, lowered);
-  tables.run();
-  detail::plan_layout(p, one_of_each_symbol, takes, tables).run();
-  bool dynamic = false;
-  for (int b = 0; b < p.buffer_count; ++b) dynamic = dynamic || is_dyn(p.buffers[b].bytes);
-  if (!dynamic) return;
-  std::vector<plan_buffer> buffers(p.buffers, p.buffers + p.buffer_count);
-  std::vector<plan_region> regions(p.regions, p.regions + p.region_count);
-  plan_view other = p;
-  other.buffers = buffers.data();
-  other.regions = regions.data();
-  for (const auto& symbols : detail::symbol_samples) {
-    assign_arenas(p, buffers.data(), regions.data(), symbols);
-    detail::plan_layout(other, symbols, takes, tables).run();
-  }
-}
-
-}  // namespace tokamax
+}  // namespace tokamax::detail
 #endif

@@ -3,15 +3,17 @@
 // tested by tests/compiler/verify.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/verify/loops.hpp>  // loop_verifier
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
-#include <string>  // string
-#include <vector>  // vector
+#if defined(TOKAMAX_COMPILED_ONCE)
+
+  #include <tokamax/compiler/verify/loops.hpp>  // loop_verifier
+
+  #include <string>  // string
+  #include <vector>  // vector
 
 namespace tokamax::detail {
 
-#if defined(TOKAMAX_COMPILED_ONCE)
 /// Everything about a plan that does not depend on where its buffers lie: ranges, kinds, loops, the order of effects.
 class plan_tables {
  public:
@@ -250,6 +252,6 @@ class plan_tables {
   std::vector<const graph*> graphs_;
   std::vector<char> known_;  // loops that are verified
 };
-#endif
 
 }  // namespace tokamax::detail
+#endif
