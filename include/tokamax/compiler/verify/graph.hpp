@@ -14,6 +14,7 @@
 
   #include <functional>  // function
   #include <map>         // map
+  #include <string>      // string
   #include <vector>      // vector
 
 namespace tokamax::detail {
@@ -129,17 +130,32 @@ class graph_verifier {
     }
     return call_of(g_, n, in, const_cast<graph*>(&g_));
   }
-  types inferred(int i, arrays& in, int operands, bool widened) const {
+  /// Calls infer, on wider operands of a product if `widened`. False if it refuses the operands.
+  bool infer(int i, int operands, bool widened, types& results, std::string& refusal) {
     const node& n = g_[i];
-    in.clear();
-    const call c = call_with(n, in, operands);
+    in_.clear();
+    const call c = call_with(n, in_, operands);
     for (int k = 0; widened && k < n.op->precision.product_operands && k < operands; ++k)
-      if (in[k].dtype() == bf16) in[k] = array({f32, false, in[k].shape()});
+      if (in_[k].dtype() == bf16) in_[k] = array({f32, false, in_[k].shape()});
     try {
-      return n.op->infer_all ? n.op->infer_all(c) : types{n.op->infer(c)};
+      results = n.op->infer_all ? n.op->infer_all(c) : types{n.op->infer(c)};
+      return true;
     } catch (const error& e) {
-      fail(i, "operands", e.what(), "those that infer takes");
+      refusal = e.what();
+      return false;
     }
+  }
+  /// The types that infer gives. The operands of a lowered product may be rounded already, all or some of them; then they count as
+  /// f32, unless that contradicts the node.
+  types inferred(int i, int operands, bool (*fits)(const types&, const node&)) {
+    types results, widened;
+    std::string refusal;
+    const bool plain = infer(i, operands, false, results, refusal);
+    if (plain && fits(results, g_[i])) return results;
+    const bool rounded = device_ && g_[i].op->precision.product_operands > 0;
+    if (rounded && infer(i, operands, true, widened, refusal) && (!plain || fits(widened, g_[i]))) return widened;
+    if (!plain) fail(i, "operands", refusal, "those that infer takes");
+    return results;
   }
   void check_type(int i) {
     const node& n = g_[i];
@@ -148,33 +164,33 @@ class graph_verifier {
     if (n.op->infer_all) {
       if (n.type.dtype != dtype::none) fail(i, "type", text_of(n.type), "none, because it has several results");
       results_.resize(g_.nodes.size());
-      results_[static_cast<std::size_t>(i)] = inferred(i, in_, n.operand_count, false);
+      results_[static_cast<std::size_t>(i)] =
+          inferred(i, n.operand_count, [](const types&, const node&) { return true; });
       return;
     }
     check_possible(i);
     const bool sums = device_ && device_->takes(*n.op).sums;
     const int own = sums && n.operand_count > 2 ? 2 : n.operand_count;
     for (int k = own; k < n.operand_count; ++k)
-      if (!(g_[g_.operand(n, k)].type == n.type))
-        fail(i, "operand " + std::to_string(k), text_of(g_[g_.operand(n, k)].type), text_of(n.type));
-    array_type t = inferred(i, in_, own, false)[0];
-    if (sums && own > 0 && n.type.dtype == in_[0].dtype()) t.dtype = n.type.dtype;
-    if (!(t == n.type) && device_ && n.op->precision.product_operands > 0) t = inferred(i, in_, own, true)[0];
+      if (!(type_of(n, k) == n.type)) fail(i, "operand " + std::to_string(k), text_of(type_of(n, k)), text_of(n.type));
+    array_type t = inferred(i, own, [](const types& found, const node& wanted) { return found[0] == wanted.type; })[0];
+    if (sums && own > 0 && n.type.dtype == type_of(n, 0).dtype) t.dtype = n.type.dtype;
     if (!(t == n.type)) fail(i, "type", text_of(n.type), text_of(t));
   }
   void check_get(int i) {
     const node& n = g_[i];
     const int from = n.operand_count == 1 ? g_.operand(n, 0) : -1;
-    if (from < 0 || !g_[from].op || !g_[from].op->infer_all)
-      fail(i, "operand", "another", "a node with several results");
+    if (from < 0 || !g_[from].op || !g_[from].op->infer_all) fail(i, "operand", "another", "a node with several results");
     const types& all = results_[static_cast<std::size_t>(from)];
     const std::int64_t k = *g_.words_of(n);
     if (k < 0 || k >= all.count())
       fail(i, "number of the result", std::to_string(k), "one below " + std::to_string(all.count()));
-    bool same = all[k] == n.type;
-    if (!same && device_ && g_[from].op->precision.product_operands > 0)
-      same = inferred(from, in_, g_[from].operand_count, true)[k] == n.type;
-    if (!same) fail(i, "type", text_of(n.type), text_of(all[k]));
+    if (all[k] == n.type) return;
+    types widened;
+    std::string refusal;
+    const bool rounded = device_ && g_[from].op->precision.product_operands > 0;
+    if (!rounded || !infer(from, g_[from].operand_count, true, widened, refusal) || !(widened[k] == n.type))
+      fail(i, "type", text_of(n.type), text_of(all[k]));
   }
 
   // --- bodies

@@ -75,6 +75,7 @@ class loop_verifier {
   /// Without attributes, the types of the registers are all that `infer` needs.
   void check_apply(int i) {
     const instruction& l = line(i);
+    if (!l.function && p_.labels) return;  // an op that only the compiled loop knows
     if (!l.function || l.function->memory.kind != op_kind::elementwise) fail(i, "op", "another", "an elementwise op");
     const op& o = *l.function;
     const short registers[] = {l.a, l.b, l.c};
