@@ -1,4 +1,4 @@
-// examples/04_see_the_graph.cpp: what the compiler makes of a function. New here: tensor, jit, describe, peak_bytes.
+// examples/04_see_the_graph.cpp: what the compiler makes of a function. New here: tensor, jit, describe, peak_bytes, passes_of.
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -20,4 +20,6 @@ int main() {
   const matrix w(tk::full({3, 4}, 0.1));
   const vector x(tk::array::from<float>({1, 2, 3, 4}));
   fmt::print("w[0] = {:.4f}\n", run(w, x).values<float>()[0]);
+  for (const auto& [pass, text, dot] : tk::passes_of(step, tk::cpu, w, x))  // dot: the same as a drawing, for Graphviz
+    if (pass == "fuse") fmt::print("after {}, traced at run time\n{}", pass, text);
 }

@@ -3,6 +3,7 @@
 //
 //   compiler/attribute_text.hpp  attributes, constants and types of a graph's nodes as text.
 //   compiler/donate.hpp          which results of steps are written over operands that are not read again.
+//   compiler/draw.hpp            programs as Graphviz drawings, before and after compilation.
 //   compiler/freeze.hpp          exact-size constant copies of what a constant expression built.
 //   compiler/fuse.hpp            which elementwise ops share one loop, and in which order loops and kernels run.
 //   compiler/group.hpp           small loops of one kernel that wait for nothing in between run at the same time.
@@ -14,15 +15,23 @@
 //   compiler/parse.hpp           graphs from their text.
 //   compiler/parts.hpp           kernels and loops write their results where they belong: into a larger array, or in another order.
 //   compiler/plan.hpp            the tables that describe how a program runs.
-//   compiler/print.hpp           programs as text and as Graphviz drawings, before and after compilation.
+//   compiler/print.hpp           programs as text, before and after compilation.
 //   compiler/schedule.hpp        turns a lowered graph into steps, operands and buffers.
 //   compiler/split.hpp           the order of a fused group that is too large for one loop, so that it can be cut.
 //   compiler/sums.hpp            kernels that add arrays to their result do it for the sums that read the result.
+//   compiler/verify.hpp          a verifier of programs: their graph, the lowered graph and the plan.
+//   compiler/verify/fault.hpp    the names of nodes and steps in errors of the verifier.
+//   compiler/verify/graph.hpp    checks that a graph is well formed, traced or lowered.
+//   compiler/verify/loops.hpp    checks that the lines of fused loops compute what their slots and registers say.
+//   compiler/verify/memory.hpp   follows the steps of a region and checks what lies where in memory.
+//   compiler/verify/plan.hpp     checks that a plan reads and writes what it may.
+//   compiler/verify/tables.hpp   checks that the tables of a plan fit together, and that it does what its graph says.
 //   compiler/views.hpp           which values are the memory of other values, seen with other strides.
 #pragma once
 
 #include <tokamax/compiler/attribute_text.hpp>
 #include <tokamax/compiler/donate.hpp>
+#include <tokamax/compiler/draw.hpp>
 #include <tokamax/compiler/freeze.hpp>
 #include <tokamax/compiler/fuse.hpp>
 #include <tokamax/compiler/group.hpp>
@@ -38,4 +47,11 @@
 #include <tokamax/compiler/schedule.hpp>
 #include <tokamax/compiler/split.hpp>
 #include <tokamax/compiler/sums.hpp>
+#include <tokamax/compiler/verify.hpp>
+#include <tokamax/compiler/verify/fault.hpp>
+#include <tokamax/compiler/verify/graph.hpp>
+#include <tokamax/compiler/verify/loops.hpp>
+#include <tokamax/compiler/verify/memory.hpp>
+#include <tokamax/compiler/verify/plan.hpp>
+#include <tokamax/compiler/verify/tables.hpp>
 #include <tokamax/compiler/views.hpp>

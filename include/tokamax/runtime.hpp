@@ -15,6 +15,7 @@
 //   runtime/jit.hpp                compile a function on trees once, run it many times.
 //   runtime/kernel.hpp             how the kernel of an op on a device is found, and the arguments of loops.
 //   runtime/known_arguments.hpp    which calls of a function the compiler can trace, and what is not known of the others.
+//   runtime/passes_of.hpp          what each pass makes of a program, as text and as drawings.
 //   runtime/program.hpp            a function on trees as a plan that the compiler has made.
 //   runtime/program_cache.hpp      the programs that were used last, found in constant time.
 //   runtime/program_device.hpp     devices that run plans, for graphs and for eager ops.
@@ -41,6 +42,7 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/runtime/kernel.hpp>
 #include <tokamax/runtime/known_arguments.hpp>
+#include <tokamax/runtime/passes_of.hpp>
 #include <tokamax/runtime/program.hpp>
 #include <tokamax/runtime/program_cache.hpp>
 #include <tokamax/runtime/program_device.hpp>

@@ -101,7 +101,9 @@ constexpr plan_view view(const frozen_plan<Size>& p) {
           .step_count = Size.steps,
           .buffer_count = Size.buffers,
           .region_count = Size.regions,
-          .scopes = p.scopes};
+          .scopes = p.scopes,
+          .scope_count = Size.scopes,
+          .number_count = Size.numbers};
 }
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& code) {
@@ -111,6 +113,7 @@ constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& co
   v.ops = code.ops;
   v.loop_count = Size.loops;
   v.op_count = Size.ops;
+  v.instruction_count = Size.instructions;
   return v;
 }
 

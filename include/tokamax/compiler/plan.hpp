@@ -159,16 +159,17 @@ struct plan_view {
   int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
   const loop_label* labels = nullptr;
   const message* scopes = nullptr;
+  int scope_count = 0, number_count = 0, instruction_count = 0;
   constexpr std::string_view scope_of(const plan_step& s) const {
     return s.scope ? scopes[s.scope - 1].view() : std::string_view();
   }
 };
 
 constexpr plan_view view(const plan& p) {
-  return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(), p.steps.data(),
-          p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),   p.ops.count(),
-          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count(), nullptr,
-          p.scopes.data()};
+  return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(),     p.steps.data(),
+          p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),       p.ops.count(),
+          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count(),     nullptr,
+          p.scopes.data(),       p.scopes.count(), p.numbers.count(), p.instructions.count()};
 }
 
 }  // namespace tokamax

@@ -1,4 +1,4 @@
-// tokamax/compiler/print.hpp: programs as text and as Graphviz drawings, before and after compilation.
+// tokamax/compiler/print.hpp: programs as text, before and after compilation.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,10 +14,6 @@ namespace tokamax {
 /// `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`. Attributes with their default values are left out. A scope is written as
 /// `in blocks[3].attend`. `parse_graph` reads this text.
 std::string to_text(const graph& g);
-
-/// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
-/// outputs filled.
-std::string to_dot(const graph& g);
 
 /// Loop `k` of a plan as one assignment for each result: `out0 = add(mul(in0, 0.1), in1)`. A value that is used more than
 /// once gets a name.
@@ -99,29 +95,6 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const graph& g) {
   return s;
 }
 
-TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
-  std::ostringstream s;
-  s << "digraph program {\n  rankdir=TB; node [fontname=\"sans-serif\", fontsize=11];\n";
-  for (int i = 0; i < g.count(); ++i) {
-    const node& n = g[i];
-    const bool output = [&] {
-      for (int o : g.outputs)
-        if (o == i) return true;
-      return false;
-    }();
-    s << "  n" << i << " [label=\"" << detail::op_name(n) << "\\n"
-      << detail::as_string(n.type)
-      << "\", shape=" << (n.op && n.op->memory.kind == op_kind::general ? "box" : "ellipse")
-      << (!n.op    ? ", style=filled, fillcolor=\"#dbe9f6\""
-          : output ? ", style=filled, fillcolor=\"#f6e3db\""
-                   : "")
-      << "];\n";
-    for (int k = 0; k < n.operand_count; ++k) s << "  n" << g.operand(n, k) << " -> n" << i << ";\n";
-  }
-  s << "}\n";
-  return s.str();
-}
-
 TOKAMAX_COMPILED_ONCE std::string expression_text(const plan_view& p, int k) {
   const loop_kernel& loop = p.loops[k];
   const instruction* lines = p.instructions + loop.first;
@@ -168,22 +141,27 @@ TOKAMAX_COMPILED_ONCE std::string loops_to_text(const plan_view& p) {
   return s.str();
 }
 
+namespace detail {
+/// The memory of an operand: "input 0", "arena+64".
+inline std::string operand_place(const plan_view& p, const plan_operand& o) {
+  if (o.buffer == plan_operand::handed_over) return "parts";
+  if (o.buffer == plan_operand::count) return "count";
+  const plan_buffer& b = p.buffers[o.buffer];
+  if (b.kind == buffer_kind::input) return numbered("input ", b.index);
+  if (b.kind == buffer_kind::output) return numbered("output ", b.index);
+  if (b.kind == buffer_kind::constant) return "constant";
+  return numbered("arena+", b.offset);
+}
+/// What a step runs: "loop 2", "dot_general", "scan body 1".
+inline std::string step_text(const plan_view& p, const plan_step& st) {
+  if (st.kind == step_kind::loop) return numbered("loop ", st.function);
+  std::string name(p.ops[st.function]->name);
+  for (int b = 0; b < st.region_count; ++b) name += numbered(b ? ", " : " body ", st.region + b);
+  return name;
+}
+}  // namespace detail
+
 TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
-  auto where = [&](const plan_operand& o) -> std::string {
-    if (o.buffer == plan_operand::handed_over) return "parts";
-    if (o.buffer == plan_operand::count) return "count";
-    const plan_buffer& b = p.buffers[o.buffer];
-    if (b.kind == buffer_kind::input) return detail::numbered("input ", b.index);
-    if (b.kind == buffer_kind::output) return detail::numbered("output ", b.index);
-    if (b.kind == buffer_kind::constant) return "constant";
-    return detail::numbered("arena+", b.offset);
-  };
-  auto what = [&](const plan_step& st) -> std::string {
-    if (st.kind == step_kind::loop) return detail::numbered("loop ", st.function);
-    std::string name(p.ops[st.function]->name);
-    for (int b = 0; b < st.region_count; ++b) name += detail::numbered(b ? ", " : " body ", st.region + b);
-    return name;
-  };
   std::ostringstream s;
   s << loops_to_text(p);
   for (int r = 0; r < p.region_count; ++r) {
@@ -192,10 +170,10 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
       << region.arena_bytes << " bytes (all intermediates: " << region.total_bytes << ")\n";
     for (int i = region.first_step; i < region.first_step + region.step_count; ++i) {
       const plan_step& st = p.steps[i];
-      const std::string number = std::to_string(i), step = what(st);
-      s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step);
+      const std::string number = std::to_string(i), step = detail::step_text(p, st);
+      s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step + ' ') << ' ';
       for (int k = 0; k < st.in_count + st.out_count; ++k)
-        s << (k == st.in_count ? " -> " : k ? ", " : "") << where(p.operands[st.operands + k]);
+        s << (k == st.in_count ? " -> " : k ? ", " : "") << detail::operand_place(p, p.operands[st.operands + k]);
       if (st.scope) s << " in " << p.scope_of(st);
       s << '\n';
     }

@@ -95,6 +95,7 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, s
     plan.instructions = instructions.data();
     plan.loops = loop_tables<Program>::loops.data();
     plan.loop_count = loop_tables<Program>::size.loops;
+    plan.instruction_count = static_cast<int>(instructions.size());
     executable code(plan, std::move(loops), std::move(kernels), std::move(others));
     if constexpr (prints_loops<Device>) {
       code.run_with(kernel_table_of<Device>().make_code(plan));

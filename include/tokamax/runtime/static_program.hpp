@@ -4,6 +4,7 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/freeze.hpp>     // thaw
+#include <tokamax/compiler/verify.hpp>     // verifies_programs
 #include <tokamax/core/trace.hpp>          // ambient_graph, inline_graph
 #include <tokamax/runtime/given_tree.hpp>  // given_tree
 
@@ -58,6 +59,9 @@ TOKAMAX_COMPILED_ONCE static_program::static_program(executable code, std::vecto
     : code_(std::move(code)), arguments_(std::move(arguments)), result_(std::move(result)), traced_(traced) {
   for (known_tree& t : arguments_) t.layout = t.layout_of(t.like, nullptr);
   result_.layout = result_.layout_of(result_.like, nullptr);
+  if (!verifies_programs()) return;
+  verify_graph(traced_());
+  verify_plan(code_.plan());
 }
 
 TOKAMAX_COMPILED_ONCE void static_program::run(detail::given_tree* trees, void* result, device& where) {

@@ -6,13 +6,15 @@
 #include <tokamax/compiler/lower.hpp>         // lower
 #include <tokamax/compiler/schedule.hpp>      // make_plan
 #include <tokamax/compiler/sums.hpp>          // join_sums
+#include <tokamax/compiler/verify.hpp>        // verifies_programs
 #include <tokamax/core/trace.hpp>             // trace_into
 #include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 
-#include <algorithm>  // fill_n, replace
-#include <memory>     // unique_ptr, addressof
+#include <algorithm>   // fill_n, replace
+#include <functional>  // function
+#include <memory>      // unique_ptr, addressof
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
@@ -42,25 +44,34 @@ struct owned_program {
   executable code;
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
-  static std::unique_ptr<owned_program> make(const graph& traced, const kernel_table& kernels);
+  /// Is told of the graph that a pass has made.
+  using pass_viewer = std::function<void(const char* pass, const graph& g)>;
+  static std::unique_ptr<owned_program> make(const graph& traced, const kernel_table& kernels,
+                                             const pass_viewer& after = {});
 
  private:
   /// Turns captured data into further inputs, so that the passes need not know about it.
   static graph with_captures_as_inputs(const graph& traced, std::vector<handle>& captured);
+  void verify(const kernel_table& table) const;
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced,
-                                                                         const kernel_table& table) {
+TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced, const kernel_table& table,
+                                                                         const pass_viewer& after) {
   auto p = std::make_unique<owned_program>();
   const auto has_kernel = [&](const op& o) { return table.find(o).run; };
+  const bool verifies = verifies_programs();
+  if (verifies) verify_graph(traced);
   if (traced.captured.empty())
     lower(p->lowered, traced, has_kernel);
   else
     lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
+  if (after) after("lower", p->lowered);
   if (table.joins_sums) join_sums(p->lowered, taken_by_table{table});
+  if (after && table.joins_sums) after("join_sums", p->lowered);
   p->tables =
       make_plan(p->lowered, taken_by_table{table, table.computes_again, table.groups_loops}, one_of_each_symbol);
+  if (verifies) p->verify(table);
   std::vector<loop_function> loops(static_cast<std::size_t>(p->tables.loops.count()), table.interpreted_loop);
   std::vector<kernel_function> kernels;
   std::vector<implementation_list> others;
@@ -83,6 +94,13 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
   return p;
 }
 
+TOKAMAX_COMPILED_ONCE void owned_program::verify(const kernel_table& table) const {
+  const taken_by_table taken{table};
+  verify_lowered(lowered, [&](const op& o) { return table.find(o).run != nullptr; }, taken);
+  std::vector<kernel_takes> takes;
+  for (const op* o : tables.ops) takes.push_back(taken(*o));
+  verify_plan(view(tables), takes.data(), &lowered);
+}
 TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {
   graph g(traced);
   for (int i = 0; i < g.count(); ++i) {
