@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/runtime/executable_type.hpp>  // executable
-#include <tokamax/runtime/running_loop.hpp>     // running_loop
-#include <tokamax/runtime/work.hpp>             // work_of
+#include <tokamax/core/memory/step_scratch.hpp>  // step_scratch
+#include <tokamax/runtime/executable_type.hpp>   // executable
+#include <tokamax/runtime/running_loop.hpp>      // running_loop
+#include <tokamax/runtime/work.hpp>              // work_of
 
 #include <algorithm>  // copy_n, equal
 #include <memory>     // unique_ptr
@@ -42,6 +43,12 @@ TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<tile_function>
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
+  const struct work {
+    explicit work(device& d) : of(d), before(d.begin_work()) {}
+    ~work() { of.end_work(before); }
+    device& of;
+    int before;
+  } here(where.where);
   if (!laid_out_) lay_out(one_of_each_symbol);
   where_ = &where;
   if (choices_.state != detail::choices_of(where)) choose();
@@ -178,6 +185,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
 TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
+  const step_scratch lent;
   if (where_->before_step) [[unlikely]]
     where_->before_step(*where_);
   if (st.together > 0 && code_)
