@@ -24,9 +24,7 @@ struct state {
   array moment;
 };
 weights of(float value) { return {tk::full({400}, value) + 0.0f, tk::full({3, 50}, value) + 0.0f}; }
-constexpr auto next = [](const state& s) {
-  return state{{s.model.w + 1.0f, s.model.b + 1.0f}, s.moment * 0.5f};
-};
+constexpr auto next = [](const state& s) { return state{{s.model.w + 1.0f, s.model.b + 1.0f}, s.moment * 0.5f}; };
 
 /// The value that all elements of a version have, or -1.
 float value_of(const weights& m) {

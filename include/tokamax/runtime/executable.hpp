@@ -185,17 +185,16 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
 TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
-  const step_scratch lent;
   if (where_->before_step) [[unlikely]]
     where_->before_step(*where_);
   if (st.together > 0 && code_)
     run_together(s);
   else if (st.kind == step_kind::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
-  else if (st.kind == step_kind::kernel)
-    run_kernel(s);
-  else
-    run_call(s);
+  else {
+    const step_scratch lent;
+    st.kind == step_kind::kernel ? run_kernel(s) : run_call(s);
+  }
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_together(int s) {

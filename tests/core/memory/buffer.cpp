@@ -115,6 +115,20 @@ TEST_CASE("idle memory goes back by itself above a share of what was in use, and
   again->data[999] = std::byte(1);
 }
 
+TEST_CASE("the most bytes in use at once since somebody asked") {
+  buffer_pool& pool = buffer_pool::instance();
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  (void)pool.peak_bytes();
+  const std::size_t before = pool.peak_bytes();
+  {
+    const handle a(pool.allocate(8 * mib));
+    const handle b(pool.allocate(4 * mib));
+  }
+  { const handle c(pool.allocate(10 * mib)); }
+  CHECK(pool.peak_bytes() == before + 12 * mib);
+  CHECK(pool.peak_bytes() == before);
+}
+
 TEST_CASE("more memory than there is") {
   CHECK_THROWS_AS(buffer_pool::instance().allocate(std::size_t{1} << 60), std::bad_alloc);
   CHECK_THROWS_AS(buffer_pool::instance().allocate(~std::size_t{0}), std::bad_alloc);

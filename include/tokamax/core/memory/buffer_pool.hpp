@@ -77,6 +77,9 @@ class buffer_pool {
   std::size_t used_bytes() const;
   /// Bytes of blocks that wait to be used again.
   std::size_t idle_bytes() const;
+  /// The most bytes that were in use at once since the last call: arrays, arenas of programs, and scratch memory of kernels.
+  /// Blocks that the parts keep count as in use.
+  std::size_t peak_bytes();
 
  private:
   static constexpr std::size_t header = 128, least_idle = std::size_t{48} << 20, most_bytes = std::size_t{1} << 56;
@@ -123,6 +126,7 @@ class buffer_pool {
 
   std::size_t from_system_ = 0, used_ = 0, idle_ = 0;
   std::size_t peak_ = 0, peak_before_ = 0;  // the most bytes in use at once, in this window and the one before
+  std::size_t most_ = 0;                    // and since it was asked for
   std::uint64_t allocations_ = 0, releases_ = 0;
   std::size_t missed_ = 0;              // bytes that were given back too early
   std::uint64_t given_back_[256] = {};  // by size class: when the last one was, counted in allocations
@@ -303,6 +307,10 @@ TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::idle_bytes() const {
   const std::lock_guard lock(fork_mutexes::of_pool());
   return idle_ + of_parts;
 }
+TOKAMAX_COMPILED_ONCE std::size_t buffer_pool::peak_bytes() {
+  const std::lock_guard lock(fork_mutexes::of_pool());
+  return std::exchange(most_, used_);
+}
 TOKAMAX_COMPILED_ONCE int buffer_pool::size_class(std::size_t bytes) {
   if (bytes <= 256) return 0;
   const int top = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^top <= bytes - 1 < 2^(top+1)
@@ -333,6 +341,7 @@ TOKAMAX_COMPILED_ONCE void buffer_pool::count_use(std::size_t bytes, std::uint64
   allocations_ += allocations;
   if (allocations_ % window < allocations) peak_before_ = peak_, peak_ = used_, missed_ /= 2;
   peak_ = std::max(peak_, used_);
+  most_ = std::max(most_, used_);
 }
 TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::take_oldest(buffer_block* taken) noexcept {
   buffer_block* oldest = nullptr;

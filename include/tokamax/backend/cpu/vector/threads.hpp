@@ -76,7 +76,7 @@ lent_memory& scratch_of() noexcept {
 /// At least `count` uninitialised elements, aligned to 64 bytes, of the calling thread and named by Tag.
 ///
 /// They are borrowed from the pool of the host until the step of the program ends, and counted there as in use. A thread that
-/// helps with a loop keeps them from loop to loop, until it finds no work. Outside of programs they stay with the thread. The
+/// helps with a loop keeps them from loop to loop, until it finds no work. Outside of kernels they stay with the thread. The
 /// next call with the same Tag on the same thread invalidates the pointer if it needs more.
 ///
 /// errors  std::bad_alloc when memory is exhausted
