@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -135,7 +136,10 @@ TEST_CASE("threads: loops without threads of their own share the limit") {
   });
   while (inside < 2) std::this_thread::yield();
   const auto here = std::this_thread::get_id();
-  cpu_backend::parallel_for(64, [&](std::int64_t) { second += std::this_thread::get_id() == here; });
+  cpu_backend::parallel_for(64, [&](std::int64_t) {
+    second += std::this_thread::get_id() == here;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));  // so that another thread would come
+  });
   CHECK(second == 64);
   stop = true;
   first.join();
