@@ -62,7 +62,7 @@ TEST_CASE("so many threads of the processor are a device, whose arrays are the h
 TEST_CASE("programs of any number of threads have the same bits") {
   const auto f = [](const array& x, const array& w) {
     const array y = tk::softmax(tk::matmul(x, w));
-    return std::vector{y, tk::sum(y * x, {0}), tk::sort(tk::tanh(x)), tk::cumsum(x, 1)};
+    return std::vector{y, tk::sum(y * x, {.axis = {0}}), tk::sort(tk::tanh(x)), tk::cumsum(x, 1)};
   };
   const array x = tk::random::normal(tk::random::key(1), {300, 257}),
               w = tk::random::normal(tk::random::key(2), {257, 257});
