@@ -127,8 +127,8 @@ class jit_function {
   /// share these programs.
   void clear() const { dynamic_->clear(); }
   /// Sets how many of the programs that were traced at run time are kept: those that were used last. The default is 256. A
-  /// call with shapes whose program is not kept traces f again. A program keeps its tables and no memory for values: a small
-  /// one about 10 KiB, and 0.5 to 2 KiB for each further op.
+  /// call with shapes whose program is not kept traces f again. A program keeps its tables, which
+  /// take about 2 KiB an op, and no memory for values.
   void keep_programs(std::size_t most) const { dynamic_->set_capacity(most); }
 
   /// The device on which it runs.
