@@ -19,6 +19,7 @@
 //   core/memory/buffer.hpp        reference-counted storage.
 //   core/memory/buffer_pool.hpp   the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 //   core/memory/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
+//   core/memory/step_scratch.hpp  scratch memory of the host's kernels, borrowed from the pool until a step ends.
 //   core/named_scope.hpp          names for the parts of a program, which its nodes keep.
 //   core/op.hpp                   the op descriptor: a name and rules, which are constexpr functions with one signature.
 //   core/op_cost.hpp              the work of an op: floating-point operations, transcendental functions, and bytes.
@@ -53,6 +54,7 @@
 #include <tokamax/core/memory/buffer.hpp>
 #include <tokamax/core/memory/buffer_pool.hpp>
 #include <tokamax/core/memory/literal_data.hpp>
+#include <tokamax/core/memory/step_scratch.hpp>
 #include <tokamax/core/named_scope.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/op_cost.hpp>

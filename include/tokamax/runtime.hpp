@@ -25,6 +25,7 @@
 //   runtime/static_program.hpp     runs programs that are known while compiling, with code that all of them share.
 //   runtime/traced_program.hpp     programs traced at run time, by the passes that the compiler uses too.
 //   runtime/tree_layout.hpp        the positions of the arrays and static values of a tree.
+//   runtime/versioned.hpp          weights in versions, which some threads read while another makes the next one.
 //   runtime/work.hpp               the operations and bytes of a step of a program, for profiles.
 #pragma once
 
@@ -52,4 +53,5 @@
 #include <tokamax/runtime/static_program.hpp>
 #include <tokamax/runtime/traced_program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
+#include <tokamax/runtime/versioned.hpp>
 #include <tokamax/runtime/work.hpp>

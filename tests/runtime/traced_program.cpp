@@ -6,9 +6,13 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <variant>
 
 namespace tk = tokamax;
@@ -126,6 +130,59 @@ TEST_CASE("models with optionals, variants, maps and unique_ptrs are initialised
   shorter.heads.insert(std::move(renamed));
   CHECK(step(shorter, x).heads.count("other") == 1);
   CHECK(traces == 4);
+}
+
+TEST_CASE("eight threads that need one new program trace it once, and all get its error") {
+  constexpr int callers = 8;
+  std::atomic<int> traces = 0, asked = 0, right = 0, errors = 0;
+  const auto f = tk::jit(
+      [&](const std::pair<array, int>& x) {
+        ++traces;
+        while (asked < callers) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // so that they wait
+        if (x.second < 0) throw tk::error("the function", "a negative number", "another one");
+        return tk::sum(x.first) * static_cast<float>(x.second);
+      },
+      tk::cpu);
+  const auto ask = [&](auto call) {
+    std::vector<std::thread> threads;
+    traces = asked = right = errors = 0;
+    std::vector<std::exception_ptr> kept(callers);
+    for (int t = 0; t < callers; ++t)
+      threads.emplace_back([&, t] {
+        ++asked;
+        try {
+          right += call(t);
+        } catch (const tk::error& e) {
+          errors += std::string(e.what()).find("a negative number") != std::string::npos;
+          kept[static_cast<std::size_t>(t)] = std::current_exception();
+        }
+      });
+    for (std::thread& t : threads) t.join();
+  };
+  const array x = array::from<float>({1, 2});
+  ask([&](int) { return f(std::pair{x, 2}).item() == 6; });
+  CHECK((traces == 1 && right == callers));
+  ask([&](int) { return f(std::pair{x, -1}).item() == 6; });
+  CHECK((traces == 1 && errors == callers));
+  ask([&](int t) { return f(std::pair{x, 3 + t % 2}).item() == 9 + 3 * (t % 2); });  // programs by static value
+  CHECK((traces == 2 && right == callers));
+}
+
+TEST_CASE("a function that calls its own program while it is traced has that call in its trace") {
+  int traces = 0;
+  std::function<array(const array&)> inner;
+  const auto f = tk::jit(
+      [&](const array& x) {
+        if (++traces == 1) return x * 2.0f + inner(array::from<float>({1, 2}));
+        return x * 2.0f;
+      },
+      tk::cpu);
+  inner = [&](const array& x) { return f(x); };
+  CHECK(f(array::from<float>({3, 4})).values<float>()[1] == 12);
+  CHECK(traces == 2);
+  CHECK(f(array::from<float>({5, 6})).values<float>()[1] == 16);
+  CHECK(traces == 2);
 }
 
 TEST_CASE("an argument without data is refused") {

@@ -93,8 +93,8 @@
 //   backend/cpu/vector/prefetch.hpp               loads memory into caches before it is needed.
 //   backend/cpu/vector/rows.hpp                   loops over the rows of a matrix and the vectors of a row, and folds along a row.
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
-//   backend/cpu/vector/thread_pool.hpp            threads that share the chunks of a loop; between loops they spin briefly, then sleep.
-//   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory that only grows.
+//   backend/cpu/vector/thread_pool.hpp            teams of threads that share the chunks of loops; in between they spin briefly, then sleep.
+//   backend/cpu/vector/threads.hpp                loops over fixed chunks on several threads, and scratch memory of kernels.
 //   backend/cpu/vector/transpose.hpp              lanes in another order, and squares of registers turned around their diagonal.
 //   backend/cpu/vector/transposed_matrix.hpp      matrices that are transposed square by square, in registers.
 #pragma once

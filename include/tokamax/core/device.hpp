@@ -111,6 +111,10 @@ class device {
   /// its launch returns.
   virtual std::shared_ptr<time_mark> mark() { return nullptr; }
 
+  /// The calling thread begins work of a program for this device, and ends it; `end_work` gets what `begin_work` returned.
+  virtual int begin_work() { return 0; }
+  virtual void end_work(int) noexcept {}
+
   /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;
   /// Runs a graph on arrays of this device.

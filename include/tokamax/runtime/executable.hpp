@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/runtime/executable_type.hpp>  // executable
-#include <tokamax/runtime/running_loop.hpp>     // running_loop
-#include <tokamax/runtime/work.hpp>             // work_of
+#include <tokamax/core/memory/step_scratch.hpp>  // step_scratch
+#include <tokamax/runtime/executable_type.hpp>   // executable
+#include <tokamax/runtime/running_loop.hpp>      // running_loop
+#include <tokamax/runtime/work.hpp>              // work_of
 
 #include <algorithm>  // copy_n, equal
 #include <memory>     // unique_ptr
@@ -42,6 +43,12 @@ TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<tile_function>
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
+  const struct work {
+    explicit work(device& d) : of(d), before(d.begin_work()) {}
+    ~work() { of.end_work(before); }
+    device& of;
+    int before;
+  } here(where.where);
   if (!laid_out_) lay_out(one_of_each_symbol);
   where_ = &where;
   if (choices_.state != detail::choices_of(where)) choose();
@@ -184,10 +191,10 @@ TOKAMAX_COMPILED_ONCE void executable::run_step(int s) {
     run_together(s);
   else if (st.kind == step_kind::loop)
     loops_[static_cast<std::size_t>(st.function)](loop_at(s));
-  else if (st.kind == step_kind::kernel)
-    run_kernel(s);
-  else
-    run_call(s);
+  else {
+    const step_scratch lent;
+    st.kind == step_kind::kernel ? run_kernel(s) : run_call(s);
+  }
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_together(int s) {

@@ -227,7 +227,9 @@ struct program : program_trace<F, Args...> {
   using program_trace<F, Args...>::traced;
   using program_trace<F, Args...>::valid;
 
-  /// The bytes of the arena that intermediate values share. Dynamic extents count as 1.
+  /// The bytes of the arena that intermediate values share. Dynamic extents count as 1. The scratch memory of a kernel, whose
+  /// size depends on the processor and its threads, comes on top from the same pool, and goes back when its step ends:
+  /// `buffer_pool::peak_bytes` counts both.
   static constexpr std::int64_t peak_bytes = plan::tables.regions[0].arena_bytes;
   /// The bytes that intermediate values would take if each had its own memory.
   static constexpr std::int64_t total_bytes = plan::tables.regions[0].total_bytes;

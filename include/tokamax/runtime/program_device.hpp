@@ -29,6 +29,7 @@ class program_device : public device {
   struct eager_program;
   std::shared_ptr<eager_program> trace(const op& o, const array* in, int n, const std::int64_t* w, int word_count,
                                        const location& where);
+  struct of_signature;
   detail::program_cache<eager_program> eager_;
 };
 
@@ -38,6 +39,11 @@ struct program_device::eager_program {
   std::unique_ptr<detail::owned_program> program;
   std::vector<array_type> results;
   detail::idle_list<detail::program_run> idle_runs;
+};
+struct program_device::of_signature {
+  std::vector<std::int64_t> signature;
+  bool operator()(const eager_program& e) const { return e.signature == signature; }
+  bool same(const of_signature& others) const { return others.signature == signature; }
 };
 
 namespace detail {
@@ -103,7 +109,15 @@ TOKAMAX_COMPILED_ONCE arrays program_device::apply(const op& o, const array* in,
     return same && at == e.signature.size();
   };
   std::shared_ptr<eager_program> e = eager_.find(key.value(), fits);
-  if (!e) e = eager_.add(key.value(), trace(o, in, n, w, word_count, where), fits);
+  if (!e) {
+    of_signature asked;
+    detail::each_number_of(o, in, n, w, word_count, [&](std::int64_t v) { asked.signature.push_back(v); });
+    e = eager_.find_or_make(key.value(), asked, [&] {
+      auto made = trace(o, in, n, w, word_count, where);
+      made->signature = asked.signature;
+      return made;
+    });
+  }
   std::unique_ptr<detail::program_run> run = e->idle_runs.take();
   if (!run) run = std::make_unique<detail::program_run>(e->program->code);
   run->start(static_cast<std::size_t>(n));
@@ -134,7 +148,6 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<program_device::eager_program> program_dev
        detail::emit_op(g, o, operands.data(), n, words(w, static_cast<std::size_t>(word_count)), where))
     g.outputs.push_back(a.id());
   auto e = std::make_shared<eager_program>();
-  detail::each_number_of(o, in, n, w, word_count, [&](std::int64_t v) { e->signature.push_back(v); });
   e->results = detail::output_types(g);
   e->program = detail::owned_program::make(g, kernels());
   return e;

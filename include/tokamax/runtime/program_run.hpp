@@ -1,6 +1,6 @@
 // tokamax/runtime/program_run.hpp: one run of a program on a device, the same for all programs.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/far/device.cpp
+// tested by tests/runtime/program_run.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE

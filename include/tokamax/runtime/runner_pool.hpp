@@ -6,7 +6,8 @@
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
 #include <tokamax/runtime/program_run.hpp>    // program_run
 
-#include <memory>  // shared_ptr, unique_ptr
+#include <algorithm>  // copy_n, equal
+#include <memory>     // shared_ptr, unique_ptr
 
 namespace tokamax::detail {
 
@@ -34,6 +35,11 @@ class runner_pool {
   struct known_layout : layout {
     std::int64_t symbols[max_symbols];
   };
+  struct of_symbols {
+    const std::int64_t* values;
+    bool operator()(const known_layout& known) const { return std::equal(values, values + max_symbols, known.symbols); }
+    bool same(const of_symbols& others) const { return std::equal(values, values + max_symbols, others.values); }
+  };
   const executable& like_;
   layout only_;                                              ///< for a program without dynamic extents
   std::unique_ptr<program_cache<known_layout>> by_symbols_;  ///< for a program with dynamic extents
@@ -50,15 +56,11 @@ TOKAMAX_COMPILED_ONCE runner_pool::loan runner_pool::take(const std::int64_t* sy
   if (by_symbols_) {
     running_hash key;
     for (int s = 0; s < max_symbols; ++s) key.add(symbols[s]);
-    const auto fits = [&](const known_layout& known) {
-      return std::equal(symbols, symbols + max_symbols, known.symbols);
-    };
-    std::shared_ptr<known_layout> known = by_symbols_->find(key.value(), fits);
-    if (!known) {
+    std::shared_ptr<known_layout> known = by_symbols_->find_or_make(key.value(), of_symbols{symbols}, [&] {
       auto made = std::make_shared<known_layout>();
       std::copy_n(symbols, max_symbols, made->symbols);
-      known = by_symbols_->add(key.value(), std::move(made), fits);
-    }
+      return made;
+    });
     l.idle_runs = known.get();
     l.home = std::move(known);
   }

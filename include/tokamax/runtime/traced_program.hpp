@@ -169,8 +169,9 @@ class traced_entries {
  public:
   /// The program for these arguments, or null. `types` is an address that stands for the C++ types of the trees.
   std::shared_ptr<traced_entry> find(const void* types, given_trees given);
-  /// Adds a program that was traced for these arguments.
-  std::shared_ptr<traced_entry> add(const void* types, given_trees given, std::shared_ptr<traced_entry> made);
+  /// The same, and if there is none, one that make() traces for these arguments. It is called by one of the threads that need
+  /// the program.
+  std::shared_ptr<traced_entry> find_or_make(const void* types, given_trees given, untyped_cache::maker make);
   /// Runs a program. `result` is a tree with abstract leaves.
   static void run(std::shared_ptr<traced_entry> e, given_trees given, const void* result,
                   const tree_layout& result_layout, device& where);
@@ -202,6 +203,15 @@ inline std::uint64_t key_of(const void* types, given_trees given) {
   each_number(types, given, [&](std::int64_t n) { key.add(n); });
   return key.value();
 }
+/// Have trees of equal structure the same static values?
+inline bool same_constants(given_trees given, given_trees others) {
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const auto &mine = given[k].layout->constants, &theirs = others[k].layout->constants;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if (!mine[i].equal(mine[i].at.in(given[k].tree), theirs[i].at.in(others[k].tree))) return false;
+  }
+  return true;
+}
 /// Do the arguments have this signature, and the static values of `known`?
 inline bool fit(const traced_entry& known, const void* types, given_trees given) {
   std::size_t at = 0;
@@ -211,21 +221,29 @@ inline bool fit(const traced_entry& known, const void* types, given_trees given)
     ++at;
   });
   if (!same || at != known.signature.size()) return false;
-  for (std::size_t k = 0; k < given.size(); ++k) {  // equal structure, so equal numbers of constants
-    const auto &mine = given[k].layout->constants, &others = known.arguments[k].layout->constants;
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      if (!mine[i].equal(mine[i].at.in(given[k].tree), others[i].at.in(known.arguments[k].tree))) return false;
-  }
-  return true;
+  return same_constants(given, known.arguments);
 }
 TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find(const void* types, given_trees given) {
   return programs.find(key_of(types, given), [&](const traced_entry& e) { return fit(e, types, given); });
 }
-TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::add(const void* types, given_trees given,
-                                                                        std::shared_ptr<traced_entry> made) {
-  each_number(types, given, [&](std::int64_t n) { made->signature.push_back(n); });
-  const auto fits = [&](const traced_entry& e) { return fit(e, types, given); };
-  return programs.add(key_of(types, given), std::move(made), fits);
+TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make(const void* types, given_trees given,
+                                                                                 untyped_cache::maker make) {
+  struct request {
+    std::vector<std::int64_t> signature;
+    given_trees given;
+    bool operator()(const traced_entry& e) const {
+      return e.signature == signature && same_constants(given, e.arguments);
+    }
+    bool same(const request& others) const {
+      return others.signature == signature && same_constants(given, others.given);
+    }
+  } asked{{}, given};
+  each_number(types, given, [&](std::int64_t n) { asked.signature.push_back(n); });
+  return programs.find_or_make(key_of(types, given), asked, [&] {
+    auto made = std::static_pointer_cast<traced_entry>(make.make(make.f));
+    made->signature = asked.signature;
+    return made;
+  });
 }
 
 /// The values of dynamic extents, found in the arguments of a call. Symbols that no argument has are 1.
@@ -268,7 +286,7 @@ TOKAMAX_COMPILED_ONCE void make_empty(given_trees trees) {
 /// The programs of one function, found by the dtypes, shapes and static fields of the arguments for which they were traced.
 /// It keeps the `default_capacity` programs that were used last, or as many as `set_capacity` says. An extent that an
 /// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. Several threads may
-/// call it at the same time; if they need the same new program, each of them traces it.
+/// call it at the same time; if they need the same new program, one of them traces it, and an error of the trace reaches all.
 template <class Device, class F>
 class traced_program {
  public:
@@ -282,7 +300,11 @@ class traced_program {
         {std::addressof(given), &detail::layout_of(given, *room++), detail::is_movable<Given>}..., {}};
     const detail::given_trees list(trees, sizeof...(Given));
     std::shared_ptr<detail::traced_entry> e = entries_.find(&type_mark<skeleton_type>, list);
-    if (!e) e = entries_.add(&type_mark<skeleton_type>, list, trace<skeleton_type>(f, given...));
+    if (!e) {
+      auto make = [&] { return trace<skeleton_type>(f, given...); };
+      const auto call = [](void* t) -> std::shared_ptr<void> { return (*static_cast<decltype(make)*>(t))(); };
+      e = entries_.find_or_make(&type_mark<skeleton_type>, list, {call, &make});
+    }
     result_type result = copy_tree(static_cast<const skeleton_type*>(e->trees.get())->result);
     entries_.run(std::move(e), list, std::addressof(result), detail::layout_of(result, *room), where);
     return result;

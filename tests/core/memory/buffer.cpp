@@ -60,6 +60,34 @@ TEST_CASE("the pool serves several threads") {
   for (auto& t : threads) t.join();
 }
 
+TEST_CASE("memory of many threads is bounded, and all of it is counted") {
+  buffer_pool& pool = buffer_pool::instance();
+  pool.trim();
+  const std::size_t used = pool.used_bytes();
+  std::vector<std::vector<handle>> all(40);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::vector<handle>> others(all.size());
+    others.swap(all);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < all.size(); ++t)
+      threads.emplace_back([&, t] {
+        others[(t + 7) % all.size()].clear();  // another thread has made them
+        for (std::size_t i = 0; i < 300; ++i) all[t].emplace_back(pool.allocate(64 + (i * 977 + t) % 60000));
+        for (const handle& h : all[t]) h->data[h->bytes - 1] = std::byte(t);
+      });
+    for (std::thread& t : threads) t.join();
+    std::size_t sum = 0;
+    for (const auto& list : all)
+      for (const handle& h : list) sum += h->bytes;
+    CHECK(pool.used_bytes() - used == sum);
+  }
+  all.clear();
+  CHECK(pool.used_bytes() == used);
+  CHECK(pool.idle_bytes() > 0);
+  pool.trim();
+  CHECK(pool.idle_bytes() == 0);
+}
+
 TEST_CASE("idle memory goes back by itself above a share of what was in use, and all of it by trim") {
   buffer_pool& pool = buffer_pool::instance();
   pool.trim();
@@ -85,6 +113,20 @@ TEST_CASE("idle memory goes back by itself above a share of what was in use, and
   CHECK(pool.idle_bytes() == 0);
   const handle again(pool.allocate(1000));
   again->data[999] = std::byte(1);
+}
+
+TEST_CASE("the most bytes in use at once since somebody asked") {
+  buffer_pool& pool = buffer_pool::instance();
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  (void)pool.peak_bytes();
+  const std::size_t before = pool.peak_bytes();
+  {
+    const handle a(pool.allocate(8 * mib));
+    const handle b(pool.allocate(4 * mib));
+  }
+  { const handle c(pool.allocate(10 * mib)); }
+  CHECK(pool.peak_bytes() == before + 12 * mib);
+  CHECK(pool.peak_bytes() == before);
 }
 
 TEST_CASE("more memory than there is") {

@@ -7,7 +7,8 @@
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <array>    // array
-#include <cstdint>  // uintptr_t
+#include <cstddef>  // size_t
+#include <cstdint>  // uint64_t, uintptr_t
 #include <mutex>    // mutex
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -18,7 +19,7 @@ namespace tokamax {
 
 /// The mutexes of program tables and of the buffer pool. fork() waits until nobody holds one of them, so that the child
 /// finds them free. They must protect short sections only, which wait for nothing else. A section of a program table may
-/// use the pool, and not the other way round.
+/// use the pool, and one of a part of the pool may use the whole, and not the other way round.
 class fork_mutexes {
  public:
   /// The mutex for the tables of `owner`. Other owners may have the same one.
@@ -26,9 +27,13 @@ class fork_mutexes {
     return all().tables_[reinterpret_cast<std::uintptr_t>(owner) / 64 % tables];
   }
   static std::mutex& of_pool() { return all().pool_; }
+  static std::mutex& of_pool_part(std::size_t k) { return all().parts_[k].mutex; }
+  static constexpr std::size_t pool_parts = 16;
+  /// How often the process was forked on the way to this one.
+  static std::uint64_t forks() { return all().forks_; }
 
  private:
-  static constexpr std::size_t tables = 16;
+  static constexpr std::size_t tables = 64;
 
   static fork_mutexes& all() {
     static fork_mutexes& one = *make();
@@ -38,21 +43,32 @@ class fork_mutexes {
     static fork_mutexes* one;  // never destroyed: programs may run until the process ends
     one = new fork_mutexes;
 #if defined(__unix__) || defined(__APPLE__)
-    pthread_atfork([] { one->lock(); }, [] { one->unlock(); }, [] { one->unlock(); });
+    pthread_atfork([] { one->lock(); }, [] { one->unlock(); },
+                   [] {
+                     ++one->forks_;
+                     one->unlock();
+                   });
 #endif
     return one;
   }
   void lock() {
     for (std::mutex& m : tables_) m.lock();
+    for (part& p : parts_) p.mutex.lock();
     pool_.lock();
   }
   void unlock() {
     pool_.unlock();
+    for (part& p : parts_) p.mutex.unlock();
     for (std::mutex& m : tables_) m.unlock();
   }
 
+  struct alignas(64) part {
+    std::mutex mutex;
+  };
   std::array<std::mutex, tables> tables_;
+  std::array<part, pool_parts> parts_;
   std::mutex pool_;
+  std::uint64_t forks_ = 0;
 };
 
 }  // namespace tokamax

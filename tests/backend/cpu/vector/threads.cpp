@@ -3,6 +3,7 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -103,6 +104,65 @@ TEST_CASE("threads: several callers at once") {
   cpu_backend::set_num_threads(0);
 }
 
+TEST_CASE("threads: loops of two callers have workers at the same time") {
+  cpu_backend::set_num_threads(2);
+  const bool together = cpu_backend::num_threads() > 1;
+  std::atomic<int> at_once = 0, beyond = 0;
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 2; ++t)
+    callers.emplace_back([&] {
+      const cpu_backend::thread_team team(2);
+      for (int round = 1; round <= 200; ++round)
+        cpu_backend::parallel_for(2, [&](std::int64_t) {
+          if (cpu_backend::thread_index() > 1) ++beyond;
+          for (++at_once; together && at_once < 4 * round;) std::this_thread::yield();  // for ever, if one loop waits
+        });
+    });
+  for (std::thread& t : callers) t.join();
+  CHECK(at_once == 4 * 200);
+  CHECK(beyond == 0);
+  cpu_backend::set_num_threads(0);
+}
+
+TEST_CASE("threads: loops without threads of their own share the limit") {
+  cpu_backend::set_num_threads(2);
+  if (cpu_backend::num_threads() < 2) return;  // built without threads
+  std::atomic<int> inside = 0, second = 0;
+  std::atomic<bool> stop = false;
+  std::thread first([&] {  // has both threads
+    cpu_backend::parallel_for(2, [&](std::int64_t) {
+      for (++inside; !stop;) std::this_thread::yield();
+    });
+  });
+  while (inside < 2) std::this_thread::yield();
+  const auto here = std::this_thread::get_id();
+  cpu_backend::parallel_for(64, [&](std::int64_t) {
+    second += std::this_thread::get_id() == here;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));  // so that another thread would come
+  });
+  CHECK(second == 64);
+  stop = true;
+  first.join();
+  cpu_backend::set_num_threads(0);
+}
+
+TEST_CASE("threads: a thread may have a number of its own") {
+  cpu_backend::set_num_threads(2);
+  const int most = cpu_backend::num_threads();
+  {
+    const cpu_backend::thread_team one(1);
+    CHECK(cpu_backend::num_threads() == 1);
+    {
+      const cpu_backend::thread_team same(0), five(5);
+      CHECK(cpu_backend::num_threads() == (most > 1 ? 5 : 1));
+    }
+    CHECK(cpu_backend::num_threads() == 1);
+    std::thread([&] { CHECK(cpu_backend::num_threads() == most); }).join();
+  }
+  CHECK(cpu_backend::num_threads() == most);
+  cpu_backend::set_num_threads(0);
+}
+
 // ThreadSanitizer ends a child that makes threads.
 #if !defined(__SANITIZE_THREAD__)
 TEST_CASE("a forked child has threads of its own") {
@@ -139,6 +199,29 @@ namespace {
 struct first_tag;
 struct second_tag;
 }  // namespace
+
+TEST_CASE("threads: scratch of a step goes back to the pool at its end, and that of helpers when they find no work") {
+  tokamax::buffer_pool& pool = tokamax::buffer_pool::instance();
+  cpu_backend::set_num_threads(2);
+  const bool together = cpu_backend::num_threads() > 1;
+  const std::size_t used = pool.used_bytes(), mib = std::size_t{1} << 20;
+  for (int step = 0; step < 3; ++step) {
+    const tokamax::step_scratch lent;
+    cpu_backend::scratch<struct of_step>(1 << 20)[5] = 1;
+    std::atomic<int> inside = 0, measured = 0;
+    std::atomic<std::size_t> most = 0;
+    cpu_backend::parallel_for(2, [&](std::int64_t) {
+      cpu_backend::scratch<struct of_chunk>(1 << 20)[5] = 1;
+      for (++inside; together && inside < 2;) std::this_thread::yield();
+      most = pool.used_bytes();
+      for (++measured; together && measured < 2;) std::this_thread::yield();
+    });
+    CHECK(most >= used + (together ? 12 : 8) * mib);
+  }
+  while (pool.used_bytes() > used) std::this_thread::yield();  // for ever, if a helper keeps it
+  CHECK(pool.used_bytes() == used);
+  cpu_backend::set_num_threads(0);
+}
 
 TEST_CASE("threads: scratch grows, stays, and is aligned") {
   float* small = cpu_backend::scratch<first_tag>(10);

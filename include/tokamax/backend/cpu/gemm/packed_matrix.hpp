@@ -6,6 +6,7 @@
 #include <tokamax/backend/cpu/gemm/dispatch.hpp>   // microkernels_for
 #include <tokamax/backend/cpu/gemm/problem.hpp>    // pack_b
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
+#include <tokamax/core/memory/step_scratch.hpp>    // scratch_memory
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
@@ -33,8 +34,9 @@ class packed_matrix {
     if (k <= 0 || n <= 0) return;
     const std::int64_t nr = kernels.columns, block = gemm_k_block(k, kernels), count = ceil_div(n, nr);
     const std::int64_t last = (k - 1) / block;  // number of the last block
+    const std::int64_t all_steps = last * panel_steps_of(kernels, block) + panel_steps_of(kernels, k - last * block);
     float* const data =
-        memory_.grow((last * panel_steps_of(kernels, block) + panel_steps_of(kernels, k - last * block)) * nr * count);
+        reinterpret_cast<float*>(memory_.grow(static_cast<std::size_t>(all_steps * nr * count) * sizeof(float)));
     panels_ = {data, count, block, 0};
     const gemm_problem g{0, n, k, {}, b, nullptr, 0, gemm_mode::assign, {}};
     constexpr std::int64_t together = 4;  // panels
@@ -56,7 +58,7 @@ class packed_matrix {
   std::int64_t k_, n_;
   const microkernel_set* kernels_;
   detail::packed_panels panels_;
-  detail::scratch_memory memory_;
+  scratch_memory memory_;
 };
 
 }  // namespace tokamax::cpu_backend

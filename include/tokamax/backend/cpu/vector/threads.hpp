@@ -1,43 +1,48 @@
-// tokamax/backend/cpu/vector/threads.hpp: loops over fixed chunks on several threads, and scratch memory that only grows.
+// tokamax/backend/cpu/vector/threads.hpp: loops over fixed chunks on several threads, and scratch memory of kernels.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tokamax/backend/cpu/vector/thread_pool.hpp>  // run_chunks
+#include <tokamax/core/memory/step_scratch.hpp>        // lent_memory
 
 #include <algorithm>  // min
-#include <atomic>     // atomic
 #include <cstdint>    // int64_t
-
-#if defined(TOKAMAX_COMPILED_ONCE)
-  #include <cstdlib>  // aligned_alloc, free
-  #include <new>      // bad_alloc
-
-  #if defined(__linux__)
-    #include <sys/mman.h>  // madvise
-  #endif
-#endif
+#include <new>        // bad_alloc
 
 namespace tokamax::cpu_backend {
 
-namespace detail {
-inline std::atomic<int> thread_limit{0};  // 0: default_threads
-}  // namespace detail
-
-/// The number of threads that parallel_for uses. It is 1 inside another parallel_for, and if TOKAMAX_ONE_THREAD is defined.
+/// The most threads that a loop of the calling thread has. It is 1 inside another parallel_for, and if TOKAMAX_ONE_THREAD is
+/// defined. A `thread_team` sets it for its thread.
 inline int num_threads() noexcept {
 #if defined(TOKAMAX_ONE_THREAD)
   return 1;
 #else
-  if (detail::within_loop()) return 1;
+  if (const int own = detail::own_threads(); own > 0) return own;
   const int limit = detail::thread_limit.load(std::memory_order_relaxed);
   return limit > 0 ? limit : detail::default_threads();
 #endif
 }
 
-/// Limits the threads of later loops. 0 goes back to OMP_NUM_THREADS, or to all processors. Results do not depend on it.
+/// Limits the threads of later loops: all that run at the same time have so many together, but those of a `thread_team`.
+/// 0 goes back to OMP_NUM_THREADS, or to all processors. Results do not depend on it.
 inline void set_num_threads(int n) noexcept {
   detail::thread_limit.store(n <= 0 ? 0 : n < most_threads ? n : most_threads, std::memory_order_relaxed);
 }
+
+/// Gives loops of the calling thread `threads` threads of their own, for the lifetime of this object, whatever the limit is
+/// and others do; 0: changes nothing.
+class thread_team {
+ public:
+  explicit thread_team(int threads) noexcept : before_(threads > 0 ? detail::set_own_threads(threads) : unchanged) {}
+  thread_team(const thread_team&) = delete;
+  ~thread_team() {
+    if (before_ != unchanged) detail::set_own_threads(before_);
+  }
+
+ private:
+  static constexpr int unchanged = -1;
+  int before_;
+};
 
 /// Number of the calling thread inside parallel_for, 0 outside.
 inline int thread_index() noexcept { return detail::number_in_loop(); }
@@ -60,61 +65,26 @@ void parallel_for(std::int64_t n, F f, int threads = most_threads) {
 }
 
 namespace detail {
-class scratch_memory {
- public:
-  scratch_memory() = default;
-  scratch_memory(const scratch_memory&) = delete;
-  scratch_memory& operator=(const scratch_memory&) = delete;
-  ~scratch_memory();
-
-  float* grow(std::int64_t floats);
-
- private:
-  float* data_ = nullptr;
-  std::int64_t capacity_ = 0;
-};
-
-#if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE scratch_memory::~scratch_memory() { std::free(data_); }
-TOKAMAX_COMPILED_ONCE float* scratch_memory::grow(std::int64_t floats) {
-  if (floats > capacity_) {
-    if (floats > std::int64_t{1} << 54) throw std::bad_alloc();  // beyond all addresses
-    // Large memory gets huge pages, because packed panels are read from end to end again and again.
-    constexpr std::int64_t huge = std::int64_t{1} << 21;
-    const std::int64_t wanted = floats * static_cast<std::int64_t>(sizeof(float));
-    const std::int64_t page = wanted >= huge ? huge : 4096;
-    const std::int64_t bytes = (wanted + page - 1) / page * page;
-    std::free(data_);
-    capacity_ = 0;
-    data_ = static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes)));
-    if (data_ == nullptr) throw std::bad_alloc();
-  #if defined(__linux__)
-    if (page == huge) madvise(data_, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-  #endif
-    capacity_ = bytes / static_cast<std::int64_t>(sizeof(float));
-  }
-  return data_;
-}
-#endif
-
 // A local variable, because gcc 12 never destroys a thread_local variable template.
 template <class Tag>
-scratch_memory& scratch_of() noexcept {
-  static thread_local scratch_memory memory;
+lent_memory& scratch_of() noexcept {
+  static thread_local lent_memory memory;
   return memory;
 }
 }  // namespace detail
 
-/// At least `count` uninitialised elements, aligned to a page, owned by the calling thread and named by Tag.
+/// At least `count` uninitialised elements, aligned to 64 bytes, of the calling thread and named by Tag.
 ///
-/// The memory is kept and only grows, so a training step allocates in its first run only. The next call with the same Tag
-/// on the same thread invalidates the pointer if it needs more.
+/// They are borrowed from the pool of the host until the step of the program ends, and counted there as in use. A thread that
+/// helps with a loop keeps them from loop to loop, until it finds no work. Outside of kernels they stay with the thread. The
+/// next call with the same Tag on the same thread invalidates the pointer if it needs more.
 ///
 /// errors  std::bad_alloc when memory is exhausted
 template <class Tag, class T = float>
 T* scratch(std::int64_t count) {
-  constexpr std::int64_t size = sizeof(T), unit = sizeof(float);
-  return reinterpret_cast<T*>(detail::scratch_of<Tag>().grow((count * size + unit - 1) / unit));
+  if (count > (std::int64_t{1} << 56) / static_cast<std::int64_t>(sizeof(T)))
+    throw std::bad_alloc();  // beyond addresses
+  return reinterpret_cast<T*>(detail::scratch_of<Tag>().grow(static_cast<std::size_t>(count) * sizeof(T)));
 }
 
 }  // namespace tokamax::cpu_backend

@@ -5,8 +5,9 @@
 #include <tokamax/backend/cpu/gemm/choose/implementation.hpp>  // gemm_implementation
 #include <tokamax/backend/cpu/gemm/choose/key.hpp>             // gemm_key
 #include <tokamax/backend/cpu/gemm/choose/openmp_threads.hpp>  // openmp_threads
-#include <tokamax/backend/cpu/vector/threads.hpp>              // num_threads, scratch_memory
+#include <tokamax/backend/cpu/vector/threads.hpp>              // num_threads
 #include <tokamax/base/error.hpp>                              // error
+#include <tokamax/core/memory/step_scratch.hpp>                // scratch_memory
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ inline std::vector<double> seconds_of(const gemm_product& p, const std::vector<g
   scratch_memory memory;
   gemm_product mine = p;
   const auto floats = (p.m - 1) * p.ldc + p.n;
-  mine.c = memory.grow(floats + 16) + reinterpret_cast<std::uintptr_t>(p.c) / sizeof(float) % 16;
+  mine.c = reinterpret_cast<float*>(memory.grow(static_cast<std::size_t>(floats + 16) * sizeof(float))) +
+           reinterpret_cast<std::uintptr_t>(p.c) / sizeof(float) % 16;
   std::fill_n(mine.c, floats, 0.0f);
   constexpr double sample = 2e-4, enough = 0.1, never = 1e30;
   std::vector<double> best(runs.size(), never);
