@@ -255,8 +255,21 @@ void fill_device_functions(driver& d) {
     });
   };
   d.set_context = [](context c) { return call("cuCtxSetCurrent", [&](auto&) { current = c; }); };
-  d.default_pool = [](memory_pool* p, int) { return call("cuDeviceGetDefaultMemPool", [&](auto&) { *p = nullptr; }); };
+  d.default_pool = [](memory_pool* p, int device) {
+    return call("cuDeviceGetDefaultMemPool",
+                [&](auto&) { *p = reinterpret_cast<memory_pool>(static_cast<std::intptr_t>(device) + 1); });
+  };
   d.set_pool = [](memory_pool, int, void*) { return call("cuMemPoolSetAttribute", [](auto&) {}); };
+  d.can_reach = [](int* can, int, int) {
+    return call("cuDeviceCanAccessPeer", [&](fake_cuda& f) { *can = f.now.reach; });
+  };
+  d.allow_access = [](memory_pool p, const pool_access* who, std::size_t count) {
+    return call("cuMemPoolSetAccess", [&](fake_cuda& f) {
+      if (!f.now.reach || count != 1 || who->kind != 1 || who->allows != 3) return fake_cuda::unknown;
+      f.allow(who->device, static_cast<int>(reinterpret_cast<std::intptr_t>(p)) - 1);
+      return 0;
+    });
+  };
   d.create_stream = [](stream* s, unsigned) {
     return call("cuStreamCreate", [&](auto&) {
       auto* const q = new fake_cuda::queue;  // lives as long as the process, as streams of GPUs do
@@ -405,6 +418,19 @@ void fill_memory_functions(driver& d) {
     return call("cuMemcpyDtoDAsync_v2", [&](fake_cuda& f) {
       fake_cuda::of(s).add([&f, to, from, bytes] {
         if (!f.owns(from, bytes) || !f.owns(to, bytes)) return fake_cuda::illegal_address;
+        return std::memmove(bytes_at(to), bytes_at(from), bytes), 0;
+      });
+    });
+  };
+  d.copy_between = [](device_pointer to, context target, device_pointer from, context source, std::size_t bytes,
+                      stream s) {
+    return call("cuMemcpyPeerAsync", [&](fake_cuda& f) {
+      const auto &user = *reinterpret_cast<fake_cuda::gpu*>(target),
+                 &owner = *reinterpret_cast<fake_cuda::gpu*>(source);
+      fake_cuda::of(s).add([&f, &user, &owner, to, from, bytes] {
+        if (const int lost = owner.result) return lost;
+        if (!f.owns(from, bytes) || !f.owns(to, bytes)) return fake_cuda::illegal_address;
+        (f.is_allowed(user.device, owner.device) ? f.direct_ : f.indirect_) += bytes;
         return std::memmove(bytes_at(to), bytes_at(from), bytes), 0;
       });
     });
