@@ -176,6 +176,17 @@ TEST_CASE("parts of blocks are copied to places of others, between GPUs and on o
           tk::copy_range{4, 0, 1197}, tk::copy_range{std::size_t(-1), 8, 0}})
       CHECK_THROWS_WITH(two.get().copy_from(to.storage(), from.storage(), wrong), contains("device: copy: found"));
   }
+  {  // What the GPU was to do with the block comes before.
+    const array to = array::uninitialized({tk::f32, false, {100}}, two.get());
+    const array from = tk::block_until_ready(tk::device_put(ramp(100), one));
+    {
+      const busy forever(two);
+      two.get().copy_from(to.storage(), from.storage(), {400});
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      CHECK(!to.storage()->ready->is_done());
+    }
+    CHECK(is_ramp(to));
+  }
   // A block that is released while it is written.
   const array from = tk::device_put(ramp(1000), one);
   for (int i = 0; i < 20; ++i) {

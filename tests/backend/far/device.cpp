@@ -289,6 +289,21 @@ TEST_CASE("parts of blocks go to places of others") {
                     contains("that is read"));
 }
 
+TEST_CASE("a part is written after the work that the device was given before") {
+  const tk::far_device one(20), two(21);
+  const vector x(ramp({100})), there(tk::device_put(x, two));
+  const array from = tk::device_put(x, one);
+  is_open = false;
+  const array reads = tk::jit(gated, two)(there);
+  two.get().copy_from(there.storage(), from.storage(), {200, 200, 0});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(!there.storage()->ready->is_done());
+  is_open = true;
+  CHECK(same_bits(reads, (x + 1.0f) * 2.0f));
+  CHECK(there.data<float>()[0] == x.data<float>()[50]);
+  CHECK(there.data<float>()[99] == x.data<float>()[99]);
+}
+
 TEST_CASE("four devices copy in a ring and cross, with seeded delays, and values arrive as they were") {
   constexpr int devices = 4;
   for (const unsigned seed : {1u, 2u, 3u}) {
