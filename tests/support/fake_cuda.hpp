@@ -98,10 +98,13 @@ class fake_cuda {
   }
 
   // What the functions of the tables do.
-  int allocate(cuda_backend::device_pointer* p, std::size_t bytes);
+  struct gpu;
+  int allocate(cuda_backend::device_pointer* p, std::size_t bytes, gpu& where);
   void free_now(cuda_backend::device_pointer p);
   /// Is a range of memory allocated?
-  bool owns(cuda_backend::device_pointer p, std::size_t bytes) const;
+  bool owns(cuda_backend::device_pointer p, std::size_t bytes) const { return owner_of(p, bytes) != nullptr; }
+  /// The GPU whose memory a range is; null if it is not allocated.
+  gpu* owner_of(cuda_backend::device_pointer p, std::size_t bytes) const;
   /// Lets a GPU use the memory of another one's pool.
   void allow(int user, int owner) {
     const std::lock_guard lock(mutex_);
@@ -188,7 +191,11 @@ class fake_cuda {
   std::map<int, int> failing_kernels_;
   std::set<std::pair<int, int>> allowed_;
   std::map<std::string, int> calls_;
-  std::map<cuda_backend::device_pointer, std::size_t> blocks_;
+  struct block {
+    std::size_t bytes = 0;
+    gpu* owner = nullptr;
+  };
+  std::map<cuda_backend::device_pointer, block> blocks_;
   std::map<std::size_t, std::vector<cuda_backend::device_pointer>> idle_;  // by size, as pools keep memory
   std::map<const std::byte*, std::size_t> pinned_;
   std::vector<queue*> queues_;

@@ -169,22 +169,22 @@ inline handle instance::put(const handle& from, std::size_t bytes) {
   return put_by(bytes, "a copy between GPUs", [&](device_pointer to) { copy_from_peer(to, from, 0, bytes); });
 }
 
-inline void instance::reach(instance& other) {
+inline bool instance::reach(instance& other) {
+  if (&other == this) return true;
   const std::lock_guard lock(mutex_);
-  if (&other == this || !reached_.insert(other.number_).second) return;
+  if (const auto known = reached_.find(other.number_); known != reached_.end()) return known->second;
   const auto allow = [](const instance& user, const instance& owner) {
     int can = 0;
     const driver& d = user.driver_;
-    if (d.can_reach(&can, user.device_, owner.device_) != driver_success || !can) return;
+    if (d.can_reach(&can, user.device_, owner.device_) != driver_success || !can) return false;
     const pool_access access{.device = user.device_};
-    d.check(d.allow_access(owner.pool_, &access, 1), "access to another GPU's memory");
+    return d.allow_access(owner.pool_, &access, 1) == driver_success;
   };
-  allow(*this, other);
-  allow(other, *this);
+  return reached_[other.number_] = allow(*this, other) && allow(other, *this);
 }
 inline void instance::copy_from_peer(device_pointer to, const handle& from, std::size_t at, std::size_t bytes) {
   instance& source = *peer(*from);
-  reach(source);
+  const bool direct = reach(source);
   if (from->ready) {
     static_cast<done_event*>(from->ready)->precede(*this, copier_);
   } else {  // it is written in the order of its stream
@@ -192,7 +192,9 @@ inline void instance::copy_from_peer(device_pointer to, const handle& from, std:
     done_event(source, source.stream_, last_step).precede(*this, copier_);
   }
   use();
-  driver_.check(driver_.copy_between(to, context_, address(from->data) + at, source.context_, bytes, copier_),
+  const device_pointer begin = address(from->data) + at;
+  driver_.check(direct ? driver_.copy_on_device(to, begin, bytes, copier_)
+                       : driver_.copy_between(to, context_, begin, source.context_, bytes, copier_),
                 "copy between GPUs");
   try {
     source.lent_.add(from, event_share(new done_event(*this, copier_, "a copy between GPUs")));

@@ -16,9 +16,9 @@
 #include <algorithm>      // partition
 #include <atomic>         // atomic
 #include <iterator>       // move_iterator
+#include <map>            // map
 #include <mutex>          // mutex
 #include <optional>       // optional
-#include <set>            // set
 #include <unordered_map>  // unordered_map
 #include <utility>        // exchange
 #include <vector>         // vector
@@ -201,8 +201,8 @@ class instance final : public program_device {
     auto* const found = dynamic_cast<instance*>(b.where);
     return found && &found->driver_ == &driver_ ? found : nullptr;
   }
-  /// Lets this GPU and another one use each other's memory, if they can.
-  void reach(instance& other);
+  /// Lets this GPU and another one use each other's memory. False if they cannot.
+  bool reach(instance& other);
   /// Gives the second stream a copy from a GPU, after the work that writes the block, which is kept until it has been read.
   void copy_from_peer(device_pointer to, const handle& from, std::size_t at, std::size_t bytes);
   /// Makes the work a graph, if it can be one.
@@ -245,7 +245,7 @@ class instance final : public program_device {
   staging staging_;
   put_memory put_memory_;
   lent_blocks lent_;
-  std::set<int> reached_;  // the numbers of GPUs, guarded by the mutex
+  std::map<int, bool> reached_;  // can it and the GPU of this number use each other's memory? Guarded by the mutex
   std::optional<device_clock> clock_;
   std::string architecture_;
   std::mutex mutex_, recording_;
