@@ -7,6 +7,7 @@
 #include <tokamax/data.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
+#include <tokamax/train/device_named.hpp>
 #include <tokamax/train/interruption.hpp>
 #include <tokamax/train/loss_curve.hpp>
 #include <tokamax/train/metrics.hpp>
@@ -22,7 +23,6 @@
 #include <new>
 #include <optional>
 
-#include "tokamax_train_device.hpp"
 #include "tokamax_train_options.hpp"
 
 namespace tk = tokamax;
@@ -77,7 +77,7 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
 
 int run(const settings& s) {
   check_options(s);
-  const chosen_device device(s.device);
+  const tk::any_device device = tk::train::device_named(s.device, "--device");
   std::optional<tk::systolic> simulated;
   if (s.simulate) simulated.emplace(tk::systolic_backend::chip_named(*s.simulate));
   tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
@@ -122,8 +122,8 @@ int run(const settings& s) {
     return s.bf16 ? tk::with_precision<tk::bf16_compute>(loss)(m, e) : loss(m, e);
   };
   const auto train_step = tk::train::step(trained_loss, optimizer);
-  const auto step = tk::jit(train_step, device, tk::at_run_time);
-  const auto evaluate = tk::jit(loss, device, tk::at_run_time);
+  const auto step = tk::jit(train_step, device);
+  const auto evaluate = tk::jit(loss, device);
 
   std::int64_t first = 0;
   if (const auto saved = checkpoints.restore(now)) first = saved->step;
@@ -181,8 +181,7 @@ int run(const settings& s) {
     fmt::print("validation loss {:.4f} after {} steps, {}\n", held_out_loss, s.steps,
                tk::train::progress::duration(progress.seconds()));
 
-  const auto logits =
-      tk::jit([](const tk::models::gpt& m, const tk::array& ids) { return m(ids); }, device, tk::at_run_time);
+  const auto logits = tk::jit([](const tk::models::gpt& m, const tk::array& ids) { return m(ids); }, device);
   const auto continued =
       tk::train::generate([&](const tk::array& ids) { return logits(now.model, ids); }, prompt, size.context,
                           {.count = static_cast<int>(s.sample_tokens), .seed = static_cast<std::uint32_t>(s.seed)});

@@ -1,6 +1,7 @@
 // tokamax/runtime.hpp: all of runtime.
 // SPDX-License-Identifier: Apache-2.0
 //
+//   runtime/any_device.hpp         a device that is chosen at run time, as a value.
 //   runtime/argument_types.hpp     checks arrays that a function takes as tensors, at the call of the jitted function.
 //   runtime/choice.hpp             which implementation of an op computes a call: named, chosen by measurement, or the kernel.
 //   runtime/composed_kernel.hpp    the meaning of an op as a kernel: a program of the smaller ops that compose names.
@@ -29,6 +30,7 @@
 //   runtime/work.hpp               the operations and bytes of a step of a program, for profiles.
 #pragma once
 
+#include <tokamax/runtime/any_device.hpp>
 #include <tokamax/runtime/argument_types.hpp>
 #include <tokamax/runtime/choice.hpp>
 #include <tokamax/runtime/composed_kernel.hpp>

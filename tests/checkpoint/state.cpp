@@ -1,10 +1,15 @@
 // tests/checkpoint/state.cpp: whole trees to a folder and back, or nothing at all.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/far.hpp>
 #include <tokamax/checkpoint/metadata_file.hpp>
 #include <tokamax/checkpoint/state.hpp>
 #include <tokamax/random/key.hpp>
+#include <tokamax/runtime/device_put.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <thread>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -88,6 +93,54 @@ TEST_CASE("a tree is restored into abstract and concrete leaves") {
   const checkpoint::safetensors_file file(folder.path / "7" / "arrays.safetensors");
   CHECK(file.arrays().contains("model.blocks[1].weight"));
   CHECK(file.arrays().contains("moments[0]"));
+}
+
+TEST_CASE("a model of another device is saved through a few MiB of the host's memory") {
+  const temporary_folder folder;
+  const tk::far_device far(50);
+  tk::buffer_pool& pool = tk::buffer_pool::instance();
+  constexpr std::int64_t odd = (std::int64_t{9} << 20) + 3;  // larger than a piece, and no multiple of it
+  const auto number = [](std::int64_t i) { return static_cast<float>(i % 1021) + 0.5f; };
+  const auto make = [&](tk::dtype type) {
+    tk::array a = tk::array::uninitialized({type, false, {odd}});
+    for (std::int64_t i = 0; i < odd; ++i)
+      if (type == tk::f32)
+        a.mutable_data<float>()[i] = number(i);
+      else
+        a.mutable_data<tk::uint4>()[i] = tk::uint4(static_cast<int>(i * 7 % 16));
+    return a;
+  };
+  std::vector<tk::array> model;
+  for (int i = 0; i < 3; ++i) model.push_back(tk::device_put(make(tk::f32), far));  // 36 MiB each
+  model.push_back(tk::device_put(make(tk::u4), far));
+  model.push_back(tk::device_put(tk::array::from<float>({}), far));
+  far.get().synchronize();
+  pool.trim();
+  const std::size_t before = pool.used_bytes() + pool.idle_bytes();
+  std::atomic<bool> saved = false;
+  std::atomic<std::size_t> most = 0;
+  far.delay(3, 400);  // so that each piece takes some time
+  std::thread watch([&] {
+    while (!saved) most = std::max(most.load(), pool.used_bytes() + pool.idle_bytes());
+  });
+  checkpoint::save(folder.path / "7", model);
+  saved = true;
+  watch.join();
+  far.delay(0, 0);
+  CHECK(most - before > 0);
+  CHECK(most - before <= std::size_t{64} << 20);
+  for (const tk::array& leaf : model) CHECK(leaf.storage()->next == nullptr);
+  checkpoint::check(folder.path / "7");
+  std::vector<tk::array> back = model;
+  checkpoint::restore(folder.path / "7", back);
+  for (std::size_t k : {0u, 1u, 2u}) CHECK(std::ranges::equal(back[k].values<float>(), make(tk::f32).values<float>()));
+  CHECK(std::ranges::equal(checkpoint::detail::bytes_of(back[3]), checkpoint::detail::bytes_of(make(tk::u4))));
+  checkpoint::save(folder.path / "8", back);  // of the host: the same bytes
+  const auto bytes_of_file = [&](const char* step) {
+    std::ifstream file(folder.path / step / "arrays.safetensors", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CHECK(bytes_of_file("7") == bytes_of_file("8"));
 }
 
 TEST_CASE("a restored tree shares nothing with the old one") {

@@ -23,6 +23,5 @@ device& tested_device::get() const {
   return chosen;
 }
 bool tested_device::runs_host_kernels() const { return get().kernels().device != cuda_tag::name; }
-const kernel_table& tested_tag::table() { return here.get().kernels(); }
 
 }  // namespace tokamax::test

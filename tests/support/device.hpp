@@ -7,15 +7,12 @@
 
 namespace tokamax::test {
 
-/// The tag of programs that are traced at run time: their kernels are those of the tested device.
-struct tested_tag : cpu_tag {
-  static const kernel_table& table();
-};
-
-/// Its value.
+/// Its value. Programs that are known while compiling are the CPU's.
 struct tested_device {
-  using tag = tested_tag;
+  using tag = cpu_tag;
   device& get() const;
+  /// The kernels of programs that are traced at run time.
+  const kernel_table& table() const { return get().kernels(); }
   /// Does it run the CPU's kernels, and so programs that were compiled for them?
   bool runs_host_kernels() const;
 };

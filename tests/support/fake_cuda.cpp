@@ -64,7 +64,7 @@ int load(module_handle* made, const char* code) {
 
 }  // namespace
 
-int fake_cuda::allocate(device_pointer* p, std::size_t bytes) {
+int fake_cuda::allocate(device_pointer* p, std::size_t bytes, gpu& where) {
   const std::lock_guard lock(mutex_);
   if (bytes > now.memory - std::min(now.memory, used_)) return out_of_memory;
   const std::size_t size = size_of_block(bytes);
@@ -73,7 +73,7 @@ int fake_cuda::allocate(device_pointer* p, std::size_t bytes) {
   *p = again.back();
   again.pop_back();
   std::memset(bytes_at(*p), 0xa5, size);
-  blocks_[*p] = bytes;
+  blocks_[*p] = {bytes, &where};
   used_ += bytes;
   return 0;
 }
@@ -81,17 +81,18 @@ void fake_cuda::free_now(device_pointer p) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(p);
   if (found == blocks_.end()) return;
-  used_ -= found->second;
-  std::memset(bytes_at(p), 0x5a, found->second);
-  idle_[size_of_block(found->second)].push_back(p);
+  const std::size_t bytes = found->second.bytes;
+  used_ -= bytes;
+  std::memset(bytes_at(p), 0x5a, bytes);
+  idle_[size_of_block(bytes)].push_back(p);
   blocks_.erase(found);
 }
-bool fake_cuda::owns(device_pointer p, std::size_t bytes) const {
+fake_cuda::gpu* fake_cuda::owner_of(device_pointer p, std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
   auto next = blocks_.upper_bound(p);
-  if (next == blocks_.begin()) return false;
+  if (next == blocks_.begin()) return nullptr;
   --next;
-  return p + bytes <= next->first + next->second;
+  return p + bytes <= next->first + next->second.bytes ? next->second.owner : nullptr;
 }
 
 fake_cuda::graph::~graph() {
@@ -255,8 +256,21 @@ void fill_device_functions(driver& d) {
     });
   };
   d.set_context = [](context c) { return call("cuCtxSetCurrent", [&](auto&) { current = c; }); };
-  d.default_pool = [](memory_pool* p, int) { return call("cuDeviceGetDefaultMemPool", [&](auto&) { *p = nullptr; }); };
+  d.default_pool = [](memory_pool* p, int device) {
+    return call("cuDeviceGetDefaultMemPool",
+                [&](auto&) { *p = reinterpret_cast<memory_pool>(static_cast<std::intptr_t>(device) + 1); });
+  };
   d.set_pool = [](memory_pool, int, void*) { return call("cuMemPoolSetAttribute", [](auto&) {}); };
+  d.can_reach = [](int* can, int, int) {
+    return call("cuDeviceCanAccessPeer", [&](fake_cuda& f) { *can = f.now.reach; });
+  };
+  d.allow_access = [](memory_pool p, const pool_access* who, std::size_t count) {
+    return call("cuMemPoolSetAccess", [&](fake_cuda& f) {
+      if (!f.now.reach || count != 1 || who->kind != 1 || who->allows != 3) return fake_cuda::unknown;
+      f.allow(who->device, static_cast<int>(reinterpret_cast<std::intptr_t>(p)) - 1);
+      return 0;
+    });
+  };
   d.create_stream = [](stream* s, unsigned) {
     return call("cuStreamCreate", [&](auto&) {
       auto* const q = new fake_cuda::queue;  // lives as long as the process, as streams of GPUs do
@@ -356,10 +370,10 @@ void fill_memory_functions(driver& d) {
       fake_cuda::queue& q = fake_cuda::of(s);
       const bool records = q.recorded_here() != nullptr;
       if (const int lost = q.of->result) return lost;
-      const int result = f.allocate(p, bytes);
+      const int result = f.allocate(p, bytes, *q.of);
       if (result != fake_cuda::out_of_memory || records) return result;
       f.drain();  // memory that earlier work gives back is free for later work
-      return f.allocate(p, bytes);
+      return f.allocate(p, bytes, *q.of);
     });
   };
   d.release = [](device_pointer p, stream s) {
@@ -403,8 +417,27 @@ void fill_memory_functions(driver& d) {
   };
   d.copy_on_device = [](device_pointer to, device_pointer from, std::size_t bytes, stream s) {
     return call("cuMemcpyDtoDAsync_v2", [&](fake_cuda& f) {
-      fake_cuda::of(s).add([&f, to, from, bytes] {
-        if (!f.owns(from, bytes) || !f.owns(to, bytes)) return fake_cuda::illegal_address;
+      const fake_cuda::gpu* const user = fake_cuda::of(s).of;
+      fake_cuda::of(s).add([&f, user, to, from, bytes] {
+        const fake_cuda::gpu* const owner = f.owner_of(from, bytes);
+        if (!owner || !f.owns(to, bytes)) return fake_cuda::illegal_address;
+        if (owner != user) {
+          if (!f.is_allowed(user->device, owner->device)) return fake_cuda::illegal_address;
+          if (const int lost = owner->result) return lost;
+          f.direct_ += bytes;
+        }
+        return std::memmove(bytes_at(to), bytes_at(from), bytes), 0;
+      });
+    });
+  };
+  d.copy_between = [](device_pointer to, context target, device_pointer from, context source, std::size_t bytes,
+                      stream s) {
+    return call("cuMemcpyPeerAsync", [&](fake_cuda& f) {
+      const auto *user = reinterpret_cast<fake_cuda::gpu*>(target), *owner = reinterpret_cast<fake_cuda::gpu*>(source);
+      fake_cuda::of(s).add([&f, user, owner, to, from, bytes] {
+        if (const int lost = owner->result) return lost;
+        if (f.owner_of(from, bytes) != owner || f.owner_of(to, bytes) != user) return fake_cuda::illegal_address;
+        f.indirect_ += bytes;
         return std::memmove(bytes_at(to), bytes_at(from), bytes), 0;
       });
     });

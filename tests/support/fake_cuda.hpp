@@ -12,7 +12,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tokamax::test {
@@ -28,7 +30,8 @@ class fake_cuda {
     int devices = 32, version = 13000, major = 9, minor = 0, memory_pools = 1;
     std::size_t memory = std::size_t{1} << 30;  ///< of all GPUs together
     bool runs_kernels = false;
-    int delay = 0;  ///< microseconds that a piece of work waits at most
+    bool reach = true;  ///< can GPUs use each other's memory?
+    int delay = 0;      ///< microseconds that a piece of work waits at most
   };
   static constexpr int out_of_memory = 2, no_device = 100, illegal_address = 700, launch_failed = 719,
                        not_while_capturing = 900, capture_is_void = 901, unknown = 999;
@@ -79,6 +82,9 @@ class fake_cuda {
   int strays() const { return strays_; }
   /// Memory of the host that GPUs read by themselves.
   std::size_t pinned_bytes() const;
+  /// Bytes that went from the memory of one GPU to that of another, and those that the driver had to take through the host.
+  std::size_t direct_bytes() const { return direct_; }
+  std::size_t indirect_bytes() const { return indirect_; }
 
   /// Counts a call, and says whether it fails.
   int called(const char* name) {
@@ -92,10 +98,22 @@ class fake_cuda {
   }
 
   // What the functions of the tables do.
-  int allocate(cuda_backend::device_pointer* p, std::size_t bytes);
+  struct gpu;
+  int allocate(cuda_backend::device_pointer* p, std::size_t bytes, gpu& where);
   void free_now(cuda_backend::device_pointer p);
   /// Is a range of memory allocated?
-  bool owns(cuda_backend::device_pointer p, std::size_t bytes) const;
+  bool owns(cuda_backend::device_pointer p, std::size_t bytes) const { return owner_of(p, bytes) != nullptr; }
+  /// The GPU whose memory a range is; null if it is not allocated.
+  gpu* owner_of(cuda_backend::device_pointer p, std::size_t bytes) const;
+  /// Lets a GPU use the memory of another one's pool.
+  void allow(int user, int owner) {
+    const std::lock_guard lock(mutex_);
+    allowed_.insert({user, owner});
+  }
+  bool is_allowed(int user, int owner) const {
+    const std::lock_guard lock(mutex_);
+    return allowed_.contains({user, owner});
+  }
   void* pin(std::size_t bytes);
   bool is_pinned(const void* p) const;
 
@@ -162,6 +180,7 @@ class fake_cuda {
   }
   std::atomic<int> events_ = 0, strays_ = 0;
   std::atomic<int> turns_ = 0;  ///< of bodies of nodes with conditions
+  std::atomic<std::size_t> direct_ = 0, indirect_ = 0;
 
  private:
   struct failure {
@@ -170,8 +189,13 @@ class fake_cuda {
   mutable std::mutex mutex_;
   std::map<std::string, failure> failures_;
   std::map<int, int> failing_kernels_;
+  std::set<std::pair<int, int>> allowed_;
   std::map<std::string, int> calls_;
-  std::map<cuda_backend::device_pointer, std::size_t> blocks_;
+  struct block {
+    std::size_t bytes = 0;
+    gpu* owner = nullptr;
+  };
+  std::map<cuda_backend::device_pointer, block> blocks_;
   std::map<std::size_t, std::vector<cuda_backend::device_pointer>> idle_;  // by size, as pools keep memory
   std::map<const std::byte*, std::size_t> pinned_;
   std::vector<queue*> queues_;

@@ -18,7 +18,7 @@ struct three_ways : jit_function<F, Device, When> {
   jit_function<F, Device, trace_time::at_run_time> late;
   mutable int calls = 0;
 
-  explicit three_ways(const F& g) : jit_function<F, Device, When>(g), f(g), late(g) {}
+  three_ways(const F& g, const Device& where) : jit_function<F, Device, When>(g, where), f(g), late(g, where) {}
 
   template <class... Args>
   auto operator()(Args&&... args) const {
@@ -40,7 +40,7 @@ struct three_ways : jit_function<F, Device, When> {
     array a = found, b = expected;
     a.materialize(), b.materialize();
     if (a.type() == b.type() &&
-        std::memcmp(a.storage()->data, b.storage()->data, static_cast<std::size_t>(a.size() * size_of(a.dtype()))) == 0)
+        std::memcmp(a.bytes(), b.bytes(), static_cast<std::size_t>(a.size() * size_of(a.dtype()))) == 0)
       return;
     std::fprintf(stderr, "three ways: call %d, leaf %d of the result has other bits when it is %s\n", calls, leaf, how);
     std::exit(1);
@@ -48,12 +48,16 @@ struct three_ways : jit_function<F, Device, When> {
 };
 
 template <class F, class Device>
-auto jit_three_ways(F f, Device) {
-  return three_ways<F, Device, trace_time::earliest>(f);
+auto jit_three_ways(F f, Device where) {
+  return three_ways<F, Device, trace_time::earliest>(f, where);
+}
+template <class F>
+auto jit_three_ways(F f, any_device where) {
+  return three_ways<F, any_device, trace_time::at_run_time>(f, where);
 }
 template <class F, class Device, trace_time When>
-auto jit_three_ways(F f, Device, trace_tag<When>) {
-  return three_ways<F, Device, When>(f);
+auto jit_three_ways(F f, Device where, trace_tag<When>) {
+  return three_ways<F, Device, When>(f, where);
 }
 
 }  // namespace tokamax

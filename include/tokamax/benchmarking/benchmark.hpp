@@ -67,12 +67,12 @@ inline std::int64_t bytes_of_all(const arrays& list) {
 
 /// Traces and plans f as `jit` does at run time, and notes the times and sizes. The plan of a static program was made while
 /// compiling, and is another one: it joins loops to kernels.
-template <class Device, class F, class... Args>
-void measure_program(benchmark_data& data, const F& f, const Args&... args) {
+template <class F, class... Args>
+void measure_program(benchmark_data& data, const F& f, const kernel_table& kernels, const Args&... args) {
   const auto start = std::chrono::steady_clock::now();
   const graph g = make_graph(f, args...);
   const auto traced = std::chrono::steady_clock::now();
-  const auto program = owned_program::make(g, kernel_table_of<Device>());
+  const auto program = owned_program::make(g, kernels);
   data.lower_time_ms = ms_between(start, traced);
   data.compile_time_ms = ms_between(traced, std::chrono::steady_clock::now());
   benchmark_metadata& m = data.metadata;
@@ -131,7 +131,7 @@ void measure(benchmark_data& data, const Device& device, const F& f, const bench
   data.metadata.program = !compiled ? "eager" : is_static_program<F, Args...> ? "static" : "traced";
   if constexpr (has_arrays<result>) {
     if (compiled) {
-      std::apply([&](const Args&... args) { measure_program<tag_of<Device>>(data, f, args...); }, given);
+      std::apply([&](const Args&... args) { measure_program(data, f, kernel_table_for(device), args...); }, given);
       const auto time = [&](const auto& jitted) {
         run_and_wait(calling(jitted));  // traces
         time_runs(data, calling(jitted), o);

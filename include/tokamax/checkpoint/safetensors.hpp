@@ -6,9 +6,10 @@
 #include <tokamax/checkpoint/stored_array.hpp>  // stored_array
 #include <tokamax/core/array.hpp>               // array
 
-#include <algorithm>  // sort
-#include <bit>        // endian
-#include <map>        // map
+#include <algorithm>   // sort
+#include <bit>         // endian
+#include <functional>  // function
+#include <map>         // map
 
 namespace tokamax::checkpoint {
 
@@ -24,6 +25,9 @@ namespace detail {
 inline std::span<const std::byte> bytes_of(const array& a) {
   return {a.bytes(), static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()))};
 }
+// Calls f(bytes) with the elements of an array that has data, piece by piece. Those of a device come through a few MiB of the host's
+// memory, so that a saved model does not lie there as a whole too.
+void for_each_piece(const array& a, const std::function<void(std::span<const std::byte>)>& f);
 
 inline constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 inline constexpr json_limits header_limits{.bytes = longest_header, .values = std::size_t{1} << 22, .depth = 3};
@@ -69,12 +73,28 @@ class safetensors_file {
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
 namespace detail {
 
-// Writes the elements as a file has them.
+TOKAMAX_FILES_COMPILED_ONCE void for_each_piece(const array& a,
+                                                const std::function<void(std::span<const std::byte>)>& f) {
+  constexpr std::size_t most = std::size_t{1} << 22;
+  const buffer_block& block = *a.storage();
+  if (!block.where) return f(bytes_of(a));
+  const std::size_t bytes = static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()));
+  const handle room(buffer_pool::instance().allocate(std::min(bytes, most)));
+  for (std::size_t at = 0; at < bytes; at += most) {
+    const std::span piece(room->data, std::min(bytes - at, most));
+    tokamax::detail::read_on_host(block, at, piece.data(), piece.size());
+    f(piece);
+  }
+}
+
+// Writes the elements as a file has them. Pieces have even numbers of elements, but for the last one.
 TOKAMAX_FILES_COMPILED_ONCE void write_elements(output_file& file, const array& a) {
-  if (!is_packed(a.dtype())) return file.write(bytes_of(a));
-  std::vector<std::byte> packed(stored_bytes(a.dtype(), static_cast<std::uint64_t>(a.size())));
-  pack_nibbles(a.bytes(), a.size(), packed.data());
-  file.write(packed);
+  for_each_piece(a, [&](std::span<const std::byte> elements) {
+    if (!is_packed(a.dtype())) return file.write(elements);
+    std::vector<std::byte> packed(stored_bytes(a.dtype(), elements.size()));
+    pack_nibbles(elements.data(), static_cast<std::int64_t>(elements.size()), packed.data());
+    file.write(packed);
+  });
 }
 
 // The header of a file with these arrays. Their names are checked as readers of the format check them.

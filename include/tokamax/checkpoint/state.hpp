@@ -90,7 +90,8 @@ TOKAMAX_FILES_COMPILED_ONCE std::map<std::string, std::uint32_t> checksums_of(st
       throw error("checkpoint: leaf " + name, std::string(message{leaf.type()}.view()) + " without data", "data",
                   where);
     leaf.materialize();
-    checksums[name] = crc32c(bytes_of(leaf));
+    std::uint32_t& checksum = checksums[name] = 0;
+    for_each_piece(leaf, [&](std::span<const std::byte> piece) { checksum = crc32c(piece, checksum); });
   }
   return checksums;
 }

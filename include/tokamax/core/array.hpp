@@ -203,7 +203,8 @@ class array {
     return block_->data;
   }
   /// The elements in row-major order, for reading. They stay in place while this array or a copy of it exists. For an array
-  /// of another device this is a copy in host memory, which is made when the array has been computed.
+  /// of another device this is a copy in host memory, which is made when the array has been computed and stays as long;
+  /// `device_put(a, tk::cpu)` makes one that has its own life.
   /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>
   const T* data() const {
@@ -325,15 +326,21 @@ TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
   if (size() != 1)
     throw error(error_kind::shape, "item: number of elements", std::string(message{type_}.view()), "one element");
   if (is_literal()) return literal_bits();
+  require_data(type_.dtype);
   return dispatch(type_.dtype, [this]<tokamax::dtype E>() {
-    return element_bits::of(*reinterpret_cast<const element_t<E>*>(bytes_of(E)));
+    element_t<E> one;
+    detail::read_on_host(*block_, 0, reinterpret_cast<std::byte*>(&one), sizeof one);
+    return element_bits::of(one);
   });
 }
 /// Makes this array the only owner of its data.
 TOKAMAX_COMPILED_ONCE void array::own_data() {
   materialize();
-  if (block_->where || !block_.unique())
-    *this = copy_of(detail::bytes_on_host(*block_), static_cast<std::size_t>(size()), type_);
+  if (!block_->where && block_.unique()) return;
+  array own = uninitialized(type_);
+  detail::read_on_host(*block_, 0, own.block_->data,
+                       static_cast<std::size_t>(size()) * static_cast<std::size_t>(size_of(type_.dtype)));
+  *this = std::move(own);
 }
 TOKAMAX_COMPILED_ONCE array array::uninitialized(const array_type& type, tokamax::device& where) {
   if (where.is_host()) return uninitialized(type);

@@ -6,6 +6,7 @@
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <atomic>  // atomic
+#include <memory>  // unique_ptr
 
 namespace tokamax {
 
@@ -36,5 +37,16 @@ class event {
  private:
   std::atomic<int> refs_{1};
 };
+
+struct event_release {
+  void operator()(event* e) const noexcept { e->release(); }
+};
+/// A share of an event, which is released at its end.
+using event_share = std::unique_ptr<event, event_release>;
+/// One more share of an event, or of none.
+inline event_share share_of(event* e) {
+  if (e) e->retain();
+  return event_share(e);
+}
 
 }  // namespace tokamax

@@ -53,9 +53,8 @@ struct execution {
   explicit execution(device& d) : where(d) {}
   execution(const execution&) = delete;
 
-  device& where;          ///< the device whose memory the arguments are
-  void* queue = nullptr;  ///< the queue in the device's own terms, such as a stream; null: its own thread
-  void* group = nullptr;  ///< the communicator of the devices that run this program together
+  device& where;                              ///< the device whose memory the arguments are
+  const device_group* group = nullptr;        ///< the devices that run this program together; null: this one alone
   void (*before_step)(execution&) = nullptr;  ///< called before each step, if the device asks for it
   const choice_layer* choices = nullptr;  ///< the implementations that the caller has chosen, see runtime/choice.hpp
 

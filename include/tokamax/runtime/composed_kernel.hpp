@@ -104,7 +104,6 @@ class composed_kernel {
     handle arena;
     if (const std::size_t needed = program_->code.arena_bytes()) arena = where.allocate(needed);
     execution inner(where);
-    inner.queue = a.context->queue;
     inner.group = a.context->group;
     inner.choices = a.context->choices;
     program_->code.run(pointers_.data(), pointers_.data() + a.in_count,

@@ -27,7 +27,9 @@ TOKAMAX_COMPILED_ONCE array moved_to(const array& a, device& where) {
   if (!a.is_literal() && &a.device() == &where) return a;
   if (a.is_literal() && where.is_host()) return a;
   const auto bytes = static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()));
-  return array(where.put(a.bytes(), bytes), a.type());
+  if (a.is_literal()) return array(where.put(a.bytes(), bytes), a.type());
+  const handle& from = a.storage();
+  return array(from->where ? where.put(from, bytes) : where.put(from->data, bytes), a.type());
 }
 TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
   if (!a.is_traced() && a.storage() && a.storage()->ready) a.storage()->ready->wait();
@@ -35,9 +37,9 @@ TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
 #endif
 }  // namespace detail
 
-/// A tree with all its arrays on a device. Arrays are copied by way of the host, and those that are on the device already
-/// are not copied. A literal goes to the host's device without a copy. In a trace nothing changes. The host's data may change
-/// when it returns; a GPU copies while it does earlier work, and what reads the arrays waits for the copy.
+/// A tree with all its arrays on a device. Those that are on the device already are not copied. Between GPUs, arrays are copied
+/// without the host, and this does not wait for the copies: what reads the arrays does. A literal goes to the host's device
+/// without a copy. In a trace nothing changes. The host's data may change when it returns; a GPU copies while it does earlier work.
 ///
 /// errors  the exception of the work that computes an array; "device: lost"
 /// source  jax.device_put

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/runtime/any_device.hpp>         // any_device
 #include <tokamax/runtime/argument_types.hpp>     // check_arguments_of
 #include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
 #include <tokamax/runtime/known_arguments.hpp>    // known_while_compiling
@@ -75,6 +76,8 @@ template <class Device, class Program, class... Args>
 template <class F, class Device, trace_time When = trace_time::earliest>
 class jit_function {
   using tag = detail::tag_of<Device>;
+  static_assert(When != trace_time::while_compiling || !std::is_same_v<Device, any_device>,
+                "tokamax: the kernels of a device that is chosen at run time are not known while compiling");
 
  public:
   explicit jit_function(F f, Device device = {}) : f_(std::move(f)), device_(std::move(device)) {}
@@ -105,12 +108,20 @@ class jit_function {
 
   /// The device on which it runs.
   const Device& device() const { return device_; }
+  /// The same function on another device. Both share the programs that are traced at run time, which serve all devices with the
+  /// same kernels.
+  jit_function<F, any_device, trace_time::at_run_time> on(any_device where) const { return {f_, where, dynamic_}; }
 
   /// The program for arguments of these types, as constants: `decltype(step)::for_types<model, batch>::peak_bytes`.
   template <class... Args>
   using for_types = program<tag, F, Args...>;
 
  private:
+  template <class, class, trace_time>
+  friend class jit_function;
+  jit_function(F f, Device device, std::shared_ptr<traced_program<F>> programs)
+      : f_(std::move(f)), device_(std::move(device)), dynamic_(std::move(programs)) {}
+
   // The return type is spelled out, so that g++ instantiates this function after those around the call. It collects its
   // garbage in between, which saves memory.
   template <class... Args, class... Given>
@@ -138,19 +149,20 @@ class jit_function {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Args>&...>>;
     detail::check_arguments_of<F>(args...);
     if (trace_of(args...)) return result_type(f_(args...));  // called in a trace, and becomes part of it
-    return dynamic_->run(f_, device_of(device_), std::forward<Args>(args)...);
+    return dynamic_->run(f_, kernel_table_for(device_), device_of(device_), std::forward<Args>(args)...);
   }
 
   F f_;
   [[no_unique_address]] Device device_;
-  std::shared_ptr<traced_program<tag, F>> dynamic_ = std::make_shared<traced_program<tag, F>>();
+  std::shared_ptr<traced_program<F>> dynamic_ = std::make_shared<traced_program<F>>();
 };
 
 /// Compiles f. If f is stateless and constexpr, and the types of its arguments tell their shapes, then the C++ compiler
 /// traces, differentiates, fuses and plans it. Otherwise the same passes do so at the first call with new shapes. One
 /// program serves all values of an extent that is `dyn()` in a tensor's type, or that `symbolic` marks.
 /// Functions of vectors, optionals, variants, maps and unique_ptrs are traced at the first call, because the types of these do
-/// not tell their content. So are functions of models whose default value has an extent of 0: their sizes come later.
+/// not tell their content. So are functions of models whose default value has an extent of 0, because their sizes come later, and
+/// all functions for a device that is chosen at run time: `jit(f, x.device())`.
 ///
 /// Several threads may call the result at the same time, and so may both processes after a fork(). If they need the same new
 /// program, one traces it, and the others wait for it.
@@ -159,13 +171,23 @@ class jit_function {
 ///         is traced; arguments that differ from what was compiled throw with the path of the leaf
 /// source  jax.jit
 template <class F, class Device>
+  requires(!std::is_base_of_v<device, Device>)
 jit_function<F, Device> jit(F f, Device device) {
   return jit_function<F, Device>(std::move(f), std::move(device));
 }
+template <class F>
+jit_function<F, any_device, trace_time::at_run_time> jit(F f, any_device device) {
+  return jit_function<F, any_device, trace_time::at_run_time>(std::move(f), device);
+}
 /// The same, traced only `while_compiling` (else it does not compile) or only `at_run_time`.
 template <class F, class Device, trace_time When>
+  requires(!std::is_base_of_v<device, Device>)
 jit_function<F, Device, When> jit(F f, Device device, trace_tag<When>) {
   return jit_function<F, Device, When>(std::move(f), std::move(device));
+}
+template <class F, trace_time When>
+jit_function<F, any_device, When> jit(F f, any_device device, trace_tag<When>) {
+  return jit_function<F, any_device, When>(std::move(f), device);
 }
 
 }  // namespace tokamax

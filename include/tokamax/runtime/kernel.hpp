@@ -259,20 +259,25 @@ kernel_set kernels_on(const op& o) {
 template <class Device>
 concept prints_loops = requires(const plan_view& p) { Device::make_code(p); };
 
-/// The kernel table of a device that is known by its tag. A tag may name a table of its own.
+/// The kernel table of a device that is known by its tag.
 template <class Device>
 const kernel_table& kernel_table_of() {
-  if constexpr (requires { Device::table(); }) {
-    return Device::table();
-  } else {
-    static const kernel_table table = [] {
-      kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
-      if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
-      t.computes_again = t.groups_loops = t.joins_sums = prints_loops<Device>;  // compiled loops wait for memory only
-      return t;
-    }();
-    return table;
-  }
+  static const kernel_table table = [] {
+    kernel_table t{Device::name, kernels_on<Device>, Device::interpreted_loop()};
+    if constexpr (prints_loops<Device>) t.make_code = [](const plan_view& p) { return Device::make_code(p); };
+    t.computes_again = t.groups_loops = t.joins_sums = prints_loops<Device>;  // compiled loops wait for memory only
+    return t;
+  }();
+  return table;
+}
+/// The kernel table for programs that are traced at run time for the value of a device: that of its tag, or its own if its device
+/// is chosen at run time.
+template <class Device>
+const kernel_table& kernel_table_for(const Device& value) {
+  if constexpr (requires { value.table(); })
+    return value.table();
+  else
+    return kernel_table_of<detail::tag_of<Device>>();
 }
 
 }  // namespace tokamax

@@ -141,10 +141,7 @@ TOKAMAX_COMPILED_ONCE void captured_data::add_to(program_run& run, const std::ve
       if (known.where == &where) here = known.blocks;
   }
   if (here.empty()) {
-    for (const handle& h : captured) {
-      here.push_back(where.allocate(h->bytes));
-      where.write(*here.back().get(), bytes_on_host(*h.get()), h->bytes);
-    }
+    for (const handle& h : captured) here.push_back(where.put(h, h->bytes));
     const std::lock_guard lock(fork_mutexes::of(this));
     copies_.push_back({&where, here});
   }
@@ -163,15 +160,21 @@ struct traced_entry {
   captured_data captured;
 };
 
-/// The traced programs of one function. They are found by what tells programs apart: the types of the trees, their structure,
+/// What programs of one function differ by, beside their arguments.
+struct program_kind {
+  const void* types;            ///< an address that stands for the C++ types of the trees
+  const kernel_table* kernels;  ///< devices with the same kernels share programs
+};
+
+/// The traced programs of one function. They are found by what tells programs apart: their kinds, the structure of the trees,
 /// the dtype, weakness and shape of every leaf, and the static values.
 class traced_entries {
  public:
-  /// The program for these arguments, or null. `types` is an address that stands for the C++ types of the trees.
-  std::shared_ptr<traced_entry> find(const void* types, given_trees given);
+  /// The program for these arguments, or null.
+  std::shared_ptr<traced_entry> find(program_kind kind, given_trees given);
   /// The same, and if there is none, one that make() traces for these arguments. It is called by one of the threads that need
   /// the program.
-  std::shared_ptr<traced_entry> find_or_make(const void* types, given_trees given, untyped_cache::maker make);
+  std::shared_ptr<traced_entry> find_or_make(program_kind kind, given_trees given, untyped_cache::maker make);
   /// Runs a program. `result` is a tree with abstract leaves.
   static void run(std::shared_ptr<traced_entry> e, given_trees given, const void* result,
                   const tree_layout& result_layout, device& where);
@@ -186,8 +189,9 @@ void make_empty(given_trees trees);
 #if defined(TOKAMAX_COMPILED_ONCE)
 /// Calls `visit` with the key of a program, as numbers.
 template <class Visit>
-void each_number(const void* types, given_trees given, Visit visit) {
-  visit(reinterpret_cast<std::intptr_t>(types));
+void each_number(program_kind kind, given_trees given, Visit visit) {
+  visit(reinterpret_cast<std::intptr_t>(kind.types));
+  visit(reinterpret_cast<std::intptr_t>(kind.kernels));
   for (const given_tree& tree : given) {
     for (const std::int64_t n : tree.layout->structure) visit(n);
     for (const auto& place : tree.layout->leaves) {
@@ -198,9 +202,9 @@ void each_number(const void* types, given_trees given, Visit visit) {
     }
   }
 }
-inline std::uint64_t key_of(const void* types, given_trees given) {
+inline std::uint64_t key_of(program_kind kind, given_trees given) {
   running_hash key;
-  each_number(types, given, [&](std::int64_t n) { key.add(n); });
+  each_number(kind, given, [&](std::int64_t n) { key.add(n); });
   return key.value();
 }
 /// Have trees of equal structure the same static values?
@@ -213,20 +217,20 @@ inline bool same_constants(given_trees given, given_trees others) {
   return true;
 }
 /// Do the arguments have this signature, and the static values of `known`?
-inline bool fit(const traced_entry& known, const void* types, given_trees given) {
+inline bool fit(const traced_entry& known, program_kind kind, given_trees given) {
   std::size_t at = 0;
   bool same = true;
-  each_number(types, given, [&](std::int64_t n) {
+  each_number(kind, given, [&](std::int64_t n) {
     same = same && at < known.signature.size() && known.signature[at] == n;
     ++at;
   });
   if (!same || at != known.signature.size()) return false;
   return same_constants(given, known.arguments);
 }
-TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find(const void* types, given_trees given) {
-  return programs.find(key_of(types, given), [&](const traced_entry& e) { return fit(e, types, given); });
+TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find(program_kind kind, given_trees given) {
+  return programs.find(key_of(kind, given), [&](const traced_entry& e) { return fit(e, kind, given); });
 }
-TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make(const void* types, given_trees given,
+TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make(program_kind kind, given_trees given,
                                                                                  untyped_cache::maker make) {
   struct request {
     std::vector<std::int64_t> signature;
@@ -238,8 +242,8 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make
       return others.signature == signature && same_constants(given, others.given);
     }
   } asked{{}, given};
-  each_number(types, given, [&](std::int64_t n) { asked.signature.push_back(n); });
-  return programs.find_or_make(key_of(types, given), asked, [&] {
+  each_number(kind, given, [&](std::int64_t n) { asked.signature.push_back(n); });
+  return programs.find_or_make(key_of(kind, given), asked, [&] {
     auto made = std::static_pointer_cast<traced_entry>(make.make(make.f));
     made->signature = asked.signature;
     return made;
@@ -283,15 +287,16 @@ TOKAMAX_COMPILED_ONCE void make_empty(given_trees trees) {
 
 }  // namespace detail
 
-/// The programs of one function, found by the dtypes, shapes and static fields of the arguments for which they were traced.
+/// The programs of one function, found by the kernels of the device for which they were traced, and by the dtypes, shapes and
+/// static fields of the arguments.
 /// It keeps the `default_capacity` programs that were used last, or as many as `set_capacity` says. An extent that an
 /// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. Several threads may
 /// call it at the same time; if they need the same new program, one of them traces it, and an error of the trace reaches all.
-template <class Device, class F>
+template <class F>
 class traced_program {
  public:
   template <class... Given>
-  auto run(const F& f, device& where, Given&&... given) {
+  auto run(const F& f, const kernel_table& kernels, device& where, Given&&... given) {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const std::remove_cvref_t<Given>&...>>;
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
     std::unique_ptr<tree_layout> rooms[sizeof...(Given) + 1];
@@ -299,11 +304,12 @@ class traced_program {
     const detail::given_tree trees[] = {
         {std::addressof(given), &detail::layout_of(given, *room++), detail::is_movable<Given>}..., {}};
     const detail::given_trees list(trees, sizeof...(Given));
-    std::shared_ptr<detail::traced_entry> e = entries_.find(&type_mark<skeleton_type>, list);
+    const detail::program_kind kind{&type_mark<skeleton_type>, &kernels};
+    std::shared_ptr<detail::traced_entry> e = entries_.find(kind, list);
     if (!e) {
-      auto make = [&] { return trace<skeleton_type>(f, given...); };
+      auto make = [&] { return trace<skeleton_type>(f, kernels, given...); };
       const auto call = [](void* t) -> std::shared_ptr<void> { return (*static_cast<decltype(make)*>(t))(); };
-      e = entries_.find_or_make(&type_mark<skeleton_type>, list, {call, &make});
+      e = entries_.find_or_make(kind, list, {call, &make});
     }
     result_type result = copy_tree(static_cast<const skeleton_type*>(e->trees.get())->result);
     entries_.run(std::move(e), list, std::addressof(result), detail::layout_of(result, *room), where);
@@ -324,7 +330,7 @@ class traced_program {
     std::tuple<Args...> arguments;
   };
   template <class Skeleton, class... Given>
-  static std::shared_ptr<detail::traced_entry> trace(const F& f, const Given&... given) {
+  static std::shared_ptr<detail::traced_entry> trace(const F& f, const kernel_table& kernels, const Given&... given) {
     auto made = std::make_shared<detail::traced_entry>();
     auto trees = std::make_shared<Skeleton>();
     made->own_layouts.resize(sizeof...(Given));
@@ -340,7 +346,7 @@ class traced_program {
           detail::make_empty(made->arguments);
         },
         trees->arguments);
-    made->program = detail::owned_program::make(g, kernel_table_of<Device>());
+    made->program = detail::owned_program::make(g, kernels);
     made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
     made->trees = std::move(trees);
     return made;

@@ -55,6 +55,22 @@ inline constexpr tk::op meet_p{.name = "meet",
                                      for (std::int64_t i = 0; i < a.out[0].size(); ++i)
                                        a.out[0].as<float>()[i] = a.in[0].as<float>()[i] + static_cast<float>(arrived);
                                    }};
+/// Waits here until a test opens the gate.
+std::atomic<bool> is_open = false;
+inline constexpr tk::op gate_p{.name = "gate",
+                               .effect = tk::effect_kind::ordered,
+                               .infer_all = [](const tk::call& c) -> tk::types { return {c[0].type()}; },
+                               .run =
+                                   [](const tk::kernel_arguments& a) {
+                                     for (int i = 0; !is_open && i < 20000; ++i)
+                                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                     for (std::int64_t i = 0; i < a.out[0].size(); ++i)
+                                       a.out[0].as<float>()[i] = a.in[0].as<float>()[i] + 1.0f;
+                                   }};
+constexpr auto gated = [](const vector& x) {
+  return tk::bind_all(gate_p, &x, 1, tk::words{}, tk::location{})[0] * 2.0f;
+};
+
 constexpr auto meeting = [](const vector& x) {
   const array y = x * 2.0f;
   return tk::bind_all(meet_p, &y, 1, tk::words{}, tk::location{})[0] * 10.0f;
@@ -195,6 +211,165 @@ TEST_CASE("four devices run one program at the same time") {
     }
     for (const array& y : tk::block_until_ready(results)) CHECK(same_bits(y, (x * 2.0f + 4.0f) * 10.0f));
   }
+}
+
+TEST_CASE("arrays go from one far device to another while the host and both queues do other work") {
+  const tk::far_device one(20), two(21);
+  one.delay(20, 300);
+  two.delay(21, 300);
+  const vector x(ramp({100}));
+  const auto twice = [](const vector& v) { return v * 2.0f; };
+  array there, further, back;
+  is_open = false;
+  {
+    vector made(tk::jit(gated, one)(x));
+    there = tk::device_put(made, two);
+    const auto* const memory = made.storage()->data;
+    const array next = tk::jit(twice, one)(std::move(made));  // it may not be written over what the copy will read
+    CHECK(next.storage()->data != memory);
+    further = tk::jit(twice, two)(vector(there));
+    back = tk::device_put(further, one);
+  }
+  const tk::far_device three(22);  // its queue has no copy to wait for
+  const array unrelated = tk::device_put(tk::device_put(x, three), three);
+  CHECK(same_bits(unrelated, x));
+  CHECK(!there.storage()->ready->is_done());
+  is_open = true;
+  const array expected = (x + 1.0f) * 2.0f;
+  CHECK(there.device().name() == "far:21");
+  CHECK(same_bits(there, expected));
+  CHECK(same_bits(further, expected * 2.0f));
+  CHECK(same_bits(back, expected * 2.0f));
+
+  // Copies have a queue of their own: while one waits, the device runs programs.
+  is_open = false;
+  const array waits = tk::device_put(tk::jit(gated, one)(x), two);
+  CHECK(same_bits(tk::jit(twice, two)(vector(tk::device_put(x, two))), x * 2.0f));
+  CHECK(!waits.storage()->ready->is_done());
+  is_open = true;
+  CHECK(same_bits(waits, expected));
+}
+
+TEST_CASE("a queue waits for the event of another one, and the host does not") {
+  const tk::far_device one(20), two(21);
+  const vector x(ramp({100})), there(tk::device_put(x, two));
+  const auto twice = tk::jit([](const vector& v) { return v * 2.0f; }, two);
+  is_open = false;
+  const array made = tk::jit(gated, one)(x), before = twice(there);
+  made.storage()->ready->precede(two.get());
+  const array after = twice(there);
+  tk::block_until_ready(before);
+  CHECK(!after.storage()->ready->is_done());
+  CHECK(!made.storage()->ready->is_done());
+  is_open = true;
+  CHECK(same_bits(after, x * 2.0f));
+  CHECK(made.storage()->ready->is_done());
+}
+
+TEST_CASE("parts of blocks go to places of others") {
+  const tk::far_device one(20), two(21);
+  const array x = ramp({100}), on_one = tk::device_put(x, one);
+  const auto device_of = [](const array& a) -> tk::device& { return a.device(); };
+  const array on_two = tk::device_put(x, two);
+  array to[] = {array::uninitialized({tk::f32, false, {60}}, one.get()), array::uninitialized({tk::f32, false, {60}})};
+  for (const array& from : {on_one, on_two, x})
+    for (array& target : to) {
+      for (std::size_t k = 0; k < 3; ++k)
+        device_of(target).copy_from(target.storage(), from.storage(), {80, 320 - 160 * k, 80 * k});
+      device_of(target).copy_from(target.storage(), from.storage(), {0, 400, 240});
+      const array found = tk::device_put(target, tk::cpu);
+      for (std::size_t i = 0; i < 60; ++i)
+        CHECK(found.values<float>()[i] == x.values<float>()[80 - 40 * (i / 20) + i % 20]);
+    }
+  CHECK_THROWS_WITH(
+      one.get().copy_from(to[0].storage(), on_two.storage(), {8, 396, 0}),
+      contains("device: copy: found 8 bytes from byte 396 on, expected 400 bytes, which the block has that is read"));
+  CHECK_THROWS_WITH(one.get().copy_from(to[0].storage(), x.storage(), {8, 0, 236}), contains("that is written"));
+  CHECK_THROWS_WITH(one.get().copy_from(to[0].storage(), on_two.storage(), {std::size_t(-8), 16, 0}),
+                    contains("that is read"));
+}
+
+TEST_CASE("a part is written after the work that the device was given before") {
+  const tk::far_device one(20), two(21);
+  const vector x(ramp({100})), there(tk::device_put(x, two));
+  const array from = tk::device_put(x, one);
+  is_open = false;
+  const array reads = tk::jit(gated, two)(there);
+  two.get().copy_from(there.storage(), from.storage(), {200, 200, 0});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(!there.storage()->ready->is_done());
+  is_open = true;
+  CHECK(same_bits(reads, (x + 1.0f) * 2.0f));
+  CHECK(there.data<float>()[0] == x.data<float>()[50]);
+  CHECK(there.data<float>()[99] == x.data<float>()[99]);
+}
+
+TEST_CASE("four devices copy in a ring and cross, with seeded delays, and values arrive as they were") {
+  constexpr int devices = 4;
+  for (const unsigned seed : {1u, 2u, 3u}) {
+    std::vector<vector> ring;
+    for (int n = 0; n < devices; ++n) {
+      const tk::far_device far(23 + n);
+      far.delay(seed + static_cast<unsigned>(n), 400);
+      ring.push_back(tk::device_put(vector(ramp({100}) + static_cast<float>(n)), far));
+    }
+    const auto sum = [](const vector& a, const vector& b) { return a + b; };
+    std::vector<vector> sums = ring;
+    for (int round = 1; round < devices; ++round) {  // each adds what its neighbour had
+      std::vector<vector> next;
+      for (int n = 0; n < devices; ++n)
+        next.push_back(tk::device_put(ring[static_cast<std::size_t>((n + 1) % devices)], tk::far_device(23 + n)));
+      for (int n = 0; n < devices; ++n) {
+        const auto at = static_cast<std::size_t>(n);
+        sums[at] = tk::jit(sum, tk::far_device(23 + n))(std::move(sums[at]), next[at]);
+      }
+      ring = std::move(next);
+    }
+    for (const vector& s : sums) CHECK(s.values<float>()[7] == 4 * (7 * 0.25f - 3.0f) + 6);
+  }
+}
+
+TEST_CASE("a copy of what failed is an error for who reads it, and other copies go on") {
+  const tk::far_device source(30), target(31);
+  const vector x(ramp({100})), there(tk::device_put(x, source));
+  const auto twice = tk::jit([](const vector& v) { return v * 2.0f; }, source);
+  source.fail_step(1);
+  const array made = tk::device_put(twice(there), target), sum = made + 1.0f;
+  CHECK_THROWS_WITH(tk::block_until_ready(made), contains("device: step: found far:30 failed"));
+  CHECK_THROWS_WITH(sum.values<float>(), contains("far:30 failed"));
+  CHECK(same_bits(tk::device_put(there, target), x));
+  target.fail_step(1);
+  CHECK_THROWS_WITH(tk::block_until_ready(tk::device_put(there, target)),
+                    contains("device: step: found far:31 failed"));
+  CHECK(same_bits(tk::device_put(there, target), x));
+  source.lose();
+  CHECK_THROWS_WITH(tk::block_until_ready(tk::device_put(there, target)), contains("device: lost: found far:30"));
+  CHECK(same_bits(tk::device_put(x, target), x));
+}
+
+TEST_CASE("host copies end with their reader") {
+  const tk::far_device far(32), other(33);
+  tk::buffer_pool& pool = tk::buffer_pool::instance();
+  array large = tk::device_put(tk::iota(tk::f32, {std::int64_t{3} << 20}, 0), far);  // 12 MiB
+  const array one = tk::device_put(array(3.5f), far);
+  far.get().synchronize();
+  const std::size_t before = pool.used_bytes();
+  CHECK(one.item() == 3.5f);
+  CHECK(tk::sum(large).item() > 0);
+  CHECK(tk::device_put(large, tk::cpu).values<float>()[5] == 5.0f);
+  CHECK(tk::device_put(large, other).device().name() == "far:33");
+  const auto closed = tk::jit([&](const array& a) { return a + large; }, other);
+  CHECK(tk::sum(closed(tk::device_put(array(1.0f), other))).item() > 0);
+  other.get().synchronize();
+  CHECK(pool.used_bytes() == before);
+  array own = large;
+  own.mutable_data<float>()[0] = 1;
+  CHECK(pool.used_bytes() - before < std::size_t{20} << 20);
+  own = {};
+  CHECK(pool.used_bytes() == before);
+  CHECK(large.data<float>()[7] == 7.0f);  // a pointer is good as long as the array
+  CHECK(pool.used_bytes() > before);
+  large = {};
 }
 
 TEST_CASE("a failed step and a lost device are named, and others go on") {

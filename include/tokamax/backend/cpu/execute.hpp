@@ -25,8 +25,12 @@ class cpu_device final : public program_device {
   explicit cpu_device(int threads = 0)
       : program_device(threads == 0 ? "cpu" : "cpu(" + std::to_string(threads) + ")", true), threads_(threads) {}
   handle allocate(std::size_t bytes) override { return handle(buffer_pool::instance().allocate(bytes)); }
-  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override { std::copy_n(from, bytes, to.data); }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override { std::copy_n(from.data, bytes, to); }
+  void write(buffer_block& to, std::size_t at, const std::byte* from, std::size_t bytes) override {
+    std::copy_n(from, bytes, to.data + at);
+  }
+  void read(const buffer_block& from, std::size_t at, std::byte* to, std::size_t bytes) override {
+    std::copy_n(from.data + at, bytes, to);
+  }
   event* submit(std::unique_ptr<device_work> work) override {
     execution where(*this);
     work->run(where);

@@ -26,7 +26,12 @@ struct conditional_node_parameters;
 inline constexpr int driver_success = 0, driver_out_of_memory = 2, driver_not_ready = 600;
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76,
                      attribute_memory_pools = 115;
-inline constexpr int release_threshold = 4;         ///< attribute of a memory pool
+inline constexpr int release_threshold = 4;  ///< attribute of a memory pool
+/// Which device may use the memory of a pool: CUmemAccessDesc.
+struct pool_access {
+  int kind = 1, device = 0;  ///< kind 1: a GPU
+  int allows = 3;            ///< to read and to write
+};
 inline constexpr unsigned non_blocking_stream = 1;  ///< does not wait for the default stream
 inline constexpr unsigned event_with_time = 0, event_without_time = 2;
 inline constexpr unsigned event_with_sleep = 3;  ///< without time too; who waits for it leaves its processor to others
@@ -49,6 +54,8 @@ struct driver {
   int (*set_context)(context) = nullptr;
   int (*default_pool)(memory_pool*, int) = nullptr;
   int (*set_pool)(memory_pool, int, void*) = nullptr;
+  int (*can_reach)(int*, int, int) = nullptr;
+  int (*allow_access)(memory_pool, const pool_access*, std::size_t) = nullptr;
   int (*create_stream)(stream*, unsigned) = nullptr;
   int (*synchronize_stream)(stream) = nullptr;
   int (*create_event)(driver_event*, unsigned) = nullptr;
@@ -64,6 +71,7 @@ struct driver {
   int (*copy_to_device)(device_pointer, const void*, std::size_t, stream) = nullptr;
   int (*copy_to_host)(void*, device_pointer, std::size_t, stream) = nullptr;
   int (*copy_on_device)(device_pointer, device_pointer, std::size_t, stream) = nullptr;
+  int (*copy_between)(device_pointer, context, device_pointer, context, std::size_t, stream) = nullptr;
   int (*fill)(device_pointer, unsigned char, std::size_t, stream) = nullptr;
   int (*load_module)(module_handle*, const void*) = nullptr;
   int (*find_function)(function_handle*, module_handle, const char*) = nullptr;
@@ -101,6 +109,8 @@ struct driver {
     f(d.set_context, "cuCtxSetCurrent");
     f(d.default_pool, "cuDeviceGetDefaultMemPool");
     f(d.set_pool, "cuMemPoolSetAttribute");
+    f(d.can_reach, "cuDeviceCanAccessPeer");
+    f(d.allow_access, "cuMemPoolSetAccess");
     f(d.create_stream, "cuStreamCreate");
     f(d.synchronize_stream, "cuStreamSynchronize");
     f(d.create_event, "cuEventCreate");
@@ -116,6 +126,7 @@ struct driver {
     f(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
     f(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
     f(d.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    f(d.copy_between, "cuMemcpyPeerAsync");
     f(d.fill, "cuMemsetD8Async");
     f(d.load_module, "cuModuleLoadData");
     f(d.find_function, "cuModuleGetFunction");

@@ -31,13 +31,22 @@ class done_event final : public event {
     where_.use();
     if (const int result = where_.driver_.synchronize_event(event_)) where_.fail(result, step_);
   }
-  /// The stream of a device keeps the order of its own work, and waits for a copy once.
+  /// The stream of a device keeps the order of its own work, and waits for a copy once. The stream of another GPU waits for this
+  /// one's work.
   void precede(device& next) override {
-    if (&next != &where_) return wait();
-    if (is_ordered()) return;
-    where_.use();
-    if (const int result = where_.driver_.wait_event(where_.stream_, event_, 0)) where_.fail(result, step_);
-    is_ordered_.store(true, std::memory_order_release);
+    if (&next == &where_) {
+      if (is_ordered()) return;
+      precede(where_, where_.stream_);
+      return is_ordered_.store(true, std::memory_order_release);
+    }
+    auto* const other = dynamic_cast<const instance*>(&next);
+    if (!other || &other->driver_ != &where_.driver_) return wait();
+    precede(*other, other->stream_);
+  }
+  /// Makes a stream of a GPU wait for this.
+  void precede(const instance& next, stream s) {
+    next.use();
+    if (const int result = where_.driver_.wait_event(s, event_, 0)) where_.fail(result, step_);
   }
   /// Does what the device's stream is given from now on come after this?
   bool is_ordered() const noexcept { return is_ordered_.load(std::memory_order_acquire); }
@@ -73,10 +82,9 @@ inline instance::instance(int number, const kernel_table& table, connection to)
   driver_.check(driver_.create_stream(&stream_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&copier_, non_blocking_stream), "stream");
   driver_.check(driver_.create_stream(&recorder_, non_blocking_stream), "stream");
-  memory_pool pool = nullptr;
-  driver_.check(driver_.default_pool(&pool, device_), "memory pool");
+  driver_.check(driver_.default_pool(&pool_, device_), "memory pool");
   std::uint64_t everything = ~std::uint64_t{0};  // idle memory stays with the process, so that steps repeat quickly
-  driver_.check(driver_.set_pool(pool, release_threshold, &everything), "memory pool");
+  driver_.check(driver_.set_pool(pool_, release_threshold, &everything), "memory pool");
 }
 
 inline device_pointer instance::new_memory(std::size_t bytes, stream s) {
@@ -84,6 +92,10 @@ inline device_pointer instance::new_memory(std::size_t bytes, stream s) {
   const auto allocate_now = [&] { return driver_.allocate(&p, bytes + 64, s); };  // kernels may read behind the end
   int result = allocate_now();
   if (result == driver_out_of_memory && put_memory_.trim(stream_)) result = allocate_now();
+  if (result == driver_out_of_memory && !is_recording() && lent_.wait()) {
+    use();
+    result = allocate_now();
+  }
   if (result == driver_out_of_memory) throw std::bad_alloc();
   if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
   return p;
@@ -109,17 +121,17 @@ inline handle instance::allocate(std::size_t bytes) {
 
 inline event* instance::submit(std::unique_ptr<device_work> work) {
   use();
+  if (!is_recording()) lent_.collect();
   {
     execution where(*this);
-    where.queue = stream_;
     if (checks_each_step_) where.before_step = [](execution& e) { static_cast<instance&>(e.where).finish(); };
     work->run(where);
   }
   return new done_event(*this, stream_, last_step);
 }
 
-inline handle instance::put(const std::byte* from, std::size_t bytes) {
-  if (bytes <= staging::few_bytes) return device::put(from, bytes);
+template <class F>
+handle instance::put_by(std::size_t bytes, const char* step, const F& copy) {
   if (is_recording()) throw cannot_record();
   use();
   struct put_block final : buffer_block {
@@ -139,13 +151,68 @@ inline handle instance::put(const std::byte* from, std::size_t bytes) {
     block->place = *again;
   else
     block->place = {new_memory(bytes, copier_), bytes};
-  staging_.copy(block->place.at, from, bytes, copier_);
-  block->ready = block->copied = new done_event(*this, copier_, "a copy from the host");
+  copy(block->place.at);
+  block->ready = block->copied = new done_event(*this, copier_, step);
   block->copied->retain();
   block->bytes = bytes;
   block->data = reinterpret_cast<std::byte*>(block->place.at);
   block->release = [](buffer_block* b) noexcept { delete static_cast<put_block*>(b); };
   return handle(block.release());
+}
+inline handle instance::put(const std::byte* from, std::size_t bytes) {
+  if (bytes <= staging::few_bytes) return device::put(from, bytes);
+  return put_by(bytes, "a copy from the host", [&](device_pointer to) { staging_.copy(to, from, bytes, copier_); });
+}
+inline handle instance::put(const handle& from, std::size_t bytes) {
+  if (!from->where) return put(from->data, bytes);
+  if (!peer(*from) || bytes == 0) return device::put(from, bytes);
+  return put_by(bytes, "a copy between GPUs", [&](device_pointer to) { copy_from_peer(to, from, 0, bytes); });
+}
+
+inline bool instance::reach(instance& other) {
+  if (&other == this) return true;
+  const std::lock_guard lock(mutex_);
+  if (const auto known = reached_.find(other.number_); known != reached_.end()) return known->second;
+  const auto allow = [](const instance& user, const instance& owner) {
+    int can = 0;
+    const driver& d = user.driver_;
+    if (d.can_reach(&can, user.device_, owner.device_) != driver_success || !can) return false;
+    const pool_access access{.device = user.device_};
+    return d.allow_access(owner.pool_, &access, 1) == driver_success;
+  };
+  return reached_[other.number_] = allow(*this, other) && allow(other, *this);
+}
+inline void instance::copy_from_peer(device_pointer to, const handle& from, std::size_t at, std::size_t bytes) {
+  instance& source = *peer(*from);
+  const bool direct = reach(source);
+  if (from->ready) {
+    static_cast<done_event*>(from->ready)->precede(*this, copier_);
+  } else {  // it is written in the order of its stream
+    source.use();
+    done_event(source, source.stream_, last_step).precede(*this, copier_);
+  }
+  use();
+  const device_pointer begin = address(from->data) + at;
+  driver_.check(direct ? driver_.copy_on_device(to, begin, bytes, copier_)
+                       : driver_.copy_between(to, context_, begin, source.context_, bytes, copier_),
+                "copy between GPUs");
+  try {
+    source.lent_.add(from, event_share(new done_event(*this, copier_, "a copy between GPUs")));
+  } catch (...) {  // nothing else tells when the block may be released
+    driver_.synchronize_stream(copier_);
+    throw;
+  }
+}
+inline void instance::copy_from(const handle& to, const handle& from, const copy_range& part) {
+  if (!peer(*from) || part.bytes == 0) return device::copy_from(to, from, part);
+  if (is_recording()) throw cannot_record();
+  prepare_copy(*to, *from, part);
+  use();
+  done_event(*this, stream_, last_step).precede(*this, copier_);
+  copy_from_peer(address(to->data) + part.to, from, part.from, part.bytes);
+  event_share end(new done_event(*this, copier_, "a copy between GPUs"));
+  lent_.add(to, share_of(end.get()));
+  event_share(std::exchange(to->ready, end.release()));
 }
 
 inline bool instance::run_apart(device_work& work, apart& how) {
@@ -155,7 +222,6 @@ inline bool instance::run_apart(device_work& work, apart& how) {
   } const inside(&how);
   try {
     execution where(*this);
-    where.queue = queue();
     work.run(where);
     return true;
   } catch (const cannot_record&) {

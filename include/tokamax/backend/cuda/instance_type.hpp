@@ -13,14 +13,60 @@
 #include <tokamax/backend/cuda/staging.hpp>            // staging
 #include <tokamax/runtime/program_device.hpp>          // program_device
 
+#include <algorithm>      // partition
+#include <atomic>         // atomic
+#include <iterator>       // move_iterator
+#include <map>            // map
 #include <mutex>          // mutex
 #include <optional>       // optional
 #include <unordered_map>  // unordered_map
+#include <utility>        // exchange
+#include <vector>         // vector
 
 namespace tokamax::cuda_backend {
 
 /// The name of the step that the calling thread has launched last, for errors of the device.
 inline thread_local const char* last_step = "a copy";
+
+/// Blocks of a GPU that copies between GPUs use. They are kept as long, whatever their arrays do.
+class lent_blocks {
+ public:
+  void add(handle block, event_share end) {
+    const std::lock_guard lock(mutex_);
+    all_.emplace_back(std::move(block), std::move(end));
+    any_ = true;
+  }
+  /// Lets go of those whose copies have ended. Recordings have no place for it.
+  void collect() {
+    if (!any_) return;
+    std::vector<loan> ended;  // is released behind the lock
+    const std::lock_guard lock(mutex_);
+    const auto waits = [](const loan& l) { return !l.second->is_done(); };
+    const auto first = std::partition(all_.begin(), all_.end(), waits);
+    ended.assign(std::move_iterator(first), std::move_iterator(all_.end()));
+    all_.erase(first, all_.end());
+    any_ = !all_.empty();
+  }
+  /// Waits for the copies, and lets go of all. False if there are none.
+  bool wait() {
+    if (!any_) return false;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const loan& l : all_) try {
+          l.second->wait();
+        } catch (const error&) {  // who reads the copy will see it
+        }
+    }
+    collect();
+    return true;
+  }
+
+ private:
+  using loan = std::pair<handle, event_share>;
+  std::mutex mutex_;
+  std::vector<loan> all_;
+  std::atomic<bool> any_ = false;
+};
 
 /// The device behind `cuda(n)`. Work is launched on its stream by the thread that submits it, and the stream runs it in
 /// order. Memory is allocated and released in the order of the stream too, so a buffer may be released while work that reads
@@ -33,18 +79,24 @@ class instance final : public program_device {
   handle allocate(std::size_t bytes) override;
   /// The copy goes on beside the GPU's work. What reads it waits for it; `synchronize` waits for no copy that nothing has read.
   handle put(const std::byte* from, std::size_t bytes) override;
-  void write(buffer_block& to, const std::byte* from, std::size_t bytes) override {
+  /// Copies from other GPUs of the same driver go by the second stream, and from one memory to the other where the two GPUs
+  /// reach each other; the driver takes them through the host where they do not.
+  handle put(const handle& from, std::size_t bytes) override;
+  void copy_from(const handle& to, const handle& from, const copy_range& part) override;
+  void write(buffer_block& to, std::size_t at, const std::byte* from, std::size_t bytes) override {
     if (to.ready) to.ready->precede(*this);
-    write_in_step(to.data, from, bytes);
+    event_share(std::exchange(to.ready, nullptr));  // from now on the order of the stream is all that counts
+    write_in_step(to.data + at, from, bytes);
   }
-  void read(const buffer_block& from, std::byte* to, std::size_t bytes) override {
+  void read(const buffer_block& from, std::size_t at, std::byte* to, std::size_t bytes) override {
     if (from.ready) from.ready->precede(*this);
-    read_in_step(to, from.data, bytes);
+    read_in_step(to, from.data + at, bytes);
   }
   event* submit(std::unique_ptr<device_work> work) override;
   void synchronize() override {
     use();
     finish();
+    if (!is_recording()) lent_.collect();
   }
   void copy_in_step(std::byte* to, const std::byte* from, std::size_t bytes) override {
     use();
@@ -141,6 +193,18 @@ class instance final : public program_device {
   };
   static inline thread_local apart* now_ = nullptr;
   device_pointer new_memory(std::size_t bytes, stream s);
+  /// Memory for an array that comes from elsewhere. `copy(address)` gives the copy to the second stream.
+  template <class F>
+  handle put_by(std::size_t bytes, const char* step, const F& copy);
+  /// The GPU whose memory a block is; null if the block is of another kind of device, or reached through another driver.
+  instance* peer(const buffer_block& b) const {
+    auto* const found = dynamic_cast<instance*>(b.where);
+    return found && &found->driver_ == &driver_ ? found : nullptr;
+  }
+  /// Lets this GPU and another one use each other's memory. False if they cannot.
+  bool reach(instance& other);
+  /// Gives the second stream a copy from a GPU, after the work that writes the block, which is kept until it has been read.
+  void copy_from_peer(device_pointer to, const handle& from, std::size_t at, std::size_t bytes);
   /// Makes the work a graph, if it can be one.
   void record(device_work& work, recorded_launches::recording& made, bool has_conditions);
   /// Does the work on the stream for recordings, or only gathers jobs. False if it has no place there.
@@ -172,6 +236,7 @@ class instance final : public program_device {
   const driver& driver_;
   const kernel_table& table_;
   int number_, device_ = 0, multiprocessors_ = 0;
+  memory_pool pool_ = nullptr;
   bool checks_each_step_;
   context context_ = nullptr;
   stream stream_ = nullptr, copier_ = nullptr, recorder_ = nullptr;  // nothing ever runs on the last one
@@ -179,6 +244,8 @@ class instance final : public program_device {
   device_pointer answer_ = 0;  // of the loop in a graph that asks next: they ask one after the other
   staging staging_;
   put_memory put_memory_;
+  lent_blocks lent_;
+  std::map<int, bool> reached_;  // can it and the GPU of this number use each other's memory? Guarded by the mutex
   std::optional<device_clock> clock_;
   std::string architecture_;
   std::mutex mutex_, recording_;

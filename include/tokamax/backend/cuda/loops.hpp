@@ -56,6 +56,7 @@ constexpr std::uint64_t divisor(std::uint64_t d) {
 class program_code final : public device_code {
  public:
   explicit program_code(const plan_view& p);
+  ~program_code() override { delete first_.load(); }
 
   std::byte* constant(int buffer, device& where) const override {
     auto& gpu = static_cast<instance&>(where);
@@ -70,7 +71,6 @@ class program_code final : public device_code {
   const std::set<loop_variant>& expected() const { return expected_; }
 
  private:
-  static constexpr int most_devices = 32;
   struct loop_facts {
     std::vector<char> bytes;  ///< of each slot that moves with unit stride; 0 for the others
     int slot_count = 0, constants = 0;
@@ -85,9 +85,11 @@ class program_code final : public device_code {
     std::vector<std::int64_t> addresses;
   };
   struct on_device {
+    int number = 0;  ///< of the GPU
     handle constants;
     std::vector<std::atomic<function_handle>> functions;  ///< of single loops
     std::map<loop_variant, function_handle> groups;       ///< guarded by the mutex
+    std::unique_ptr<on_device> next;
   };
   static constexpr int variants_of_rank = 30;  ///< lanes, vectors, wide
 
@@ -108,6 +110,12 @@ class program_code final : public device_code {
   }
   static std::int64_t blocks_of(const loop_arguments& a, const loop_variant& v);
   void add_to(kernel_record& r, const loop_arguments& a, const loop_variant& v) const;
+  /// What GPU `number` has of the program; null if it has not run there.
+  on_device* known_on(int number) const {
+    on_device* one = first_.load(std::memory_order_acquire);
+    while (one && one->number != number) one = one->next.get();
+    return one;
+  }
   on_device& on(instance& where) const;
   /// The variants that are compiled in one text with v.
   std::set<loop_variant> compiled_with(const loop_variant& v) const;
@@ -119,8 +127,7 @@ class program_code final : public device_code {
   std::vector<std::int64_t> constant_words_;
   std::vector<std::size_t> offsets_;  // of each buffer that is a constant
   mutable std::mutex mutex_;
-  mutable std::array<std::atomic<on_device*>, most_devices> devices_{};
-  mutable std::vector<std::unique_ptr<on_device>> owned_;
+  mutable std::atomic<on_device*> first_ = nullptr;  // of a list that only grows
 };
 
 /// Throws for an op that has no text, before anything is printed.
@@ -259,18 +266,18 @@ inline std::string program_code::text_of(const std::set<loop_variant>& variants)
 }
 
 inline program_code::on_device& program_code::on(instance& where) const {
-  std::atomic<on_device*>& place = devices_.at(static_cast<std::size_t>(where.number()));
-  if (on_device* const known = place.load(std::memory_order_acquire)) return *known;
+  if (on_device* const known = known_on(where.number())) return *known;
   const std::lock_guard lock(mutex_);
-  if (on_device* const known = place.load(std::memory_order_acquire)) return *known;
+  if (on_device* const known = known_on(where.number())) return *known;
   auto made = std::make_unique<on_device>();
+  made->number = where.number();
   made->functions = std::vector<std::atomic<function_handle>>(facts_.size() * (max_rank + 1) * variants_of_rank);
   const std::size_t bytes = constant_words_.size() * sizeof(std::int64_t);
   made->constants = where.allocate(bytes);
-  where.write(*made->constants, reinterpret_cast<const std::byte*>(constant_words_.data()), bytes);
-  place.store(made.get(), std::memory_order_release);
-  owned_.push_back(std::move(made));
-  return *owned_.back();
+  where.write(*made->constants, 0, reinterpret_cast<const std::byte*>(constant_words_.data()), bytes);
+  made->next.reset(first_.load());
+  first_.store(made.get(), std::memory_order_release);
+  return *made.release();
 }
 
 inline std::set<loop_variant> program_code::compiled_with(const loop_variant& v) const {
@@ -295,7 +302,7 @@ inline function_handle program_code::function(const loop_variant& v, instance& w
     return where.kernel_of(text_of(compiled_with(v)), v.name().c_str(),
                            is_quick(v) ? contraction::on : contraction::off);
   };
-  const bool known_there = devices_.at(static_cast<std::size_t>(where.number())).load(std::memory_order_acquire);
+  const bool known_there = known_on(where.number());
   if (code_jobs* const later = where.jobs(); later && !where.rehearses())
     return later->is_new(v.name() + " of " + std::to_string(reinterpret_cast<std::uintptr_t>(this))) ? make() : nullptr;
   if (where.rehearses() && !known_there) return make();

@@ -25,6 +25,8 @@ class far_event final : public event {
     changed_.wait(lock, [&] { return done_; });
     if (error_) std::rethrow_exception(error_);
   }
+  /// The queue of the other device waits, and not the host. Work that asks for it while it runs waits by itself.
+  void precede(device& next) override;
   bool is_done() const noexcept override {
     const std::lock_guard lock(mutex_);
     return done_;
@@ -53,6 +55,9 @@ class far_queue {
   }
   far_queue(const far_queue&) = delete;
 
+  /// Is the calling thread that of a queue?
+  static bool is_current() { return is_current_; }
+
   /// Appends a piece of work. Returns the event of its end, which the caller releases.
   event* submit(std::unique_ptr<device_work> next) {
     auto* const done = new far_event;
@@ -78,6 +83,7 @@ class far_queue {
   }
   /// The loop of the thread. An exception of one piece goes to those who wait for it, and the next piece still runs.
   void work() {
+    is_current_ = true;
     while (true) {
       piece next = take();
       std::exception_ptr error;
@@ -96,6 +102,17 @@ class far_queue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<piece> waiting_;
+  static inline thread_local bool is_current_ = false;
 };
+
+inline void far_event::precede(device& next) {
+  struct waiting final : device_work {
+    explicit waiting(far_event& e) : other(share_of(&e)) {}
+    void run(execution&) override { other->wait(); }
+    event_share other;
+  };
+  if (far_queue::is_current()) return wait();
+  event_share(next.submit(std::make_unique<waiting>(*this)));
+}
 
 }  // namespace tokamax::detail

@@ -37,14 +37,14 @@ inline void norm(const op& o, const kernel_arguments& a, bool centred) {
   launch_norm(a, "norm_forward", "norm_data", s, centred, s.blocks(), r);
 }
 
-/// dx and sums over the rows of each block first, then sums over the blocks. Their number is what keeps a large GPU busy, if
-/// a group then has a few rows at least.
+/// dx and sums over the rows of each block first, then sums over the blocks. Their number is what keeps the GPU busy, which are
+/// 512 threads for each of its multiprocessors, if a group then has a few rows at least.
 inline void norm_backward(const op& o, const kernel_arguments& a, bool centred) {
   row_shape s({&a.in[0], &a.in[1], &a.in[2], &a.out[0]});
   if (a.in[0].type == f64 || a.in[1].type == f64 || a.in[0].size() == 0 || !s.share(24)) return run_composed(o, a);
   instance& gpu = instance_of(a);
-  const std::int64_t groups = s.threads() / static_cast<unsigned>(s.group), busy = 264 * 256 / s.threads();
-  const std::int64_t chunks = std::clamp<std::int64_t>(ceil_div(s.rows, 4 * groups), 1, busy);
+  const std::int64_t threads = s.threads(), groups = threads / s.group, busy = 512 * gpu.multiprocessors() / threads;
+  const std::int64_t chunks = std::max<std::int64_t>(1, std::min(ceil_div(s.rows, 4 * groups), busy));
   const handle partial = gpu.allocate(static_cast<std::size_t>(chunks * 2 * s.columns) * sizeof(float));
   kernel_record rows;
   rows.add(s.rows).add(s.columns).add(epsilon_bits(a)).add(a.in[0].data).add(a.in[1].data).add(a.in[2].data);
