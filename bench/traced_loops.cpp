@@ -9,24 +9,24 @@
 #include "support/measure.hpp"
 #include "support/turns.hpp"
 
-namespace tk = tokamax;
+namespace bench {
 
 constexpr std::int64_t rows = 1024, columns = 1024;
-using operands = bench::loop_operands<rows, columns>;
+using operands = loop_operands<rows, columns>;
 
 double sum_of_logarithms = 0, worst = 0;
 int loops = 0;
 
 template <const auto& List>
 void measure(const operands& o) {
-  bench::for_loops<List, rows, columns>([&](std::string_view name, auto f) {
+  for_loops<List, rows, columns>([&](std::string_view name, auto f) {
     const auto known = tk::jit(f, tk::cpu, tk::while_compiling);
     const auto traced = tk::jit(f, tk::cpu, tk::at_run_time);
-    const std::vector<double> seconds = bench::median_seconds_of({[&] { known(o); }, [&] { traced(o); }}, 31);
+    const std::vector<double> seconds = median_seconds_of({[&] { known(o); }, [&] { traced(o); }}, 31);
     const double ratio = seconds[1] / seconds[0];
-    bench::report("traced_loops", name, "static", seconds[0] * 1e6, "us");
-    bench::report("traced_loops", name, "traced", seconds[1] * 1e6, "us");
-    bench::report("traced_loops", name, "traced / static", ratio, "");
+    report("traced_loops", name, "static", seconds[0] * 1e6, "us");
+    report("traced_loops", name, "traced", seconds[1] * 1e6, "us");
+    report("traced_loops", name, "traced / static", ratio, "");
     sum_of_logarithms += std::log(ratio);
     worst = std::max(worst, ratio);
     ++loops;
@@ -46,33 +46,38 @@ constexpr auto update = [](state s, const parameters& gradient) {
   return state{tk::optim::apply_updates(s.p, updates), opt_state};
 };
 
-int main(int argc, char**) {
+void measure_all(bool with_large_update) {
   const tk::shape whole{rows, columns};
   const auto positive = [](const tk::array& a) { return tk::abs(a) + 0.01f; };
-  const operands o{bench::uniform_array(whole, 0),
-                   bench::uniform_array(whole, 1),
-                   bench::uniform_array(whole, 2),
-                   positive(bench::uniform_array(whole, 3)),
-                   bench::filled<std::uint32_t>(whole, tk::u32, [](std::uint32_t i) { return bench::hash(i, 4); }),
-                   bench::uniform_array({1, columns}, 5),
-                   bench::uniform_array({rows, 1}, 6)};
-  measure<bench::optimiser_loops>(o);
-  measure<bench::activation_loops>(o);
-  measure<bench::gradient_loops>(o);
-  measure<bench::other_loops>(o);
-  bench::report("traced_loops", fmt::format("geometric mean of {} loops", loops), "traced / static",
+  const operands o{uniform_array(whole, 0),
+                   uniform_array(whole, 1),
+                   uniform_array(whole, 2),
+                   positive(uniform_array(whole, 3)),
+                   filled<std::uint32_t>(whole, tk::u32, [](std::uint32_t i) { return hash(i, 4); }),
+                   uniform_array({1, columns}, 5),
+                   uniform_array({rows, 1}, 6)};
+  measure<optimiser_loops>(o);
+  measure<activation_loops>(o);
+  measure<gradient_loops>(o);
+  measure<other_loops>(o);
+  report("traced_loops", fmt::format("geometric mean of {} loops", loops), "traced / static",
                 std::exp(sum_of_logarithms / loops), "");
-  bench::report("traced_loops", fmt::format("worst of {} loops", loops), "traced / static", worst, "");
-  if (argc > 1) return 0;  // without the large update
+  report("traced_loops", fmt::format("worst of {} loops", loops), "traced / static", worst, "");
+  if (!with_large_update) return;
 
   const auto known = tk::jit(update, tk::cpu, tk::while_compiling);
   const auto traced = tk::jit(update, tk::cpu, tk::at_run_time);
-  const parameters gradient(bench::uniform_array({count}, 0) * 1e-3f);
-  state s{bench::uniform_array({count}, 1)};
+  const parameters gradient(uniform_array({count}, 0) * 1e-3f);
+  state s{uniform_array({count}, 1)};
   s.opt_state = optimizer.init(s.p);
-  const std::vector<double> seconds = bench::median_seconds_of(
+  const std::vector<double> seconds = median_seconds_of(
       {[&] { s = known(std::move(s), gradient); }, [&] { s = traced(std::move(s), gradient); }}, 15);
-  bench::report("traced_loops", "AdamW of 124000000 parameters", "static", seconds[0] * 1e3, "ms");
-  bench::report("traced_loops", "AdamW of 124000000 parameters", "traced", seconds[1] * 1e3, "ms");
-  bench::report("traced_loops", "AdamW of 124000000 parameters", "traced / static", seconds[1] / seconds[0], "");
+  report("traced_loops", "AdamW of 124000000 parameters", "static", seconds[0] * 1e3, "ms");
+  report("traced_loops", "AdamW of 124000000 parameters", "traced", seconds[1] * 1e3, "ms");
+  report("traced_loops", "AdamW of 124000000 parameters", "traced / static", seconds[1] / seconds[0], "");
 }
+
+}  // namespace bench
+
+// An argument leaves the large update out.
+int main(int argc, char**) { bench::measure_all(argc == 1); }

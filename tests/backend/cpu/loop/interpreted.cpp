@@ -7,10 +7,10 @@
 
 #include <cstring>
 
+namespace interpreted_loops {
+
 namespace tk = tokamax;
 using tk::array;
-
-namespace {
 
 // Any number of rows and columns, so that one program known while compiling runs for all of them.
 constexpr std::int64_t some = tk::dyn(), more = tk::dyn(1);
@@ -62,7 +62,7 @@ void check_loops() {
     const auto known = tk::jit(f, tk::cpu, tk::while_compiling);
     const auto traced = tk::jit(f, tk::cpu, tk::at_run_time);
     CAPTURE(name);
-    for (const auto [rows, columns] : sizes) {
+    for (const auto& [rows, columns] : sizes) {
       CAPTURE(rows, columns);
       const operands o = operands_of(rows, columns);
       tk::cpu_backend::set_num_threads(1);
@@ -98,7 +98,7 @@ void check_views() {
       [](const auto&... loop) {
         const auto check = [](const auto& l) {
           CAPTURE(l.name);
-          for (const auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{3, 7}, {70, 61}, {130, 520}}) {
+          for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{3, 7}, {70, 61}, {130, 520}}) {
             CAPTURE(rows, columns);
             const operands o = operands_of(rows, columns);
             const views given{numbers({columns, rows}, 7),          numbers({rows, 2 * columns}, 8), o.z,
@@ -115,8 +115,6 @@ void check_views() {
       },
       List);
 }
-
-}  // namespace
 
 TEST_CASE("optimisers") { check_loops<bench::optimiser_loops>(), check_views<bench::optimiser_loops>(); }
 TEST_CASE("activations") { check_loops<bench::activation_loops>(), check_views<bench::activation_loops>(); }
@@ -151,3 +149,5 @@ TEST_CASE("loops of many lines have enough tiles") {
   const array x = numbers({777}, 1);
   CHECK(difference({tk::jit(f, tk::cpu, tk::at_run_time)(x)}, {f(x)}) == -1);
 }
+
+}  // namespace interpreted_loops

@@ -6,11 +6,13 @@
 #include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
 #include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
 #include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
+#include <tokamax/backend/cpu/vector/prefetch.hpp>       // address_behind
 #include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <algorithm>  // copy_n, fill_n, min
-  #include <numeric>    // gcd
+  #include <functional>  // multiplies
+  #include <numeric>     // accumulate, gcd
 #endif
 
 namespace tokamax::cpu_backend {
@@ -26,6 +28,9 @@ namespace detail {
 /// The most elements of a block of which some array is copied. Copies of several arrays stay in the first-level cache.
 inline constexpr std::int64_t copied_elements = 512;
 static_assert(copied_elements % tile_size == 0);
+
+/// Arrays of a loop that have more bytes come from memory.
+inline constexpr std::int64_t cache_bytes = std::int64_t{32} << 20;
 
 struct tiles_tag;
 struct places_tag;
@@ -71,6 +76,21 @@ inline void scatter(const std::byte* from, std::int64_t bytes, const strided_row
   with_word_of(bytes, [&]<class Word>(Word) { scatter_rows(reinterpret_cast<const Word*>(from), b); });
 }
 
+/// first, first + step, ... as a row of a tile.
+template <dtype T>
+void count_row(std::byte* to, std::int64_t first, std::int64_t step, std::int64_t columns) noexcept {
+  if constexpr (is_pack<register_t<T>>) {
+    each_vector(columns, [&](std::int64_t at) { set_tile<T>(to, at, count_from<T>(first + at * step, step)); });
+  } else {
+    i32v now = counts(first, step);
+    const i32v next(static_cast<std::int32_t>(step * width));
+    each_vector(columns, [&](std::int64_t at) {
+      set_tile<T>(to, at, from_counts<T>(now));
+      now = now + next;
+    });
+  }
+}
+
 /// How the operations of a loop see a slot.
 struct slot_view {
   instruction_kind kind = instruction_kind::load;  // or store, iota
@@ -85,7 +105,7 @@ struct slot_view {
     return kind != instruction_kind::iota && !copied && column_stride == 1 && (rows == 1 || row_stride == columns);
   }
   /// Can blocks of one row be used without a copy of all elements?
-  bool is_long() const { return single || (kind != instruction_kind::iota && !copied && column_stride <= 1); }
+  bool is_long() const { return column_stride == 0 || (kind != instruction_kind::iota && !copied && column_stride == 1); }
 };
 
 /// Is the memory of two slots one, at least in part?
@@ -130,6 +150,7 @@ class interpreted_part {
 
  private:
   void run_block(std::byte* const* first, std::int64_t rows, std::int64_t columns);
+  void run_tiles(std::byte* const* first, std::int64_t elements);
   void set_place(int k, std::byte* first, std::int64_t rows, std::int64_t columns);
   void count_elements(std::byte* to, dtype t, const strided_rows& b);
   std::byte* copy_of(int k) const { return copies_ + k * (copied_elements + tile_size) * 8; }
@@ -140,6 +161,7 @@ class interpreted_part {
   place* const places_;
   std::byte* const copies_;
   bool long_ = true;  // no slot needs copies of long blocks
+  bool large_;        // the arrays are larger than caches
 };
 
 inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* slots,
@@ -148,7 +170,8 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
       code_(code),
       slots_(slots),
       places_(scratch<places_tag, place>(code.places())),
-      copies_(scratch<copies_tag, std::byte>(a.slots * (copied_elements + tile_size) * 8)) {
+      copies_(scratch<copies_tag, std::byte>(a.slots * (copied_elements + tile_size) * 8)),
+      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slots, std::multiplies<>()) > cache_bytes) {
   const std::int64_t bytes = tile_size * (has_64_bits ? 8 : 4);
   const int constants = a.kernel->constants;
   std::byte* tile = scratch<tiles_tag, std::byte>((constants + code.places() - code.first_tile()) * bytes);
@@ -195,13 +218,28 @@ inline void interpreted_part::run_block(std::byte* const* first, std::int64_t ro
   for (int k = 0; k < loop_.slots; ++k)
     if (!slots_[k].single) set_place(k, first[k], rows, columns);
   places_[0] = {nullptr, rows * columns};
-  const operation* const o = code_.operations();
-  const operation::vector none{};
-  for (std::int64_t at = 0; at < rows * columns; at += tile_size)
-    o->run.pointer(o, places_, at, none, none, none, none, none, none, none, none);
+  run_tiles(first, rows * columns);
   for (int k = 0; k < loop_.slots; ++k)
     if (slots_[k].kind == instruction_kind::store && places_[code_.place_of_slot(k)].base != first[k])
       scatter(copy_of(k), slots_[k].bytes, {first[k], rows, columns, slots_[k].row_stride, 1});
+}
+
+/// Runs the operations of the loop for each tile of a block. An operation reads the lines of a tile in the order that the
+/// compiler likes, which the hardware does not foresee, so arrays that are larger than caches are prefetched.
+inline void interpreted_part::run_tiles(std::byte* const* first, std::int64_t elements) {
+  constexpr std::int64_t line = 64, tiles_ahead = 4;
+  place arrays[max_loop_slots];
+  int count = 0;
+  for (int k = 0; k < loop_.slots; ++k)
+    if (const place& p = places_[code_.place_of_slot(k)]; large_ && p.base == first[k] && p.step > 0) arrays[count++] = p;
+  const operation* const o = code_.operations();
+  const operation::vector none{};
+  for (std::int64_t at = 0; at < elements; at += tile_size) {
+    for (int k = 0; k < count; ++k)
+      for (std::int64_t i = at * arrays[k].step, end = i + tile_size * arrays[k].step; i < end; i += line)
+        __builtin_prefetch(address_behind(arrays[k].base, i + tiles_ahead * tile_size * arrays[k].step));
+    o->run.pointer(o, places_, at, none, none, none, none, none, none, none, none);
+  }
 }
 
 inline void interpreted_part::set_place(int k, std::byte* first, std::int64_t rows, std::int64_t columns) {
@@ -209,26 +247,23 @@ inline void interpreted_part::set_place(int k, std::byte* first, std::int64_t ro
   place& p = places_[code_.place_of_slot(k)];
   if (s.is_dense(rows, columns) && rows * columns % tile_size == 0) {
     p = {first, s.bytes};
-  } else if (s.kind == instruction_kind::load && s.column_stride == 0 && rows == 1) {
-    gather(copy_of(k), s.bytes, {first, 1, tile_size, 0, 0});
-    p = {copy_of(k), 0};
   } else {
-    const strided_rows b{first, rows, columns, s.row_stride, s.column_stride};
+    const bool one = s.kind != instruction_kind::store && s.column_stride == 0 && rows == 1;  // element for all
+    const strided_rows b{first, rows, one ? tile_size : columns, s.row_stride, s.column_stride};
     if (s.kind == instruction_kind::load)
       gather(copy_of(k), s.bytes, b);
     else if (s.kind == instruction_kind::iota)
       count_elements(copy_of(k), s.type, b);
-    p = {copy_of(k), s.bytes};
+    p = {copy_of(k), one ? 0 : s.bytes};
   }
 }
 
 /// The elements of a slot that counts. Its "pointer" is the first number.
 inline void interpreted_part::count_elements(std::byte* to, dtype t, const strided_rows& b) {
-  const auto first = reinterpret_cast<std::int64_t>(b.first);
   dispatch(t, [&]<dtype T>() {
     for (std::int64_t r = 0; r < b.rows; ++r)
-      for (std::int64_t j = 0; j < b.columns; j += width)
-        set_tile<T>(to, r * b.columns + j, count_from<T>(first + r * b.row_stride + j * b.column_stride, b.column_stride));
+      count_row<T>(to + r * b.columns * tile_bytes<T>, reinterpret_cast<std::int64_t>(b.first) + r * b.row_stride,
+                   b.column_stride, b.columns);
   });
 }
 

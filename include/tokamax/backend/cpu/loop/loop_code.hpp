@@ -33,13 +33,14 @@ class loop_code {
   };
 
   void add(operation::function run, int in, int out = 0, tile_function tile = nullptr);
-  void add(operation o);
+  void add(operation::function run, tile_function tile, const int* in, int out);
   void add_call(tile_function tile, int line, const short* in, int count);
   void add_load(int line);
   void add_apply(int line);
   void add_conversion(int line);
   void add_narrowing(int line, bool saturates);
   void add_store(int line);
+  void add_stores(int count);
 
   int new_tile();
   void put(int line);
@@ -74,7 +75,7 @@ constexpr bool has_64_bits(dtype t) { return size_of(compute_dtype(t)) == 8; }
 /// Have values of both dtypes the same bits in tiles when they are converted?
 constexpr bool converts_for_free(dtype to, dtype from) {
   const auto integral = [](dtype t) { return t == i32 || t == u32; };
-  return to == from || (integral(to) && (integral(from) || from == bool_));
+  return to == from || (integral(to) && integral(from));
 }
 
 inline operation::function load_operation(dtype t) {
@@ -172,35 +173,46 @@ TOKAMAX_COMPILED_ONCE loop_code::loop_code(const loop_arguments& a)
       case instruction_kind::iota:
         values_[i].place = static_cast<short>(place_of_slot(l.a));
         break;
-      case instruction_kind::store:
-        add_store(i);
+      case instruction_kind::store:  // below
         break;
       case instruction_kind::apply:
         l.function == &convert_element_type_p ? add_conversion(i) : add_apply(i);
         break;
     }
   }
+  add_stores(a.kernel->count);
   add({detail::run_end}, 0);
 }
 
-TOKAMAX_COMPILED_ONCE void loop_code::add(operation o) {
-  for (const short in : o.in)
-    if (in >= 1 && in <= slot_count_) uses_[in - 1].last_read = count_;
-  if (o.out >= 1 && o.out <= slot_count_) uses_[o.out - 1].written = count_;
-  operations_[count_++] = o;
+/// Stores are last: a load would wait for a store before it that has the same place within a page, as arrays of equal size
+/// often have. The value in the accumulator is stored first.
+TOKAMAX_COMPILED_ONCE void loop_code::add_stores(int count) {
+  const int last = accumulator_;
+  for (const bool accumulated : {true, false})
+    for (int i = 0; i < count; ++i)
+      if (lines_[i].kind == instruction_kind::store && (lines_[i].a == last) == accumulated) add_store(i);
+}
+
+TOKAMAX_COMPILED_ONCE void loop_code::add(operation::function run, tile_function tile, const int* in, int out) {
+  constexpr auto bytes = static_cast<int>(sizeof(place));
+  for (int k = 0; k < 3; ++k)
+    if (in[k] >= 1 && in[k] <= slot_count_) uses_[in[k] - 1].last_read = count_;
+  if (out >= 1 && out <= slot_count_) uses_[out - 1].written = count_;
+  operations_[count_++] = {run, tile, {in[0] * bytes, in[1] * bytes, in[2] * bytes}, out * bytes};
 }
 TOKAMAX_COMPILED_ONCE void loop_code::add(operation::function run, int in, int out, tile_function tile) {
-  const auto from = static_cast<short>(in);
-  add({run, tile, {from, from, from}, static_cast<short>(out)});
+  const int from[3] = {in, in, in};
+  add(run, tile, from, out);
 }
 /// Calls a tile function for a line; its operands are lines.
 TOKAMAX_COMPILED_ONCE void loop_code::add_call(tile_function tile, int line, const short* in, int count) {
   for (int k = 0; k < count; ++k) to_memory(in[k]);
   release_accumulator();
-  operation o{{detail::run_tile}, tile, {}, static_cast<short>(new_tile())};
-  for (int k = 0; k < 3; ++k) o.in[k] = values_[in[k < count ? k : 0]].place;
-  add(o);
-  values_[line].place = o.out;
+  const int out = new_tile();
+  int from[3];
+  for (int k = 0; k < 3; ++k) from[k] = values_[in[k < count ? k : 0]].place;
+  add({detail::run_tile}, tile, from, out);
+  values_[line].place = static_cast<short>(out);
   for (int k = 0; k < count; ++k) count_reader(in[k]);
 }
 
@@ -265,9 +277,9 @@ TOKAMAX_COMPILED_ONCE void loop_code::add_apply(int line) {
     add_call(op.tile, line, operands, count);
   } else {
     const int k = accumulated(operands, count);
-    operation o{op.short_forms[k + 1]};
-    for (int j = 0; j < 3; ++j) o.in[j] = j < count && j != k ? values_[operands[j]].place : short(0);
-    add(o);
+    int from[3];
+    for (int j = 0; j < 3; ++j) from[j] = j < count && j != k ? values_[operands[j]].place : 0;
+    add(op.short_forms[k + 1], nullptr, from, 0);
     for (int j = 0; j < count; ++j) count_reader(operands[j]);
     accumulator_ = line;
   }

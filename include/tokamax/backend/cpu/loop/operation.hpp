@@ -35,13 +35,16 @@ struct operation {
   };
   function run;
   tile_function tile = nullptr;  ///< what an operation on memory alone calls
-  short in[3] = {0, 0, 0}, out = 0;
+  std::int32_t in[3] = {0, 0, 0}, out = 0;  ///< places, as bytes from the first one
 
-  std::byte* operand(const place* places, std::int64_t at, int k) const { return address(places[in[k]], at); }
-  std::byte* result(const place* places, std::int64_t at) const { return address(places[out], at); }
+  std::byte* operand(const place* places, std::int64_t at, int k) const { return address(places, in[k], at); }
+  std::byte* result(const place* places, std::int64_t at) const { return address(places, out, at); }
 
  private:
-  static std::byte* address(const place& p, std::int64_t at) { return p.base + at * p.step; }
+  static std::byte* address(const place* places, std::int32_t bytes, std::int64_t at) {
+    const auto* p = reinterpret_cast<const place*>(reinterpret_cast<const std::byte*>(places) + bytes);
+    return p->base + at * p->step;
+  }
 };
 
 }  // namespace cpu_backend
@@ -88,11 +91,11 @@ inline void run_tile(const operation* o, const place* p, std::int64_t at, operat
 template <dtype T>
 register_t<T> from_vector(operation::vector v) noexcept {
   if constexpr (T == bool_)
-    return int_to_mask(bitcast<i32v>(f32v(v)));
+    return mask_of_bits(bitcast<i32v>(f32v(v)));
   else
     return bitcast<register_t<T>>(f32v(v));
 }
-inline operation::vector to_vector(mask m) noexcept { return bitcast<f32v>(mask_to_int(m)).data; }
+inline operation::vector to_vector(mask m) noexcept { return bitcast<f32v>(bits_of_mask(m)).data; }
 template <class V>
 operation::vector to_vector(V v) noexcept {
   return bitcast<f32v>(v).data;

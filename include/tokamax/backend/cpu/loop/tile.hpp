@@ -12,15 +12,29 @@ using tile_function = void (*)(void* out, const void* const* in, std::int64_t n)
 
 namespace detail {
 
-/// The bytes of an element in a tile, which holds elements as they are computed: 4, or 8 for 64-bit dtypes. A bool is 0 or 1
-/// in 4 bytes.
+/// The bytes of an element in a tile, which holds elements as they are computed: 4, or 8 for 64-bit dtypes. A bool has 4
+/// bytes, whose bits are all equal.
 template <dtype T>
 inline constexpr std::int64_t tile_bytes = T == bool_ ? 4 : size_of(compute_dtype(T));
+
+/// A predicate as the bits of a 32-bit element: all of them are set where it is true.
+inline i32v bits_of_mask(mask m) noexcept {
+  if constexpr (sizeof(mask::register_type) == sizeof(i32v::register_type))
+    return i32v(__builtin_bit_cast(i32v::register_type, m.data));
+  else
+    return select_bits(m, i32v(-1), i32v(0));
+}
+inline mask mask_of_bits(i32v v) noexcept {
+  if constexpr (sizeof(mask::register_type) == sizeof(i32v::register_type))
+    return mask(__builtin_bit_cast(mask::register_type, v.data));
+  else
+    return int_to_mask(v);
+}
 
 template <dtype T>
 register_t<T> from_tile(const void* p) noexcept {
   if constexpr (T == bool_)
-    return int_to_mask(load<i32v>(static_cast<const std::int32_t*>(p)));
+    return mask_of_bits(load<i32v>(static_cast<const std::int32_t*>(p)));
   else if constexpr (is_pack<register_t<T>>)
     return read<T, true>(static_cast<const std::byte*>(p), width);
   else
@@ -29,7 +43,7 @@ register_t<T> from_tile(const void* p) noexcept {
 inline void to_tile(void* p, f32v v) noexcept { store(static_cast<float*>(p), v); }
 inline void to_tile(void* p, i32v v) noexcept { store(static_cast<std::int32_t*>(p), v); }
 inline void to_tile(void* p, u32v v) noexcept { store(static_cast<std::uint32_t*>(p), v); }
-inline void to_tile(void* p, mask m) noexcept { to_tile(p, mask_to_int(m)); }
+inline void to_tile(void* p, mask m) noexcept { to_tile(p, bits_of_mask(m)); }
 template <class T>
 void to_tile(void* p, const pack<T>& v) noexcept {
   std::memcpy(p, v.lane, sizeof v.lane);
