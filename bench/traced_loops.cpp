@@ -61,7 +61,7 @@ void measure_all(bool with_large_update) {
   measure<gradient_loops>(o);
   measure<other_loops>(o);
   report("traced_loops", fmt::format("geometric mean of {} loops", loops), "traced / static",
-                std::exp(sum_of_logarithms / loops), "");
+         std::exp(sum_of_logarithms / loops), "");
   report("traced_loops", fmt::format("worst of {} loops", loops), "traced / static", worst, "");
   if (!with_large_update) return;
 
@@ -70,8 +70,8 @@ void measure_all(bool with_large_update) {
   const parameters gradient(uniform_array({count}, 0) * 1e-3f);
   state s{uniform_array({count}, 1)};
   s.opt_state = optimizer.init(s.p);
-  const std::vector<double> seconds = median_seconds_of(
-      {[&] { s = known(std::move(s), gradient); }, [&] { s = traced(std::move(s), gradient); }}, 15);
+  const std::vector<double> seconds =
+      median_seconds_of({[&] { s = known(std::move(s), gradient); }, [&] { s = traced(std::move(s), gradient); }}, 15);
   report("traced_loops", "AdamW of 124000000 parameters", "static", seconds[0] * 1e3, "ms");
   report("traced_loops", "AdamW of 124000000 parameters", "traced", seconds[1] * 1e3, "ms");
   report("traced_loops", "AdamW of 124000000 parameters", "traced / static", seconds[1] / seconds[0], "");

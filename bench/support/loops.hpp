@@ -101,18 +101,22 @@ constexpr tk::array gradient(const auto& o, F f) {
   return tk::grad([&](const tk::array& x) { return tk::sum(f(x) * o.y); })(tk::array(o.x));
 }
 inline constexpr std::tuple gradient_loops{
-    named_loop{"relu, gradient", [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::relu(x); }); }},
-    named_loop{"silu, gradient", [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::silu(x); }); }},
+    named_loop{"relu, gradient",
+               [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::relu(x); }); }},
+    named_loop{"silu, gradient",
+               [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::silu(x); }); }},
     named_loop{"gelu by tanh, gradient",
                [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::gelu(x); }); }},
     named_loop{"gelu by erf, gradient",
                [](const auto& o) {
                  return gradient(o, [](const tk::array& x) { return tk::gelu(x, {.approximate = false}); });
                }},
-    named_loop{"tanh, gradient", [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::tanh(x); }); }},
+    named_loop{"tanh, gradient",
+               [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::tanh(x); }); }},
     named_loop{"softplus, gradient",
                [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::softplus(x); }); }},
-    named_loop{"elu, gradient", [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::elu(x); }); }},
+    named_loop{"elu, gradient",
+               [](const auto& o) { return gradient(o, [](const tk::array& x) { return tk::elu(x); }); }},
     named_loop{"swiglu, gradients",
                [](const auto& o) {
                  const tk::array s = tk::sigmoid(o.x), f = o.x * s;
@@ -128,8 +132,7 @@ inline constexpr std::tuple other_loops{
     named_loop{"rms norm", [](const auto& o) { return o.x * o.column * (1.0f + o.row); }},
     named_loop{"layer norm, gradient",
                [](const auto& o) { return o.column * (o.y * o.row - 0.01f - o.x * 0.02f) + o.z; }},
-    named_loop{"rotary",
-               [](const auto& o) { return std::pair{o.x * o.z - o.y * o.w, o.y * o.z + o.x * o.w}; }},
+    named_loop{"rotary", [](const auto& o) { return std::pair{o.x * o.z - o.y * o.w, o.y * o.z + o.x * o.w}; }},
     named_loop{"dropout",
                [](const auto& o) { return tk::select(o.bits < 3865470566u, o.x * (1 / 0.9f), tk::zeros_like(o.x)); }},
     named_loop{"uniform numbers",
@@ -158,12 +161,15 @@ inline constexpr std::tuple other_loops{
     named_loop{"hinge", [](const auto& o) { return tk::maximum(1.0f - o.x * o.y, 0.0f); }},
     named_loop{"to bf16", [](const auto& o) { return tk::astype(o.x * 0.5f, tk::bf16); }},
     named_loop{"bf16 gate",
-               [](const auto& o) { return tk::astype(tk::silu(tk::astype(o.x, tk::bf16)) * tk::astype(o.y, tk::bf16), tk::f32); }},
+               [](const auto& o) {
+                 return tk::astype(tk::silu(tk::astype(o.x, tk::bf16)) * tk::astype(o.y, tk::bf16), tk::f32);
+               }},
     named_loop{"to i8",
                [](const auto& o) {
                  return tk::astype(tk::minimum(tk::maximum(tk::round(o.x * 100.0f), -127.0f), 127.0f), tk::i8);
                }},
-    named_loop{"chain of 8 ops", [](const auto& o) { return (o.x * 2.0f + o.y) * (o.x - o.y) + tk::maximum(o.x, 0.1f) * o.y; }},
+    named_loop{"chain of 8 ops",
+               [](const auto& o) { return (o.x * 2.0f + o.y) * (o.x - o.y) + tk::maximum(o.x, 0.1f) * o.y; }},
 };
 
 /// Loop K of a list as a function that a program can be made of.

@@ -102,8 +102,9 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, s
     }
     std::vector<const interpreted_op*> ops;
     for (const instruction& i : instructions)
-      ops.push_back(i.function && i.function->kernels ? kernel_table_of<Device>().find(*i.function).interpreted(i.operand)
-                                                        : nullptr);
+      ops.push_back(i.function && i.function->kernels
+                        ? kernel_table_of<Device>().find(*i.function).interpreted(i.operand)
+                        : nullptr);
     code.interpret_with(std::move(ops));
     return code;
   }

@@ -40,9 +40,9 @@ struct loop_arguments {
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
   const interpreted_op* const* ops = nullptr;  ///< one for each instruction; null if it is not an `apply`
-  execution* context = nullptr;          ///< where the loop runs
-  const device_code* code = nullptr;     ///< what its device has made of the program; null if nothing
-  int number = 0;                        ///< of the loop in its plan
+  execution* context = nullptr;                ///< where the loop runs
+  const device_code* code = nullptr;           ///< what its device has made of the program; null if nothing
+  int number = 0;                              ///< of the loop in its plan
   /// The part that runs, on the calling thread: `count` elements from `first` on, in row-major order; -1: all of them.
   std::int64_t first = 0, count = -1;
 };
@@ -170,7 +170,7 @@ struct kernel_set {
   kernel_function run = nullptr;
   kernel_takes takes = {};
   const interpreted_op* (*interpreted)(dtype operand) = nullptr;  ///< elementwise ops: for operands of this dtype
-  implementation_list others = nullptr;            ///< its other implementations, if there are any
+  implementation_list others = nullptr;                           ///< its other implementations, if there are any
 };
 
 /// The function that runs an op on a device. It comes from the linked library or is compiled here.
@@ -230,9 +230,9 @@ struct kernel_list {
     static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
     kernel_set k = kernels_on<typename detail::library_of<Device>::type>(o);
-    ((&o == &Ops
-          ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.interpreted, implementations_of<Ops, Device>})
-          : void()),
+    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.interpreted,
+                             implementations_of<Ops, Device>})
+                 : void()),
      ...);
     return k;
   }

@@ -29,8 +29,8 @@ operands operands_of(std::int64_t rows, std::int64_t columns) {
   array bits = array::uninitialized({tk::u32, false, s});
   for (std::int64_t i = 0; i < bits.size(); ++i)
     bits.mutable_data<std::uint32_t>()[i] = static_cast<std::uint32_t>(i + 7) * 2654435769u;
-  return {numbers(s, 1), numbers(s, 2), numbers(s, 3), numbers(s, 4, 0.01f, 2),
-          bits,          numbers({1, columns}, 5),  numbers({rows, 1}, 6)};
+  return {numbers(s, 1),        numbers(s, 2), numbers(s, 3), numbers(s, 4, 0.01f, 2), bits, numbers({1, columns}, 5),
+          numbers({rows, 1}, 6)};
 }
 template <class Result>
 std::vector<array> listed(const Result& r) {
@@ -52,9 +52,8 @@ int difference(const std::vector<array>& a, const std::vector<array>& b) {
 }
 
 // Rows that are shorter than a vector, than a tile and than a block; whole tiles; several parts of threads; none.
-constexpr std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 1},   {3, 7},   {7, 61},   {5, 64},  {40, 48},
-                                                           {9, 130}, {2, 515}, {33, 768}, {1, 70001}, {300, 131},
-                                                           {0, 5},   {5, 0}};
+constexpr std::pair<std::int64_t, std::int64_t> sizes[] = {
+    {1, 1}, {3, 7}, {7, 61}, {5, 64}, {40, 48}, {9, 130}, {2, 515}, {33, 768}, {1, 70001}, {300, 131}, {0, 5}, {5, 0}};
 
 template <const auto& List>
 void check_loops() {
@@ -101,8 +100,12 @@ void check_views() {
           for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{3, 7}, {70, 61}, {130, 520}}) {
             CAPTURE(rows, columns);
             const operands o = operands_of(rows, columns);
-            const views given{numbers({columns, rows}, 7),          numbers({rows, 2 * columns}, 8), o.z,
-                              numbers({columns, rows}, 9, 0.01f, 2), o.bits,                          o.row,
+            const views given{numbers({columns, rows}, 7),
+                              numbers({rows, 2 * columns}, 8),
+                              o.z,
+                              numbers({columns, rows}, 9, 0.01f, 2),
+                              o.bits,
+                              o.row,
                               o.column};
             const auto dense = tk::jit([&](const views& a) { return l.of(a); }, tk::cpu, tk::at_run_time);
             const auto strided =
@@ -119,7 +122,9 @@ void check_views() {
 TEST_CASE("optimisers") { check_loops<bench::optimiser_loops>(), check_views<bench::optimiser_loops>(); }
 TEST_CASE("activations") { check_loops<bench::activation_loops>(), check_views<bench::activation_loops>(); }
 TEST_CASE("gradients of activations") { check_loops<bench::gradient_loops>(), check_views<bench::gradient_loops>(); }
-TEST_CASE("norms, positions, dropout, losses and number formats") { check_loops<bench::other_loops>(), check_views<bench::other_loops>(); }
+TEST_CASE("norms, positions, dropout, losses and number formats") {
+  check_loops<bench::other_loops>(), check_views<bench::other_loops>();
+}
 
 TEST_CASE("results over operands that later lines read") {
   // Both arguments are given away, so that the first result is written over an operand of the second.

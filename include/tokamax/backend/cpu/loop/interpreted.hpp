@@ -10,7 +10,7 @@
 #include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <algorithm>  // copy_n, fill_n, min
+  #include <algorithm>   // copy_n, fill_n, min
   #include <functional>  // multiplies
   #include <numeric>     // accumulate, gcd
 #endif
@@ -95,17 +95,19 @@ void count_row(std::byte* to, std::int64_t first, std::int64_t step, std::int64_
 struct slot_view {
   instruction_kind kind = instruction_kind::load;  // or store, iota
   dtype type = dtype::none;
-  std::int64_t bytes = 0;                        // of an element in memory; iota: in a tile
+  std::int64_t bytes = 0;                          // of an element in memory; iota: in a tile
   std::int64_t column_stride = 0, row_stride = 0;  // of the last two axes, in elements
-  bool single = false;                           // one element for the whole loop
-  bool copied = false;                           // even where it is dense
+  bool single = false;                             // one element for the whole loop
+  bool copied = false;                             // even where it is dense
 
   /// Do the elements of a block lie one behind the other?
   bool is_dense(std::int64_t rows, std::int64_t columns) const {
     return kind != instruction_kind::iota && !copied && column_stride == 1 && (rows == 1 || row_stride == columns);
   }
   /// Can blocks of one row be used without a copy of all elements?
-  bool is_long() const { return column_stride == 0 || (kind != instruction_kind::iota && !copied && column_stride == 1); }
+  bool is_long() const {
+    return column_stride == 0 || (kind != instruction_kind::iota && !copied && column_stride == 1);
+  }
 };
 
 /// Is the memory of two slots one, at least in part?
@@ -133,7 +135,8 @@ inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot
     slots[k] = {l.kind, l.type, size_of(l.kind == instruction_kind::iota ? compute_dtype(l.type) : l.type),
                 strides[a.rank - 1], a.rank > 1 ? strides[a.rank - 2] : 0};
     if (l.kind == instruction_kind::iota) slots[k].bytes = std::max<std::int64_t>(4, slots[k].bytes);
-    slots[k].single = l.kind == instruction_kind::load && std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });
+    slots[k].single = l.kind == instruction_kind::load &&
+                      std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });
   }
   for (int j = 0; j < a.slots; ++j)
     if (slots[j].kind == instruction_kind::store)
@@ -171,7 +174,8 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
       slots_(slots),
       places_(scratch<places_tag, place>(code.places())),
       copies_(scratch<copies_tag, std::byte>(a.slots * (copied_elements + tile_size) * 8)),
-      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slots, std::multiplies<>()) > cache_bytes) {
+      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slots, std::multiplies<>()) >
+             cache_bytes) {
   const std::int64_t bytes = tile_size * (has_64_bits ? 8 : 4);
   const int constants = a.kernel->constants;
   std::byte* tile = scratch<tiles_tag, std::byte>((constants + code.places() - code.first_tile()) * bytes);
@@ -231,7 +235,8 @@ inline void interpreted_part::run_tiles(std::byte* const* first, std::int64_t el
   place arrays[max_loop_slots];
   int count = 0;
   for (int k = 0; k < loop_.slots; ++k)
-    if (const place& p = places_[code_.place_of_slot(k)]; large_ && p.base == first[k] && p.step > 0) arrays[count++] = p;
+    if (const place& p = places_[code_.place_of_slot(k)]; large_ && p.base == first[k] && p.step > 0)
+      arrays[count++] = p;
   const operation* const o = code_.operations();
   const operation::vector none{};
   for (std::int64_t at = 0; at < elements; at += tile_size) {
@@ -278,9 +283,8 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   detail::fill_slot_views(a, code, slots);
   const bool wide = std::any_of(a.instructions, a.instructions + a.kernel->count,
                                 [](const instruction& l) { return bits_of(l.type) == 64; });
-  each_part(a, [&](std::int64_t at, std::int64_t count) {
-    detail::interpreted_part(a, code, slots, wide).run(at, count);
-  });
+  each_part(
+      a, [&](std::int64_t at, std::int64_t count) { detail::interpreted_part(a, code, slots, wide).run(at, count); });
 }
 #endif
 

@@ -86,7 +86,8 @@ inline operation::function load_operation(dtype t) {
 }
 inline operation::function store_operation(dtype t, bool accumulated) {
   return dispatch(lies_as_computed(t) ? f32 : t, [&]<dtype T>() -> operation::function {
-    if constexpr (T == f32 || has_vectors(T)) return {accumulated ? run_short<store_step<T, true>> : run_short<store_step<T, false>>};
+    if constexpr (T == f32 || has_vectors(T))
+      return {accumulated ? run_short<store_step<T, true>> : run_short<store_step<T, false>>};
     return {};
   });
 }
@@ -216,7 +217,9 @@ TOKAMAX_COMPILED_ONCE void loop_code::add_call(tile_function tile, int line, con
   for (int k = 0; k < count; ++k) count_reader(in[k]);
 }
 
-TOKAMAX_COMPILED_ONCE int loop_code::new_tile() { return free_count_ > 0 ? free_[--free_count_] : first_tile_ + tiles_++; }
+TOKAMAX_COMPILED_ONCE int loop_code::new_tile() {
+  return free_count_ > 0 ? free_[--free_count_] : first_tile_ + tiles_++;
+}
 /// Writes the accumulator to a tile, and keeps it.
 TOKAMAX_COMPILED_ONCE void loop_code::put(int line) {
   const int tile = new_tile();

@@ -29,12 +29,12 @@ struct operation {
   using vector = f32v::register_type;
   /// A class, because gcc warns about vectors in types that are arguments of templates.
   struct function {
-    void (*pointer)(const operation* o, const place* places, std::int64_t at, vector, vector, vector, vector, vector, vector,
-                    vector, vector) = nullptr;
+    void (*pointer)(const operation* o, const place* places, std::int64_t at, vector, vector, vector, vector, vector,
+                    vector, vector, vector) = nullptr;
     constexpr explicit operator bool() const { return pointer != nullptr; }
   };
   function run;
-  tile_function tile = nullptr;  ///< what an operation on memory alone calls
+  tile_function tile = nullptr;             ///< what an operation on memory alone calls
   std::int32_t in[3] = {0, 0, 0}, out = 0;  ///< places, as bytes from the first one
 
   std::byte* operand(const place* places, std::int64_t at, int k) const { return address(places, in[k], at); }
@@ -70,8 +70,9 @@ void run_short(const operation* o, const place* p, std::int64_t at, operation::v
   o[1].run.pointer(o + 1, p, at, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 /// Ends the operations of a tile.
-inline void run_end(const operation*, const place*, std::int64_t, operation::vector, operation::vector, operation::vector,
-                    operation::vector, operation::vector, operation::vector, operation::vector, operation::vector) {}
+inline void run_end(const operation*, const place*, std::int64_t, operation::vector, operation::vector,
+                    operation::vector, operation::vector, operation::vector, operation::vector, operation::vector,
+                    operation::vector) {}
 
 // Not inlined, because a function whose local variables are seen by others cannot end by a jump.
 [[gnu::noinline]] inline void call_tile(const operation* o, const place* p, std::int64_t at) {
@@ -120,8 +121,8 @@ struct source {
 template <const op& Op, dtype T, int Arity, int Accumulated>
 struct apply_step {
   source<operand_dtype<Op, T>(0), Accumulated == 0> x;
-  source<T, Accumulated == 1 || Arity < 2> y;
-  source<T, Accumulated == 2 || Arity < 3> z;
+  source < T, Accumulated == 1 || Arity<2> y;
+  source < T, Accumulated == 2 || Arity<3> z;
   apply_step(const operation& o, const place* p, std::int64_t at) : x(o, p, at, 0), y(o, p, at, 1), z(o, p, at, 2) {}
   operation::vector operator()(std::int64_t j, operation::vector a) const {
     if constexpr (Arity == 1)

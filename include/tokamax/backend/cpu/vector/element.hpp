@@ -350,7 +350,6 @@ struct register_function<min_p> : element_of<min_p> {
   static f32v apply(f32v a, f32v b) noexcept { return minimum(a, b); }
 };
 
-
 // Comparisons of u32: xsimd splits registers of 256 bits for them.
 template <>
 struct register_function<lt_p> : element_of<lt_p> {
