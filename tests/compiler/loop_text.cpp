@@ -191,8 +191,8 @@ tk::executable with_compiled_loops(const tk::detail::owned_program& p) {
   }
   const std::vector<tk::loop_function> loops(static_cast<std::size_t>(p.tables.loops.count()), run_compiled);
   tk::executable code(view(p.tables), loops, kernels, others);
-  std::vector<tk::tile_function> tiles(static_cast<std::size_t>(p.tables.instructions.count()));
-  code.interpret_with(tiles);  // so that loops know which one they are
+  std::vector<const tk::interpreted_op*> ops(static_cast<std::size_t>(p.tables.instructions.count()));
+  code.interpret_with(ops);  // so that loops know which one they are
   return code;
 }
 

@@ -39,7 +39,7 @@ TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_funct
                                              std::vector<kernel_function> kernels,
                                              std::vector<implementation_list> others)
     : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)), others_(std::move(others)) {}
-TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<tile_function> tiles) { tiles_ = std::move(tiles); }
+TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<const interpreted_op*> ops) { ops_ = std::move(ops); }
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
@@ -265,10 +265,10 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
   a.context = where_;
   a.code = code_.get();
   a.number = st.function;
-  if (!tiles_.empty()) {
+  if (!ops_.empty()) {
     a.kernel = &plan_.loops[st.function];
     a.instructions = plan_.instructions + a.kernel->first;
-    a.tiles = tiles_.data() + a.kernel->first;
+    a.ops = ops_.data() + a.kernel->first;
   }
   return a;
 }

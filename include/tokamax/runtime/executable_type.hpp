@@ -59,7 +59,7 @@ class executable {
     return true;
   }
   /// The tile loop of each instruction, for loops that are interpreted.
-  void interpret_with(std::vector<tile_function> tiles);
+  void interpret_with(std::vector<const interpreted_op*> ops);
   /// What the device has made of the program.
   void run_with(std::shared_ptr<const device_code> code) { code_ = std::move(code); }
 
@@ -135,7 +135,7 @@ class executable {
   std::vector<kernel_function> kernels_;
   std::vector<implementation_list> others_;
   detail::step_choices choices_;  // of the last run
-  std::vector<tile_function> tiles_;
+  std::vector<const interpreted_op*> ops_;
   std::shared_ptr<const device_code> code_;
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;

@@ -101,11 +101,12 @@ executable executable_of(plan_view plan, std::vector<kernel_function> kernels, s
       code.run_with(kernel_table_of<Device>().make_code(plan));
       return code;
     }
-    std::vector<tile_function> tiles;
+    std::vector<const interpreted_op*> ops;
     for (const instruction& i : instructions)
-      tiles.push_back(i.function && i.function->kernels ? kernel_table_of<Device>().find(*i.function).tile(i.operand)
-                                                        : nullptr);
-    code.interpret_with(std::move(tiles));
+      ops.push_back(i.function && i.function->kernels
+                        ? kernel_table_of<Device>().find(*i.function).interpreted(i.operand)
+                        : nullptr);
+    code.interpret_with(std::move(ops));
     return code;
   }
 }

@@ -14,8 +14,8 @@
 
 namespace tokamax {
 
-/// A vectorised loop of one elementwise op over contiguous register tiles, for programs that are traced at run time.
-using tile_function = void (*)(void* out, const void* const* in, std::int64_t n);
+/// What a device runs for one elementwise op, and operands of one dtype, in loops that are interpreted. The device defines it.
+struct interpreted_op;
 
 /// What a device makes of a program before it runs, for those that need more than kernels: code for its loops, and its
 /// constants in the memory of the device. The runs of a program share it.
@@ -39,10 +39,10 @@ struct loop_arguments {
   const element_bits* constants = nullptr;
   const loop_kernel* kernel = nullptr;  ///< for loops that are interpreted
   const instruction* instructions = nullptr;
-  const tile_function* tiles = nullptr;  ///< one for each instruction; null if it is not an `apply`
-  execution* context = nullptr;          ///< where the loop runs
-  const device_code* code = nullptr;     ///< what its device has made of the program; null if nothing
-  int number = 0;                        ///< of the loop in its plan
+  const interpreted_op* const* ops = nullptr;  ///< one for each instruction; null if it is not an `apply`
+  execution* context = nullptr;                ///< where the loop runs
+  const device_code* code = nullptr;           ///< what its device has made of the program; null if nothing
+  int number = 0;                              ///< of the loop in its plan
   /// The part that runs, on the calling thread: `count` elements from `first` on, in row-major order; -1: all of them.
   std::int64_t first = 0, count = -1;
 };
@@ -169,8 +169,8 @@ inline constexpr kernel_takes taken_by_kernel = [] {
 struct kernel_set {
   kernel_function run = nullptr;
   kernel_takes takes = {};
-  tile_function (*tile)(dtype operand) = nullptr;  ///< elementwise ops: the loop for operands of this dtype
-  implementation_list others = nullptr;            ///< its other implementations, if there are any
+  const interpreted_op* (*interpreted)(dtype operand) = nullptr;  ///< elementwise ops: for operands of this dtype
+  implementation_list others = nullptr;                           ///< its other implementations, if there are any
 };
 
 /// The function that runs an op on a device. It comes from the linked library or is compiled here.
@@ -230,9 +230,9 @@ struct kernel_list {
     static_assert(((Ops.memory.kind == op_kind::general) && ...),
                   "tokamax: elementwise ops and views have no kernels of a device");
     kernel_set k = kernels_on<typename detail::library_of<Device>::type>(o);
-    ((&o == &Ops
-          ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.tile, implementations_of<Ops, Device>})
-          : void()),
+    ((&o == &Ops ? void(k = {kernel_for<Ops, Device>(), taken_by_kernel<Ops, Device>, k.interpreted,
+                             implementations_of<Ops, Device>})
+                 : void()),
      ...);
     return k;
   }

@@ -84,12 +84,12 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
                   std::string(table.device));
   }
   p->code = executable(view(p->tables), std::move(loops), std::move(kernels), std::move(others));
-  std::vector<tile_function> tiles;
+  std::vector<const interpreted_op*> ops;
   for (const instruction& i : p->tables.instructions) {
     const kernel_set found = i.function ? table.find(*i.function) : kernel_set{};
-    tiles.push_back(found.tile ? found.tile(i.operand) : nullptr);
+    ops.push_back(found.interpreted ? found.interpreted(i.operand) : nullptr);
   }
-  p->code.interpret_with(std::move(tiles));
+  p->code.interpret_with(std::move(ops));
   if (table.make_code) p->code.run_with(table.make_code(view(p->tables)));
   return p;
 }

@@ -24,7 +24,7 @@ kernel_set find_kernels() {
     k.takes = {takes_views<Op>, takes_producer<Op>};
     k.others = implementations_of<Op>;
   }
-  if constexpr (Op.memory.kind == op_kind::elementwise) k.tile = cpu_backend::tile_of<Op>;
+  if constexpr (Op.memory.kind == op_kind::elementwise) k.interpreted = cpu_backend::interpreted_op_of<Op>;
   return k;
 }
 

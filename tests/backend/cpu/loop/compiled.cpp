@@ -118,8 +118,8 @@ TEST_CASE("i8 wraps after each op of a loop") {
 TEST_CASE("what kernels_of finds") {
   CHECK(tk::kernels_of<tk::dot_general_p>().run != nullptr);
   CHECK(tk::kernels_of<tk::dot_general_p>().takes.views);
-  CHECK(tk::kernels_of<tk::exp_p>().tile(tk::f32) != nullptr);
-  CHECK(tk::kernels_of<tk::exp_p>().tile(tk::i32) == nullptr);
+  CHECK(tk::kernels_of<tk::exp_p>().interpreted(tk::f32) != nullptr);
+  CHECK(tk::kernels_of<tk::exp_p>().interpreted(tk::i32) == nullptr);
 }
 
 namespace {

@@ -1,302 +1,275 @@
-// tokamax/backend/cpu/loop/interpreted.hpp: run a fused loop that is only known at run time, line by line over tiles in the cache.
+// tokamax/backend/cpu/loop/interpreted.hpp: run a fused loop that is only known at run time.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/loop/loop.hpp>             // run_loop
+#include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
+#include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
 #include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
-#include <tokamax/backend/cpu/vector/element.hpp>        // apply_element, read, write
+#include <tokamax/backend/cpu/vector/prefetch.hpp>       // address_behind
 #include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <algorithm>  // all_of, min
+  #include <algorithm>   // copy_n, fill_n, min
+  #include <functional>  // multiplies
+  #include <numeric>     // accumulate, gcd
 #endif
 
 namespace tokamax::cpu_backend {
 
-/// The number of elements of a tile. A register for f32 has 2 KiB then, so that some tens of them stay in the first-level
-/// cache, and choosing a function for each line costs little.
-inline constexpr std::int64_t tile_size = 512;
-
-namespace detail {
-
-/// The bytes of an element in a tile register, which holds elements as they are computed: 4, or 8 for 64-bit dtypes. A bool
-/// is 0 or 1 in 4 bytes.
-template <dtype T>
-inline constexpr std::int64_t tile_bytes = T == bool_ ? 4 : size_of(compute_dtype(T));
-
-template <dtype T>
-register_t<T> from_tile(const void* p) noexcept {
-  if constexpr (T == bool_)
-    return int_to_mask(load<i32v>(static_cast<const std::int32_t*>(p)));
-  else if constexpr (is_pack<register_t<T>>)
-    return read<T, true>(static_cast<const std::byte*>(p), width);
-  else
-    return load<register_t<T>>(static_cast<const typename register_t<T>::value_type*>(p));
-}
-inline void to_tile(void* p, f32v v) noexcept { store(static_cast<float*>(p), v); }
-inline void to_tile(void* p, i32v v) noexcept { store(static_cast<std::int32_t*>(p), v); }
-inline void to_tile(void* p, u32v v) noexcept { store(static_cast<std::uint32_t*>(p), v); }
-inline void to_tile(void* p, mask m) noexcept { to_tile(p, mask_to_int(m)); }
-template <class T>
-void to_tile(void* p, const pack<T>& v) noexcept {
-  std::memcpy(p, v.lane, sizeof v.lane);
-}
-
-/// Calls f with the number of the first element of each vector.
-template <class F>
-void each_vector(std::int64_t n, F f) noexcept {
-  for (std::int64_t i = 0; i < n; i += width) f(i);
-}
-/// Reads and writes the vector that begins with element `at` of a register of dtype T.
-template <dtype T>
-register_t<T> tile_at(const void* p, std::int64_t at) noexcept {
-  return from_tile<T>(static_cast<const std::byte*>(p) + at * tile_bytes<T>);
-}
-template <dtype T, class V>
-void set_tile(void* p, std::int64_t at, const V& v) noexcept {
-  to_tile(static_cast<std::byte*>(p) + at * tile_bytes<T>, v);
-}
-
-// Applies the element function of Op to n elements of registers: the same function that compiled loops use, so that both
-// give the same bits.
-template <const op& Op, dtype T, int Arity>
-void tile_loop(void* out, const void* const* in, std::int64_t n) {
-  constexpr dtype first = &Op == &select_p ? bool_ : T;
-  const auto put = [out](std::int64_t at, const auto& v) {  // truth values take 4 bytes
-    constexpr std::int64_t bytes = std::is_same_v<decltype(v), const mask&> ? 4 : tile_bytes<T>;
-    to_tile(static_cast<std::byte*>(out) + at * bytes, v);
-  };
-  each_vector(n, [&](std::int64_t at) {
-    if constexpr (Arity == 1)
-      put(at, apply_element<Op, f32>(tile_at<T>(in[0], at)));
-    else if constexpr (Arity == 2)
-      put(at, apply_element<Op, f32>(tile_at<T>(in[0], at), tile_at<T>(in[1], at)));
-    else
-      put(at, apply_element<Op, f32>(tile_at<first>(in[0], at), tile_at<T>(in[1], at), tile_at<T>(in[2], at)));
-  });
-}
-
-// Is the op defined for operands of this dtype?
-constexpr bool takes(const op& o, dtype t) {
-  if (t == bool_) return o.dtypes == accepts::all || o.dtypes == accepts::booleans;
-  return o.dtypes == accepts::all || o.dtypes == accepts::numbers ||
-         o.dtypes == (is_integer(t) ? accepts::integers : accepts::floating);
-}
-
-template <const op& Op>
-constexpr int arity() {
-  if constexpr (requires(double x) { element_of<Op>::apply(x); })
-    return 1;
-  else if constexpr (requires(double x) { element_of<Op>::apply(x, x); })
-    return 2;
-  else
-    return 3;
-}
-
-}  // namespace detail
-
-/// The tile loop of an elementwise op for operands of a dtype; null if the op is not defined for it.
-template <const op& Op>
-tile_function tile_of(dtype operand) {
-  if constexpr (&Op == &convert_element_type_p)
-    return nullptr;
-  else {
-    constexpr int n = detail::arity<Op>();
-    return dispatch(compute_dtype(operand), []<dtype T>() -> tile_function {
-      if constexpr (T == compute_dtype(T) && detail::takes(Op, T))
-        return detail::tile_loop<Op, T, n>;
-      else
-        return nullptr;
-    });
-  }
-}
-
 /// Runs any fused loop from its instructions. It works on blocks, which are several whole rows if rows are short, or a part
-/// of one row.
+/// of one row. The operations of the loop read and write arrays where they lie, if a block of an array is dense and has whole
+/// tiles; else they work on a copy of the block, in which its rows follow one another.
 void run_interpreted(const loop_arguments& a);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 namespace detail {
 
-template <dtype To, dtype From>
-void convert_loop(void* out, const void* const* in, std::int64_t n) {
-  each_vector(n, [&](std::int64_t at) { set_tile<To>(out, at, convert<To, From>(tile_at<From>(in[0], at))); });
-}
-template <dtype T>
-void narrow_tile(void* p, std::int64_t n) noexcept {
-  each_vector(n, [&](std::int64_t at) { set_tile<T>(p, at, narrowed<T>(tile_at<T>(p, at))); });
-}
-template <dtype T>
-void saturate_tile(void* p, std::int64_t n) noexcept {
-  each_vector(n, [&](std::int64_t at) { set_tile<T>(p, at, saturated<T>(tile_at<T>(p, at))); });
-}
-/// Converts a register between dtypes: first between the types in which they are computed, then to the narrow dtype.
-inline void convert_tile(dtype to, dtype from, void* out, const void* const* in, std::int64_t n) {
-  dispatch(compute_dtype(to), [&]<dtype To>() {
-    dispatch(compute_dtype(from), [&]<dtype From>() {
-      if constexpr (To == compute_dtype(To) && From == compute_dtype(From)) convert_loop<To, From>(out, in, n);
-    });
-  });
-  if (to == from || to == compute_dtype(to)) return;
-  dispatch(to, [&]<dtype T>() {
-    if constexpr (is_narrow<T>) {
-      if (is_integer(T) && is_floating(from))
-        saturate_tile<T>(out, n);
-      else
-        narrow_tile<T>(out, n);
-    }
-  });
-}
+/// The most elements of a block of which some array is copied. Copies of several arrays stay in the first-level cache.
+inline constexpr std::int64_t copied_elements = 512;
+static_assert(copied_elements % tile_size == 0);
 
-struct tile_scratch;
+/// Arrays of a loop that have more bytes come from memory.
+inline constexpr std::int64_t cache_bytes = std::int64_t{32} << 20;
 
-/// A block of a loop that fits into registers. Its rows follow one another in a register.
-struct tile_block {
-  std::int64_t rows, columns;  // of the block; rows * columns <= tile_size
-  std::byte* const* bases;     // the first element of the block in each slot
-  const loop_arguments& loop;
-  std::int64_t elements() const { return rows * columns; }
-  std::int64_t column_stride(int slot) const { return loop.strides[slot * loop.rank + loop.rank - 1]; }
-  std::int64_t row_stride(int slot) const { return loop.rank > 1 ? loop.strides[slot * loop.rank + loop.rank - 2] : 0; }
+struct tiles_tag;
+struct places_tag;
+struct copies_tag;
+
+/// Rows of an array that are copied as they lie in memory, so elements have no type but a size.
+struct strided_rows {
+  std::byte* first;
+  std::int64_t rows, columns, row_stride, column_stride;  // strides in elements
 };
+template <class Word>
+void gather_rows(Word* to, const strided_rows& b) noexcept {
+  const auto* from = reinterpret_cast<const Word*>(b.first);
+  for (std::int64_t r = 0; r < b.rows; ++r, to += b.columns, from += b.row_stride)
+    if (b.column_stride == 1)
+      std::copy_n(from, b.columns, to);
+    else if (b.column_stride == 0)
+      std::fill_n(to, b.columns, *from);
+    else
+      for (std::int64_t j = 0; j < b.columns; ++j) to[j] = from[j * b.column_stride];
+}
+template <class Word>
+void scatter_rows(const Word* from, const strided_rows& b) noexcept {
+  auto* to = reinterpret_cast<Word*>(b.first);
+  for (std::int64_t r = 0; r < b.rows; ++r, from += b.columns, to += b.row_stride) std::copy_n(from, b.columns, to);
+}
+/// Calls f with a word that has so many bytes.
+template <class F>
+void with_word_of(std::int64_t bytes, F f) noexcept {
+  if (bytes == 1)
+    f(std::uint8_t{});
+  else if (bytes == 2)
+    f(std::uint16_t{});
+  else if (bytes == 4)
+    f(std::uint32_t{});
+  else
+    f(std::uint64_t{});
+}
+inline void gather(std::byte* to, std::int64_t bytes, const strided_rows& b) noexcept {
+  with_word_of(bytes, [&]<class Word>(Word) { gather_rows(reinterpret_cast<Word*>(to), b); });
+}
+inline void scatter(const std::byte* from, std::int64_t bytes, const strided_rows& b) noexcept {
+  with_word_of(bytes, [&]<class Word>(Word) { scatter_rows(reinterpret_cast<const Word*>(from), b); });
+}
 
-/// Loads a row into a register. The vector of the last elements may be written behind the end of the row.
+/// first, first + step, ... as a row of a tile.
 template <dtype T>
-void load_row(std::byte* to, const std::byte* p, std::int64_t stride, std::int64_t columns) noexcept {
-  constexpr std::int64_t bytes = tokamax::size_of(T);
-  const std::int64_t full = columns - columns % width;
-  if (stride == 0) {
-    const register_t<T> v = read_strided<T>(p, 0, width);
-    for (std::int64_t j = 0; j < columns; j += width) set_tile<T>(to, j, v);
-  } else if (stride == 1) {
-    for (std::int64_t j = 0; j < full; j += width) set_tile<T>(to, j, read<T, true>(p + j * bytes, width));
-    if (full < columns) set_tile<T>(to, full, read<T, false>(p + full * bytes, columns - full));
+void count_row(std::byte* to, std::int64_t first, std::int64_t step, std::int64_t columns) noexcept {
+  if constexpr (is_pack<register_t<T>>) {
+    each_vector(columns, [&](std::int64_t at) { set_tile<T>(to, at, count_from<T>(first + at * step, step)); });
   } else {
-    for (std::int64_t j = 0; j < columns; j += width)
-      set_tile<T>(to, j, read_strided<T>(p + j * stride * bytes, stride, std::min(width, columns - j)));
+    i32v now = counts(first, step);
+    const i32v next(static_cast<std::int32_t>(step * width));
+    each_vector(columns, [&](std::int64_t at) {
+      set_tile<T>(to, at, from_counts<T>(now));
+      now = now + next;
+    });
   }
 }
-/// Loads a block into a register. Rows are written in order, because a vector may write behind the end of its row, and the
-/// next row overwrites that. Rows that follow one another in memory too are one.
-template <dtype T>
-void load_block(std::byte* to, const tile_block& b, int slot) noexcept {
-  const std::int64_t stride = b.column_stride(slot), apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
-  const std::byte* p = b.bases[slot];
-  if (apart == columns * stride) return load_row<T>(to, p, stride, rows * columns);
-  for (std::int64_t r = 0; r < rows; ++r)
-    load_row<T>(to + r * columns * tile_bytes<T>, p + r * apart * tokamax::size_of(T), stride, columns);
-}
-// Fills a register with the elements of a slot that counts.
-template <dtype T>
-void count_block(std::byte* to, const tile_block& b, int slot) noexcept {
-  const auto first = reinterpret_cast<std::int64_t>(b.bases[slot]);
-  for (std::int64_t r = 0; r < b.rows; ++r)
-    for (std::int64_t j = 0; j < b.columns; j += width)
-      set_tile<T>(to, r * b.columns + j,
-                  count_from<T>(first + r * b.row_stride(slot) + j * b.column_stride(slot), b.column_stride(slot)));
-}
-template <dtype T>
-void store_row(std::byte* p, const std::byte* from, std::int64_t at, std::int64_t columns) noexcept {
-  constexpr std::int64_t bytes = tokamax::size_of(T);
-  const std::int64_t full = columns - columns % width;
-  for (std::int64_t j = 0; j < full; j += width) write<T, true>(p + j * bytes, tile_at<T>(from, at + j), width);
-  if (full < columns) write<T, false>(p + full * bytes, tile_at<T>(from, at + full), columns - full);
-}
-template <dtype T>
-void store_block(const std::byte* from, const tile_block& b, int slot) noexcept {
-  const std::int64_t apart = b.row_stride(slot), columns = b.columns, rows = b.rows;
-  std::byte* const p = b.bases[slot];
-  if (apart == columns) return store_row<T>(p, from, 0, rows * columns);
-  for (std::int64_t r = 0; r < rows; ++r) store_row<T>(p + r * apart * tokamax::size_of(T), from, r * columns, columns);
-}
 
-/// Is a slot one element for the whole loop?
-inline bool is_scalar(const loop_arguments& loop, int slot) noexcept {
-  for (std::int64_t d = 0; d < loop.rank; ++d)
-    if (loop.strides[slot * loop.rank + d] != 0) return false;
-  return true;
-}
+/// How the operations of a loop see a slot.
+struct slot_view {
+  instruction_kind kind = instruction_kind::load;  // or store, iota
+  dtype type = dtype::none;
+  std::int64_t bytes = 0;                          // of an element in memory; iota: in a tile
+  std::int64_t column_stride = 0, row_stride = 0;  // of the last two axes, in elements
+  bool single = false;                             // one element for the whole loop
+  bool copied = false;                             // even where it is dense
 
-/// Are elements of a dtype computed as they lie in memory?
-constexpr bool lies_as_computed(dtype t) { return t != bool_ && t == compute_dtype(t); }
-
-/// What a loop may do with memory where a block of it is dense: a load names the memory as its register, and the last line
-/// that computes writes its result where it is stored.
-struct memory_registers {
-  bool loads = false;    ///< nothing is computed behind the first store, which may be over an operand
-  int last_result = -1;  ///< the line, whose store follows it; -1: none
-
-  explicit memory_registers(const loop_arguments& a) noexcept {
-    const instruction* const l = a.instructions;
-    const int n = a.kernel->count;
-    int first_store = 0;
-    while (first_store < n && l[first_store].kind != instruction_kind::store) ++first_store;
-    loads = std::all_of(l + first_store, l + n, [](const instruction& i) { return i.kind == instruction_kind::store; });
-    if (loads && first_store == n - 1 && first_store > 0 && l[n - 1].a == n - 2 &&
-        l[n - 2].kind == instruction_kind::apply && l[n - 2].type == l[n - 1].type && lies_as_computed(l[n - 1].type))
-      last_result = n - 2;
+  /// Do the elements of a block lie one behind the other?
+  bool is_dense(std::int64_t rows, std::int64_t columns) const {
+    return kind != instruction_kind::iota && !copied && column_stride == 1 && (rows == 1 || row_stride == columns);
+  }
+  /// Can blocks of one row be used without a copy of all elements?
+  bool is_long() const {
+    return column_stride == 0 || (kind != instruction_kind::iota && !copied && column_stride == 1);
   }
 };
 
-/// Do the elements of a block lie one behind the other in a slot, in whole vectors?
-inline bool is_dense(const tile_block& b, int slot) noexcept {
-  return b.elements() % width == 0 && b.column_stride(slot) == 1 && (b.rows == 1 || b.row_stride(slot) == b.columns);
+/// Is the memory of two slots one, at least in part?
+inline bool overlap(const loop_arguments& a, int k, int j) noexcept {
+  const auto range = [&](int slot) {
+    std::int64_t low = 0, high = 1;
+    for (int d = 0; d < a.rank; ++d) {
+      const std::int64_t reach = (a.extents[d] - 1) * a.strides[slot * a.rank + d];
+      (reach < 0 ? low : high) += reach;
+    }
+    const auto at = reinterpret_cast<std::intptr_t>(a.pointers[slot]);
+    return std::pair{at + low * a.element_bytes[slot], at + high * a.element_bytes[slot]};
+  };
+  const auto x = range(k), y = range(j);
+  return x.first < y.second && y.first < x.second;
 }
 
-/// The registers of a loop on one thread, of `bytes` bytes for each element.
-struct tile_registers {
-  std::byte* own;
-  std::int64_t bytes;
-  std::byte** places;  ///< of each line: its own register, or memory
+inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot_view* slots) noexcept {
+  for (int i = 0; i < a.kernel->count; ++i) {
+    const instruction& l = a.instructions[i];
+    const bool stores = l.kind == instruction_kind::store;
+    if (!stores && l.kind != instruction_kind::load && l.kind != instruction_kind::iota) continue;
+    const int k = stores ? l.b : l.a;
+    const std::int64_t* const strides = a.strides + k * a.rank;
+    slots[k] = {l.kind, l.type, size_of(l.kind == instruction_kind::iota ? compute_dtype(l.type) : l.type),
+                strides[a.rank - 1], a.rank > 1 ? strides[a.rank - 2] : 0};
+    if (l.kind == instruction_kind::iota) slots[k].bytes = std::max<std::int64_t>(4, slots[k].bytes);
+    slots[k].single = l.kind == instruction_kind::load &&
+                      std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });
+  }
+  for (int j = 0; j < a.slots; ++j)
+    if (slots[j].kind == instruction_kind::store)
+      for (int k = 0; k < a.slots; ++k)
+        if (slots[k].kind == instruction_kind::load && code.reads_after_store(k, j) && overlap(a, k, j))
+          slots[k].copied = true;
+}
 
-  std::byte* of(int line) const noexcept { return own + line * (tile_size + width) * bytes; }
+/// A part of a loop on one thread.
+class interpreted_part {
+ public:
+  interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* slots, bool has_64_bits);
+  void run(std::int64_t at, std::int64_t count);
+
+ private:
+  void run_block(std::byte* const* first, std::int64_t rows, std::int64_t columns);
+  void run_tiles(std::byte* const* first, std::int64_t elements);
+  void set_place(int k, std::byte* first, std::int64_t rows, std::int64_t columns);
+  void count_elements(std::byte* to, dtype t, const strided_rows& b);
+  std::byte* copy_of(int k) const { return copies_ + k * (copied_elements + tile_size) * 8; }
+
+  const loop_arguments& loop_;
+  const loop_code& code_;
+  const slot_view* const slots_;
+  place* const places_;
+  std::byte* const copies_;
+  bool long_ = true;  // no slot needs copies of long blocks
+  bool large_;        // the arrays are larger than caches
 };
 
-/// Runs the lines of a loop on one block. If the registers are `fresh`, they do not hold the constants and single elements yet.
-inline void interpret(const tile_block& b, const tile_registers& registers, const memory_registers& memory,
-                      bool fresh) noexcept {
-  const loop_arguments& loop = b.loop;
-  std::byte** const place = registers.places;
-  for (int i = 0; i < loop.kernel->count; ++i) {
-    const instruction& l = loop.instructions[i];
-    place[i] = registers.of(i);
-    switch (l.kind) {
-      case instruction_kind::constant:
-        if (fresh)
-          dispatch(l.type, [&]<dtype T>() {
-            each_vector(tile_size, [&](std::int64_t at) { set_tile<T>(place[i], at, splat<T>(loop.constants[l.a])); });
-          });
-        break;
-      case instruction_kind::load:
-        if (memory.loads && lies_as_computed(l.type) && is_dense(b, l.a))
-          place[i] = b.bases[l.a];
-        else if (!is_scalar(loop, l.a))
-          dispatch(l.type, [&]<dtype T>() { load_block<T>(place[i], b, l.a); });
-        else if (fresh)  // a later block may be larger
-          dispatch(l.type, [&]<dtype T>() { load_row<T>(place[i], b.bases[l.a], 0, tile_size); });
-        break;
-      case instruction_kind::iota:
-        dispatch(l.type, [&]<dtype T>() { count_block<T>(place[i], b, l.a); });
-        break;
-      case instruction_kind::store:
-        if (place[l.a] != b.bases[l.b]) dispatch(l.type, [&]<dtype T>() { store_block<T>(place[l.a], b, l.b); });
-        break;
-      case instruction_kind::apply: {
-        const void* in[3] = {place[l.a], place[l.b < 0 ? 0 : l.b], place[l.c < 0 ? 0 : l.c]};
-        if (const int slot = loop.instructions[loop.kernel->count - 1].b; i == memory.last_result && is_dense(b, slot))
-          place[i] = b.bases[slot];
-        if (l.function == &convert_element_type_p) {
-          convert_tile(l.type, l.operand, place[i], in, b.elements());
-        } else {
-          loop.tiles[i](place[i], in, b.elements());
-          if (l.type != compute_dtype(l.type))
-            dispatch(l.type, [&]<dtype T>() { narrow_tile<T>(place[i], b.elements()); });
-        }
-        break;
-      }
+inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* slots,
+                                          bool has_64_bits)
+    : loop_(a),
+      code_(code),
+      slots_(slots),
+      places_(scratch<places_tag, place>(code.places())),
+      copies_(scratch<copies_tag, std::byte>(a.slots * (copied_elements + tile_size) * 8)),
+      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slots, std::multiplies<>()) >
+             cache_bytes) {
+  const std::int64_t bytes = tile_size * (has_64_bits ? 8 : 4);
+  const int constants = a.kernel->constants;
+  std::byte* tile = scratch<tiles_tag, std::byte>((constants + code.places() - code.first_tile()) * bytes);
+  for (int p = code.place_of_constant(0); p < code.places(); ++p, tile += bytes) places_[p] = {tile, 0};
+  for (int i = 0; i < a.kernel->count; ++i)
+    if (const instruction& l = a.instructions[i]; l.kind == instruction_kind::constant)
+      dispatch(l.type, [&]<dtype T>() {
+        each_vector(tile_size, [&](std::int64_t at) {
+          set_tile<T>(places_[code.place_of_constant(l.a)].base, at, splat<T>(a.constants[l.a]));
+        });
+      });
+  for (int k = 0; k < a.slots; ++k) {
+    long_ = long_ && slots[k].is_long();
+    if (slots[k].single) {
+      gather(copy_of(k), slots[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
+      places_[code.place_of_slot(k)] = {copy_of(k), 0};
     }
   }
+}
+
+/// `count` elements of the loop from number `at` on.
+inline void interpreted_part::run(std::int64_t at, std::int64_t count) {
+  const std::int64_t n = loop_.extents[loop_.rank - 1], inner_rows = loop_.rank > 1 ? loop_.extents[loop_.rank - 2] : 1;
+  for (const std::int64_t end = at + count; at < end;) {
+    const std::int64_t row = at / n, column = at % n, left = end - at;
+    std::int64_t rows = 1, columns = std::min(n - column, left);
+    if (column == 0 && n <= left && n < copied_elements) {
+      rows = std::min({left / n, copied_elements / n, inner_rows - row % inner_rows});
+      const std::int64_t whole_tiles = tile_size / std::gcd(n, tile_size);  // so many rows have whole tiles
+      if (rows > whole_tiles) rows -= rows % whole_tiles;
+    }
+    if (rows == 1) {
+      if (!long_) columns = std::min(columns, copied_elements);
+      if (columns > tile_size) columns -= columns % tile_size;
+    }
+    std::byte* first[max_loop_slots];
+    locate(loop_, row, column, first);
+    run_block(first, rows, columns);
+    at += rows * columns;
+  }
+}
+
+inline void interpreted_part::run_block(std::byte* const* first, std::int64_t rows, std::int64_t columns) {
+  for (int k = 0; k < loop_.slots; ++k)
+    if (!slots_[k].single) set_place(k, first[k], rows, columns);
+  places_[0] = {nullptr, rows * columns};
+  run_tiles(first, rows * columns);
+  for (int k = 0; k < loop_.slots; ++k)
+    if (slots_[k].kind == instruction_kind::store && places_[code_.place_of_slot(k)].base != first[k])
+      scatter(copy_of(k), slots_[k].bytes, {first[k], rows, columns, slots_[k].row_stride, 1});
+}
+
+/// Runs the operations of the loop for each tile of a block. An operation reads the lines of a tile in the order that the
+/// compiler likes, which the hardware does not foresee, so arrays that are larger than caches are prefetched.
+inline void interpreted_part::run_tiles(std::byte* const* first, std::int64_t elements) {
+  constexpr std::int64_t line = 64, tiles_ahead = 4;
+  place arrays[max_loop_slots];
+  int count = 0;
+  for (int k = 0; k < loop_.slots; ++k)
+    if (const place& p = places_[code_.place_of_slot(k)]; large_ && p.base == first[k] && p.step > 0)
+      arrays[count++] = p;
+  const operation* const o = code_.operations();
+  const operation::vector none{};
+  for (std::int64_t at = 0; at < elements; at += tile_size) {
+    for (int k = 0; k < count; ++k)
+      for (std::int64_t i = at * arrays[k].step, end = i + tile_size * arrays[k].step; i < end; i += line)
+        __builtin_prefetch(address_behind(arrays[k].base, i + tiles_ahead * tile_size * arrays[k].step));
+    o->run.pointer(o, places_, at, none, none, none, none, none, none, none, none);
+  }
+}
+
+inline void interpreted_part::set_place(int k, std::byte* first, std::int64_t rows, std::int64_t columns) {
+  const slot_view& s = slots_[k];
+  place& p = places_[code_.place_of_slot(k)];
+  if (s.is_dense(rows, columns) && rows * columns % tile_size == 0) {
+    p = {first, s.bytes};
+  } else {
+    const bool one = s.kind != instruction_kind::store && s.column_stride == 0 && rows == 1;  // element for all
+    const strided_rows b{first, rows, one ? tile_size : columns, s.row_stride, s.column_stride};
+    if (s.kind == instruction_kind::load)
+      gather(copy_of(k), s.bytes, b);
+    else if (s.kind == instruction_kind::iota)
+      count_elements(copy_of(k), s.type, b);
+    p = {copy_of(k), one ? 0 : s.bytes};
+  }
+}
+
+/// The elements of a slot that counts. Its "pointer" is the first number.
+inline void interpreted_part::count_elements(std::byte* to, dtype t, const strided_rows& b) {
+  dispatch(t, [&]<dtype T>() {
+    for (std::int64_t r = 0; r < b.rows; ++r)
+      count_row<T>(to + r * b.columns * tile_bytes<T>, reinterpret_cast<std::int64_t>(b.first) + r * b.row_stride,
+                   b.column_stride, b.columns);
+  });
 }
 
 }  // namespace detail
@@ -305,28 +278,13 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   if (const instruction* const l = a.instructions; a.kernel->count == 2 && l[0].kind == instruction_kind::load &&
                                                    l[1].kind == instruction_kind::store && l[0].type == l[1].type)
     if (copy_transposed(a, l[0].a, l[1].b)) return;
-  const std::int64_t n = a.extents[a.rank - 1], inner_rows = a.rank > 1 ? a.extents[a.rank - 2] : 1;
-  std::int64_t bytes = 4;  // of an element in a register
-  for (int i = 0; i < a.kernel->count; ++i)
-    if (bits_of(a.instructions[i].type) == 64) bytes = 8;
-  const detail::memory_registers memory(a);
-  each_part(a, [&](std::int64_t at, std::int64_t count) {
-    std::byte* places[max_loop_lines];
-    const detail::tile_registers registers{
-        scratch<detail::tile_scratch, std::byte>(a.kernel->count * (tile_size + width) * bytes), bytes, places};
-    bool fresh = true;
-    for (const std::int64_t end = at + count; at < end;) {
-      const std::int64_t row = at / n, column = at % n, left = end - at;
-      const bool whole = column == 0 && n <= std::min(left, tile_size);  // some rows, else a part of one
-      const std::int64_t rows = whole ? std::min({left / n, tile_size / n, inner_rows - row % inner_rows}) : 1;
-      const std::int64_t columns = whole ? n : std::min({n - column, left, tile_size});
-      std::byte* p[max_loop_slots];
-      detail::locate(a, row, column, p);
-      detail::interpret({rows, columns, p, a}, registers, memory, fresh);
-      fresh = false;
-      at += rows * columns;
-    }
-  });
+  const loop_code code(a);
+  detail::slot_view slots[max_loop_slots];
+  detail::fill_slot_views(a, code, slots);
+  const bool wide = std::any_of(a.instructions, a.instructions + a.kernel->count,
+                                [](const instruction& l) { return bits_of(l.type) == 64; });
+  each_part(
+      a, [&](std::int64_t at, std::int64_t count) { detail::interpreted_part(a, code, slots, wide).run(at, count); });
 }
 #endif
 
