@@ -306,7 +306,11 @@ constexpr std::int64_t ceil_extent(std::int64_t a, std::int64_t b) {
 /// Is a <= b, whatever the values of the symbols? Only if that is easy to see.
 constexpr bool at_most(std::int64_t a, std::int64_t b) {
   if (a == b || (a >= 0 && b >= 0)) return a <= b;
-  return is_extent(a) && is_extent(b) && is_extent(detail::add_amounts(b, detail::negated(a)));
+  if (!is_extent(a) || !is_extent(b)) return false;
+  if (is_extent(detail::add_amounts(b, detail::negated(a)))) return true;
+  bool ok = true;
+  const detail::extent_sum less = detail::decoded(a).as_sum(ok), more = detail::decoded(b).as_sum(ok);
+  return ok && never_above(less, more);
 }
 
 }  // namespace tokamax

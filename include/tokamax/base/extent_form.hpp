@@ -170,6 +170,28 @@ struct extent_sum {
   }
 };
 
+/// Is a <= b, whatever the symbols are? Only if that is easy to see: for the 0 and for the quotient in a, there is a 0 or a
+/// quotient in b that is not less.
+constexpr bool never_above(const extent_sum& a, const extent_sum& b) {
+  if (a.times < 0 || b.times < 0) return false;
+  bool all = true;
+  for (const bool quotient_of_a : {false, true}) {
+    bool any = false;
+    for (const bool quotient_of_b : {false, true}) {
+      bool ok = true;
+      polynomial rest, most = a.inner;
+      most.add(0, a.divisor - 1, ok);  // the quotient is rounded up
+      rest.add(b.outer, checked_product(a.divisor, b.divisor, ok), ok);
+      if (quotient_of_b) rest.add(b.inner, checked_product(b.times, a.divisor, ok), ok);
+      rest.add(a.outer, checked_product(-a.divisor, b.divisor, ok), ok);
+      if (quotient_of_a) rest.add(most, checked_product(-a.times, b.divisor, ok), ok);
+      any = any || (ok && rest.is_positive());
+    }
+    all = all && any;
+  }
+  return all;
+}
+
 /// factor * symbols * sums: what an extent means, or an amount that may be negative.
 struct extent_form {
   static constexpr int most_sums = 2;

@@ -133,7 +133,7 @@ constexpr index_plan plan_of(const array& x, const index_expression* const* list
       continue;
     }
     for (int i = taken; i < x.rank(); ++i, ++axis)
-      p.list.push_back({.start = 0, .count = x.extent(axis), .axis = axis});
+      p.list.push_back({.start = 0, .count = x.extent(axis), .limit = x.extent(axis), .axis = axis});
   }
   return p;
 }
