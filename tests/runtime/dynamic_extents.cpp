@@ -491,7 +491,8 @@ std::vector<row> sums() {
     return pad(x, 0.0f, low, high);
   };
   return {
-      {"all but the first", [](o x) { return arrays{x[0](range{1}), x[0][range{1}] * 2.0f}; }, "n,4|n|n,m|2,4", "m,n,4"},
+      {"all but the first", [](o x) { return arrays{x[0](range{1}), x[0][range{1}] * 2.0f}; }, "n,4|n|n,m|2,4",
+       "m,n,4"},
       {"all but the last", [](o x) { return arrays{x[0](range{0, -1}), x[0][range{0, -1}] * 2.0f}; }, "n,4|n|n,m", ""},
       {"along the last axis", [](o x) { return arrays{tanh(x[0](ellipsis, range{1})), x[0](ellipsis, range{0, -2})}; },
        "4,n|m,n|n,n|2,3,n", ""},
@@ -533,7 +534,8 @@ std::vector<row> sums() {
          return arrays{matmul(y, transpose(y)), matmul(y(range{1}), transpose(x[0](range{0, -1}))), softmax(y, 0)};
        },
        "n,4;m,4|n,4;1,4", ""},
-      {"joined axes", [](o x) { return arrays{reshape(concatenate({x[0], x[1]}), {-1}), reshape(x[0](range{1}), {-1})}; },
+      {"joined axes",
+       [](o x) { return arrays{reshape(concatenate({x[0], x[1]}), {-1}), reshape(x[0](range{1}), {-1})}; },
        "n,4;m,4|n,4;1,4|n,m;1,m", ""},
       {"attention over a cache",
        [](o x) {
@@ -550,7 +552,7 @@ std::vector<row> sums() {
       {"a written part that may be outside", [](o x) { return arrays{x[0].at(0).set(1.0f)}; }, "n|n,4", "", true},
       {"arithmetic with the number", [](o x) { return arrays{arange(x[0].extent(0) + 1)}; }, "n|n,4", "", true},
       {"half of the number", [](o x) { return arrays{arange(x[0].extent(0) / 2)}; }, "n|n,4", "", true},
-      {"difference of the numbers", [](o x) { return arrays{arange(x[0].extent(0) - x[1].extent(0) - 1)}; }, "n;m", "",
+      {"difference of the numbers", [](o x) { return arrays{arange(x[0].extent(0) - x[1].extent(0))}; }, "n;m|m;n", "",
        true},
       {"a range of the number", [](o x) { return arrays{x[0](range{0, x[0].extent(0) / 2})}; }, "n|n,4", "", true},
       {"a range to a number", [](o x) { return arrays{arange(0.5f, x[0].extent(0))}; }, "n|n,4", "", true},

@@ -231,9 +231,7 @@ namespace detail {
 constexpr bool may_be_extent(std::int64_t v) { return v <= -(std::int64_t{1} << 60); }
 /// Of a number that may be a dynamic extent or the inverse of one. The encoding of extents has values that programs do not
 /// use otherwise.
-constexpr bool may_be_extent(double v) {
-  return (v <= -0x1p61 && v >= -0x1p63) || (v >= -0x1p-61 && v <= -0x1p-63);
-}
+constexpr bool may_be_extent(double v) { return (v <= -0x1p61 && v >= -0x1p63) || (v >= -0x1p-61 && v <= -0x1p-63); }
 /// f16 and the 8-bit floats have no number as large as a dynamic extent, which is kept as this NaN, so that a trace can
 /// refuse it too.
 constexpr bool lacks_extents(dtype t) { return is_floating(t) && bits_of(t) <= 16 && t != bf16; }

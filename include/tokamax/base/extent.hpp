@@ -4,6 +4,8 @@
 
 #include <tokamax/base/extent_form.hpp>  // extent_form
 
+#include <initializer_list>  // initializer_list
+
 namespace tokamax {
 
 namespace detail {

@@ -3,11 +3,12 @@
 // tested by tests/base/extent.cpp
 #pragma once
 
-#include <bit>      // bit_width
-#include <compare>  // strong_ordering
-#include <cstdint>  // int64_t
-#include <limits>   // max
-#include <numeric>  // gcd
+#include <bit>               // bit_width
+#include <compare>           // strong_ordering
+#include <cstdint>           // int64_t
+#include <initializer_list>  // initializer_list
+#include <limits>            // max
+#include <numeric>           // gcd
 
 namespace tokamax {
 
@@ -160,7 +161,8 @@ struct extent_sum {
   constexpr bool is_positive() const {
     if (times >= 0 && outer.is_positive()) return true;
     if (times == 0 || (times < 0 && !outer.is_positive())) return false;
-    bool ok = true;  // times * ceil(inner / divisor) is at least times * inner / divisor, or the same for the next number
+    bool ok =
+        true;  // times * ceil(inner / divisor) is at least times * inner / divisor, or the same for the next number
     polynomial least = inner;
     if (times < 0) least.add(0, divisor - 1, ok);
     polynomial all;
@@ -235,8 +237,7 @@ struct extent_form {
   constexpr bool has_symbol(int s) const {
     unsigned all = symbols;
     for (int k = 0; k < count; ++k)
-      for (int i = 0; i < polynomial::most; ++i)
-        all |= sums[k].outer.terms[i].symbols | sums[k].inner.terms[i].symbols;
+      for (int i = 0; i < polynomial::most; ++i) all |= sums[k].outer.terms[i].symbols | sums[k].inner.terms[i].symbols;
     return all >> 2 * s & 3;
   }
   /// The same as one sum.

@@ -26,7 +26,9 @@ constexpr void write_factor(auto& out, std::int64_t factor, bool first, bool alo
 }
 constexpr void write_polynomial(auto& out, const polynomial& p, bool& first) {
   for (int i = 0; i < p.count; ++i) {
-    const polynomial::term& t = p.terms[i + 1 == p.count && p.number() ? 0 : p.number() ? i + 1 : i];  // the number last
+    const polynomial::term& t = p.terms[i + 1 == p.count && p.number() ? 0
+                                        : p.number()                   ? i + 1
+                                                                       : i];  // the number last
     write_factor(out, t.factor, first, t.symbols == 0);
     write_symbols(out, t.symbols);
     first = false;

@@ -5,8 +5,8 @@
 #include <tokamax/core/arguments.hpp>  // reject
 #include <tokamax/lax/slice.hpp>       // slice
 
-#include <concepts>   // integral
-#include <limits>     // numeric_limits
+#include <concepts>  // integral
+#include <limits>    // numeric_limits
 
 namespace tokamax {
 

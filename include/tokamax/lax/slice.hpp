@@ -137,7 +137,8 @@ inline constexpr op pad_p{
         for (int i = 0; i < low.rank(); ++i) {
           const std::int64_t inside = detail::spread(c[0].extent(i), interior[i]);
           minus_low.push_back(-low[i]);
-          minus_high.push_back(detail::add_amounts(detail::add_amounts(inside, low[i]), detail::negated(c.ct().extent(i))));
+          minus_high.push_back(
+              detail::add_amounts(detail::add_amounts(inside, low[i]), detail::negated(c.ct().extent(i))));
           stride.push_back(interior[i] + 1);
         }
         const array wide = pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), minus_low, minus_high);

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/freeze.hpp>     // thaw
-#include <tokamax/core/trace.hpp>          // ambient_graph, inline_graph
-#include <tokamax/runtime/given_tree.hpp>  // given_tree
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/freeze.hpp>        // thaw
+#include <tokamax/core/trace.hpp>             // ambient_graph, inline_graph
+#include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
-#include <memory>     // make_unique
-#include <string>     // to_string
-#include <vector>     // vector
+#include <memory>  // make_unique
+#include <string>  // to_string
+#include <vector>  // vector
 
 namespace tokamax {
 

@@ -12,7 +12,7 @@
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 #include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
-#include <memory>     // unique_ptr, addressof
+#include <memory>  // unique_ptr, addressof
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes

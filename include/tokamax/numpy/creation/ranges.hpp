@@ -35,7 +35,8 @@ constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype
         const array count = iota(type == dtype::none ? i32 : type, {n}, 0, l);
         return detail::extent_operand(start, l) + count * array(step, {count.dtype(), false, {}});
       }
-    return detail::impossible(f32, "dynamic extent: arange", "bounds that are computed", "extents and a step of 1 or more", l);
+    return detail::impossible(f32, "dynamic extent: arange", "bounds that are computed",
+                              "extents and a step of 1 or more", l);
   }
   const double steps = (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step);
   std::int64_t n = steps > 0 ? static_cast<std::int64_t>(steps) : 0;

@@ -20,10 +20,10 @@ namespace detail {
 struct axis_index {
   index_expression::kind what = index_expression::kind::range;
   std::int64_t start = 0, count = 1,
-               step = 1;     ///< of ranges; of numbers the start, where negative ones count from the end
-  std::int64_t limit = 0;    ///< of a dynamic range: all positions are below it
-  array indices = {};     ///< i32
-  int axis = -1;          ///< of x; -1: a new one
+               step = 1;   ///< of ranges; of numbers the start, where negative ones count from the end
+  std::int64_t limit = 0;  ///< of a dynamic range: all positions are below it
+  array indices = {};      ///< i32
+  int axis = -1;           ///< of x; -1: a new one
 };
 /// All of them: the axes of x in order with new ones between them.
 struct index_plan {
