@@ -3,6 +3,8 @@
 // tested by tests/base/extent.cpp
 #pragma once
 
+#include <tokamax/base/requirements.hpp>  // checked before all else
+
 #include <bit>               // bit_width
 #include <compare>           // strong_ordering
 #include <cstdint>           // int64_t
