@@ -205,6 +205,7 @@ constexpr std::int64_t div_extent(std::int64_t a, std::int64_t b) {
 namespace detail {
 /// a + b of amounts, which may be negative; no_extent if the sum cannot be encoded.
 constexpr std::int64_t add_amounts(std::int64_t a, std::int64_t b) {
+  if (a > no_extent && b > no_extent && a < -no_extent && b < -no_extent) return a + b;  // the usual case
   if (a == no_extent || b == no_extent) return no_extent;
   if (!is_dyn(a) && !is_dyn(b)) {
     std::int64_t sum = 0;

@@ -75,17 +75,19 @@ inline constexpr op slice_p{
     .vjp = [](const call& c) -> arrays {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       shape high, interior;
-      arrays starts;
       bool known = true, adjacent = true;
       for (int i = 0; i < start.rank(); ++i) {
         const std::int64_t covered = detail::spread(c.out().extent(i), stride[i] - 1);
         high.push_back(detail::add_amounts(c[0].extent(i), detail::negated(detail::add_amounts(covered, start[i]))));
         interior.push_back(stride[i] - 1);
-        starts.push_back(detail::extent_operand(start[i], {}));
         known = known && !is_dyn(start[i]) && high[i] != no_extent;
         adjacent = adjacent && stride[i] == 1;
       }
-      if (!known && adjacent) return dynamic_update_slice(zeros_like(c[0]), c.ct(), starts);
+      if (!known && adjacent) {
+        arrays starts;
+        for (std::int64_t s : start) starts.push_back(detail::extent_operand(s, {}));
+        return dynamic_update_slice(zeros_like(c[0]), c.ct(), starts);
+      }
       return pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), start, high, interior);
     },
     .batch = [](const call& c) -> arrays {
