@@ -58,12 +58,27 @@ static_assert([] {
       if (is_extent(e + k) || is_extent(e - k) || is_extent(e / (k + 1))) return false;
   return !is_extent(n + n) && !is_extent(n + m) && !is_extent(n * 2);
 }());
+static_assert(sub_extent(n / 2, 1) == no_extent && sub_extent(n / 2, m) == no_extent && sub_extent(3, n - 1) < 0);
+static_assert(!is_extent(add_extent(n, m / 3)) && !is_extent(ceil_extent(n / 2, 2)) &&
+              !is_extent(mul_extent(n / 2, m)));
+static_assert(!at_most(n / 2, n) && !is_extent(sub_extent(n, m / 7)));
 static_assert([] {  // differences are far from all sizes
-  const std::int64_t some[] = {n, m, dyn(2), dyn(0, 2), dyn(1, 4), product};
+  const std::int64_t some[] = {n,      m,         dyn(2),    dyn(3),  dyn(4),           dyn(5),           dyn(6),
+                               dyn(7), dyn(0, 2), dyn(1, 4), product, add_extent(n, 1), sub_extent(n, 1), rows};
   for (const std::int64_t a : some)
     for (const std::int64_t b : some)
       if (a != b && a - b > -(1LL << 40) && a - b < 1LL << 40) return false;
   return true;
+}());
+
+// Floats that were made of extents, and their inverses, are known too.
+static_assert([] {
+  for (const std::int64_t e : {n, dyn(7, 50000), mul_extent(n, m), add_extent(n, 1), sub_extent(m, 9), rows}) {
+    const auto v = static_cast<double>(e);
+    for (const double d : {v, 1 / v, double{static_cast<float>(v)}, double{1 / static_cast<float>(v)}})
+      if (!detail::may_be_extent(d)) return false;
+  }
+  return !detail::may_be_extent(-7.1661652561756670113e18) && !detail::may_be_extent(-1e-19);
 }());
 
 // An argument tells the value of a symbol.

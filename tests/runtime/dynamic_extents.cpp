@@ -547,6 +547,23 @@ std::vector<row> sums() {
        "2,n,8|m,n,8", ""},
       {"a batch padded to 16", [=](o x) { return arrays{slice_in_dim(attend(padded(x[0])), 0, x[0].extent(0), 0)}; },
        "n,3,8|n,m,8", ""},
+      {"reductions of what is longer",
+       [](o x) {
+         const array y = concatenate({x[0], x[1]});
+         return arrays{mean(y, {{0}}), var(y, {{0}}), max(y(range{1}) * y(range{1}), {{-1}}), cumsum(y, 0), sort(y, 0)};
+       },
+       "n,4;m,4|n,4;1,4", "m,n,4;m,2,4"},
+      {"a loop over what is longer",
+       [](o x) {
+         const auto step = [](const array& s, const array& v) { return std::pair{s * 0.5f + v, sum(s)}; };
+         auto [last, all] = scan(step, zeros({4}), concatenate({x[0], x[1]}));
+         return arrays{last, all};
+       },
+       "n,4;m,4|n,4;1,4", ""},
+      {"the extent as an array",
+       [](o x) { return arrays{sum(x[0]) * astype(extent_as_array(add_extent(x[0].extent(0), 3)), f32)}; }, "n|n,4",
+       ""},
+      {"causal convolution", [](o x) { return arrays{causal_conv1d(x[0], x[1]).out}; }, "2,n,4;4,3|n,m,4;4,3", ""},
       {"unlike extents", [](o x) { return arrays{x[0] + x[1](range{1})}; }, "n;m|n,4;n,4", "", true},
       {"a part that may be outside", [](o x) { return arrays{x[0](0)}; }, "n|n,4", "", true},
       {"a written part that may be outside", [](o x) { return arrays{x[0].at(0).set(1.0f)}; }, "n|n,4", "", true},

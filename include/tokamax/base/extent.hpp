@@ -14,24 +14,31 @@ namespace detail {
 //
 // Programs may count with such numbers as if they were sizes. What comes of that must not look like an extent. So all of
 // them have the same low bits, which no sum of a few of them and a small number has, and the bits above are mixed, so that
-// differences are far from all sizes.
+// differences are far from all sizes. Those of few bits are close to -2^61 and -2^62, where they are known as floats too.
 struct extent_code {
   std::int64_t end;  // the numbers are below this one
   int bits, mark_bits;
+  static constexpr int few_bits = 36;
   static constexpr std::uint64_t mark = 0x35b, odd = 0x9e3779b97f4a7c15u, inverse = 0xf1de83e19937733du;
   static_assert(odd * inverse == 1);
 
-  constexpr std::uint64_t mask() const { return (std::uint64_t{1} << bits) - 1; }
-  constexpr std::int64_t number_of(std::uint64_t payload) const {
-    payload = payload * odd & mask();
-    payload ^= payload >> bits / 2;
-    return end - 1 - static_cast<std::int64_t>(payload << mark_bits | mark);
+  static constexpr std::uint64_t first(std::uint64_t v, int n) { return v & ((std::uint64_t{1} << n) - 1); }
+  static constexpr std::uint64_t mixed(std::uint64_t v, int n) {
+    return first(v * odd, n) ^ first(v * odd, n) >> n / 2;
   }
+  static constexpr std::uint64_t unmixed(std::uint64_t v, int n) { return first((v ^ v >> n / 2) * inverse, n); }
+  constexpr std::uint64_t many() const { return std::uint64_t{1} << (bits + mark_bits - 1); }
+  constexpr std::int64_t number_of(std::uint64_t payload) const {
+    const bool few = payload >> few_bits == 0;
+    const std::uint64_t at =
+        few ? mixed(payload, few_bits) << mark_bits | mark : many() | mixed(payload, bits) << (mark_bits - 1) | mark;
+    return end - 1 - static_cast<std::int64_t>(at);
+  }
+  /// 0 if there is none.
   constexpr std::uint64_t payload_of(std::int64_t number) const {
-    std::uint64_t payload = static_cast<std::uint64_t>(end) - 1 - static_cast<std::uint64_t>(number);
-    payload = payload >> mark_bits & mask();
-    payload ^= payload >> bits / 2;
-    return payload * inverse & mask();
+    const std::uint64_t at = static_cast<std::uint64_t>(end) - 1 - static_cast<std::uint64_t>(number);
+    if (at >> (few_bits + mark_bits) == 0) return unmixed(at >> mark_bits, few_bits);
+    return at >= many() ? unmixed((at - many()) >> (mark_bits - 1), bits) : 0;
   }
 };
 inline constexpr extent_code product_code{no_extent, 46, 15}, form_code{2 * no_extent, extent_bits::capacity, 12};
@@ -211,6 +218,7 @@ constexpr std::int64_t add_amounts(std::int64_t a, std::int64_t b) {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? a > 0 ? too_large : no_extent : sum;
   }
+  if ((!is_dyn(a) && comes_of_extent(a)) || (!is_dyn(b) && comes_of_extent(b))) return no_extent;
   if (a == 0 || b == 0) return a == 0 ? b : a;
   extent_form f = decoded(a), g = decoded(b);
   bool ok = f.ok && g.ok;
@@ -275,6 +283,8 @@ constexpr std::int64_t add_extent(std::int64_t a, std::int64_t b) {
 }
 /// max(a - b, 0): what b leaves of a, as slices have it.
 constexpr std::int64_t sub_extent(std::int64_t a, std::int64_t b) {
+  for (const std::int64_t e : {a, b})
+    if (detail::comes_of_extent(e) && !is_extent(e)) return no_extent;
   return detail::cut_at_zero(detail::add_amounts(a, detail::negated(b)));
 }
 /// a / b, rounded up, for a known b from 1 on.

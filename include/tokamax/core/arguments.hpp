@@ -65,7 +65,7 @@ constexpr void check_result(const call& c, const array_type& t) {
   if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes are checked when memory is planned
   const char* expected = unmet(t);
   for (std::int64_t e : t.shape)  // a difference of two dynamic extents is a large number
-    if (dynamic && e >= std::int64_t{1} << 48) expected = "extents below 2^48";
+    if (dynamic && e >= std::int64_t{1} << 40) expected = "extents below 2^40";
   if (!expected) return;
   if (dynamic)
     c.fail(message("dynamic extent: ") << c.self->name, c.count ? c[0].type() : t, "extents known when it is traced");
