@@ -19,6 +19,14 @@ constexpr void reject(const array* xs, int n, location where, const message& wha
   reject(g, where, what, found, expected);
 }
 
+/// Are all extents known? Functions that count while they are traced reject others.
+/// errors  "dynamic extent: " and the name of the function
+constexpr bool is_known(const char* function, const array& x, location where) {
+  if (!is_dynamic(x.shape())) return true;
+  reject(x, where, message("dynamic extent: ") << function, x.type(), "extents known when it is traced");
+  return false;
+}
+
 /// `axis` counted from the front. It is an axis of an array with `new_axes` more axes than x.
 /// errors  `what` if there is no such axis; while compiling the result is then 0
 constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, location where, int new_axes = 0) {

@@ -88,6 +88,7 @@ constexpr array cov(const array& x, cov_options o = {}, source_line l = source_l
     reject(x, l, "cov: operand", x.type(), "at most two axes");
     return x;
   }
+  if (!is_known("cov", x, l)) return x;
   array rows = atleast_2d(detail::in_floats(x), l);
   if (!o.rowvar && x.rank() == 2) rows = transpose(rows, l);
   const array centred = rows - located(mean(rows, {{1}, true}), l);
