@@ -133,7 +133,8 @@ constexpr array detrend(const array& given, int axis = -1, trend type = trend::l
   axis = checked_axis("detrend: axis", axis, x, l);
   if (x.rank() == 0) return x;
   const array centred = x - located(mean(x, {{axis}, true}, l), l);
-  if (type == trend::constant || x.extent(axis) < 2) return centred;
+  if (type == trend::constant || (is_dyn(x.extent(axis)) && !is_known("detrend", x, l)) || x.extent(axis) < 2)
+    return centred;
   const double n = static_cast<double>(x.extent(axis));
   const array time = iota(x.dtype(), x.shape(), axis, l) - (n - 1) / 2;
   const array slope = sum(centred * located(time, l), {{axis}, true}, l) / (n * (n * n - 1) / 12);
