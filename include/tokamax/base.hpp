@@ -5,6 +5,9 @@
 //   base/dtype.hpp                element types by name, one row each.
 //   base/element.hpp              the C++ type of each dtype, the one choice by dtype, and elements as bits.
 //   base/error.hpp                the one exception of the library.
+//   base/extent.hpp               extents that are known when a program runs, and arithmetic with them.
+//   base/extent_form.hpp          what a dynamic extent means: products and sums of symbols, and the number that stands for it.
+//   base/extent_text.hpp          dynamic extents as text: "4n", "n+1", "2n(m+o)", "max(0,n-1)", "16ceil(n/16)".
 //   base/fixed_string.hpp         text of bounded length that can be a template argument.
 //   base/linked.hpp               functions that constant expressions evaluate and run-time calls may find in a linked library.
 //   base/modular.hpp              integers whose arithmetic wraps around, as that of registers does.
@@ -31,6 +34,9 @@
 #include <tokamax/base/dtype.hpp>
 #include <tokamax/base/element.hpp>
 #include <tokamax/base/error.hpp>
+#include <tokamax/base/extent.hpp>
+#include <tokamax/base/extent_form.hpp>
+#include <tokamax/base/extent_text.hpp>
 #include <tokamax/base/fixed_string.hpp>
 #include <tokamax/base/linked.hpp>
 #include <tokamax/base/modular.hpp>

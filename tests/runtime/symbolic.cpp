@@ -32,6 +32,8 @@ struct server {
     return tk::softmax(token.logits(tk::mean(x, {.axis = {1}})));
   }
 };
+constexpr auto third_of_three = [](const tensor<tk::f32, dyn()>&, const tensor<tk::f32, dyn(1)>&,
+                                   const tensor<tk::f32, dyn(), 2, dyn(1)>& z) { return z * 2; };
 array ids(std::int64_t rows) { return tk::random::randint(tk::random::key(3), {rows, 8}, 0, 32); }
 
 }  // namespace
@@ -146,11 +148,12 @@ TEST_CASE("other extents and dtypes are part of the program; to functions that n
 TEST_CASE("what needs a known extent is refused by name, and the function works on") {
   const auto shortened = tk::jit([](const array& x) { return tk::slice_in_dim(x, 0, 1, 0); }, tk::cpu);
   CHECK_THROWS_WITH(shortened(tk::symbolic(numbers({2, 3}))),
-                    contains("dynamic extent: slice") && contains("f32[n,3]"));
+                    contains("dynamic extent: slice") && contains("f32[n,3]") && contains("axis 0 for all n"));
   const auto last = tk::jit([](const array& x) { return tk::slice_in_dim(x, 2, 3, 1); }, tk::cpu);
   CHECK(same_bits(last(tk::symbolic(numbers({2, 3}))), last(numbers({2, 3}))));  // of a known axis
-  const auto padded = tk::jit([](const array& x) { return tk::pad(x, 0.0f, {1, 0}, {0, 0}); }, tk::cpu);
-  CHECK_THROWS_WITH(padded(tk::symbolic(numbers({2, 3}))), contains("dynamic extent: pad") && contains("f32[n,3]"));
+  const auto before = [](const array& x) { return tk::pad(x, 0.0f, {x.extent(0), 0}, {0, 0}); };
+  CHECK_THROWS_WITH(tk::jit(before, tk::cpu)(tk::symbolic(numbers({2, 3}))),
+                    contains("dynamic extent: pad") && contains("f32[n,3]"));
   CHECK(shortened(numbers({2, 3})).shape() == tk::shape{1, 3});
   const auto number = tk::jit([](const array& x) { return x * x.extent(0); }, tk::cpu);
   CHECK_THROWS_WITH(number(tk::symbolic(numbers({2, 3}))),
@@ -159,10 +162,148 @@ TEST_CASE("what needs a known extent is refused by name, and the function works 
   CHECK_THROWS_WITH(exact(tk::symbolic(numbers({2, 3}))), contains("f32[n,3]") && contains("f32[2,3]"));
   CHECK_THROWS_WITH(tk::symbolic(numbers({2, 3}), 2), contains("axis"));
   CHECK_THROWS_WITH(tk::symbolic(numbers({2, 3}), 0, 8), contains("symbolic: symbol") && contains("from 0 to 7"));
-  const auto longer = tk::jit([](const array& x) { return tk::concatenate({x, tk::ones({1, 3})}); }, tk::cpu);
-  CHECK_THROWS_WITH(longer(tk::symbolic(numbers({2, 3}))), contains("dynamic extent: concatenate"));
+  const auto unlike = tk::jit([](const array& x, const array& y) { return x(tk::range{1}) + y; }, tk::cpu);
+  CHECK_THROWS_WITH(unlike(tk::symbolic(numbers({2, 3})), tk::symbolic(numbers({1, 3}), 0, 1)),
+                    contains("f32[max(0,n-1),3]") && contains("f32[o,3]"));
+  const auto position = tk::jit([](const array& x) { return x(0) * 2; }, tk::cpu);
+  CHECK_THROWS_WITH(position(tk::symbolic(numbers({2, 3}))),
+                    contains("index: dynamic extent") && contains("f32[n,3]") && contains("for all n"));
+  const auto written = tk::jit([](const array& x) { return x.at(0).set(1); }, tk::cpu);
+  CHECK_THROWS_WITH(written(tk::symbolic(numbers({2, 3}))), contains("index: dynamic extent"));
+  const auto counted = tk::jit([](const array& x) { return tk::arange(x.extent(0) + 1); }, tk::cpu);
+  CHECK_THROWS_WITH(counted(tk::symbolic(numbers({2, 3}))),
+                    contains("dynamic extent: iota") || contains("iota: shape"));
+  const auto real = tk::jit([](const array& x) { return tk::arange(0.5, x.extent(0)); }, tk::cpu);
+  CHECK_THROWS_WITH(real(tk::symbolic(numbers({2, 3}))), contains("dynamic extent: arange"));
   const auto twice = tk::jit([](const array& x) { return x * 2; }, tk::cpu);
   CHECK_THROWS_WITH(twice(tk::symbolic(array(tk::array_type{tk::f32, false, {2, 3}}))), contains("without data"));
+}
+
+TEST_CASE("a message about an extent says what the symbols are, and which arguments say so") {
+  const auto run = tk::jit([](const array&, const array&, const array& z) { return z * 2; }, tk::cpu);
+  const auto known = tk::jit(third_of_three, tk::cpu, tk::while_compiling);
+  const std::string values = "expected f32[n,2,o] where n = 3 by argument 0, o = 4 by argument 1 (argument 2";
+  const array x = numbers({3}), y = numbers({4}), z = numbers({5, 2, 4});
+  CHECK_THROWS_WITH(run(tk::symbolic(x), tk::symbolic(y, 0, 1), tk::symbolic(tk::symbolic(z), 2, 1)),
+                    contains("jit: argument") && contains("found f32[5,2,4]") && contains(values));
+  const auto typed = [&](const array& last) {
+    return known(tensor<tk::f32, dyn()>(x), tensor<tk::f32, dyn(1)>(y), tensor<tk::f32, dyn(), 2, dyn(1)>(last));
+  };
+  CHECK_THROWS_WITH(typed(z), contains("jit: argument") && contains("found f32[5,2,4]") && contains(values));
+  CHECK(typed(numbers({3, 2, 4})).shape() == tk::shape{3, 2, 4});
+}
+
+namespace {
+
+/// A decoder of one layer whose cache grows by the tokens that it reads.
+struct decoder {
+  tk::nn::embed token{16, 8};
+  tk::nn::linear query{8, 8}, key{8, 8}, value{8, 8};
+  struct cache {
+    array keys, values;  // [past, 2, 4]
+  };
+  constexpr std::pair<array, cache> operator()(const array& ids, const cache& old) const {  // [t] -> [t, 16]
+    const std::int64_t past = old.keys.extent(0), t = ids.extent(0), all = tk::add_extent(past, t);
+    const array x = token(ids), at = tk::arange(past, all);
+    const auto heads = [&](const array& y) { return tk::reshape(y, {1, t, 2, 4}); };
+    const auto longer = [&](const array& before, const array& y) {
+      return tk::concatenate({before, tk::reshape(y, {t, 2, 4})});
+    };
+    const array q = tk::rotary_embedding(heads(query(x)), tk::expand_dims(at, 0)),
+                k = tk::rotary_embedding(heads(key(x)), tk::expand_dims(at, 0));
+    const cache grown{longer(old.keys, k), longer(old.values, value(x))};
+    const array seen = tk::expand_dims(tk::arange(all), 0) <= tk::expand_dims(at, 1);  // [t, past + t]
+    const array y =
+        tk::dot_product_attention(q, tk::expand_dims(grown.keys, 0), tk::expand_dims(grown.values, 0), seen);
+    return {tk::softmax(token.logits(x + tk::reshape(y, {t, 8}))), grown};
+  }
+};
+struct typed_cache {
+  tensor<tk::f32, dyn(), 2, 4> keys, values;
+};
+constexpr auto decode = [](const decoder& m, const tensor<tk::i32, dyn(1)>& ids, const typed_cache& c) {
+  return m(ids, {c.keys, c.values});
+};
+constexpr auto neighbours = [](const tensor<tk::f32, dyn(), 4>& x) {
+  return tk::tanh(x(tk::range{1}) - x(tk::range{0, -1}));
+};
+/// Sums of 16 elements, of which the last ones may be zeros.
+constexpr auto sums_of_16 = [](const tensor<tk::f32, dyn()>& x) {
+  const std::int64_t n = x.extent(0), all = tk::mul_extent(tk::ceil_extent(n, 16), 16);
+  return tk::sum(tk::reshape(tk::pad(x, 0.0f, {0}, {tk::sub_extent(all, n)}), {-1, 16}), {.axis = {1}});
+};
+constexpr auto both = [](const tensor<tk::f32, dyn(), 4>& x, const tensor<tk::f32, dyn(1), 4>& y) {
+  const array all = tk::concatenate({x, y, tk::ones({1, 4})});
+  return std::pair{tk::matmul(all, tk::transpose(x)), all(-1) * 2};
+};
+
+/// Checks that programs for all sizes, known while compiling or traced once, have the bits of a program for each size.
+template <class F, class... Given>
+void compare(const F& f, int sizes, const auto& given) {
+  const auto known = tk::jit(f, tk::cpu, tk::while_compiling);
+  int traces = 0;
+  const auto count = [&](const auto&... x) {
+    ++traces;
+    return f(x...);
+  };
+  const auto traced = tk::jit([&](const Given&... x) { return count(x...); }, tk::cpu);
+  for (int n = 0; n < sizes; ++n) {
+    INFO("size " << n);
+    const auto same = [&](const auto& a, const auto& b) {
+      const tk::arrays x = tk::leaves(a), y = tk::leaves(b);
+      REQUIRE(x.count() == y.count());
+      for (int k = 0; k < x.count(); ++k) CHECK(same_bits(x[k], y[k]));
+    };
+    std::apply(
+        [&](const Given&... x) {
+          const auto expected = f(x...);
+          same(known(x...), expected);
+          same(traced(x...), expected);
+        },
+        given(n));
+  }
+  CHECK(traces == 1);
+}
+
+}  // namespace
+
+TEST_CASE("extents that are sums: one program, traced or known while compiling, has the bits of one for each size") {
+  using rows = tensor<tk::f32, dyn(), 4>;
+  using more_rows = tensor<tk::f32, dyn(1), 4>;
+  using numbers_of_any = tensor<tk::f32, dyn()>;
+  compare<decltype(neighbours), rows>(neighbours, 71, [](int n) { return std::tuple{rows(numbers({n, 4}))}; });
+  compare<decltype(sums_of_16), numbers_of_any>(sums_of_16, 71,
+                                                [](int n) { return std::tuple{numbers_of_any(numbers({n}))}; });
+  compare<decltype(both), rows, more_rows>(
+      both, 71, [](int n) { return std::tuple{rows(numbers({n, 4})), more_rows(numbers({(5 * n) % 7, 4}))}; });
+}
+
+TEST_CASE("a decoder whose cache grows by concatenation is one program") {
+  const auto model = tk::init<decoder>(tk::random::key(1));
+  const auto known = tk::jit(decode, tk::cpu, tk::while_compiling);
+  int traces = 0;
+  const auto traced = tk::jit(
+      [&](const decoder& m, const array& x, const array& k, const array& v) {
+        ++traces;
+        return m(x, {k, v});
+      },
+      tk::cpu);
+  const auto each =
+      tk::jit([](const decoder& m, const array& x, const array& k, const array& v) { return m(x, {k, v}); }, tk::cpu);
+  decoder::cache cache{numbers({0, 2, 4}), numbers({0, 2, 4})};
+  while (cache.keys.extent(0) <= 70) {
+    const std::int64_t past = cache.keys.extent(0), t = past % 3 + (past > 0 || traces > 0);
+    INFO(past << " and " << t);
+    const array ids = tk::random::randint(tk::random::key(static_cast<std::uint32_t>(past)), {t}, 0, 16);
+    const auto expected = each(model, ids, cache.keys, cache.values);
+    const auto found = traced(model, tk::symbolic(ids, 0, 1), tk::symbolic(cache.keys), tk::symbolic(cache.values));
+    const auto compiled = known(model, tensor<tk::i32, dyn(1)>(ids), typed_cache{cache.keys, cache.values});
+    CHECK(found.second.keys.shape() == tk::shape{past + t, 2, 4});
+    for (const auto* const y : {&found, &compiled})
+      for (int k = 0; k < 3; ++k) CHECK(same_bits(tk::leaves(*y)[k], tk::leaves(expected)[k]));
+    cache = expected.second;
+  }
+  CHECK(traces == 1);
 }
 
 TEST_CASE("layouts are kept for the last extents only, and threads share them") {

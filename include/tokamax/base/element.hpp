@@ -230,10 +230,12 @@ struct element_bits {
 namespace detail {
 /// Of an integer that may be a dynamic extent, which stays what it is until a trace refuses it.
 constexpr bool may_be_extent(std::int64_t v) { return v <= -(std::int64_t{1} << 60); }
-/// Of a number that may be a dynamic extent or the inverse of one. The encoding of extents has values that programs do not
-/// use otherwise.
+/// Of a number that may be a dynamic extent or the inverse of one. Most extents have values that programs do not use
+/// otherwise: close below -2^61, or -2^62 for sums. Halves and quarters of them count too.
 constexpr bool may_be_extent(double v) {
-  return (v <= -0x1p61 && v > -0x1.001p61) || (v >= -0x1p-61 && v < -0x1.ffep-62);
+  for (double end = -0x1p58; end >= -0x1p62 && v < 0; end *= 2)
+    if ((v <= end && v >= end * 0x1.004p0) || (v >= 1 / end && v <= 0x1.ff8p-1 / end)) return true;
+  return false;
 }
 /// f16 and the 8-bit floats have no number as large as a dynamic extent, which is kept as this NaN, so that a trace can
 /// refuse it too.

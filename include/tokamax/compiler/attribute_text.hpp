@@ -9,6 +9,7 @@
 #if defined(TOKAMAX_COMPILED_ONCE)
 
   #include <charconv>  // to_chars
+  #include <sstream>   // ostringstream
   #include <string>    // string
 
 namespace tokamax::detail {
@@ -17,9 +18,12 @@ inline std::string digits_of(double v) {
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr};
 }
-/// An integer, or a dynamic extent: "3", "n", "4n".
+/// An integer, or a dynamic extent: "3", "n", "4n+1".
 inline std::string extent_text(std::int64_t e) {
-  return is_dyn(e) && is_extent(e) ? std::string((message() << message::dynamic{e}).view()) : std::to_string(e);
+  if (!is_dyn(e) || !decoded(e).ok) return std::to_string(e);
+  std::ostringstream s;
+  write_extent(s, e);
+  return s.str();
 }
 template <class Integers>
 std::string list_text(const Integers& list) {

@@ -122,13 +122,14 @@ class graph_parser {
     if (v < 0 || v > 1 << 30) fail_at(begin, expected, std::to_string(v));
     return static_cast<int>(v);
   }
-  /// An integer or a dynamic extent: "-1", "n", "4n".
+  /// An integer or a dynamic extent: "-1", "n", "4n+1".
   std::int64_t extent() {
     skip_spaces();
     const std::size_t begin = at_;
-    std::int64_t v = peek() >= 'n' && peek() <= 'u' ? 1 : number<std::int64_t>("an integer");
-    while (peek() >= 'n' && peek() <= 'u') v = mul_extent(v, dynamic_extent(1, 1u << 2 * (text_[at_++] - 'n')));
-    if (v == no_extent) fail_at(begin, "an extent", "one that is too large");
+    extent_reader reader(text_.substr(begin));
+    if (const std::int64_t e = reader.sum(); is_dyn(e)) return at_ += reader.length(), e;
+    const auto v = number<std::int64_t>("an integer");
+    if (at_ < begin + reader.length()) fail_at(begin, "an extent", "one that is too large");
     return v;
   }
   words list() {

@@ -19,6 +19,14 @@ constexpr void reject(const array* xs, int n, location where, const message& wha
   reject(g, where, what, found, expected);
 }
 
+/// Are all extents known? Functions that count while they are traced reject others.
+/// errors  "dynamic extent: " and the name of the function
+constexpr bool is_known(const char* function, const array& x, location where) {
+  if (!is_dynamic(x.shape())) return true;
+  reject(x, where, message("dynamic extent: ") << function, x.type(), "extents known when it is traced");
+  return false;
+}
+
 /// `axis` counted from the front. It is an axis of an array with `new_axes` more axes than x.
 /// errors  `what` if there is no such axis; while compiling the result is then 0
 constexpr int checked_axis(const char* what, std::int64_t axis, const array& x, location where, int new_axes = 0) {
@@ -63,7 +71,9 @@ constexpr array impossible(dtype type, message what, message found, message expe
 constexpr void check_result(const call& c, const array_type& t) {
   const bool ranked = t.shape.count <= max_rank, dynamic = ranked && c.trace && c.trace->dynamic;
   if (__builtin_is_constant_evaluated() && ranked && !dynamic) return;  // sizes are checked when memory is planned
-  const char* const expected = unmet(t);
+  const char* expected = unmet(t);
+  for (std::int64_t e : t.shape)  // a difference of two dynamic extents is a large number
+    if (dynamic && e >= std::int64_t{1} << 40) expected = "extents below 2^40";
   if (!expected) return;
   if (dynamic)
     c.fail(message("dynamic extent: ") << c.self->name, c.count ? c[0].type() : t, "extents known when it is traced");

@@ -47,7 +47,9 @@ TOKAMAX_COMPILED_ONCE void no_such_symbol(int symbol) {
 /// batches of every size. A tensor states the same by its type, `tensor<f32, dyn(), 784>`, also within structs.
 ///
 /// shapes  any. While f is traced, arrays that depend on the extent have the symbol instead. A symbol that occurs more
-///         than once has one value in a call. All other extents are fixed in the program.
+///         than once has one value in a call. All other extents are fixed in the program. `x.extent(0)` is then a number that
+///         only stands for the extent: add_extent, sub_extent, mul_extent, div_extent and ceil_extent compute with it, and
+///         extent_as_array is its value in the program. What + - * / make of it is refused.
 /// errors  "axis", "symbolic: symbol"; "dynamic extent: ..." for an op that needs to know the extent
 /// source  jax.export.symbolic_shape, here by the axis instead of a name
 inline symbolic_array symbolic(symbolic_array x, int axis = 0, int symbol = 0) {

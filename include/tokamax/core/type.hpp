@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/element.hpp>  // dtype, element_bits
-#include <tokamax/base/shape.hpp>    // shape
+#include <tokamax/base/element.hpp>      // dtype, element_bits
+#include <tokamax/base/extent_text.hpp>  // write_extent
+#include <tokamax/base/shape.hpp>        // shape
 
 #include <concepts>     // integral
 #include <string_view>  // string_view
@@ -32,18 +33,13 @@ constexpr const char* unmet(const array_type& t) {
 }
 
 /// Does `given` have the type `expected`, whose dynamic extents may have any value? A symbol has one value: `symbols`
-/// holds the values that were found so far, and -1 for the others.
+/// holds the values that were found so far, and -1 for the others. A sum tells the value of one symbol that is not known.
 constexpr bool fits(const array_type& expected, const array_type& given, std::int64_t* symbols) {
   const shape &want = expected.shape, &have = given.shape;
   if (expected.dtype != given.dtype || want.rank() != have.rank()) return false;
-  for (int i = 0; i < want.rank(); ++i) {
-    if (want[i] == have[i]) continue;
-    if (!is_dyn(want[i]) || is_dyn(have[i]) || symbol_of(want[i]) < 0) return false;
-    const std::int64_t factor = factor_of(want[i]);
-    std::int64_t& value = symbols[symbol_of(want[i])];
-    if (have[i] % factor != 0 || (value >= 0 && value != have[i] / factor)) return false;
-    value = have[i] / factor;
-  }
+  for (int i = 0; i < want.rank(); ++i)
+    if (want[i] != have[i] && (!is_dyn(want[i]) || is_dyn(have[i]) || !find_symbol(want[i], have[i], symbols)))
+      return false;
   return true;
 }
 constexpr bool fits(const array_type& expected, const array_type& given) {
@@ -95,16 +91,12 @@ struct message {
     return *this << ']';
   }
   constexpr message& extent(std::int64_t e) { return is_dyn(e) ? *this << dynamic{e} : *this << e; }
-  /// A dynamic extent as its factor and the symbols n, o, ..., u; "?" for a number that is not an extent.
+  /// A dynamic extent as `write_extent` has it; "?" for a number that is not an extent.
   struct dynamic {
     std::int64_t extent;
   };
   constexpr message& operator<<(dynamic d) {
-    if (!is_extent(d.extent)) return *this << '?';
-    if (factor_of(d.extent) != 1) *this << factor_of(d.extent);
-    char symbol = 'n';
-    for (unsigned e = exponents_of(d.extent); e; e >>= 2, ++symbol)
-      for (unsigned k = e & 3; k; --k) *this << symbol;
+    detail::write_extent(*this, d.extent);
     return *this;
   }
   constexpr message& operator<<(const array_type& t) { return *this << name(t.dtype) << t.shape; }

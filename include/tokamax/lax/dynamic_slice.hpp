@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>   // zeros
-#include <tokamax/lax/slice.hpp>  // static places
+#include <tokamax/lax/iota.hpp>     // zeros
+#include <tokamax/lax/reshape.hpp>  // squeeze
 
 namespace tokamax {
 

@@ -5,9 +5,8 @@
 #include <tokamax/core/arguments.hpp>  // reject
 #include <tokamax/lax/slice.hpp>       // slice
 
-#include <algorithm>  // clamp
-#include <concepts>   // integral
-#include <limits>     // numeric_limits
+#include <concepts>  // integral
+#include <limits>    // numeric_limits
 
 namespace tokamax {
 
@@ -19,6 +18,38 @@ struct range {
 };
 /// A whole axis.
 inline constexpr range whole{};
+
+namespace detail {
+/// A part of an axis: `count` positions from `start` on, all below `limit`. The count is no_extent if there is no such part.
+struct axis_part {
+  std::int64_t start = 0, limit = 0, count = no_extent;
+};
+/// The end of a range, cut to an axis of n elements: min(v, n), or n - |v|, as far as there is.
+constexpr std::int64_t bound_on(std::int64_t v, std::int64_t n) {
+  if (v == range::end) return n;
+  if (comes_of_extent(v) && !is_extent(v)) return no_extent;
+  if (v < 0 && !is_dyn(v)) return sub_extent(n, -v);
+  return at_most(v, n) ? v : add_extent(n, negated(sub_extent(n, v)));
+}
+/// The positions of a range with a positive step. Numbers and n may be dynamic extents.
+constexpr axis_part part_on(const range& r, std::int64_t n) {
+  axis_part p;
+  p.limit = bound_on(r.stop, n);
+  p.start = r.start >= 0 && is_dyn(n) ? r.start : bound_on(r.start, n);  // behind the end there is nothing
+  const std::int64_t length = sub_extent(p.limit, p.start);
+  if (p.start == no_extent || p.limit == no_extent || length == no_extent) return {};
+  if (!is_dyn(length) && !is_dyn(p.limit) && !is_dyn(p.start)) p.limit = p.start + length;
+  p.count = ceil_extent(length, r.step);
+  return p;
+}
+/// One position, where negative numbers count from the end.
+constexpr axis_part position_on(std::int64_t v, std::int64_t n) {
+  const bool from_end = v < 0 && !is_dyn(v);
+  if ((comes_of_extent(v) && !is_extent(v)) || !at_most(from_end ? -v : add_extent(v, 1), n)) return {};
+  const std::int64_t at = from_end ? sub_extent(n, -v) : v;
+  return {at, add_extent(at, 1), 1};
+}
+}  // namespace detail
 
 /// The index of one axis: a position, which removes the axis, or a range.
 struct index_of_axis {
@@ -48,7 +79,8 @@ struct index_list {
 /// The part of an array at some positions.
 ///
 /// shapes  x [e, ...]: a number removes its axis, a range keeps an axis with one entry for each position
-/// errors  "index: number of indices", "index: position" if there is none, "index: step" if it is not positive
+/// errors  "index: number of indices", "index: position" if there is none, "index: step" if it is not positive, "index: dynamic
+///         extent" if there is not such a part for all n
 /// source  indexing of jax.numpy arrays by numbers and slices
 constexpr array array::operator[](const index_list& at) const {
   tokamax::shape start, limit, stride, kept;
@@ -69,21 +101,20 @@ constexpr array array::operator[](const index_list& at) const {
       reject(*this, at.where, "index: step", message() << r.step, "a positive step");
       return *this;
     }
-    const bool entire = !single && r.start == 0 && r.stop == range::end && r.step == 1;  // also of a dynamic extent
-    if (!entire && is_dyn(n)) {
-      reject(*this, at.where, "index: dynamic extent", type_, "all of the axis");
+    const detail::axis_part part = single ? detail::position_on(r.start, n) : detail::part_on(r, n);
+    if (part.count == no_extent) {
+      if (single && !is_dyn(n))
+        reject(*this, at.where, "index: position", message() << r.start,
+               message("one of axis ") << axis << " of " << type_);
+      else
+        reject(*this, at.where, "index: dynamic extent", type_,
+               message("a part inside of axis ") << axis << " for all n");
       return *this;
     }
-    if (single && (r.start < -n || r.start >= n)) {
-      reject(*this, at.where, "index: position", message() << r.start,
-             message("one of axis ") << axis << " of " << type_);
-      return *this;
-    }
-    const std::int64_t from = r.start < 0 ? r.start + n : r.start, to = r.stop < 0 ? r.stop + n : r.stop;
-    start.push_back(entire ? 0 : std::clamp(from, std::int64_t{0}, n));
-    limit.push_back(entire ? n : single ? from + 1 : std::clamp(to, start[axis], std::max(start[axis], n)));
+    start.push_back(part.start);
+    limit.push_back(part.limit);
     stride.push_back(r.step);
-    if (!single) kept.push_back(entire ? n : (limit[axis] - start[axis] + r.step - 1) / r.step);
+    if (!single) kept.push_back(part.count);
   }
   const source_line nowhere{};
   return reshape(bind(described<slice_p>(), {*this}, slice_options{start, limit, stride}, at.where), kept, nowhere);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>  // zeros
+#include <tokamax/lax/dynamic_slice.hpp>  // dynamic_update_slice
 
 namespace tokamax {
 
@@ -21,6 +21,10 @@ constexpr array pad(const array& x, const array& value, const shape& low, const 
                     source_line l = source_line::current());
 
 namespace detail {
+/// The extent of n elements with `interior` others between each two of them.
+constexpr std::int64_t spread(std::int64_t n, std::int64_t interior) {
+  return interior == 0 ? n : add_extent(n, mul_extent(interior, sub_extent(n, 1)));
+}
 /// The offset of the first element in row-major order.
 constexpr std::int64_t slice_offset(const shape& s, const shape& start) {
   const shape strides = row_major(s);
@@ -53,24 +57,36 @@ inline constexpr op slice_p{
       array_type t = c[0].type();
       bool ok = start.rank() == t.shape.rank() && limit.rank() == start.rank() && stride.rank() == start.rank();
       for (int i = 0; ok && i < start.rank(); ++i) {
-        const bool whole = start[i] == 0 && limit[i] == t.shape[i] && stride[i] == 1;  // also of a dynamic extent
-        if (!whole && (is_dyn(t.shape[i]) || is_dyn(start[i]) || is_dyn(limit[i])))
-          return c.fail("dynamic extent: slice", c[0].type(), message("all of axis ") << i);
-        ok = whole || (start[i] >= 0 && start[i] <= limit[i] && limit[i] <= t.shape[i] && stride[i] > 0);
-        if (!whole && ok) t.shape[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
+        const std::int64_t n = t.shape[i];
+        if (start[i] == 0 && limit[i] == n && stride[i] == 1) continue;
+        if (is_dyn(n) || is_dyn(start[i]) || is_dyn(limit[i])) {  // empty where the limit is below the start
+          t.shape[i] = ceil_extent(sub_extent(limit[i], start[i]), stride[i]);
+          if (!is_extent(start[i]) || !at_most(limit[i], n) || !is_extent(t.shape[i]))
+            return c.fail("dynamic extent: slice", c[0].type(), message("a part inside of axis ") << i << " for all n");
+          continue;
+        }
+        ok = start[i] >= 0 && start[i] <= limit[i] && limit[i] <= n && stride[i] > 0;
+        if (ok) t.shape[i] = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
       }
-      if (ok && is_dynamic(t.shape) && detail::slice_offset(c[0].shape(), start) == no_extent)
-        return c.fail("dynamic extent: slice", c[0].type(), "a start that is a multiple of one extent");
+      if (ok && is_dynamic(c[0].shape()) && detail::slice_offset(c[0].shape(), start) == no_extent)
+        return c.fail("dynamic extent: slice", c[0].type(), "a start whose offset can be encoded");
       return ok ? t : c.fail("slice: bounds", message() << start << ":" << limit, message("inside ") << c[0].type());
     },
     .vjp = [](const call& c) -> arrays {
       const auto [start, limit, stride] = c.attrs<slice_options>();
       shape high, interior;
+      bool known = true, adjacent = true;
       for (int i = 0; i < start.rank(); ++i) {
-        const std::int64_t n = c.out().extent(i);
-        const bool whole = start[i] == 0 && limit[i] == c[0].extent(i) && stride[i] == 1;
-        high.push_back(whole ? 0 : c[0].extent(i) - start[i] - (n ? (n - 1) * stride[i] + 1 : 0));
+        const std::int64_t covered = detail::spread(c.out().extent(i), stride[i] - 1);
+        high.push_back(detail::add_amounts(c[0].extent(i), detail::negated(detail::add_amounts(covered, start[i]))));
         interior.push_back(stride[i] - 1);
+        known = known && !is_dyn(start[i]) && high[i] != no_extent;
+        adjacent = adjacent && stride[i] == 1;
+      }
+      if (!known && adjacent) {
+        arrays starts;
+        for (std::int64_t s : start) starts.push_back(detail::extent_operand(s, {}));
+        return dynamic_update_slice(zeros_like(c[0]), c.ct(), starts);
       }
       return pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), start, high, interior);
     },
@@ -99,7 +115,13 @@ inline constexpr op pad_p{
       for (int i = 0; ok && i < low.rank(); ++i) {
         const std::int64_t n = t.shape[i];
         if (low[i] == 0 && high[i] == 0 && interior[i] == 0) continue;
-        if (is_dyn(n)) return c.fail("dynamic extent: pad", c[0].type(), message("axis ") << i << " as it is");
+        if (is_dyn(n) || is_dyn(low[i]) || is_dyn(high[i]) || is_dyn(interior[i])) {  // amounts cut, as far as there is
+          t.shape[i] = detail::cut_at_zero(
+              detail::add_amounts(detail::spread(n, interior[i]), detail::add_amounts(low[i], high[i])));
+          if (is_dyn(low[i]) || is_dyn(interior[i]) || interior[i] < 0 || !is_extent(t.shape[i]))
+            return c.fail("dynamic extent: pad", c[0].type(), message("known amounts before and between, axis ") << i);
+          continue;
+        }
         ok = n <= most && low[i] <= most && low[i] >= -most && high[i] <= most && high[i] >= -most &&
              interior[i] >= 0 && (n == 0 || interior[i] <= most / n);
         if (!ok) break;
@@ -115,8 +137,10 @@ inline constexpr op pad_p{
         // Undo with a negative pad, which also brings back elements that a negative amount cut off (as zeros).
         shape minus_low, minus_high, stride;
         for (int i = 0; i < low.rank(); ++i) {
+          const std::int64_t inside = detail::spread(c[0].extent(i), interior[i]);
           minus_low.push_back(-low[i]);
-          minus_high.push_back(-high[i]);
+          minus_high.push_back(
+              detail::add_amounts(detail::add_amounts(inside, low[i]), detail::negated(c.ct().extent(i))));
           stride.push_back(interior[i] + 1);
         }
         const array wide = pad(c.ct(), array(0.0, {c.ct().dtype(), false, {}}), minus_low, minus_high);
@@ -156,8 +180,8 @@ inline constexpr op pad_p{
 
 /// The elements start, start + stride and so on below limit, along each axis.
 ///
-/// shapes  x -> ceil((limit - start) / stride) along each axis
-/// errors  "slice: bounds"; "dynamic extent: slice" for a part of an axis whose extent is not known
+/// shapes  x -> ceil((limit - start) / stride) along each axis; 0 along an axis with dynamic bounds if limit < start
+/// errors  "slice: bounds"; "dynamic extent: slice" for a part of a dynamic axis that is not inside of it for all n
 /// source  jax.lax.slice
 constexpr array slice(const array& x, const shape& start, const shape& limit, shape stride, source_line l) {
   if (stride.rank() == 0)
@@ -181,8 +205,8 @@ constexpr array slice_in_dim(const array& x, std::int64_t start, std::int64_t li
 
 /// `x` with `value` added around and between its elements. Negative amounts remove elements.
 ///
-/// shapes  extent n -> low + n + (n - 1) * interior + high
-/// errors  "pad: amounts"
+/// shapes  extent n -> low + n + (n - 1) * interior + high; of a dynamic extent no less than 0
+/// errors  "pad: amounts"; "dynamic extent: pad" if low or interior are dynamic, or the result cannot be encoded
 /// source  jax.lax.pad
 constexpr array pad(const array& x, const array& value, const shape& low, const shape& high, shape interior,
                     source_line l) {

@@ -84,7 +84,7 @@ inline constexpr op top_k_p{
     .attributes = schema<top_k_options>,
     .infer_all = [](const call& c) -> types {
       const std::int64_t k = c.attrs<top_k_options>().k, n = c[0].rank() > 0 ? c[0].extent(-1) : 0;
-      if (c[0].rank() == 0 || k < 0 || (!is_dyn(n) && k > n))
+      if (c[0].rank() == 0 || k < 0 || !at_most(k, n))
         c.fail("top_k: k", message() << k, message("0 or more, within ") << c[0].type());
       shape s = c[0].shape();
       if (s.rank() > 0) s[s.rank() - 1] = k;
@@ -135,7 +135,7 @@ inline constexpr op top_k_p{
 constexpr top_k_result top_k(const array& x, std::int64_t k, source_line l) {
   const int axis = checked_axis("top_k: axis", -1, x, l);
   if (x.rank() == 0) return {x, x};
-  const bool fits = k >= 0 && (is_dyn(x.extent(axis)) || k <= x.extent(axis));
+  const bool fits = k >= 0 && at_most(k, x.extent(axis));
   if (!fits) reject(x, l, "top_k: k", message() << k, message("0 or more, within ") << x.type());
   const arrays found = bind_all(described<top_k_p>(), &x, 1, pack(top_k_options{fits ? k : 0}), l);
   return {found[0], found[1]};

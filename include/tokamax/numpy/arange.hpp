@@ -16,11 +16,11 @@ constexpr array index_list_of(const vec<std::int64_t>& list) {
 }
 }  // namespace detail
 
-/// 0, 1, ..., n - 1; none if n is negative.
-/// errors  "iota: extent" if the dtype cannot count to n
+/// 0, 1, ..., n - 1; none if n is negative. n may be a dynamic extent.
+/// errors  "iota: extent" if the dtype cannot count to n; "iota: shape" for what arithmetic made of a dynamic extent
 /// source  jax.numpy.arange
 constexpr array arange(std::int64_t n, dtype type = i32, source_line l = source_line::current()) {
-  return iota(type, {n < 0 && !is_dyn(n) ? 0 : n}, 0, l);
+  return iota(type, {n < 0 && !detail::comes_of_extent(n) ? 0 : n}, 0, l);
 }
 
 /// The n x n identity matrix.

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/freeze.hpp>     // thaw
-#include <tokamax/compiler/verify.hpp>     // verifies_programs
-#include <tokamax/core/trace.hpp>          // ambient_graph, inline_graph
-#include <tokamax/runtime/given_tree.hpp>  // given_tree
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/freeze.hpp>        // thaw
+#include <tokamax/compiler/verify.hpp>        // verifies_programs
+#include <tokamax/core/trace.hpp>             // ambient_graph, inline_graph
+#include <tokamax/runtime/given_tree.hpp>     // given_tree
+#include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
-#include <algorithm>  // fill_n
-#include <memory>     // make_unique
-#include <string>     // to_string
-#include <vector>     // vector
+#include <memory>  // make_unique
+#include <string>  // to_string
+#include <vector>  // vector
 
 namespace tokamax {
 
@@ -43,8 +43,9 @@ class static_program {
  private:
   static graph* trace_around(detail::given_trees given);
   void repeat_in(graph& g, detail::given_trees given, void* result) const;
-  void check(detail::given_trees given, bool concrete, std::int64_t* symbols) const;
-  [[noreturn]] void reject(std::size_t position, const void* given, bool concrete, std::int64_t* symbols) const;
+  void check(detail::given_trees given, bool concrete, detail::symbol_values& symbols) const;
+  [[noreturn]] void reject(std::size_t position, const void* given, bool concrete,
+                           detail::symbol_values& symbols) const;
 
   executable code_;  // never runs itself; each run has a copy
   std::vector<known_tree> arguments_;
@@ -68,11 +69,9 @@ TOKAMAX_COMPILED_ONCE void static_program::run(detail::given_tree* trees, void* 
   for (std::size_t k = 0; k < arguments_.size(); ++k) trees[k].layout = &arguments_[k].layout;
   const detail::given_trees given(trees, arguments_.size());
   if (graph* g = trace_around(given)) return repeat_in(*g, given, result);
-  std::int64_t symbols[max_symbols];  // the values of dynamic extents, found in the arguments
-  std::fill_n(symbols, max_symbols, std::int64_t{-1});
-  check(given, true, symbols);
-  for (std::int64_t& s : symbols)
-    if (s < 0) s = 1;
+  detail::symbol_values values;  // of dynamic extents, found in the arguments
+  check(given, true, values);
+  const std::int64_t* const symbols = values.found();
   std::unique_ptr<detail::program_run> run = idle_runs_.take();
   if (!run) run = std::make_unique<detail::program_run>(code_);
   detail::take_leaves(*run, given, where);
@@ -95,7 +94,7 @@ TOKAMAX_COMPILED_ONCE graph* static_program::trace_around(detail::given_trees gi
 
 TOKAMAX_COMPILED_ONCE void static_program::repeat_in(graph& g, detail::given_trees given, void* result) const {
   arrays in;
-  std::int64_t symbols[max_symbols] = {};  // only programs without dynamic extents become part of another
+  detail::symbol_values symbols(0);  // only programs without dynamic extents become part of another
   check(given, false, symbols);
   for (const detail::given_tree& t : given)
     for (const auto& place : t.layout->leaves) in.push_back(place.leaf(t.tree));
@@ -105,21 +104,21 @@ TOKAMAX_COMPILED_ONCE void static_program::repeat_in(graph& g, detail::given_tre
 }
 
 TOKAMAX_COMPILED_ONCE void static_program::check(detail::given_trees given, bool concrete,
-                                                 std::int64_t* symbols) const {
+                                                 detail::symbol_values& symbols) const {
   for (std::size_t k = 0; k < given.size(); ++k) {
     const known_tree& t = arguments_[k];
     bool fits = true;
     for (const auto& c : t.layout.constants) fits = fits && c.equal(c.at.in(t.like), c.at.in(given[k].tree));
     for (const auto& place : t.layout.leaves) {
       const array &a = place.leaf(given[k].tree), &expected = place.leaf(t.like);
-      fits = fits && (a.is_concrete() || !concrete) && tokamax::fits(expected.type(), a.type(), symbols);
+      fits = fits && (a.is_concrete() || !concrete) && symbols.fits(expected.type(), a.type(), k);
     }
     if (!fits) reject(k, given[k].tree, concrete, symbols);
   }
 }
 /// Throws an error that says why an argument does not fit the program.
 TOKAMAX_COMPILED_ONCE void static_program::reject(std::size_t position, const void* given, bool concrete,
-                                                  std::int64_t* symbols) const {
+                                                  detail::symbol_values& symbols) const {
   const known_tree& t = arguments_[position];
   const tree_layout named = t.layout_of(t.like, ("argument " + std::to_string(position)).c_str());
   const std::string* path = named.paths.data();
@@ -129,10 +128,10 @@ TOKAMAX_COMPILED_ONCE void static_program::reject(std::size_t position, const vo
   for (std::size_t k = 0; k < named.leaves.size(); ++k) {
     const array &a = named.leaves[k].leaf(given), &expected = named.leaves[k].leaf(t.like);
     const bool lacks_data = concrete && !a.is_concrete();
-    if (lacks_data || !tokamax::fits(expected.type(), a.type(), symbols))
+    if (lacks_data || !symbols.fits(expected.type(), a.type(), position))
       throw error(lacks_data ? error_kind::argument : error_kind::shape, "jit: argument",
                   std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
-                  std::string(message(expected.type()).view()), path[k]);
+                  symbols.text(expected.type()), path[k]);
   }
   throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
 }

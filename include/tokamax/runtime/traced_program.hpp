@@ -11,8 +11,8 @@
 #include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
+#include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
-#include <algorithm>   // fill_n, replace
 #include <functional>  // function
 #include <memory>      // unique_ptr, addressof
 
@@ -250,23 +250,23 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make
   });
 }
 
-/// The values of dynamic extents, found in the arguments of a call. Symbols that no argument has are 1.
-inline void find_symbols(given_trees given, std::int64_t* values) {
-  std::fill_n(values, max_symbols, std::int64_t{-1});
+/// The values of dynamic extents, found in the arguments of a call.
+inline symbol_values symbols_of(given_trees given) {
+  symbol_values symbols;
   for (std::size_t k = 0; k < given.size(); ++k)
     for (const auto& place : given[k].layout->leaves) {
       if (!place.declared) continue;
       const array_type &found = place.leaf(given[k].tree).type(), &declared = place.declared_type(given[k].tree);
-      if (!fits(declared, found, values))
-        throw error(error_kind::shape, "jit: argument", std::string(message(found).view()),
-                    std::string(message(declared).view()), "argument " + std::to_string(k));
+      if (!symbols.fits(declared, found, k))
+        throw error(error_kind::shape, "jit: argument", std::string(message(found).view()), symbols.text(declared),
+                    "argument " + std::to_string(k));
     }
-  std::replace(values, values + max_symbols, std::int64_t{-1}, std::int64_t{1});
+  return symbols;
 }
 TOKAMAX_COMPILED_ONCE void traced_entries::run(std::shared_ptr<traced_entry> e, given_trees given, const void* result,
                                                const tree_layout& result_layout, device& where) {
-  std::int64_t symbols[max_symbols];
-  find_symbols(given, symbols);
+  symbol_values values = symbols_of(given);
+  const std::int64_t* const symbols = values.found();
   runner_pool::loan loan = e->runners->take(symbols);
   take_leaves(*loan.run, given, where);
   e->captured.add_to(*loan.run, e->program->captured, where);

@@ -130,6 +130,7 @@ constexpr array detrend(const array& given, int axis = -1, trend type = trend::l
                         source_line l = source_line::current()) {
   axis = checked_axis("detrend: axis", axis, given, l);
   if (given.rank() == 0) return tokamax::detail::in_floats(given);
+  if (type != trend::constant && is_dyn(given.extent(axis)) && !is_known("detrend", given, l)) return given;
   return tokamax::detail::rounded_once(tokamax::detail::in_floats(given), [&](const array& x) {
     const array centred = x - located(mean(x, {{axis}, true}, l), l);
     if (type == trend::constant || x.extent(axis) < 2) return centred;

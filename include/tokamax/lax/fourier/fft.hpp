@@ -15,7 +15,7 @@ namespace detail {
 /// Rejects what has no last axis, or is no pair of equal types.
 constexpr bool can_transform(const char* what, const complex_parts& x, source_line l) {
   const bool ok = x.re.type() == x.im.type() && x.re.rank() > 0 && (x.re.dtype() == f32 || x.re.dtype() == f64) &&
-                  x.re.extent(x.re.rank() - 1) < (1 << 19);
+                  x.re.extent(x.re.rank() - 1) >= 0 && x.re.extent(x.re.rank() - 1) < (1 << 19);  // known
   if (!ok)
     reject(x.re.trace() ? x.re.trace() : x.im.trace(), l, what, x.im.type(),
            message("f32[..., n] or f64[..., n] like ") << x.re.type());

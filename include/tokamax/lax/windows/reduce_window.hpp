@@ -59,6 +59,7 @@ constexpr array reduce(const array& x, const array& init, const F& f, const axes
     return f(known, broadcast_to(astype(init, x.dtype()), known.shape(), l));
   for (std::int64_t given : dimensions) {
     const int axis = checked_axis("reduce: axis", given, x, l);
+    if (is_dyn(y.extent(axis)) && !is_known("reduce", y, l)) return x;
     while (y.extent(axis) > 1) {
       const std::int64_t n = y.extent(axis), half = n / 2;
       array pairs = f(slice_in_dim(y, 0, half, axis, l), slice_in_dim(y, half, 2 * half, axis, l));

@@ -78,6 +78,7 @@ constexpr array diagonal(const array& x, diagonal_options o = {}, source_line l 
     reject(x, l, "diagonal: operand", x.type(), "two axes or more");
     return x;
   }
+  if (!is_known("diagonal", x, l)) return x;
   const axes two = detail::checked_axes("diagonal: axis", {o.axis1, o.axis2}, x, l);
   const array y = moveaxis(x, two, {x.rank() - 2, x.rank() - 1}, l);
   const std::int64_t m = y.extent(-2), n = y.extent(-1), row = o.offset < 0 ? -o.offset : 0,
@@ -105,6 +106,7 @@ constexpr array diag(const array& x, std::int64_t k = 0, source_line l = source_
     reject(x, l, "diag: operand", x.type(), "one or two axes");
     return x;
   }
+  if (!is_known("diag", x, l)) return x;
   const std::int64_t above = k > 0 ? k : 0, below = k < 0 ? -k : 0, n = x.extent(0) + above + below;
   const array column = pad(x, 0, {above}, {below});  // x[i - above] at column i
   array row = column;
@@ -173,6 +175,7 @@ constexpr arrays diag_indices_from(const array& x, source_line l = source_line::
 /// errors  "fill_diagonal: operand" of fewer than two axes, or of more with different extents
 /// source  jax.numpy.fill_diagonal
 constexpr array fill_diagonal(const array& x, const array& value, source_line l = source_line::current()) {
+  if (!is_known("fill_diagonal", x, l)) return x;
   bool ok = x.rank() >= 2;
   std::int64_t n = ok ? x.extent(0) : 0;
   for (int i = 1; ok && i < x.rank(); ++i) {

@@ -30,11 +30,16 @@ constexpr std::int64_t steps_between(Start start, Stop stop, Step step) {
     return steps > static_cast<double>(n) ? n + 1 : n;
   }
 }
+template <arithmetic T>
+constexpr bool comes_of_extent(T v) {
+  return v < T{} && static_cast<double>(v) < -0x1p48 && static_cast<double>(v) >= -0x1p63;
+}
 }  // namespace detail
 
-/// start, start + step and so on before stop: integers for integer arguments, f32 otherwise.
+/// start, start + step and so on before stop: integers for integer arguments, f32 otherwise. Integers may be dynamic
+/// extents: `arange(past, add_extent(past, t))`.
 ///
-/// errors  "arange: step" of 0
+/// errors  "arange: step" of 0; "dynamic extent: arange" if the number of elements cannot be encoded
 /// source  jax.numpy.arange
 template <arithmetic Start, arithmetic Stop, arithmetic Step = int>
   requires(!std::is_same_v<Stop, dtype>)
@@ -42,6 +47,15 @@ constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype
                        source_line l = source_line::current()) {
   constexpr bool counts = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
   if (step == 0) return detail::impossible(f32, "arange: step", "0", "another number", l);
+  if (detail::comes_of_extent(start) || detail::comes_of_extent(stop) || detail::comes_of_extent(step)) {
+    if constexpr (counts)
+      if (const std::int64_t n = ceil_extent(sub_extent(stop, start), step); is_extent(n) && is_extent(start)) {
+        const array count = iota(type == dtype::none ? i32 : type, {n}, 0, l);
+        return detail::extent_operand(start, l) + count * array(step, {count.dtype(), false, {}});
+      }
+    return detail::impossible(f32, "dynamic extent: arange", "bounds that are computed",
+                              "extents and a step of 1 or more", l);
+  }
   const std::int64_t n = detail::steps_between(start, stop, step);
   const dtype counted = counts ? i32 : f32, wanted = type == dtype::none ? counted : type;
   const array count = iota(is_integer(wanted) && !counts ? f32 : wanted, {n}, 0, l);

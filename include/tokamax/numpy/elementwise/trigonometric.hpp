@@ -47,7 +47,7 @@ constexpr array unwrap(const array& p, unwrap_options o = {}, source_line l = so
   const auto period = static_cast<std::int64_t>(o.period);
   const bool integers = is_integer(p.dtype()) && static_cast<double>(period) == o.period;
   const array x = integers ? p : detail::in_floats(p);
-  if (x.rank() == 0 || x.extent(axis) < 2) return x;
+  if (x.rank() == 0 || (is_dyn(x.extent(axis)) && !is_known("unwrap", x, l)) || x.extent(axis) < 2) return x;
   const auto number = [&](double v) { return detail::number_like(x, v); };
   const array half = number(integers ? static_cast<double>(period / 2) : o.period / 2);
   const array step = diff(x, 1, axis, l);

@@ -26,8 +26,10 @@ constexpr array static_part(const index_plan& p, const array& x) {
     const std::int64_t n = x.extent(a.axis), step = a.step < 0 ? -a.step : a.step;
     std::int64_t from = a.start, count = a.count;
     if (a.what == kind::number) {
-      from = from < 0 ? from + n : from;
-      from = from < 0 ? 0 : from >= n ? n - 1 : from;
+      if (!is_dyn(n) && !is_dyn(from)) {  // others are inside
+        from = from < 0 ? from + n : from;
+        from = from < 0 ? 0 : from >= n ? n - 1 : from;
+      }
       count = 1;
     } else {
       s.push_back(count);
@@ -35,7 +37,7 @@ constexpr array static_part(const index_plan& p, const array& x) {
       if (count == 0) from = 0;
     }
     start[a.axis] = from;
-    limit[a.axis] = count == 0 ? from : from + (count - 1) * step + 1;
+    limit[a.axis] = is_dyn(count) ? a.limit : count == 0 ? from : add_extent(from, (count - 1) * step + 1);
     stride[a.axis] = step;
   }
   for (int i = p.leading; i < x.rank(); ++i) {
@@ -60,7 +62,8 @@ constexpr bool names_nothing(const index_plan& p, const array& x) {
 /// Is one of the numbers outside of its axis?
 constexpr bool number_outside(const index_plan& p, const array& x) {
   for (const axis_index& a : p.list)
-    if (a.what == index_expression::kind::number && (a.start < -x.extent(a.axis) || a.start >= x.extent(a.axis)))
+    if (a.what == index_expression::kind::number && !is_dyn(a.start) && !is_dyn(x.extent(a.axis)) &&
+        (a.start < -x.extent(a.axis) || a.start >= x.extent(a.axis)))
       return true;
   return false;
 }

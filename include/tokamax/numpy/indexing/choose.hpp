@@ -146,7 +146,7 @@ constexpr arrays unravel_index(const array& number, const shape& s, source_line 
 /// source  jax.numpy.delete and insert, of a slice or a number
 constexpr array delete_(const array& x, const range& r, int axis, source_line l = source_line::current()) {
   axis = checked_axis("delete_: axis", axis, x, l);
-  if (x.rank() == 0) return x;
+  if (x.rank() == 0 || (is_dyn(x.extent(axis)) && !is_known("delete_", x, l))) return x;
   const detail::axis_index out = detail::range_on(r, x.extent(axis));
   vec<std::int64_t> kept;
   for (std::int64_t i = 0; i < x.extent(axis); ++i) {
@@ -163,8 +163,7 @@ constexpr array insert(const array& x, std::int64_t at, const array& values, int
                        source_line l = source_line::current()) {
   axis = checked_axis("insert: axis", axis, x, l);
   if (x.rank() == 0) return x;
-  const std::int64_t n = x.extent(axis), from_start = at < 0 ? at + n : at;
-  const std::int64_t place = from_start < 0 ? 0 : from_start > n ? n : from_start;
+  const std::int64_t n = x.extent(axis), place = detail::bound_on(at, n);
   shape s = x.shape();
   s[axis] = 1;
   array v = astype(values, x.dtype());

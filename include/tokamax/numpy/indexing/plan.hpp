@@ -23,6 +23,7 @@ struct axis_index {
   index_expression::kind what = index_expression::kind::range;
   std::int64_t start = 0, count = 1,
                step = 1;         ///< of ranges; of numbers the start, where negative ones count from the end
+  std::int64_t limit = 0;        ///< of a dynamic range: all positions are below it
   array indices = {};            ///< integers
   int axis = -1;                 ///< of x; -1: a new one
   bool behind_ellipsis = false;  ///< is it the first one behind an ellipsis, which may stand for no axis?
@@ -38,6 +39,10 @@ struct index_plan {
 
 /// The positions that a range has on an axis of n elements: as Python's slices, which are cut to the axis.
 constexpr axis_index range_on(const range& r, std::int64_t n) {
+  if (is_dyn(n) || is_dyn(r.start) || is_dyn(r.stop)) {
+    const axis_part p = r.step > 0 ? part_on(r, n) : axis_part{};
+    return {.start = p.start, .count = p.count, .step = r.step, .limit = p.limit};
+  }
   const auto place = [&](std::int64_t v, std::int64_t low, std::int64_t high) {
     if (v == range::end) return high;
     v = v < 0 ? v + n : v;
@@ -68,6 +73,14 @@ constexpr void append_index(index_plan& p, const index_expression& e, const arra
     if (e.what == kind::range) {
       if (e.positions.step == 0) reject(x, e.where, "index: step", "0", "another number");
       a = range_on(e.positions, x.extent(axis));
+    } else if (is_dyn(x.extent(axis)) || is_dyn(a.start)) {
+      const axis_part p = position_on(a.start, x.extent(axis));
+      a.start = p.start, a.count = p.count;
+    }
+    if (a.count == no_extent) {
+      reject(x, e.where, "index: dynamic extent", x.type(), message("a part inside of axis ") << axis << " for all n");
+      p.ok = false;
+      return;
     }
     a.axis = axis++;
     p.list.push_back(a);
@@ -123,7 +136,7 @@ constexpr index_plan plan_of(const array& x, const index_expression* const* list
       continue;
     }
     for (int i = taken; i < x.rank(); ++i, ++axis)
-      p.list.push_back({.start = 0, .count = x.extent(axis), .axis = axis});
+      p.list.push_back({.start = 0, .count = x.extent(axis), .limit = x.extent(axis), .axis = axis});
   }
   return p;
 }

@@ -123,6 +123,7 @@ constexpr array pad_block(const array& x, int axis, std::int64_t count, bool bef
 constexpr array pad_axis(const array& x, int axis, pad_width w, const numpy_pad_options& o, source_line l) {
   if (w.before == 0 && w.after == 0) return x;
   const bool image = o.mode == pad_mode::reflect || o.mode == pad_mode::symmetric;
+  if (o.mode != pad_mode::constant && is_dyn(x.extent(axis)) && !is_known("pad", x, l)) return x;
   if (image && o.odd) return pad_odd(x, axis, w, o.mode == pad_mode::symmetric, l);
   if (image || o.mode == pad_mode::edge || o.mode == pad_mode::wrap)
     return take(x, index_list_of(pad_sources(o.mode, x.extent(axis), w)), axis, l);

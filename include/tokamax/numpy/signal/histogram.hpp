@@ -100,6 +100,7 @@ constexpr array cov(const array& x, cov_options o = {}, source_line l = source_l
     reject(x, l, "cov: operand", x.type(), "at most two axes");
     return x;
   }
+  if (!is_known("cov", x, l)) return x;
   return detail::rounded_once(detail::in_floats(x), [&](const array& v) { return detail::covariances(v, o, l); });
 }
 /// The correlations of variables: covariances over the products of both standard deviations, within -1 and 1.

@@ -1,5 +1,5 @@
 // expects: dyn: expected a symbol from 0 to 7
-// tests/base/shape.dyn.fail.cpp: a ninth symbol for extents that are known when a program runs.
+// tests/base/extent.dyn.fail.cpp: a ninth symbol for extents that are known when a program runs.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/base/shape.hpp>
 
