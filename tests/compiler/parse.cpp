@@ -112,9 +112,10 @@ TEST_CASE("what is no text of a graph is refused, with its place") {
   fails(in + "%1 = sort(%in0)\n%2 = exp(%1) : f32[3]\nreturn\n", "%1, expected one result (line 3, column 10");
   fails(in + "%1 = sort(%in0)\n%2 = get(%1, output=1) : f32[3]\nreturn\n",
         "get: 1, expected one of 1 results (line 3, column 6");
-  fails(in + "%1 = remat(%in0, body=0)\nreturn\n", "0, expected the number of a body (line 2, column 6");
-  fails(in + "%1 = captured(words=[0]) : f32[3]\nreturn\n",
-        "an array that a trace closed over, expected data that the text holds (line 2, column 6");
+  fails(in + "%1 = remat(%in0, body=body 0)\nreturn\n", "0, expected the number of a body (line 2, column 6");
+  fails(in + "%1 = captured(words=[0]) : f32[3]\nreturn\n", "a call, expected captured and a number (line 2, column 6");
+  fails(in + "%1 = captured 0 : f32[3]\nreturn\n",
+        "0, expected captured data, of which 0 were given (line 2, column 15");
   fails("body 1 {\nreturn\n}\nreturn\n", "1, expected 0 (line 1, column 6");
   fails("body 0 {\nreturn\nreturn\n", "r, expected \"}\" (line 3, column 1");
 }
