@@ -7,6 +7,7 @@
 #include <tokamax/scipy.hpp>
 #include <tokamax/tokamax.hpp>
 #include <tokamax/transforms/checks/check_grads.hpp>
+#include <tokamax/transforms/checks/checkify.hpp>
 #include <tokamax/transforms/control_flow/custom_linear_solve.hpp>
 #include <tokamax/transforms/control_flow/custom_root.hpp>
 #include <tokamax/transforms/custom_batching/custom_vmap.hpp>
@@ -673,15 +674,17 @@ std::vector<point> special_points() {
        {x}},
       {"check",
        in([](const arrays& v) {
-         check(all(v[0] < 99.0), "{} is too large", v[0]);
+         tokamax::check(all(v[0] < 99.0), "{} is too large", v[0]);
          return v[0];
        }),
        {x}},
       {"constant of every element",
        in([](const arrays& v) { return v[0] + array::from<double>({0.1, -0.0, 1e-310}, {3}); }),
        {x}},
-      {"kernel with copies", in(kernel), {x}},
-      {"loop of a kernel", in([kernel](const arrays& v) { return grad([&](const array& a) { return sum(kernel(a)); })(v[0]); }), {x}},
+      {"kernel with copies", in([kernel](const arrays& v) { return kernel(v[0]); }), {x}},
+      {"loop of a kernel",
+       in([kernel](const arrays& v) { return grad([&](const array& a) { return sum(kernel(a)); })(v[0]); }),
+       {x}},
   };
 }
 /// Graphs that no program is made of: values that stand for others, and ops of an axis that nothing maps.

@@ -22,9 +22,7 @@ inline constexpr op product_p{
     .name = "product",
     .precision = {.product_operands = 2},
     .attributes = schema<product_options>,
-    .infer = [](const call& c) -> array_type {
-      return {f32, false, {c[0].extent(0), c[1].extent(1)}};
-    },
+    .infer = [](const call& c) -> array_type { return {f32, false, {c[0].extent(0), c[1].extent(1)}}; },
     .compose = [](const call& c) -> arrays {
       return dot_general(c[0], c[1], {{1}, {0}, {}, {}, f32, c.attrs<product_options>().algorithm});
     },
@@ -69,9 +67,7 @@ inline constexpr op entry_p{
     .name = "entry_times",
     .axis = axis_role::differs,
     .attributes = schema<entry_options>,
-    .infer = [](const call&) -> array_type {
-      return {i32, false, {}};
-    },
+    .infer = [](const call&) -> array_type { return {i32, false, {}}; },
     .batch = [](const call& c) -> arrays {
       return iota(i32, {c.batch_size}, 0) * array(c.attrs<entry_options>().scale);
     },
@@ -156,7 +152,8 @@ TEST_CASE("vmap finds the axis that an op names, by the whole text of the name")
     const array outer = bind(entry_p, {}, entry_options{1, "a long name of an axis, outer"}, location{});
     return x + astype(inner + outer, f32);
   };
-  const auto g = vmap(vmap(f, {.axis_name = "a long name of an axis, inner"}), {.axis_name = "a long name of an axis, outer"});
+  const auto g =
+      vmap(vmap(f, {.axis_name = "a long name of an axis, inner"}), {.axis_name = "a long name of an axis, outer"});
   const array x = zeros({2, 3});
   const array y = g(x);
   for (int i = 0; i < 2; ++i)
@@ -166,7 +163,8 @@ TEST_CASE("vmap finds the axis that an op names, by the whole text of the name")
 TEST_CASE("bodies in a list behind other attributes are carried, frozen and run") {
   const array x = noise({3}, 1);
   CHECK(same_bits(jit(twice, cpu, at_run_time)(x), x * 2.0 * 3.0));
-  CHECK(same_bits(jit([](const array& v) { return remat(twice)(v) + 1.0f; }, cpu, at_run_time)(x), x * 2.0 * 3.0 + 1.0f));
+  CHECK(
+      same_bits(jit([](const array& v) { return remat(twice)(v) + 1.0f; }, cpu, at_run_time)(x), x * 2.0 * 3.0 + 1.0f));
   const graph g = make_graph(twice, array(x.type()));
   const node* call = nullptr;
   for (const node& n : g.nodes)

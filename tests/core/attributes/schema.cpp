@@ -64,7 +64,8 @@ TEST_CASE("a record tells the names and kinds of its fields, and the names of en
 }
 
 TEST_CASE("attributes are found in words, whatever stands before them") {
-  const options o{{0, 2}, 4, 5, {{"a longer name than a word", mode::slow}, {}}, dot_algorithm::f32_f32_f32, 1, 0, {mode::far}};
+  const options o{{0, 2}, 4, 5,          {{"a longer name than a word", mode::slow}, {}}, dot_algorithm::f32_f32_f32,
+                  1,      0, {mode::far}};
   const words w = pack(o);
   const attribute_list list = schema<options>.describe();
   const auto places = tokamax::detail::places_of(list.fields, w.data());
