@@ -143,8 +143,7 @@ class scheduler : materialization {
     if (at_[id].reg >= 0) return at_[id].reg;
     if (at_[id].from >= 0) return compute(id);
     if (nodes_[id].op == &constant_p) {
-      at_[id].reg =
-          loop_.add_constant(static_cast<std::int64_t>(constant_bits(g_, nodes_[id]).value), nodes_[id].type.dtype);
+      at_[id].reg = loop_.add_constant(constant_bits(g_, nodes_[id]), nodes_[id].type.dtype);
     } else {
       const strided v = copying ? source(id) : memory(id);
       at_[id].reg =
@@ -306,11 +305,10 @@ class scheduler : materialization {
       vec<int> result(ts.size(), -1);
       for (int j = at_[i].head; j >= 0; j = at_[j].next) result[picked_output(g_, nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
-        if (result[k] >= 0) {
+        if (result[k] >= 0)
           add_result(result[k], nodes_[result[k]].type);  // `lower` keeps the type where it rounds operands
-        } else {
+        else
           add_operand(add_buffer(buffer_kind::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].shape));
-        }
         if (k < 32 && (result[k] < 0 || !at_[result[k]].needed)) st.unread |= std::uint32_t{1} << k;
       }
       st.out_count = ts.count();
@@ -343,9 +341,9 @@ class scheduler : materialization {
       const int first = p_.steps[s].region = p_.regions.count();
       const plan_step st = p_.steps[s];
       p_.regions.resize(p_.regions.size() + static_cast<std::size_t>(st.region_count));
+      const auto place = [&](int b) { return p_.ops[st.function]->attributes.body_place(b); };
       for (int b = 0; b < st.region_count; ++b)
-        plan_region_of(p_, g_.bodies[p_.numbers[st.numbers + p_.ops[st.function]->attributes.body_place(b)]], first + b,
-                       takes_);
+        plan_region_of(p_, g_.bodies[p_.numbers[st.numbers + place(b)]], first + b, takes_);
       for (int k = 0; k + 1 < st.out_count; ++k)
         if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }

@@ -41,7 +41,8 @@ struct axis_number {
   constexpr operator int() const { return value; }
 };
 
-/// The number of a graph among the bodies of the trace, as a field of an options record. A vec of them is a list of bodies.
+/// The number of a graph among the bodies of the trace, as a field of an options record. A vec of them is a list of bodies,
+/// which stands before other lists.
 struct body_index {
   std::int64_t value = 0;
   constexpr body_index() = default;

@@ -61,14 +61,22 @@ vec<std::string_view> names_of_enumerators() {
   vec<std::string_view> names;
   if constexpr (std::is_same_v<Enum, dtype>) return names;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (names.push_back(name_of_enumerator<Enum, static_cast<Enum>(I)>()), ...);
+    for (std::string_view (*const name)() : {name_of_enumerator<Enum, static_cast<Enum>(I)>...})
+      names.push_back(name());
   }(std::make_index_sequence<16>{});
   while (!names.empty() && names.back().empty()) names.pop_back();
   return names;
 }
 
-template <class Record>
-vec<attribute_field> fields_of_record();
+// Names are cut out by functions that are called at run time. The compiler would keep an entry for each step of a cut.
+inline vec<attribute_field> named_fields(std::string_view (*const* names)(),
+                                         attribute_field (*const* fields)(std::string_view)) {
+  vec<attribute_field> all;
+  for (; *fields; ++fields, ++names) all.push_back((*fields)((*names)()));
+  return all;
+}
+template <class Record, std::size_t... I>
+vec<attribute_field> fields_of_record(std::index_sequence<I...>);
 template <class T>
 attribute_field field_of(std::string_view name) {
   attribute_field f{name, kind_of_attribute<T>(), fixed_words<T>() >= 0, {}, {}};
@@ -77,49 +85,55 @@ attribute_field field_of(std::string_view name) {
   else if constexpr (is_list_attribute<T>)
     f.parts.push_back(field_of<typename T::value_type>(""));
   else if constexpr (kind_of_attribute<T>() == attribute_kind::record)
-    f.parts = fields_of_record<T>();
+    f.parts = fields_of_record<T>(std::make_index_sequence<field_count<T>>{});
   return f;
 }
-template <class Record>
-vec<attribute_field> fields_of_record() {
+template <class Record, std::size_t... I>
+vec<attribute_field> fields_of_record(std::index_sequence<I...>) {
   const Record record{};
   return visit_fields(record, []<class... Fields>(const Fields&...) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return vec<attribute_field>{field_of<Fields>(name_of_field<Record, I>())...};
-    }(std::index_sequence_for<Fields...>{});
+    using name_function = std::string_view (*)();
+    using field_function = attribute_field (*)(std::string_view);
+    constexpr name_function names[] = {name_of_field<Record, I>..., nullptr};
+    constexpr field_function fields[] = {field_of<Fields>..., nullptr};
+    return named_fields(names, fields);
   });
 }
 
-/// Notes where an attribute of type T is that begins at the word `at`, and goes on behind it. After the first attribute
-/// without a known number of words, `at` is -1.
+/// What the C++ type of a field tells about its place.
+struct placed_field {
+  attribute_kind kind = attribute_kind::integer;
+  int words = 1;        // -1: not known
+  bool bodies = false;  // a list of them
+};
 template <class T>
-constexpr void note_place(attribute_schema& s, int& at) {
+inline constexpr placed_field placed{kind_of_attribute<T>(), fixed_words<T>(), std::is_same_v<T, vec<body_index>>};
+
+constexpr attribute_schema places_of_facts(const placed_field* fields, int count) {
   using enum attribute_kind;
-  constexpr attribute_kind k = kind_of_attribute<T>();
-  if constexpr (fixed_words<T>() >= 0) {
-    if (k == attribute_kind::algorithm && s.algorithm < 0) s.algorithm = static_cast<std::int16_t>(at);
-    if (k == attribute_kind::axis && s.axis < 0) s.axis = static_cast<std::int16_t>(at);
-    if (k == body) s.bodies[s.body_count++] = static_cast<std::int8_t>(at);
-    at += fixed_words<T>();
-  } else {
-    constexpr bool bodies = std::is_same_v<T, vec<body_index>>;
-    if (at >= 0 && bodies) s.list = body;
-    if (at >= 0 && (k == axis_name || k == axes)) s.list = k;
-    if (at < 0 && (bodies || k == axis_name))
-      throw "tokamax: bodies and axis_name stand before other lists of a record";
-    at = -1;
-  }
-}
-template <class Options>
-constexpr attribute_schema places_in() {
   attribute_schema s;
-  const Options options{};
-  visit_fields(options, [&s]<class... Fields>(const Fields&...) {
-    int at = 0;
-    ((fixed_words<Fields>() >= 0 ? note_place<Fields>(s, at) : void()), ...);
-    s.first_list = static_cast<std::int16_t>(at);
-    ((fixed_words<Fields>() < 0 ? note_place<Fields>(s, at) : void()), ...);
-  });
+  const auto note = [](std::int16_t& place, int at) {
+    if (place < 0) place = static_cast<std::int16_t>(at);
+  };
+  int at = 0;
+  for (int k = 0; k < count; ++k) {
+    const placed_field& f = fields[k];
+    if (f.words < 0) continue;
+    if (f.kind == algorithm) note(s.algorithm, at);
+    if (f.kind == axis) note(s.axis, at);
+    if (f.kind == body) s.bodies[s.body_count++] = static_cast<std::int8_t>(at);
+    at += f.words;
+  }
+  s.first_list = static_cast<std::int16_t>(at);
+  bool first = true;
+  for (int k = 0; k < count; ++k) {
+    const placed_field& f = fields[k];
+    if (f.words >= 0) continue;
+    if (first && f.bodies) s.list = body;
+    if (first && (f.kind == axis_name || f.kind == axes)) s.list = f.kind;
+    if (!first && (f.bodies || f.kind == axis_name)) throw "tokamax: bodies and axis_name stand before other lists";
+    first = false;
+  }
   return s;
 }
 
@@ -166,13 +180,17 @@ inline vec<const std::int64_t*> places_of(const vec<attribute_field>& fields, co
 /// The names and kinds of an op's attributes, and the words of a default-made record.
 template <class Options>
 attribute_list describe_attributes() {
-  return {detail::fields_of_record<Options>(), pack(Options{})};
+  return {detail::fields_of_record<Options>(std::make_index_sequence<field_count<Options>>{}), pack(Options{})};
 }
 
 namespace detail {
 template <class Options>
 constexpr attribute_schema schema_of() {
-  attribute_schema s = places_in<Options>();
+  const Options options{};
+  attribute_schema s = visit_fields(options, []<class... Fields>(const Fields&...) {
+    const placed_field fields[] = {placed<Fields>..., {}};
+    return places_of_facts(fields, static_cast<int>(sizeof...(Fields)));
+  });
   s.describe = describe_attributes<Options>;
   return s;
 }

@@ -6,6 +6,7 @@
 #include <tokamax/base/vec.hpp>  // vec
 
 #include <cstdint>      // int64_t
+#include <string>       // string
 #include <string_view>  // string_view
 
 namespace tokamax {
@@ -15,11 +16,12 @@ struct text_attribute : vec<char> {
   constexpr text_attribute() = default;
   constexpr text_attribute(std::string_view s) : vec<char>(s.data(), s.size()) {}
   constexpr text_attribute(const char* s) : text_attribute(std::string_view(s)) {}
+  text_attribute(const std::string& s) : text_attribute(std::string_view(s)) {}
   constexpr std::string_view view() const { return {data(), size()}; }
   constexpr bool operator==(const text_attribute& o) const { return view() == o.view(); }
 };
 
-/// The name of an axis that a vmap around the op has. An op has one such attribute at most.
+/// The name of an axis that a vmap around the op has. In a record it stands before lists and texts.
 struct axis_name : text_attribute {
   using text_attribute::text_attribute;
 };
